@@ -1,0 +1,92 @@
+-- Hot tables leave room in their pages and index no column that a hot statement changes, so that an update stays
+-- inside its page (HOT) and leaves no growth behind.
+
+create table users (
+  id uuid primary key,
+  email text not null,
+  email_key text not null constraint users_email_taken unique,
+  username text not null,
+  username_key text not null constraint users_username_taken unique,
+  name text,
+  password_hash text,
+  provider text check (provider in ('provider_a', 'provider_b')),
+  provider_a_id text constraint users_provider_a_taken unique,
+  provider_b_id text constraint users_provider_b_taken unique,
+  created_at timestamptz not null,
+  disabled_at timestamptz
+);
+
+-- One row per session; it always describes the newest refresh token of its chain.
+create table refresh_token_records (
+  id uuid primary key,
+  user_id uuid not null references users (id) on delete cascade,
+  token_hash bytea not null,
+  previous_hash bytea,
+  issued_at timestamptz not null,
+  rotated_at timestamptz not null,
+  expires_at timestamptz not null,
+  ends_at timestamptz not null,
+  ip text not null,
+  user_agent text not null,
+  created_at timestamptz not null,
+  last_used_at timestamptz not null
+) with (fillfactor = 70);
+create index refresh_token_records_of_user on refresh_token_records (user_id);
+
+-- A registration that waits for the proof of its address. No account exists before that.
+create table pending_registrations (
+  id uuid primary key,
+  email text not null,
+  username text not null,
+  name text,
+  password_hash text not null,
+  token_hash bytea not null constraint pending_registrations_token unique,
+  code_hash bytea not null,
+  browser_hash bytea not null constraint pending_registrations_browser unique,
+  tries_left integer not null,
+  expires_at timestamptz not null
+);
+create index pending_registrations_expiry on pending_registrations (expires_at);
+
+-- Values that work once: password resets, and the marks of provider attempts that were used.
+create table one_time_tokens (
+  hash bytea primary key,
+  purpose text not null check (purpose in ('reset_password', 'provider_attempt')),
+  user_id uuid references users (id) on delete cascade,
+  expires_at timestamptz not null
+);
+create index one_time_tokens_expiry on one_time_tokens (expires_at);
+create index one_time_tokens_of_user on one_time_tokens (user_id);
+
+-- Mail waits here until the mail server has taken it. The content is sealed: it carries links that sign people in.
+create table outgoing_mail (
+  id uuid primary key,
+  recipient_key text not null,
+  kind text not null,
+  content text,
+  created_at timestamptz not null,
+  attempts integer not null default 0,
+  next_attempt_at timestamptz,
+  sent_at timestamptz
+);
+create index outgoing_mail_due on outgoing_mail (next_attempt_at) where next_attempt_at is not null;
+create index outgoing_mail_of_recipient on outgoing_mail (recipient_key, kind, created_at);
+
+create table events (
+  id uuid primary key,
+  kind text not null,
+  user_id uuid references users (id) on delete cascade,
+  session_id uuid,
+  reason text,
+  ip text not null,
+  user_agent text not null,
+  created_at timestamptz not null
+);
+create index events_of_user on events (user_id, id desc);
+
+create table content (
+  slug text primary key,
+  title text not null,
+  body text not null,
+  updated_at timestamptz not null
+);

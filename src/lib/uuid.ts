@@ -1,0 +1,11 @@
+import { randomBytes } from 'node:crypto'
+
+/** RFC 9562 version 7: ordered by time, so that new rows land at the end of an index and a purge can walk it in order. */
+export const uuidv7 = (now: Date) => {
+  const bytes = randomBytes(16)
+  bytes.writeUIntBE(now.getTime(), 0, 6)
+  bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f)
+  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f)
+  const hex = bytes.toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}
