@@ -1,0 +1,21 @@
+/** At most `maximum` in each window of `window` milliseconds. A window begins with the first reservation in it. */
+export type Limit = { maximum: number; window: number }
+
+export type Reservation = {
+  granted: boolean
+  remaining: number
+  /** Milliseconds until the window ends and everything is available again. */
+  resetsIn: number
+  /** Which window this was counted in. A refund names it, so that nothing is given back into a later window. */
+  window: string
+}
+
+/** Counters that several instances may share. Every function rejects with `StoreUnavailable` when the store is out of reach. */
+export type Cache = {
+  /** Counts and grants, or refuses and counts nothing, in one atomic step: parallel attempts cannot slip past. */
+  reserve(key: string, limit: Limit): Promise<Reservation>
+  /** Gives one back, only into the window it was taken from, never below zero, and never creates a key. */
+  refund(key: string, window: string): Promise<void>
+  ping(): Promise<void>
+  close(): Promise<void>
+}
