@@ -1,0 +1,33 @@
+const nowhere = 'http://return-to.invalid'
+const longest = 1024
+
+/**
+ * The place to go after signing in, if it is a path of this very site. Browsers drop tabs and line breaks, read a
+ * backslash as a slash and fold `/..//host` into `//host`, so the address is judged both as written and as a browser
+ * would read it; and with its path decoded, since a proxy in front of us may decode before it passes a path on.
+ */
+export const safeReturnTo = (value: string | undefined): string | undefined => {
+  if (value === undefined || value.length > longest || !isOwnPath(value)) return undefined
+  if (!URL.canParse(value, nowhere)) return undefined
+  const url = new URL(value, nowhere)
+  const path = fullyDecoded(url.pathname)
+  if (url.origin !== nowhere || path === undefined || !isOwnPath(path)) return undefined
+  const asRead = url.pathname + url.search + url.hash
+  return isOwnPath(asRead) && asRead.length <= longest ? asRead : undefined
+}
+
+const isOwnPath = (path: string) => /^\/(?!\/)[^\\\u0000-\u001f\u007f-\u009f]*$/.test(path) && !/^\/\s/.test(path)
+
+const fullyDecoded = (path: string) => {
+  let current = path
+  try {
+    for (let round = 0; round < 4; round += 1) {
+      const next = decodeURIComponent(current)
+      if (next === current) return current
+      current = next
+    }
+  } catch {
+    return undefined
+  }
+  return undefined
+}
