@@ -1,0 +1,22 @@
+import { hkdfSync } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { deriveKey } from './keys.js'
+
+describe('a derived key', () => {
+  it('has 32 bytes and is the same every time', () => {
+    expect(deriveKey('a secret', 'mail')).toHaveLength(32)
+    expect(deriveKey('a secret', 'mail')).toEqual(deriveKey('a secret', 'mail'))
+  })
+
+  it('differs for another purpose and for another secret', () => {
+    const key = deriveKey('a secret', 'mail')
+    expect(deriveKey('a secret', 'csrf')).not.toEqual(key)
+    expect(deriveKey('another secret', 'mail')).not.toEqual(key)
+  })
+
+  it('is HKDF with SHA-256, no salt, and the purpose as info', () => {
+    expect(deriveKey('ключ', 'mail')).toEqual(
+      Buffer.from(hkdfSync('sha256', Buffer.from('ключ', 'utf8'), Buffer.alloc(0), Buffer.from('mail'), 32)),
+    )
+  })
+})

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createSeal } from './seal.js'
+
+const key = () => randomBytes(32)
+
+describe('a seal', () => {
+  it('opens what it sealed, whatever the text', () => {
+    const { seal, open } = createSeal([key()])
+    fc.assert(fc.property(fc.string({ unit: 'grapheme' }), (text) => open(seal(text)) === text))
+    expect(open(seal(''))).toBe('')
+  })
+
+  it('never writes the same text twice, and fits into a cookie or an address', () => {
+    const { seal } = createSeal([key()])
+    const sealed = seal('the same text')
+    expect(seal('the same text')).not.toBe(sealed)
+    expect(sealed).toMatch(/^[A-Za-z0-9_-]+$/)
+  })
+
+  it('opens with every key and seals with the newest', () => {
+    const [older, newer] = [key(), key()]
+    const sealed = createSeal([older]).seal('from before')
+    const both = createSeal([newer, older])
+    expect(both.open(sealed)).toBe('from before')
+    expect(createSeal([newer]).open(both.seal('from after'))).toBe('from after')
+    expect(createSeal([older]).open(both.seal('from after'))).toBeUndefined()
+  })
+
+  it('keeps purposes apart under one key', () => {
+    const shared = key()
+    const sealed = createSeal([shared], 'mail').seal('text')
+    expect(createSeal([shared], 'mail').open(sealed)).toBe('text')
+    expect(createSeal([shared], 'attempt').open(sealed)).toBeUndefined()
+    expect(createSeal([shared]).open(sealed)).toBeUndefined()
+  })
+
+  it('opens nothing that was altered in any single character, cut or lengthened', () => {
+    const { seal, open } = createSeal([key()])
+    const sealed = seal('a text of some length')
+    for (let at = 0; at < sealed.length; at += 1) {
+      const other = sealed[at] === 'A' ? 'B' : 'A'
+      expect(open(sealed.slice(0, at) + other + sealed.slice(at + 1))).toBeUndefined()
+      expect(open(sealed.slice(0, at))).toBeUndefined()
+    }
+    expect(open(`${sealed}A`)).toBeUndefined()
+  })
+
+  it('opens no other spelling of the same bytes, and nothing malformed', () => {
+    const { seal, open } = createSeal([key()])
+    const sealed = seal('12')
+    for (const odd of [
+      '',
+      '=',
+      ' ',
+      `${sealed}=`,
+      `${sealed}\n`,
+      ` ${sealed}`,
+      sealed.replace(/.$/, '*'),
+      'é',
+      'AAAA',
+    ]) {
+      expect(open(odd)).toBeUndefined()
+    }
+    fc.assert(fc.property(fc.string(), (text) => open(text) === undefined))
+  })
+
+  it('refuses to be made without a key', () => {
+    expect(() => createSeal([])).toThrow('at least one key')
+  })
+})
