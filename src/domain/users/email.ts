@@ -1,0 +1,19 @@
+/**
+ * Addresses are ASCII: Unicode case rules would let one address pass for another (`ı` and `I`, the Kelvin sign and `k`),
+ * and a domain with other letters has an ASCII form.
+ */
+const shape =
+  /^[a-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
+const maximumLength = 254
+
+export type Email = { email: string; key: string }
+
+export const emailKey = (text: string) => text.toLowerCase()
+
+export const readEmail = (text: string): Email | { refused: string } => {
+  const [local = ''] = text.split('@')
+  const dotted = local.startsWith('.') || local.endsWith('.') || local.includes('..')
+  if (text.length > maximumLength || dotted || !shape.test(text))
+    return { refused: 'Email must be an address like name@example.com' }
+  return { email: text, key: emailKey(text) }
+}
