@@ -1,0 +1,108 @@
+// Turns src/ into dist/, one JavaScript file for each TypeScript file, bundles the pages, and prepares the embedded
+// database's template. Everything is transpiled every time (a tenth of a second) and only what differs is written, so
+// there is no bookkeeping that could be wrong.
+import { existsSync, realpathSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { argv } from 'node:process'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { filesBelow, publish } from './publish.mjs'
+
+const home = fileURLToPath(new URL('..', import.meta.url))
+const dist = join(home, 'dist')
+
+/** @returns {Promise<number>} how many files of dist/ changed */
+export const build = async () => {
+  const [modules, pages] = await Promise.all([buildModules(), buildPages()])
+  const template = await buildEmbeddedTemplate()
+  return modules + pages + template
+}
+
+const buildModules = async () => {
+  const { build: transpile } = await import('esbuild')
+  const sources = (await filesBelow(join(home, 'src'))).filter(isModule)
+  const { outputFiles } = await transpile({
+    absWorkingDir: home,
+    entryPoints: sources.map((path) => `src/${path}`),
+    outbase: 'src',
+    outdir: dist,
+    bundle: false,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    sourcemap: true,
+    write: false,
+    logLevel: 'warning',
+  })
+  const files = new Map(outputFiles.map(({ path, contents }) => [pathInDist(path), contents]))
+  return publish({ folder: dist, files, spare: (path) => !isCompiled(path) || path.startsWith('web/') })
+}
+
+// The pages know their own entry points: web/build.mjs exports buildWeb({ outdir, minify }).
+const buildPages = async () => {
+  const script = join(home, 'web/build.mjs')
+  if (!existsSync(script)) return 0
+  const { buildWeb } = await import(pathToFileURL(script).href)
+  const outdir = await mkdtemp(join(tmpdir(), 'latchkey-web-'))
+  try {
+    await buildWeb({ outdir, minify: true })
+    const paths = await filesBelow(outdir)
+    const files = await Promise.all(paths.map(async (path) => entry(path, await readFile(join(outdir, path)))))
+    return await publish({ folder: join(dist, 'web'), files: new Map(files) })
+  } finally {
+    await rm(outdir, { recursive: true, force: true })
+  }
+}
+
+// Needs the compiled migrations runner, so it comes after the modules. It does nothing when its output is up to date.
+const buildEmbeddedTemplate = async () => {
+  const script = join(home, 'scripts/embedded-template.mjs')
+  if (!existsSync(script)) return 0
+  const { buildEmbeddedTemplate: make } = await import(pathToFileURL(script).href)
+  return (await make()) ? 1 : 0
+}
+
+/** @type {(path: string, contents: Uint8Array) => [string, Uint8Array]} */
+const entry = (path, contents) => [path, contents]
+
+/** @type {(path: string) => string} */
+const pathInDist = (path) => path.slice(dist.length + 1).replaceAll('\\', '/')
+
+/** @type {(path: string) => boolean} */
+const isModule = (path) => path.endsWith('.ts') && !path.endsWith('.test.ts') && !path.endsWith('.d.ts')
+
+/** @type {(path: string) => boolean} */
+const isCompiled = (path) => path.endsWith('.js') || path.endsWith('.js.map')
+
+const isInstalled = (/** @type {string} */ name) => {
+  try {
+    return import.meta.resolve(name) !== ''
+  } catch {
+    return false
+  }
+}
+
+// `npm ci --omit=dev` and `npm start` in a container come here too: without esbuild a finished dist/ is good enough.
+const main = async () => {
+  if (!isInstalled('esbuild')) {
+    if (existsSync(join(dist, 'main.js'))) return
+    console.error(
+      'There is no dist/ yet, and building it needs the development dependencies: run npm ci without --omit=dev.',
+    )
+    process.exitCode = 1
+    return
+  }
+  const start = performance.now()
+  const changes = await build()
+  const took = Math.round(performance.now() - start)
+  if (changes > 0) console.log(`Built dist/: ${changes} ${changes === 1 ? 'file' : 'files'} changed, ${took} ms`)
+}
+
+if (argv[1] && realpathSync(argv[1]) === fileURLToPath(import.meta.url)) {
+  await main().catch((error) => {
+    // esbuild has already shown faults in our sources; anything else has not been seen yet.
+    if (!Array.isArray(error.errors)) console.error(error)
+    process.exitCode = 1
+  })
+}

@@ -1,0 +1,66 @@
+import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+
+/**
+ * Makes `folder` hold exactly `files`. What is already right is not touched, and each change arrives by a rename, so
+ * that builds may run at the same moment, beside a running service, or over a folder that is read-only and up to date.
+ * @param {{ folder: string, files: Map<string, Uint8Array>, spare?: (path: string) => boolean }} wanted
+ * @returns {Promise<number>} how many files changed
+ */
+export const publish = async ({ folder, files, spare = () => false }) => {
+  let changes = 0
+  for (const [path, contents] of files) {
+    if (await replace(join(folder, path), contents)) changes += 1
+  }
+  for (const path of await filesBelow(folder)) {
+    if (files.has(path) || spare(path)) continue
+    await rm(join(folder, path), { force: true })
+    await removeEmptyParents(folder, path)
+    changes += 1
+  }
+  return changes
+}
+
+/**
+ * @param {string} folder
+ * @returns {Promise<string[]>} paths relative to the folder, with forward slashes
+ */
+export const filesBelow = async (folder) => {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(missingIs([]))
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+    .sort()
+}
+
+/** @type {(file: string, contents: Uint8Array) => Promise<boolean>} */
+const replace = async (file, contents) => {
+  const present = await readFile(file).catch(missingIs(undefined))
+  if (present?.equals(contents)) return false
+  const draft = `${file}.${process.pid}.draft`
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(draft, contents)
+  await rename(draft, file)
+  return true
+}
+
+/** @type {(folder: string, path: string) => Promise<void>} */
+const removeEmptyParents = async (folder, path) => {
+  for (let parent = dirname(path); parent !== '.'; parent = dirname(parent)) {
+    const removed = await rmdir(join(folder, parent)).then(
+      () => true,
+      () => false,
+    )
+    if (!removed) return
+  }
+}
+
+/**
+ * @template T
+ * @param {T} instead
+ * @returns {(error: NodeJS.ErrnoException) => T}
+ */
+const missingIs = (instead) => (error) => {
+  if (error.code === 'ENOENT') return instead
+  throw error
+}
