@@ -1,0 +1,33 @@
+import type { Clock } from '../../lib/clock.js'
+import type { Database, Sql } from '../../platform/database/database.js'
+import * as store from './content.store.js'
+
+export type NewContent = { slug: string; title: string; body: string }
+
+/** A few pages to look at before an operator has loaded any. */
+const samples: readonly NewContent[] = [
+  { slug: 'welcome', title: 'Welcome', body: 'You are signed in, so you may read this.' },
+  {
+    slug: 'sessions',
+    title: 'Your sessions',
+    body: 'Each browser you sign in with is one session. End any of them from the dashboard.',
+  },
+  {
+    slug: 'tokens',
+    title: 'Your tokens',
+    body: 'They live in cookies that no script can read, for fifteen minutes and for thirty days.',
+  },
+]
+
+export type Content = ReturnType<typeof createContent>
+
+export const createContent = ({ database, clock }: { database: Database; clock: Clock }) => ({
+  list: () => store.selectAll(database),
+  find: async (slug: string) => (await store.selectBySlug(database, slug))[0],
+  /** For whoever owns the tables: the application's own role may only read. */
+  load: (sql: Sql, content: NewContent) => store.upsert(sql, { ...content, now: clock.now() }),
+  seed: async () => {
+    if ((await store.selectAll(database)).length > 0) return
+    for (const sample of samples) await store.upsert(database, { ...sample, now: clock.now() })
+  },
+})

@@ -1,0 +1,57 @@
+import type { Database, Sql } from '../../platform/database/database.js'
+
+/** Any number that nothing else locks: instances agree on it so that one of them purges at a time. */
+const advisoryLock = 7_210_451
+
+const batch = 500
+
+/** Deletes up to `limit` expired rows of one noun and says how many it deleted. */
+export type Purge = (sql: Sql, limit: number) => Promise<number>
+
+export type Housekeeping = ReturnType<typeof createHousekeeping>
+
+/** Removes what has expired, in small batches, by one instance at a time. */
+export const createHousekeeping = (options: {
+  database: Database
+  interval: number
+  purges: readonly Purge[]
+  onFailure: (error: unknown) => void
+}) => {
+  const { database, interval, purges, onFailure } = options
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | undefined
+
+  const sweep = () =>
+    database.transaction(async (sql) => {
+      const [lock] = await sql.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [advisoryLock])
+      if (!lock?.mine) return 0
+      let deleted = 0
+      for (const purge of purges) deleted += await purge(sql, batch)
+      return deleted
+    })
+
+  /** A full batch means that there is more: go on soon, yet never without a pause for everybody else. */
+  const schedule = (delay: number) => {
+    timer = setTimeout(() => {
+      running = sweep()
+        .catch((error: unknown) => {
+          onFailure(error)
+          return 0
+        })
+        .then((deleted) => {
+          if (timer) schedule(deleted >= batch ? interval / 60 : interval)
+        })
+    }, delay)
+    timer.unref()
+  }
+
+  return {
+    sweep,
+    start: () => schedule(interval / 10),
+    stop: async () => {
+      clearTimeout(timer)
+      timer = undefined
+      await running
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import type { Sql } from '../../platform/database/database.js'
+
+export type Purpose = 'reset_password' | 'provider_attempt'
+
+export const insertToken = (
+  sql: Sql,
+  token: { hash: Uint8Array; purpose: Purpose; userId: string | null; expiresAt: Date },
+) =>
+  sql.query(
+    `insert into one_time_tokens (hash, purpose, user_id, expires_at) values ($1, $2, $3, $4)
+     on conflict do nothing returning hash`,
+    [token.hash, token.purpose, token.userId, token.expiresAt],
+  )
+
+export const selectToken = (sql: Sql, hash: Uint8Array, purpose: Purpose, now: Date) =>
+  sql.query<{ user_id: string }>(
+    'select user_id from one_time_tokens where hash = $1 and purpose = $2 and expires_at > $3',
+    [hash, purpose, now],
+  )
+
+/** Taking is deleting: of fifty that try at once one gets the row. */
+export const takeToken = (sql: Sql, hash: Uint8Array, purpose: Purpose, now: Date) =>
+  sql.query<{ user_id: string }>(
+    'delete from one_time_tokens where hash = $1 and purpose = $2 and expires_at > $3 returning user_id',
+    [hash, purpose, now],
+  )
+
+export const deleteOfUser = (sql: Sql, userId: string, purpose: Purpose) =>
+  sql.query('delete from one_time_tokens where user_id = $1 and purpose = $2', [userId, purpose])
+
+export const purge = (sql: Sql, now: Date, limit: number) =>
+  sql.query(
+    `delete from one_time_tokens where hash in (select hash from one_time_tokens where expires_at <= $1 limit $2)
+     returning 1`,
+    [now, limit],
+  )

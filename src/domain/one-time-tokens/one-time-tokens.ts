@@ -1,0 +1,37 @@
+import { type Clock, later } from '../../lib/clock.js'
+import { minutes } from '../../lib/durations.js'
+import { fingerprint, randomToken } from '../../lib/random.js'
+import type { Database, Sql } from '../../platform/database/database.js'
+import * as store from './one-time-tokens.store.js'
+
+const resetLifetime = 30 * minutes
+
+export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
+
+export const createOneTimeTokens = ({ database, clock }: { database: Database; clock: Clock }) => ({
+  /** A fresh reset token for a user; earlier ones of the same user stop working, so that one mail is ever the valid one. */
+  createReset: async (sql: Sql, userId: string) => {
+    const token = randomToken()
+    await store.deleteOfUser(sql, userId, 'reset_password')
+    await store.insertToken(sql, {
+      hash: fingerprint(token),
+      purpose: 'reset_password',
+      userId,
+      expiresAt: later(clock.now(), resetLifetime),
+    })
+    return token
+  },
+  /** Whose reset this is, without using it up. */
+  peekReset: async (token: string) => {
+    const [row] = await store.selectToken(database, fingerprint(token), 'reset_password', clock.now())
+    return row?.user_id
+  },
+  takeReset: async (sql: Sql, token: string) => {
+    const [row] = await store.takeToken(sql, fingerprint(token), 'reset_password', clock.now())
+    return row?.user_id
+  },
+  /** Marks a value as used until it expires; false when it was used before. */
+  useOnce: async (hash: Uint8Array, expiresAt: Date) =>
+    (await store.insertToken(database, { hash, purpose: 'provider_attempt', userId: null, expiresAt })).length > 0,
+  purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
+})

@@ -1,0 +1,131 @@
+import type { Sql } from '../../platform/database/database.js'
+import type { Client } from './client.js'
+
+/** Moments that instances compare with each other come from the database's clock, so that theirs may disagree. */
+const databaseNow = (offset: string) => `now() + ${offset}::float8 * interval '1 millisecond'`
+
+export type SessionRow = {
+  id: string
+  ip: string
+  user_agent: string
+  created_at: Date
+  last_used_at: Date
+}
+
+export type Rotation = {
+  id: string
+  presented: Uint8Array
+  successor: Uint8Array
+  issuedAt: Date
+  expiresAt: Date
+  now: Date
+  clockOffset: number
+  client: Client
+}
+
+export const insertRecord = (
+  sql: Sql,
+  record: {
+    id: string
+    userId: string
+    tokenHash: Uint8Array
+    issuedAt: Date
+    expiresAt: Date
+    clockOffset: number
+    client: Client
+  },
+) =>
+  sql.query(
+    `insert into refresh_token_records
+       (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at)
+     values ($1, $2, $3, 0, $4, ${databaseNow('$5')}, $6, $7, $8, $4, $4)`,
+    [
+      record.id,
+      record.userId,
+      record.tokenHash,
+      record.issuedAt,
+      record.clockOffset,
+      record.expiresAt,
+      record.client.ip,
+      record.client.userAgent,
+    ],
+  )
+
+export const rotateRecord = (sql: Sql, rotation: Rotation) =>
+  sql.query<{ email: string; name: string | null }>(
+    `update refresh_token_records as r
+     set token_hash = $3, previous_hash = r.token_hash, generation = r.generation + 1, issued_at = $4, expires_at = $5,
+         rotated_at = ${databaseNow('$6')}, last_used_at = $7, ip = $8, user_agent = $9
+     from users as u
+     where r.id = $1 and r.token_hash = $2 and r.expires_at > $7 and u.id = r.user_id and u.disabled_at is null
+     returning u.email, u.name`,
+    [
+      rotation.id,
+      rotation.presented,
+      rotation.successor,
+      rotation.issuedAt,
+      rotation.expiresAt,
+      rotation.clockOffset,
+      rotation.now,
+      rotation.client.ip,
+      rotation.client.userAgent,
+    ],
+  )
+
+export const selectRecord = (sql: Sql, id: string, clockOffset: number, grace: number) =>
+  sql.query<{
+    token_hash: Uint8Array
+    previous_hash: Uint8Array | null
+    generation: number
+    issued_at: Date
+    expires_at: Date
+    just_rotated: boolean
+    email: string
+    name: string | null
+    disabled: boolean
+  }>(
+    `select r.token_hash, r.previous_hash, r.generation, r.issued_at, r.expires_at, u.email, u.name,
+       u.disabled_at is not null as disabled,
+       r.rotated_at > ${databaseNow('$2')} - $3::float8 * interval '1 millisecond' as just_rotated
+     from refresh_token_records as r join users as u on u.id = r.user_id
+     where r.id = $1`,
+    [id, clockOffset, grace],
+  )
+
+export const selectLive = (sql: Sql, id: string, userId: string, now: Date) =>
+  sql.query('select 1 from refresh_token_records where id = $1 and user_id = $2 and expires_at > $3', [id, userId, now])
+
+export const selectOfUser = (sql: Sql, userId: string, now: Date) =>
+  sql.query<SessionRow>(
+    `select id, ip, user_agent, created_at, last_used_at from refresh_token_records
+     where user_id = $1 and expires_at > $2 order by last_used_at desc, id desc limit 200`,
+    [userId, now],
+  )
+
+export const deleteRecord = (sql: Sql, id: string) =>
+  sql.query<{ user_id: string }>('delete from refresh_token_records where id = $1 returning user_id', [id])
+
+export const deleteRecordOfUser = (sql: Sql, id: string, userId: string) =>
+  sql.query('delete from refresh_token_records where id = $1 and user_id = $2 returning id', [id, userId])
+
+export const deleteAllOfUser = (sql: Sql, userId: string, except: string | null) =>
+  sql.query<{ id: string }>(
+    'delete from refresh_token_records where user_id = $1 and ($2::uuid is null or id <> $2) returning id',
+    [userId, except],
+  )
+
+/**
+ * Deletes what has expired among the next rows of the primary key and says where to go on. An index on the expiry would
+ * make every rotation write it; walking the key in small steps costs the hot path nothing.
+ */
+export const purgeAfter = (sql: Sql, cursor: string, now: Date, limit: number) =>
+  sql.query<{ cursor: string | null; deleted: number }>(
+    `with step as materialized (
+       select id, expires_at from refresh_token_records where id > $1 order by id limit $3
+     ), gone as (
+       delete from refresh_token_records as r using step
+       where r.id = step.id and step.expires_at <= $2 and r.expires_at <= $2 returning r.id
+     )
+     select (select id from step order by id desc limit 1) as cursor, (select count(*)::int from gone) as deleted`,
+    [cursor, now, limit],
+  )

@@ -1,0 +1,161 @@
+import { type Clock, later } from '../../lib/clock.js'
+import { days } from '../../lib/durations.js'
+import { fingerprint, sameBytes } from '../../lib/random.js'
+import { uuidv7 } from '../../lib/uuid.js'
+import type { Database, Sql } from '../../platform/database/database.js'
+import { accessTokenLifetime, type RefreshClaims, type Tokens } from '../tokens/tokens.js'
+import type { Client } from './client.js'
+import * as store from './sessions.store.js'
+
+const refreshTokenLifetime = 30 * days
+const firstId = '00000000-0000-0000-0000-000000000000'
+
+export type SignedInUser = { id: string; username: string; email: string; name: string | null }
+
+/** What a sign-in or a rotation hands out. */
+export type Issued = {
+  user: SignedInUser
+  sessionId: string
+  accessToken: string
+  accessTokenExpiresAt: Date
+  refreshToken: string
+  refreshTokenExpiresAt: Date
+}
+
+/** `raced`: the token had just been rotated by another request, and this one got the same successor. */
+export type Rotated =
+  | { issued: Issued; raced: boolean }
+  | { refused: 'invalid' }
+  | { refused: 'ended' | 'theft'; userId: string; sessionId: string }
+
+export type Sessions = ReturnType<typeof createSessions>
+
+/** Claims count whole seconds, and so does every stored moment that a token is signed from again. */
+const inSeconds = (moment: Date) => Math.floor(moment.getTime() / 1000)
+const fromSeconds = (value: number) => new Date(value * 1000)
+
+export const createSessions = (options: {
+  database: Database
+  tokens: Tokens
+  clock: Clock
+  refreshGrace: number
+  sessionMaxAge: number
+}) => {
+  const { database, tokens, clock, refreshGrace, sessionMaxAge } = options
+
+  let purgeCursor = firstId
+
+  /** The expiry of a token issued now, never past the session's absolute end. */
+  const expiryFor = (authTime: number, now: Date) =>
+    Math.min(inSeconds(later(now, refreshTokenLifetime)), authTime + Math.floor(sessionMaxAge / 1000))
+
+  const issue = (user: SignedInUser, claims: RefreshClaims, refreshToken: string): Issued => {
+    const iat = inSeconds(clock.now())
+    const exp = Math.min(iat + accessTokenLifetime / 1000, claims.exp)
+    return {
+      user,
+      sessionId: claims.sid,
+      accessToken: tokens.signAccess({ userId: user.id, username: user.username, sid: claims.sid, iat, exp }),
+      accessTokenExpiresAt: fromSeconds(exp),
+      refreshToken,
+      refreshTokenExpiresAt: fromSeconds(claims.exp),
+    }
+  }
+
+  const start = async (user: SignedInUser, client: Client, sql: Sql = database): Promise<Issued> => {
+    const now = clock.now()
+    const iat = inSeconds(now)
+    const sid = uuidv7(now)
+    const claims = {
+      userId: user.id,
+      username: user.username,
+      sid,
+      gen: 0,
+      auth_time: iat,
+      iat,
+      exp: expiryFor(iat, now),
+    }
+    const refreshToken = tokens.signRefresh(claims)
+    await store.insertRecord(sql, {
+      id: sid,
+      userId: user.id,
+      tokenHash: fingerprint(refreshToken),
+      issuedAt: fromSeconds(iat),
+      expiresAt: fromSeconds(claims.exp),
+      clockOffset: clock.offset(),
+      client,
+    })
+    const { id, username, email, name } = user
+    return issue({ id, username, email, name }, claims, refreshToken)
+  }
+
+  /** Why a rotation found no row: it was raced by another request, the session has ended, or the token was stolen. */
+  const explain = async (claims: RefreshClaims, presented: Uint8Array): Promise<Rotated> => {
+    const { userId, sid: sessionId } = claims
+    const ended = { refused: 'ended' as const, userId, sessionId }
+    const [row] = await store.selectRecord(database, sessionId, clock.offset(), refreshGrace)
+    if (!row || row.disabled || row.expires_at <= clock.now()) return ended
+    if (row.just_rotated && row.previous_hash && sameBytes(row.previous_hash, presented)) {
+      const successor = {
+        ...claims,
+        gen: row.generation,
+        iat: inSeconds(row.issued_at),
+        exp: inSeconds(row.expires_at),
+      }
+      const token = tokens.signRefreshWithEach(successor).find((each) => sameBytes(fingerprint(each), row.token_hash))
+      const user = { id: userId, username: claims.username, email: row.email, name: row.name }
+      return token ? { issued: issue(user, successor, token), raced: true } : ended
+    }
+    // A token newer than its record means that the database was restored to an earlier state: no one stole anything.
+    if (claims.gen > row.generation) return ended
+    await store.deleteRecord(database, sessionId)
+    return { ...ended, refused: 'theft' }
+  }
+
+  const rotate = async (refreshToken: string, client: Client): Promise<Rotated> => {
+    const claims = tokens.readRefresh(refreshToken)
+    if (!claims) return { refused: 'invalid' }
+    const now = clock.now()
+    const iat = inSeconds(now)
+    const successor = { ...claims, gen: claims.gen + 1, iat, exp: expiryFor(claims.auth_time, now) }
+    const token = tokens.signRefresh(successor)
+    const presented = fingerprint(refreshToken)
+    const [user] = await store.rotateRecord(database, {
+      id: claims.sid,
+      presented,
+      successor: fingerprint(token),
+      issuedAt: fromSeconds(iat),
+      expiresAt: fromSeconds(successor.exp),
+      now,
+      clockOffset: clock.offset(),
+      client,
+    })
+    if (!user) return explain(claims, presented)
+    return { issued: issue({ id: claims.userId, username: claims.username, ...user }, successor, token), raced: false }
+  }
+
+  return {
+    start,
+    rotate,
+
+    /** Ends the session of a refresh token, whatever became of the token; says whose it was. */
+    endByRefreshToken: async (refreshToken: string) => {
+      const claims = tokens.readRefresh(refreshToken)
+      const [row] = claims ? await store.deleteRecord(database, claims.sid) : []
+      return row && claims ? { userId: row.user_id, sessionId: claims.sid } : undefined
+    },
+    end: async (sessionId: string, userId: string) =>
+      (await store.deleteRecordOfUser(database, sessionId, userId)).length > 0,
+    endAll: async (userId: string, { except, sql = database }: { except?: string; sql?: Sql } = {}) =>
+      (await store.deleteAllOfUser(sql, userId, except ?? null)).length,
+    isLive: async (sessionId: string, userId: string) =>
+      (await store.selectLive(database, sessionId, userId, clock.now())).length > 0,
+    list: (userId: string) => store.selectOfUser(database, userId, clock.now()),
+    /** Deletes the expired sessions among the next `limit` records, and begins again at the end of the table. */
+    purge: async (sql: Sql, limit: number) => {
+      const [step] = await store.purgeAfter(sql, purgeCursor, clock.now(), limit)
+      purgeCursor = step?.cursor ?? firstId
+      return step?.deleted ?? 0
+    },
+  }
+}

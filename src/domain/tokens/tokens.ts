@@ -1,0 +1,103 @@
+import { createSigner, createVerifier } from 'fast-jwt'
+import type { Clock } from '../../lib/clock.js'
+import { minutes } from '../../lib/durations.js'
+import { deriveKey } from '../../lib/keys.js'
+
+export const accessTokenLifetime = 15 * minutes
+
+export type AccessClaims = { userId: string; username: string; sid: string; iat: number; exp: number }
+
+/** `gen` counts the rotations of a session and `auth_time` is when it began: together they make each token unlike any other. */
+export type RefreshClaims = AccessClaims & { gen: number; auth_time: number }
+
+type Kind = 'at+jwt' | 'rt+jwt'
+type Sign = (claims: object) => string
+type Verify = (token: string) => Record<string, unknown>
+
+/** Longer than any token of ours; what exceeds it is not worth a look. */
+const maximumLength = 2048
+const shape = /^([\w-]{1,256})\.[\w-]+\.([\w-]{43})$/
+
+/** The spare bits of the last character let four spellings decode to one signature: only the canonical one counts. */
+const isCanonical = (signature: string) => Buffer.from(signature, 'base64url').toString('base64url') === signature
+
+const isMoment = (value: unknown): value is number => Number.isSafeInteger(value)
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+const isAccessClaims = (claims: Record<string, unknown>): claims is AccessClaims =>
+  isText(claims.userId) && isText(claims.username) && isText(claims.sid) && isMoment(claims.iat) && isMoment(claims.exp)
+
+const isRefreshClaims = (claims: Record<string, unknown>): claims is RefreshClaims =>
+  isAccessClaims(claims) &&
+  'gen' in claims &&
+  isMoment(claims.gen) &&
+  'auth_time' in claims &&
+  isMoment(claims.auth_time)
+
+/**
+ * Signs and checks one kind of token with a ring of secrets: the newest signs, all of them verify. Our own tokens have
+ * exactly one possible header for each secret, so the header text itself selects the key: another algorithm, another
+ * type, an unknown key id or an embedded key does not get as far as being parsed.
+ */
+const createKind = (kind: Kind, secrets: readonly string[]) => {
+  const signers: Sign[] = []
+  const verifiers = new Map<string, Verify>()
+  for (const secret of secrets) {
+    const kid = deriveKey(secret, 'key id').toString('base64url').slice(0, 8)
+    const sign = createSigner({
+      key: secret,
+      algorithm: 'HS256',
+      kid,
+      header: { alg: 'HS256', typ: kind },
+      noTimestamp: true,
+    })
+    const verify = createVerifier({
+      key: secret,
+      algorithms: ['HS256'],
+      checkTyp: kind,
+      ignoreExpiration: true,
+      ignoreNotBefore: true,
+    })
+    signers.push(sign)
+    verifiers.set(sign({}).split('.', 1)[0] ?? '', verify)
+  }
+
+  const verified = (token: string) => {
+    const [, header = '', signature = ''] = (token.length <= maximumLength && shape.exec(token)) || []
+    const verify = verifiers.get(header)
+    if (!verify || !isCanonical(signature)) return undefined
+    try {
+      return verify(token)
+    } catch {
+      return undefined
+    }
+  }
+  return { sign: signers[0] as Sign, signers, verified }
+}
+
+export type Tokens = ReturnType<typeof createTokens>
+
+export const createTokens = ({ secrets, clock }: { secrets: readonly string[]; clock: Clock }) => {
+  const access = createKind('at+jwt', secrets)
+  const refresh = createKind('rt+jwt', secrets)
+  const now = () => clock.now().getTime() / 1000
+  const hasBegun = (claims: object) => !('nbf' in claims) || (isMoment(claims.nbf) && claims.nbf <= now())
+
+  return {
+    signAccess: (claims: AccessClaims) => access.sign(claims),
+    signRefresh: (claims: RefreshClaims) => refresh.sign(claims),
+
+    /** The same claims under every secret of the ring: one of them is the token that was signed before a secret was added. */
+    signRefreshWithEach: (claims: RefreshClaims) => refresh.signers.map((sign) => sign(claims)),
+
+    readAccess: (token: string) => {
+      const claims = access.verified(token)
+      return claims && isAccessClaims(claims) && hasBegun(claims) && claims.exp > now() ? claims : undefined
+    },
+    /** An expired refresh token is still read: its session decides, and an ended one has its cookies cleared. */
+    readRefresh: (token: string) => {
+      const claims = refresh.verified(token)
+      return claims && isRefreshClaims(claims) && hasBegun(claims) ? claims : undefined
+    },
+  }
+}
