@@ -1,0 +1,19 @@
+export const languages = ['en', 'de', 'fr'] as const
+export type Language = (typeof languages)[number]
+
+const isLanguage = (text: string): text is Language => languages.some((language) => language === text)
+
+/** The best of our languages for an `Accept-Language` header; English when it names none of them. */
+export const languageFrom = (acceptLanguage: string | undefined): Language => {
+  const wishes = (acceptLanguage ?? '')
+    .slice(0, 1_000)
+    .split(',')
+    .map((wish) => {
+      const [tag = '', ...parameters] = wish.trim().toLowerCase().split(';')
+      const weight = parameters.map((parameter) => /^\s*q=([\d.]+)$/.exec(parameter)?.[1]).find(Boolean)
+      return { language: tag.split('-')[0] ?? '', weight: weight === undefined ? 1 : Number(weight) }
+    })
+    .filter(({ weight }) => weight > 0)
+    .sort((left, right) => right.weight - left.weight)
+  return wishes.map(({ language }) => language).find(isLanguage) ?? 'en'
+}

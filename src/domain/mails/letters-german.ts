@@ -1,0 +1,90 @@
+import type { Letters } from './letters.js'
+import { timeSpan } from './time-spans.js'
+
+const footerFor = (productName: string) =>
+  `Sie erhalten diese E-Mail, weil Ihre Adresse bei ${productName} angegeben wurde.`
+
+export const german: Letters = {
+  'verify-email': ({ token, code, validFor }, { productName, addresses }) => ({
+    subject: `Bestätigen Sie Ihre E-Mail-Adresse für ${productName}`,
+    blocks: [
+      {
+        text: `Willkommen bei ${productName}. Um die Registrierung abzuschließen, öffnen Sie diesen Link und drücken Sie dort den Knopf:`,
+      },
+      { link: addresses.verifyEmail(token), label: 'E-Mail-Adresse bestätigen' },
+      { text: 'Oder geben Sie diesen Code auf der Seite ein, auf der Sie sich registriert haben:' },
+      { code },
+      {
+        text: `Beides gilt ${timeSpan(validFor, 'de')}. Wenn Sie sich nicht registriert haben, beachten Sie diese E-Mail nicht: Es geschieht nichts.`,
+      },
+    ],
+    footer: footerFor(productName),
+  }),
+
+  'already-registered': (_values, { productName, addresses }) => ({
+    subject: `Sie haben bereits ein Konto bei ${productName}`,
+    blocks: [
+      {
+        text: `Jemand, vielleicht Sie selbst, wollte sich bei ${productName} mit dieser Adresse registrieren. Sie gehört bereits zu einem Konto, deshalb wurde nichts geändert.`,
+      },
+      { text: 'Hier melden Sie sich an:' },
+      { link: addresses.login, label: 'Anmelden' },
+      { text: 'Passwort vergessen? Hier wählen Sie ein neues:' },
+      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+      { text: 'Wenn Sie es nicht waren, brauchen Sie nichts zu tun.' },
+    ],
+    footer: footerFor(productName),
+  }),
+
+  'reset-password': ({ token, validFor }, { productName, addresses }) => ({
+    subject: `Wählen Sie ein neues Passwort für ${productName}`,
+    blocks: [
+      {
+        text: `Jemand, vielleicht Sie selbst, hat ein neues Passwort für Ihr Konto bei ${productName} angefordert. Hier wählen Sie es:`,
+      },
+      { link: addresses.resetPassword(token), label: 'Neues Passwort wählen' },
+      {
+        text: `Der Link gilt einmal und ${timeSpan(validFor, 'de')} lang. Wenn Sie ihn nicht angefordert haben, beachten Sie diese E-Mail nicht: Ihr Passwort bleibt, wie es ist.`,
+      },
+    ],
+    footer: footerFor(productName),
+  }),
+
+  'password-changed': ({ username }, { productName, addresses }) => ({
+    subject: `Ihr Passwort für ${productName} wurde geändert`,
+    blocks: [
+      {
+        text: `Das Passwort Ihres Kontos ${username} bei ${productName} wurde soeben geändert, und alle anderen Geräte wurden abgemeldet.`,
+      },
+      { text: 'Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, wählen Sie sofort ein neues Passwort:' },
+      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+    ],
+    footer: footerFor(productName),
+  }),
+
+  'password-reset': ({ username }, { productName, addresses }) => ({
+    subject: `Ihr Passwort für ${productName} wurde zurückgesetzt`,
+    blocks: [
+      {
+        text: `Das Passwort Ihres Kontos ${username} bei ${productName} wurde soeben über einen Link in einer E-Mail an diese Adresse ersetzt, und alle Geräte wurden abgemeldet.`,
+      },
+      {
+        text: 'Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, wählen Sie sofort ein neues Passwort und prüfen Sie, wer Ihre E-Mails lesen kann:',
+      },
+      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+    ],
+    footer: footerFor(productName),
+  }),
+
+  'provider-linked': ({ username, providerName }, { productName, addresses }) => ({
+    subject: `Anmeldung bei ${productName} jetzt auch mit ${providerName}`,
+    blocks: [
+      {
+        text: `Ihr Konto ${username} bei ${productName} wurde soeben mit ${providerName} verbunden: Ab jetzt können Sie sich mit beidem anmelden.`,
+      },
+      { text: 'Wenn Sie das nicht waren, melden Sie sich an, lösen Sie die Verbindung und ändern Sie Ihr Passwort:' },
+      { link: addresses.login, label: 'Anmelden' },
+    ],
+    footer: footerFor(productName),
+  }),
+}

@@ -1,0 +1,47 @@
+import type { Language } from './languages.js'
+import { english } from './letters-english.js'
+import { french } from './letters-french.js'
+import { german } from './letters-german.js'
+
+/**
+ * What each kind of mail needs to be written. Nothing in a mail to an unproven address was chosen by whoever asked for
+ * it: a name with an advertisement in it would turn us into a mailing machine.
+ */
+export type MailValues = {
+  'verify-email': { token: string; code: string /** Milliseconds. */; validFor: number }
+  'already-registered': Record<never, never>
+  'reset-password': { token: string /** Milliseconds. */; validFor: number }
+  'password-changed': { username: string }
+  'password-reset': { username: string }
+  'provider-linked': { username: string; providerName: string }
+}
+export type MailKind = keyof MailValues
+
+/** The building blocks of a mail. A link stands alone on its line, so that every mail program finds its ends. */
+export type Block = { text: string } | { link: string; label: string } | { code: string }
+export type Letter = { subject: string; blocks: Block[]; footer: string }
+
+export type Site = { productName: string; addresses: Addresses }
+export type Letters = { [Kind in MailKind]: (values: MailValues[Kind], site: Site) => Letter }
+
+export type Addresses = ReturnType<typeof addressesOf>
+
+/** Tokens travel in the fragment, which reaches no log and no `Referer`. */
+export const addressesOf = (publicUrl: string) => {
+  const base = publicUrl.replace(/\/+$/, '')
+  return {
+    login: `${base}/login`,
+    forgotPassword: `${base}/forgot-password`,
+    verifyEmail: (token: string) => `${base}/verify-email#token=${token}`,
+    resetPassword: (token: string) => `${base}/reset-password#token=${token}`,
+  }
+}
+
+const lettersIn: Record<Language, Letters> = { en: english, de: german, fr: french }
+
+export const writeLetter = <Kind extends MailKind>(
+  kind: Kind,
+  values: MailValues[Kind],
+  site: Site,
+  language: Language,
+): Letter => lettersIn[language][kind](values, site)

@@ -1,0 +1,70 @@
+import type { Sql } from '../../platform/database/database.js'
+
+// Moments are the database's, so that instances whose clocks differ agree on what is due. The offset is zero but in tests.
+const now = (parameter: string) => `(now() + ${parameter}::float8 * interval '1 millisecond')`
+
+export type DueMail = { id: string; kind: string; content: string | null; attempts: number; created_at: Date }
+
+/** One at a time for each recipient and kind, until the transaction ends: parallel requests cannot all be the fifth. */
+export const lockRecipient = (sql: Sql, recipientKey: string, kind: string) =>
+  sql.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`outgoing_mail ${kind} ${recipientKey}`])
+
+export const insert = (
+  sql: Sql,
+  mail: { id: string; recipientKey: string; kind: string; content: string },
+  ceiling: { mails: number; within: number } | undefined,
+  offset: number,
+) =>
+  sql.query<{ id: string }>(
+    `insert into outgoing_mail (id, recipient_key, kind, content, created_at, next_attempt_at)
+     select $1, $2, $3, $4, ${now('$5')}, ${now('$5')}
+     where $6::int is null or $6::int > (
+       select count(*) from outgoing_mail
+       where recipient_key = $2 and kind = $3 and created_at > ${now('$5')} - $7::float8 * interval '1 millisecond'
+     )
+     returning id`,
+    [mail.id, mail.recipientKey, mail.kind, mail.content, offset, ceiling?.mails ?? null, ceiling?.within ?? 0],
+  )
+
+/**
+ * Takes the mail that has waited longest and puts its next attempt behind the lease: nobody else sees it meanwhile, and
+ * if this process dies the mail is due again when the lease has run out.
+ */
+export const claim = (sql: Sql, lease: number, offset: number) =>
+  sql.query<DueMail>(
+    `update outgoing_mail
+     set attempts = attempts + 1, next_attempt_at = ${now('$1')} + $2::float8 * interval '1 millisecond'
+     where id = (
+       select id from outgoing_mail where next_attempt_at <= ${now('$1')}
+       order by next_attempt_at limit 1 for update skip locked
+     )
+     returning id, kind, content, attempts, created_at`,
+    [offset, lease],
+  )
+
+/** The row stays for the ceiling; what it said does not. */
+export const markSent = (sql: Sql, id: string, offset: number) =>
+  sql.query(`update outgoing_mail set sent_at = ${now('$2')}, next_attempt_at = null, content = null where id = $1`, [
+    id,
+    offset,
+  ])
+
+export const markGivenUp = (sql: Sql, id: string) =>
+  sql.query('update outgoing_mail set next_attempt_at = null, content = null where id = $1', [id])
+
+/** Only the holder of the claim may put a mail off: after an overlong pause it may belong to somebody else. */
+export const postpone = (sql: Sql, mail: DueMail, delay: number, offset: number) =>
+  sql.query(
+    `update outgoing_mail set next_attempt_at = ${now('$3')} + $4::float8 * interval '1 millisecond'
+     where id = $1 and attempts = $2 and next_attempt_at is not null`,
+    [mail.id, mail.attempts, offset, delay],
+  )
+
+/** Ids are ordered by time, so the oldest rows are found at the beginning of the primary key. */
+export const deleteFinishedBefore = (sql: Sql, id: string, limit: number) =>
+  sql.query<{ id: string }>(
+    `delete from outgoing_mail where id in (
+       select id from outgoing_mail where id < $1 and next_attempt_at is null order by id limit $2
+     ) returning id`,
+    [id, limit],
+  )

@@ -1,0 +1,114 @@
+import type { BaseLogger } from 'pino'
+import type { Clock } from '../../lib/clock.js'
+import { days, hours } from '../../lib/durations.js'
+import type { Seal } from '../../lib/seal.js'
+import { uuidv7 } from '../../lib/uuid.js'
+import type { Database, Sql } from '../../platform/database/database.js'
+import type { Mailer } from '../../platform/mail/mail.js'
+import { emailKey } from '../users/email.js'
+import { writeContent } from './content.js'
+import type { Language } from './languages.js'
+import { asHtml, asText } from './layout.js'
+import { addressesOf, type MailKind, type MailValues, writeLetter } from './letters.js'
+import * as store from './mails.store.js'
+import { createSender } from './sender.js'
+
+type RequestOf<Kind extends MailKind> = { to: string; template: Kind; values: MailValues[Kind]; language?: Language }
+export type MailRequest = { [Kind in MailKind]: RequestOf<Kind> }[MailKind]
+
+/** What strangers can cause to be sent is bounded for each address. A notice after a change is never held back. */
+const ceiling = { mails: 5, within: 1 * hours }
+const bounded: Record<MailKind, boolean> = {
+  'verify-email': true,
+  'already-registered': true,
+  'reset-password': true,
+  'password-changed': false,
+  'password-reset': false,
+  'provider-linked': false,
+}
+
+/** `ada+news@example.com` is delivered where `ada@example.com` is, so they share one ceiling. */
+const recipientKey = (email: string) => emailKey(email).replace(/^([^+@]+)\+[^@]*@/, '$1@')
+
+/** The smallest id that can have been made at this moment. */
+const firstIdOf = (moment: Date) => `${uuidv7(moment).slice(0, 13)}-7000-8000-000000000000`
+
+const kept = 1 * days
+/** Callers queue inside a transaction; by now it has most likely been committed. */
+const usualCommit = 50
+
+export type Mails = ReturnType<typeof createMails>
+
+export const createMails = ({
+  database,
+  clock,
+  seal,
+  mailer,
+  publicUrl,
+  productName,
+  from,
+  log,
+}: {
+  database: Database
+  clock: Clock
+  seal: Seal
+  mailer: Mailer
+  publicUrl: string
+  productName: string
+  from: string
+  log: Pick<BaseLogger, 'info' | 'warn' | 'error'>
+}) => {
+  const site = { productName, addresses: addressesOf(publicUrl) }
+  const sender = createSender({ database, clock, seal, mailer, log })
+
+  const write = <Kind extends MailKind>({ to, template, values, language = 'en' }: RequestOf<Kind>) => {
+    const letter = writeLetter(template, values, site, language)
+    const worthSendingFor = 'validFor' in values ? values.validFor : undefined
+    const html = asHtml(letter, productName, language)
+    return writeContent(seal, {
+      to,
+      from,
+      subject: letter.subject,
+      text: asText(letter),
+      html,
+      ...(worthSendingFor !== undefined && { worthSendingFor }),
+    })
+  }
+
+  const insert = async (sql: Sql, request: MailRequest) => {
+    const row = {
+      id: uuidv7(clock.now()),
+      recipientKey: recipientKey(request.to),
+      kind: request.template,
+      content: write(request),
+    }
+    const limit = bounded[request.template] ? ceiling : undefined
+    if (limit) await store.lockRecipient(sql, row.recipientKey, row.kind)
+    return store.insert(sql, row, limit, clock.offset())
+  }
+
+  /**
+   * Puts a mail into the outbox, inside the caller's transaction or on the database itself. Nobody who caused the mail
+   * may see from the answer or its time whether it was queued, so callers have little use for the result.
+   */
+  const queue = async (sql: Sql | Database, request: MailRequest): Promise<'queued' | 'ceiling_reached'> => {
+    const rows = await ('transaction' in sql
+      ? sql.transaction((inside) => insert(inside, request))
+      : insert(sql, request))
+    if (rows.length === 0) {
+      log.warn({ kind: request.template }, 'mail not queued: the address has had enough of its kind for now')
+      return 'ceiling_reached'
+    }
+    sender.wake(usualCommit)
+    return 'queued'
+  }
+
+  /** Forgets mails that were sent or given up more than a day ago, oldest first; says how many. */
+  const purge = async (limit: number) => {
+    const oldest = new Date(clock.now().getTime() - kept)
+    const gone = await store.deleteFinishedBefore(database, firstIdOf(oldest), limit)
+    return gone.length
+  }
+
+  return { queue, purge, start: sender.start, stop: sender.stop, nudge: sender.nudge }
+}

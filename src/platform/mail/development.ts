@@ -1,0 +1,46 @@
+import type { BaseLogger } from 'pino'
+import type { Mail, Mailer } from './mail.js'
+
+export type KeptMail = Mail & { arrivedAt: Date }
+
+/** Where mail goes while somebody develops: into memory, for the page at /dev/mailbox. */
+export type DevelopmentMailbox = Mailer & {
+  /** Newest first. */
+  mails(): readonly KeptMail[]
+  find(id: string): KeptMail | undefined
+}
+
+const keptAtMost = 100
+
+export const createDevelopmentMailbox = ({
+  environment,
+  mailboxUrl,
+  clock,
+  log,
+}: {
+  environment: 'development' | 'test' | 'production'
+  mailboxUrl: string
+  clock: { now(): Date }
+  log: Pick<BaseLogger, 'info'>
+}): DevelopmentMailbox => {
+  // Whoever reads this mailbox can take over any account, so it does not come into being where accounts are real.
+  if (environment === 'production')
+    throw new Error('The development mailbox does not exist in production: set SMTP_URL')
+  let kept: KeptMail[] = []
+
+  return {
+    send: async (mail) => {
+      const others = kept.filter((other) => other.id !== mail.id)
+      kept = [{ ...mail, arrivedAt: clock.now() }, ...others].slice(0, keptAtMost)
+      // The line leads to the mail instead of repeating its link: not even a development log carries a token.
+      log.info(
+        { to: mail.to, subject: mail.subject, open: `${mailboxUrl}/${mail.id}` },
+        'mail for the development mailbox',
+      )
+      return { outcome: 'accepted' }
+    },
+    close: async () => {},
+    mails: () => kept,
+    find: (id) => kept.find((mail) => mail.id === id),
+  }
+}

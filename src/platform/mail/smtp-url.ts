@@ -1,0 +1,62 @@
+export type SmtpServer = {
+  host: string
+  port: number
+  /** TLS from the first byte (`smtps://`). Without it the connection is upgraded when the server offers STARTTLS. */
+  secure: boolean
+  /** Rather no mail than a mail in the clear. */
+  requireTLS: boolean
+  ignoreTLS: boolean
+  tls: { rejectUnauthorized: boolean }
+  auth?: { user: string; pass: string }
+}
+
+const settings = ['requireTLS', 'ignoreTLS', 'tls.rejectUnauthorized']
+const loopback = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
+
+const decoded = (text: string) => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+const parsed = (text: string) => {
+  try {
+    return new URL(text)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * `smtp://user:password@host:587` or `smtps://…:465`. A password is never sent in the clear to another machine: with
+ * credentials STARTTLS is required, unless `?requireTLS=false` says that the network can be trusted.
+ */
+export const readSmtpUrl = (text: string): SmtpServer | { refused: string } => {
+  const url = parsed(text)
+  if (!url || !['smtp:', 'smtps:'].includes(url.protocol) || !url.hostname)
+    return { refused: 'must be an address like smtp://user:password@mail.example.com:587 or smtps://…' }
+  for (const [name, value] of url.searchParams) {
+    if (!settings.includes(name)) return { refused: `may carry only these settings: ${settings.join(', ')}` }
+    if (value !== 'true' && value !== 'false') return { refused: `must have true or false for ${name}` }
+  }
+  const user = decoded(url.username)
+  const pass = decoded(url.password)
+  if (user === undefined || pass === undefined) return { refused: 'has credentials that are not percent-encoded' }
+
+  const secure = url.protocol === 'smtps:'
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const wanted = url.searchParams.get('requireTLS')
+  const ignoreTLS = url.searchParams.get('ignoreTLS') === 'true'
+  const requireTLS = wanted ? wanted === 'true' : user !== '' && !ignoreTLS && !loopback.test(host)
+  return {
+    host,
+    port: url.port ? Number(url.port) : secure ? 465 : 587,
+    secure,
+    requireTLS: requireTLS && !secure,
+    ignoreTLS,
+    tls: { rejectUnauthorized: url.searchParams.get('tls.rejectUnauthorized') !== 'false' },
+    ...(user && { auth: { user, pass } }),
+  }
+}

@@ -1,0 +1,111 @@
+import { createTransport } from 'nodemailer'
+import { minutes, seconds } from '../../lib/durations.js'
+import type { Delivery, Mail, Mailer } from './mail.js'
+import type { SmtpServer } from './smtp-url.js'
+
+export type SmtpDeadlines = { connect: number; greeting: number; silence: number; whole: number }
+
+const usualDeadlines: SmtpDeadlines = {
+  connect: 10 * seconds,
+  greeting: 10 * seconds,
+  silence: 20 * seconds,
+  whole: 40 * seconds,
+}
+
+const openPool = (server: SmtpServer, connections: number, deadlines: SmtpDeadlines) =>
+  createTransport({
+    ...server,
+    pool: true,
+    maxConnections: connections,
+    maxRequeues: 1,
+    idleTimeout: 1 * minutes,
+    connectionTimeout: deadlines.connect,
+    dnsTimeout: deadlines.connect,
+    greetingTimeout: deadlines.greeting,
+    socketTimeout: deadlines.silence,
+    // The library's own log would carry credentials and whole mails.
+    logger: false,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+
+/** Only the recipient or the message can be refused for good; a rejected password or sender is for the operator to mend. */
+const refusalIn = (error: unknown) => {
+  if (!(error instanceof Error)) return undefined
+  const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number }
+  const final = responseCode !== undefined && responseCode >= 500 && responseCode < 600
+  const aboutThisMail = (code === 'EENVELOPE' && command === 'RCPT TO') || code === 'EMESSAGE'
+  return final && aboutThisMail ? `the mail server answered ${responseCode}` : undefined
+}
+
+/** What may be told of a failure. A server's own words can repeat the address or a part of the mail. */
+const withoutSecrets = (error: unknown) => {
+  const { code, command, responseCode } = (error ?? {}) as { code?: string; command?: string; responseCode?: number }
+  const parts = [code ?? 'unknown failure', command && `at ${command}`, responseCode && `answered ${responseCode}`]
+  return new Error(`The mail server did not take the mail: ${parts.filter(Boolean).join(' ')}`)
+}
+
+export const createSmtpMailer = ({
+  server,
+  connections = 4,
+  deadlines = usualDeadlines,
+}: {
+  server: SmtpServer
+  connections?: number
+  deadlines?: SmtpDeadlines
+}): Mailer => {
+  let pool = openPool(server, connections, deadlines)
+
+  /** A server that trickles its replies never trips a timer of silence, and a late delivery would be a second one. */
+  const abandon = (stuck: typeof pool) => {
+    if (pool === stuck) pool = openPool(server, connections, deadlines)
+    stuck.close({ force: true })
+  }
+
+  const deliver = (used: typeof pool, mail: Mail) => {
+    const domain = mail.from.replace(/^.*@/s, '').replace(/>.*$/s, '')
+    return used.sendMail({
+      // Addresses are given as objects and in the envelope: a comma in one of them never makes a second recipient.
+      from: mail.from,
+      to: { name: '', address: mail.to },
+      subject: mail.subject,
+      text: mail.text,
+      html: mail.html,
+      messageId: `<${mail.id}@${domain}>`,
+      headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+    })
+  }
+
+  const send = async (mail: Mail): Promise<Delivery> => {
+    const used = pool
+    let overrun: NodeJS.Timeout | undefined
+    const deadline = new Promise<never>((_resolve, reject) => {
+      overrun = setTimeout(() => {
+        abandon(used)
+        reject(Object.assign(new Error('late'), { code: 'ETIMEDOUT' }))
+      }, deadlines.whole)
+    })
+    try {
+      await Promise.race([deliver(used, mail), deadline])
+      return { outcome: 'accepted' }
+    } catch (error) {
+      const reason = refusalIn(error)
+      if (reason) return { outcome: 'refused', reason }
+      throw withoutSecrets(error)
+    } finally {
+      clearTimeout(overrun)
+    }
+  }
+
+  return {
+    send,
+    verify: () =>
+      pool.verify().then(
+        () => {},
+        (error: unknown) => {
+          throw withoutSecrets(error)
+        },
+      ),
+    close: async () => pool.close({ force: true }),
+  }
+}
