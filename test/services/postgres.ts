@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process'
+import { chown } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { childrenOf } from './processes.js'
+import { findProgram } from './programs.js'
+import { type Account, freePort, ownFolder, type RunningServer, startServer } from './server.js'
+
+const run = promisify(execFile)
+
+export type PostgresServer = RunningServer & { port: number; url: string }
+
+export type PostgresOptions = {
+  settings?: Record<string, string>
+  /** Start as a streaming standby of this server, under this name (for `synchronous_standby_names`). */
+  standby?: { of: PostgresServer; name: string }
+}
+
+// Nothing here outlives the run, so the disk need not be waited for. A commit still reaches the operating system before
+// it is answered, and therefore outlives a kill -9 of the server.
+const testSettings = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  max_connections: '300',
+  shared_buffers: '64MB',
+  unix_socket_directories: '',
+  listen_addresses: '127.0.0.1',
+}
+
+export const hasPostgres = (): boolean => findProgram('initdb') !== undefined
+
+/** A PostgreSQL server of its own, on a free port, in a temporary folder. Everybody on this machine may connect. */
+export const startPostgres = async ({ settings = {}, standby }: PostgresOptions = {}): Promise<PostgresServer> => {
+  const initdb = findProgram('initdb')
+  if (!initdb) throw new Error('PostgreSQL is not on this machine')
+  const programs = dirname(initdb)
+  const account = await unprivilegedAccount()
+  const folder = await ownFolder('postgres')
+  const data = join(folder, 'data')
+  if (account) await chown(folder, account.uid, account.gid)
+  const asAccount = { ...account, cwd: folder }
+
+  if (standby) {
+    const from = `host=127.0.0.1 port=${standby.of.port} user=postgres application_name=${standby.name}`
+    const copy = ['--pgdata', data, '--dbname', from, '--write-recovery-conf', '--checkpoint=fast', '--no-sync']
+    await run(join(programs, 'pg_basebackup'), copy, asAccount)
+  } else {
+    const locale = process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8'
+    const make = ['--pgdata', data, '--username=postgres', '--auth=trust', '--encoding=UTF8', `--locale=${locale}`]
+    await run(initdb, [...make, '--no-sync', '--no-instructions'], asAccount)
+  }
+
+  const port = await freePort()
+  const all = { ...testSettings, ...settings, port: String(port) }
+  const args = ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
+  const server = await startServer({
+    command: join(programs, 'postgres'),
+    args,
+    folder,
+    account,
+    endSignal: 'SIGQUIT',
+    ready: () => isReady(join(programs, 'pg_isready'), port),
+  })
+  const signal: RunningServer['signal'] = (name) => {
+    // Each connection is a process: pausing or killing only the first one would leave the others answering.
+    const processes = [server.pid(), ...childrenOf(server.pid())]
+    if (server.alive()) for (const pid of processes) process.kill(pid, name)
+  }
+  return { ...server, signal, port, url: `postgres://postgres@127.0.0.1:${port}/postgres` }
+}
+
+const isReady = (pgIsReady: string, port: number): Promise<boolean> =>
+  run(pgIsReady, ['--quiet', '--host=127.0.0.1', `--port=${port}`]).then(
+    () => true,
+    () => false,
+  )
+
+// PostgreSQL refuses to run as root, and rightly.
+const unprivilegedAccount = async (): Promise<Account | undefined> => {
+  if (process.getuid?.() !== 0) return undefined
+  const [uid, gid] = await idsOf('postgres').catch(() => idsOf('nobody'))
+  return { uid, gid }
+}
+
+const idsOf = async (user: string): Promise<[number, number]> => {
+  const [uid, gid] = await Promise.all([run('id', ['-u', user]), run('id', ['-g', user])])
+  return [Number(uid.stdout), Number(gid.stdout)]
+}

@@ -1,0 +1,59 @@
+import { accessSync, constants, readdirSync, statSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+// Places that are often not on the PATH, newest version first where there are several.
+const usualPlaces = [
+  '/usr/lib/postgresql/*/bin',
+  '/usr/pgsql-*/bin',
+  '/opt/homebrew/opt/postgresql@*/bin',
+  '/usr/local/opt/postgresql@*/bin',
+  '/opt/homebrew/bin',
+  '/usr/local/bin',
+  '/usr/local/sbin',
+  '/usr/sbin',
+  '/Applications/Chromium.app/Contents/MacOS',
+  '/Applications/Google Chrome.app/Contents/MacOS',
+  '/Applications/Firefox.app/Contents/MacOS',
+]
+
+/** The first of these programs that is on this machine. */
+export const findProgram = (...names: string[]): string | undefined => {
+  const folders = [...(process.env.PATH ?? '').split(delimiter).filter(Boolean), ...usualPlaces.flatMap(expand)]
+  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isProgram)
+}
+
+export const findNginx = () => process.env.TEST_NGINX || findProgram('nginx')
+
+export const findChromium = () =>
+  process.env.TEST_CHROMIUM ||
+  findProgram('chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'Chromium', 'Google Chrome')
+
+export const findFirefox = () => process.env.TEST_FIREFOX || findProgram('firefox-esr', 'firefox')
+
+const expand = (place: string): string[] => {
+  const [before = '', after] = place.split('*')
+  if (after === undefined) return [place]
+  const parent = before.slice(0, before.lastIndexOf('/'))
+  const prefix = before.slice(parent.length + 1)
+  return namesIn(parent)
+    .filter((name) => name.startsWith(prefix))
+    .sort((a, b) => Number.parseFloat(b.slice(prefix.length)) - Number.parseFloat(a.slice(prefix.length)))
+    .map((name) => `${parent}/${name}${after}`)
+}
+
+const namesIn = (folder: string): string[] => {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+const isProgram = (file: string): boolean => {
+  try {
+    accessSync(file, constants.X_OK)
+    return statSync(file).isFile()
+  } catch {
+    return false
+  }
+}
