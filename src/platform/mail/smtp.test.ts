@@ -1,0 +1,144 @@
+import { connect, type Socket } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { startOddServer, startSmtpInbox } from '../../../test/mail/smtp-inbox.js'
+import type { Mailer } from './mail.js'
+import { createSmtpMailer, type SmtpDeadlines } from './smtp.js'
+import { readSmtpUrl } from './smtp-url.js'
+
+const ends: (() => Promise<unknown>)[] = []
+const atTheEnd = <Thing>(thing: Thing, end: (thing: Thing) => Promise<unknown>) => {
+  ends.unshift(() => end(thing))
+  return thing
+}
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end()
+})
+
+const quick: SmtpDeadlines = { connect: 300, greeting: 300, silence: 400, whole: 900 }
+
+const mailerFor = (url: string, deadlines: SmtpDeadlines = quick): Mailer => {
+  const server = readSmtpUrl(url)
+  if ('refused' in server) throw new Error(server.refused)
+  return atTheEnd(createSmtpMailer({ server, deadlines }), (mailer) => mailer.close())
+}
+
+const inbox = async (options?: Parameters<typeof startSmtpInbox>[0]) =>
+  atTheEnd(await startSmtpInbox(options), (server) => server.stop())
+
+const oddServer = async (speak?: Parameters<typeof startOddServer>[0]) =>
+  atTheEnd(await startOddServer(speak), (server) => server.stop())
+
+const mail = {
+  id: '01890000-0000-7000-8000-000000000001',
+  to: 'ada@example.com',
+  from: 'Latchkey <no-reply@auth.example.com>',
+  subject: 'Grüße, «Ada»',
+  text: 'Öffnen Sie:\n\nhttps://auth.example.com/reset-password#token=abc=\n',
+  html: '<p>Öffnen Sie</p>',
+}
+
+describe('mail over SMTP', () => {
+  it('arrives with both parts, its addresses and an id that is the same when it is delivered twice', async () => {
+    const server = await inbox()
+    const mailer = mailerFor(server.url)
+    expect(await mailer.send(mail)).toEqual({ outcome: 'accepted' })
+    await mailer.send(mail)
+    const [first, second] = server.received
+    expect(first).toMatchObject({ subject: mail.subject, recipients: ['ada@example.com'] })
+    expect(first?.from?.address).toBe('no-reply@auth.example.com')
+    expect(first?.text).toContain('\nhttps://auth.example.com/reset-password#token=abc=\n')
+    expect(first?.html).toContain('<p>Öffnen Sie</p>')
+    expect(first?.messageId).toBe(`<${mail.id}@auth.example.com>`)
+    expect(second?.messageId).toBe(first?.messageId)
+    expect(first?.raw).toMatch(/^Auto-Submitted: auto-generated\r$/m)
+  })
+
+  it('goes to one mailbox and keeps its headers, whatever the address and the subject contain', async () => {
+    const server = await inbox()
+    const mailer = mailerFor(server.url)
+    const odd = { ...mail, to: "o'hara!#$%@example.com", subject: 'one\r\nBcc: eve@example.com' }
+    await mailer.send(odd)
+    expect(server.received[0]?.recipients).toEqual([odd.to])
+    expect(server.received[0]?.bcc ?? []).toEqual([])
+  })
+
+  it('tells a refusal of the recipient from a failure that may pass', async () => {
+    const answers = new Map([
+      ['gone@example.com', 550],
+      ['busy@example.com', 451],
+    ])
+    const server = await inbox({
+      onRcptTo: ({ address }, _session, done) => {
+        const responseCode = answers.get(address)
+        done(responseCode ? Object.assign(new Error(`no ${address}`), { responseCode }) : undefined)
+      },
+    })
+    const mailer = mailerFor(server.url)
+    expect(await mailer.send({ ...mail, to: 'gone@example.com' })).toEqual({
+      outcome: 'refused',
+      reason: 'the mail server answered 550',
+    })
+    await expect(mailer.send({ ...mail, to: 'busy@example.com' })).rejects.toThrow('answered 451')
+    expect(await mailer.send(mail)).toEqual({ outcome: 'accepted' })
+  })
+
+  it('tries again later when our own password is rejected, and tells neither it nor the address', async () => {
+    const server = await inbox({
+      authOptional: false,
+      allowInsecureAuth: true,
+      onAuth: (_auth, _session, done) => done(new Error('no such secret hunter2 for ada@example.com')),
+    })
+    const mailer = mailerFor(`smtp://latchkey:hunter2@127.0.0.1:${server.port}`)
+    const failure = await mailer.send(mail).catch((error: unknown) => error)
+    expect(String(failure)).toContain('EAUTH')
+    expect(JSON.stringify([failure, String(failure), (failure as Error).stack])).not.toMatch(/hunter2|ada@/)
+    await expect(mailer.verify?.()).rejects.toThrow('EAUTH')
+  })
+
+  it('requires encryption when asked to', async () => {
+    const server = await inbox()
+    await expect(mailerFor(`${server.url}?requireTLS=true`).send(mail)).rejects.toThrow('ETLS')
+    expect(server.received).toEqual([])
+  })
+
+  it('gives up in time on a server that is gone or silent', async () => {
+    const gone = await oddServer()
+    await gone.stop()
+    await expect(mailerFor(gone.url).send(mail)).rejects.toThrow('ESOCKET')
+    const silent = await oddServer()
+    await expect(mailerFor(silent.url).send(mail)).rejects.toThrow('ETIMEDOUT')
+  })
+
+  it('gives up in time on a server that trickles its reply, and works again when the server does', async () => {
+    const working = await inbox()
+    let trickling = true
+    // Every line is a part of one endless reply, so that there is never a silence to notice.
+    const trickle = (socket: Socket) => {
+      socket.write('220 welcome\r\n')
+      const drip = setInterval(() => socket.write('250-still here\r\n'), 50)
+      socket.on('close', () => clearInterval(drip))
+    }
+    const server = await oddServer((socket) => {
+      if (trickling) return trickle(socket)
+      const onward = connect(working.port, '127.0.0.1').on('error', () => {})
+      socket.pipe(onward).pipe(socket)
+    })
+    const mailer = mailerFor(server.url)
+    const began = performance.now()
+    await expect(mailer.send(mail)).rejects.toThrow('ETIMEDOUT')
+    const took = performance.now() - began
+    expect(took).toBeGreaterThan(quick.whole - 50)
+    expect(took).toBeLessThan(quick.whole + 1_000)
+    trickling = false
+    expect(await mailer.send(mail)).toEqual({ outcome: 'accepted' })
+    expect(working.received).toHaveLength(1)
+  })
+
+  it('says whether the server is there', async () => {
+    const server = await inbox()
+    const mailer = mailerFor(server.url)
+    await expect(mailer.verify?.()).resolves.toBeUndefined()
+    await server.stop()
+    await expect(mailer.verify?.()).rejects.toThrow('ESOCKET')
+  })
+})
