@@ -122,6 +122,7 @@ describe('mail over SMTP', () => {
       if (trickling) return trickle(socket)
       const onward = connect(working.port, '127.0.0.1').on('error', () => {})
       socket.pipe(onward).pipe(socket)
+      socket.on('close', () => onward.destroy())
     })
     const mailer = mailerFor(server.url)
     const began = performance.now()

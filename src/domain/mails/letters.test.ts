@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { hours, minutes } from '../../lib/durations.js'
+import { languages } from './languages.js'
+import { asHtml, asText } from './layout.js'
+import { addressesOf, type MailKind, type MailValues, writeLetter } from './letters.js'
+import { timeSpan } from './time-spans.js'
+
+const site = { productName: 'Ada & Söhne <b>', addresses: addressesOf('https://auth.example.com/') }
+const values: MailValues = {
+  'verify-email': { token: 'TOKEN', code: 'K7QP-2MXW', validFor: 24 * hours },
+  'already-registered': {},
+  'reset-password': { token: 'TOKEN', validFor: 30 * minutes },
+  'password-changed': { username: '"><script>alert(1)</script>' },
+  'password-reset': { username: "o'hara" },
+  'provider-linked': { username: 'ada', providerName: 'Git<Hub' },
+}
+const kinds = Object.keys(values) as MailKind[]
+const cases = kinds.flatMap((kind) => languages.map((language) => ({ kind, language })))
+
+describe.each(cases)('$kind in $language', ({ kind, language }) => {
+  const letter = writeLetter(kind, values[kind], site, language)
+  const text = asText(letter)
+  const html = asHtml(letter, site.productName, language)
+
+  it('has a subject of one line that names the product', () => {
+    expect(letter.subject).toContain(site.productName)
+    expect(letter.subject).not.toMatch(/[\r\n]/)
+  })
+
+  it('has every link alone on its line, and the same links in both parts', () => {
+    const links = letter.blocks.flatMap((block) => ('link' in block ? [block.link] : []))
+    expect(links.length).toBeGreaterThan(0)
+    for (const link of links) {
+      expect(text.split('\n')).toContain(link)
+      expect(html).toContain(`href="${link}"`)
+    }
+    expect(text.match(/https?:/g)).toHaveLength(links.length)
+  })
+
+  it('lets nothing from outside become markup', () => {
+    expect(html).not.toMatch(/<script|<b>|Git<Hub|o'hara/)
+    expect(html).toContain('Ada &amp; Söhne &lt;b&gt;')
+    expect(html).not.toMatch(/\b(src|background-image|onclick)\b/)
+  })
+})
+
+describe('a mail with a way in', () => {
+  it('carries the token in the fragment of our own address', () => {
+    const verify = asText(writeLetter('verify-email', values['verify-email'], site, 'en'))
+    const reset = asText(writeLetter('reset-password', values['reset-password'], site, 'en'))
+    expect(verify).toContain('\nhttps://auth.example.com/verify-email#token=TOKEN\n')
+    expect(verify).toContain('\nK7QP-2MXW\n')
+    expect(reset).toContain('\nhttps://auth.example.com/reset-password#token=TOKEN\n')
+  })
+
+  it('says how long it works, in the language of the mail', () => {
+    expect(timeSpan(30 * minutes, 'en')).toBe('30 minutes')
+    expect(timeSpan(1 * hours, 'en')).toBe('1 hour')
+    expect(timeSpan(24 * hours, 'de')).toBe('24 Stunden')
+    expect(timeSpan(48 * hours, 'fr')).toBe('2\u00a0jours')
+    expect(timeSpan(10, 'en')).toBe('1 minute')
+  })
+})
