@@ -1,5 +1,5 @@
 import type { BaseLogger } from 'pino'
-import type { Clock } from '../../lib/clock.js'
+import { type Clock, later } from '../../lib/clock.js'
 import { days, hours } from '../../lib/durations.js'
 import type { Seal } from '../../lib/seal.js'
 import { uuidv7 } from '../../lib/uuid.js'
@@ -104,9 +104,8 @@ export const createMails = ({
   }
 
   /** Forgets mails that were sent or given up more than a day ago, oldest first; says how many. */
-  const purge = async (limit: number) => {
-    const oldest = new Date(clock.now().getTime() - kept)
-    const gone = await store.deleteFinishedBefore(database, firstIdOf(oldest), limit)
+  const purge = async (sql: Sql, limit: number) => {
+    const gone = await store.deleteFinishedBefore(sql, firstIdOf(later(clock.now(), -kept)), limit)
     return gone.length
   }
 
