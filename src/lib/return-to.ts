@@ -1,5 +1,5 @@
 const nowhere = 'http://return-to.invalid'
-const longest = 1024
+const longest = 512
 
 /**
  * The place to go after signing in, if it is a path of this very site. Browsers drop tabs and line breaks, read a

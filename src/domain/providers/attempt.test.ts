@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { minutes } from '../../lib/durations.js'
+import { deriveKey } from '../../lib/keys.js'
+import { createSeal } from '../../lib/seal.js'
+import { attemptCookieName, createAttempts } from './attempt.js'
+
+const movableClock = () => {
+  let moved = 0
+  return {
+    now: () => new Date(Date.now() + moved),
+    offset: () => moved,
+    move: (milliseconds: number) => {
+      moved += milliseconds
+    },
+  }
+}
+
+const setUp = () => {
+  const clock = movableClock()
+  const seal = createSeal([deriveKey('a secret', 'provider attempt')])
+  return { clock, seal, attempts: createAttempts({ seal, clock }) }
+}
+
+describe('an attempt', () => {
+  it('comes back as it was sealed, for a sign-in and for a link', () => {
+    const { attempts } = setUp()
+    const signIn = attempts.begin('provider_a', '/dashboard?x=1', { kind: 'sign_in' })
+    const link = attempts.begin('provider_b', '/', { kind: 'link', userId: 'user', sessionId: 'session' })
+    expect(attempts.open(attempts.seal(signIn))).toEqual(signIn)
+    expect(attempts.open(attempts.seal(link))).toEqual(link)
+  })
+
+  it('has values of its own each time, and a cookie name of its own', () => {
+    const { attempts } = setUp()
+    const [one, two] = [0, 1].map(() => attempts.begin('provider_a', '/', { kind: 'sign_in' }))
+    if (!one || !two) throw new Error('two attempts were begun')
+    const values = [one, two].flatMap(({ state, verifier, nonce }) => [state, verifier, nonce])
+    expect(new Set(values).size).toBe(6)
+    expect(attemptCookieName(one.state)).toMatch(/^attempt_[\w-]{12}$/)
+    expect(attemptCookieName(one.state)).not.toBe(attemptCookieName(two.state))
+    expect(one.state).not.toContain(attemptCookieName(one.state).slice(8))
+  })
+
+  it('shows nothing of itself, and does not open once altered', () => {
+    const { attempts } = setUp()
+    const attempt = attempts.begin('provider_a', '/secret-place', { kind: 'sign_in' })
+    const sealed = attempts.seal(attempt)
+    const bytes = Buffer.from(sealed, 'base64url')
+    expect(bytes.toString('latin1')).not.toContain('secret-place')
+    for (let index = 0; index < bytes.length; index += 7) {
+      const altered = Buffer.from(bytes)
+      altered[index] = (altered[index] ?? 0) ^ 1
+      expect(attempts.open(altered.toString('base64url'))).toBeUndefined()
+    }
+  })
+
+  it('ends after ten minutes', () => {
+    const { attempts, clock } = setUp()
+    const sealed = attempts.seal(attempts.begin('provider_a', '/', { kind: 'sign_in' }))
+    clock.move(10 * minutes - 1000)
+    expect(attempts.open(sealed)).toBeDefined()
+    clock.move(1001)
+    expect(attempts.open(sealed)).toBeUndefined()
+  })
+
+  it('leaves room for the other cookies', () => {
+    const { attempts } = setUp()
+    const attempt = attempts.begin('provider_a', `/${'a'.repeat(200)}`, {
+      kind: 'link',
+      userId: crypto.randomUUID(),
+      sessionId: crypto.randomUUID(),
+    })
+    expect(attempts.seal(attempt).length).toBeLessThan(800)
+  })
+
+  it('ignores what another release sealed in another form', () => {
+    const { attempts, seal } = setUp()
+    for (const text of ['{}', '[]', '["provider_c"]', '["provider_a",1,2,3,4,5]'])
+      expect(attempts.open(seal.seal(text))).toBeUndefined()
+  })
+})

@@ -1,0 +1,39 @@
+import * as client from 'openid-client'
+import { OutboundFailed } from '../../platform/outbound/outbound-failed.js'
+import { type ProviderRefusal, refusal } from './provider.js'
+
+/**
+ * Turns whatever went wrong at a provider into a refusal. Library errors carry whole responses as their cause, so only
+ * their codes are kept, and of what the provider itself wrote only the answers that a standard names.
+ */
+export const refusalFrom = (error: unknown): ProviderRefusal => {
+  if (error instanceof client.AuthorizationResponseError)
+    return error.error === 'access_denied' ? refusal('cancelled', 'access_denied') : refusal('failed', 'denied')
+  if (error instanceof client.ResponseBodyError) return refusal('failed', standardErrors[error.error] ?? 'error_body')
+  const failed = outboundFailureIn(error)
+  if (failed) return refusal('failed', failed.code)
+  return refusal('failed', libraryCode(error) ?? 'unexpected_answer')
+}
+
+const standardErrors: Record<string, string | undefined> = {
+  invalid_client: 'invalid_client',
+  invalid_grant: 'invalid_grant',
+  invalid_request: 'invalid_request',
+  unauthorized_client: 'unauthorized_client',
+}
+
+const outboundFailureIn = (error: unknown): OutboundFailed | undefined => {
+  for (let current = error, depth = 0; depth < 4; depth += 1) {
+    if (current instanceof OutboundFailed) return current
+    if (!(current instanceof Error)) return undefined
+    current = current.cause
+  }
+  return undefined
+}
+
+const libraryCode = (error: unknown) => {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' && /^OAUTH_[A-Z_]+$/.test(code)
+    ? code.slice('OAUTH_'.length).toLowerCase()
+    : undefined
+}

@@ -1,0 +1,129 @@
+import * as client from 'openid-client'
+import { type Fetch, isLoopback, type Outbound } from '../../platform/outbound/outbound.js'
+import type { ProviderId } from '../users/users.js'
+import { refusalFrom } from './causes.js'
+import { type ClientSettings, displayName, type Provider, refusal, usableEmail } from './provider.js'
+
+export type GitHubSettings = ClientSettings & { url: string; apiUrl: string; production: boolean }
+
+const maximumPages = 10
+
+class UnexpectedAnswer extends Error {
+  override name = 'UnexpectedAnswer'
+}
+
+/** GitHub, GitHub Enterprise, and whatever else speaks their OAuth and REST interfaces. */
+export const createGitHub = (
+  id: ProviderId,
+  settings: GitHubSettings,
+  { outbound }: { outbound: Outbound },
+): Provider => {
+  const url = withoutSlash(settings.url)
+  const apiUrl = withoutSlash(settings.apiUrl)
+  const web = new URL(url)
+  const redirectUri = new URL(settings.redirectUri)
+
+  const configuration = (fetch: Fetch) => {
+    const metadata = {
+      issuer: `${url}/login/oauth`,
+      authorization_endpoint: `${url}/login/oauth/authorize`,
+      token_endpoint: `${url}/login/oauth/access_token`,
+    }
+    const authentication = client.ClientSecretPost(settings.clientSecret)
+    const config = new client.Configuration(metadata, settings.clientId, undefined, authentication)
+    config[client.customFetch] = fetch
+    if (!settings.production && web.protocol === 'http:' && isLoopback(web.hostname))
+      client.allowInsecureRequests(config)
+    return config
+  }
+
+  const begin: Provider['begin'] = async ({ state, verifier }) => {
+    try {
+      return client.buildAuthorizationUrl(configuration(outbound.errand()), {
+        redirect_uri: redirectUri.href,
+        scope: 'user:email',
+        state,
+        code_challenge: await client.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      })
+    } catch (error) {
+      return refusalFrom(error)
+    }
+  }
+
+  const finish: Provider['finish'] = async (callback, { state, verifier }) => {
+    try {
+      const fetch = outbound.errand()
+      // Errors of the token endpoint come with status 200; without an access token the library refuses them.
+      const tokens = await client.authorizationCodeGrant(configuration(fetch), callback, {
+        expectedState: state,
+        pkceCodeVerifier: verifier,
+      })
+      const ask = createAsk(fetch, tokens.access_token)
+      const user = readUser((await ask(`${apiUrl}/user`)).body)
+      if (!user) return refusal('failed', 'unexpected_answer')
+      const email = await primaryEmail(ask, `${apiUrl}/user/emails?per_page=100`)
+      return email === undefined ? refusal('no_email', 'no_email') : { ...user, email }
+    } catch (error) {
+      return error instanceof UnexpectedAnswer ? refusal('failed', 'unexpected_answer') : refusalFrom(error)
+    }
+  }
+
+  return { id, name: settings.name, begin, finish }
+}
+
+const withoutSlash = (url: string) => url.replace(/\/+$/, '')
+
+type Ask = (url: string) => Promise<{ body: unknown; link: string }>
+
+const createAsk =
+  (fetch: Fetch, accessToken: string): Ask =>
+  async (url) => {
+    const response = await fetch(url, {
+      headers: {
+        accept: 'application/vnd.github+json',
+        authorization: `Bearer ${accessToken}`,
+        'user-agent': 'Latchkey',
+        'x-github-api-version': '2022-11-28',
+      },
+    })
+    const isJson = /^application\/(?:[\w.+-]+\+)?json\b/i.test(response.headers.get('content-type') ?? '')
+    if (response.status !== 200 || !isJson) throw new UnexpectedAnswer()
+    const body: unknown = await response.json().catch(() => {
+      throw new UnexpectedAnswer()
+    })
+    return { body, link: response.headers.get('link') ?? '' }
+  }
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+/** The number is the identity. A login can be given up and taken by somebody else. */
+const readUser = (body: unknown) => {
+  if (!isObject(body) || !Number.isSafeInteger(body.id) || Number(body.id) < 1) return undefined
+  if (typeof body.login !== 'string' || body.login === '') return undefined
+  return { providerId: String(body.id), username: body.login, name: displayName(body.name) }
+}
+
+/** Only the address that is both primary and verified, wherever in the list it stands. A failure here throws. */
+const primaryEmail = async (ask: Ask, firstPage: string) => {
+  const { origin } = new URL(firstPage)
+  let page: string | undefined = firstPage
+  for (let count = 0; page !== undefined && count < maximumPages; count += 1) {
+    const { body, link }: Awaited<ReturnType<Ask>> = await ask(page)
+    if (!Array.isArray(body)) throw new UnexpectedAnswer()
+    const primary = body.find((entry) => isObject(entry) && entry.primary === true)
+    if (primary) return primary.verified === true ? usableEmail(primary.email) : undefined
+    page = nextPage(link, page)
+    // The token goes along with each request, so a page elsewhere is not asked for.
+    if (page !== undefined && new URL(page).origin !== origin) throw new UnexpectedAnswer()
+  }
+  if (page !== undefined) throw new UnexpectedAnswer()
+  return undefined
+}
+
+const nextPage = (link: string, current: string) => {
+  const [, address] = /<([^>]*)>\s*;[^,]*\brel="?next\b/i.exec(link) ?? []
+  if (address === undefined) return undefined
+  if (!URL.canParse(address, current)) throw new UnexpectedAnswer()
+  return new URL(address, current).href
+}

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest'
+import { type Account, type Decision, decide, type Situation } from './linking.js'
+
+const account = (id: string, ...providers: Account['providers']): Account => ({ id, disabled: false, providers })
+const disabled = (account: Account): Account => ({ ...account, disabled: true })
+
+const signIn = (userId: string): Decision => ({ action: 'sign_in', userId })
+const link = (userId: string): Decision => ({ action: 'link', userId })
+const create: Decision = { action: 'create' }
+const refuse = (reason: 'disabled' | 'other_identity' | 'identity_taken' | 'email_taken'): Decision => ({
+  action: 'refuse',
+  reason,
+})
+
+type Row = [sentence: string, situation: Omit<Situation, 'provider'>, decision: Decision]
+
+const nobody = { owner: undefined, namesake: undefined }
+
+const signingIn: Row[] = [
+  ['creates an account for a person who is new', nobody, create],
+  [
+    'signs in by identity',
+    { owner: account('ada', 'provider_a'), namesake: account('ada', 'provider_a') },
+    signIn('ada'),
+  ],
+  [
+    'signs in by identity although the address at the provider has changed',
+    { owner: account('ada', 'provider_a'), namesake: undefined },
+    signIn('ada'),
+  ],
+  [
+    'signs in by identity although the new address at the provider belongs to another account',
+    { owner: account('ada', 'provider_a'), namesake: account('bob') },
+    signIn('ada'),
+  ],
+  [
+    'links to the account with a password of the same address',
+    { owner: undefined, namesake: account('ada') },
+    link('ada'),
+  ],
+  [
+    'links to the account of the other provider with the same address',
+    { owner: undefined, namesake: account('ada', 'provider_b') },
+    link('ada'),
+  ],
+  [
+    'refuses an address that changed hands at the provider: the account has another identity there',
+    { owner: undefined, namesake: account('ada', 'provider_a') },
+    refuse('other_identity'),
+  ],
+  [
+    'refuses an address that changed hands, also when the account has both providers',
+    { owner: undefined, namesake: account('ada', 'provider_a', 'provider_b') },
+    refuse('other_identity'),
+  ],
+  [
+    'refuses the identity of a disabled account',
+    { owner: disabled(account('ada', 'provider_a')), namesake: undefined },
+    refuse('disabled'),
+  ],
+  [
+    'refuses the address of a disabled account, and creates no second one',
+    { owner: undefined, namesake: disabled(account('ada')) },
+    refuse('disabled'),
+  ],
+  [
+    'refuses a disabled account rather than fall back to the account with the address',
+    { owner: disabled(account('ada', 'provider_a')), namesake: account('bob') },
+    refuse('disabled'),
+  ],
+]
+
+const linking: Row[] = [
+  ['links a new identity to the account that asked', { ...nobody, linkingTo: account('ada') }, link('ada')],
+  ['links a second provider', { ...nobody, linkingTo: account('ada', 'provider_b') }, link('ada')],
+  [
+    'links an identity with the account\u2019s own address',
+    { owner: undefined, namesake: account('ada'), linkingTo: account('ada') },
+    link('ada'),
+  ],
+  [
+    'finds nothing to do when the identity is linked to this account already',
+    { owner: account('ada', 'provider_a'), namesake: undefined, linkingTo: account('ada', 'provider_a') },
+    signIn('ada'),
+  ],
+  [
+    'refuses an identity that belongs to another account',
+    { owner: account('bob', 'provider_a'), namesake: account('bob', 'provider_a'), linkingTo: account('ada') },
+    refuse('identity_taken'),
+  ],
+  [
+    'refuses an identity of another account that is disabled',
+    { owner: disabled(account('bob', 'provider_a')), namesake: undefined, linkingTo: account('ada') },
+    refuse('identity_taken'),
+  ],
+  [
+    'refuses a second identity of one provider',
+    { ...nobody, linkingTo: account('ada', 'provider_a') },
+    refuse('other_identity'),
+  ],
+  [
+    'refuses an identity whose address has an account of its own: a lured visitor would lose their way in',
+    { owner: undefined, namesake: account('bob'), linkingTo: account('mallory') },
+    refuse('email_taken'),
+  ],
+  [
+    'refuses an identity whose address belongs to a disabled account',
+    { owner: undefined, namesake: disabled(account('bob')), linkingTo: account('ada') },
+    refuse('email_taken'),
+  ],
+  [
+    'refuses an account that was disabled meanwhile',
+    { ...nobody, linkingTo: disabled(account('ada')) },
+    refuse('disabled'),
+  ],
+]
+
+describe('the linking policy', () => {
+  it.each(signingIn)('%s', (_sentence, situation, decision) => {
+    expect(decide({ provider: 'provider_a', ...situation })).toEqual(decision)
+  })
+
+  it.each(linking)('while linking, %s', (_sentence, situation, decision) => {
+    expect(decide({ provider: 'provider_a', ...situation })).toEqual(decision)
+  })
+
+  it('never hands an account to anybody but its owner, whoever else is about', () => {
+    const accounts = [undefined, account('x'), account('x', 'provider_a'), account('y'), account('y', 'provider_a')]
+    const situations = accounts.flatMap((owner) => accounts.map((namesake) => ({ owner, namesake })))
+    for (const { owner, namesake } of situations) {
+      const decision = decide({ provider: 'provider_a', owner, namesake })
+      if (owner) expect(decision).toEqual(signIn(owner.id))
+      else if (decision.action === 'link') expect(namesake).toEqual(account(decision.userId))
+    }
+  })
+})

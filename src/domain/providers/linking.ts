@@ -1,0 +1,47 @@
+import type { ProviderId } from '../users/users.js'
+
+/** What the policy needs to know of an account. Every account's address is proven: none exists before that. */
+export type Account = { id: string; disabled: boolean; providers: readonly ProviderId[] }
+
+export type Situation = {
+  provider: ProviderId
+  /** The account that holds this very identity, which is the pair of provider and the provider's id. */
+  owner: Account | undefined
+  /** The account with the email that the provider has verified. */
+  namesake: Account | undefined
+  /** The account that asked to be linked, when somebody who is signed in began this. */
+  linkingTo?: Account | undefined
+}
+
+export type LinkingRefusal = 'disabled' | 'other_identity' | 'identity_taken' | 'email_taken'
+
+export type Decision =
+  | { action: 'sign_in'; userId: string }
+  | { action: 'link'; userId: string }
+  | { action: 'create' }
+  | { action: 'refuse'; reason: LinkingRefusal }
+
+const refuse = (reason: LinkingRefusal): Decision => ({ action: 'refuse', reason })
+
+/** Who a proven identity belongs to. All of it is here, and nothing here asks or changes anything. */
+export const decide = (situation: Situation): Decision =>
+  situation.linkingTo ? decideLink(situation, situation.linkingTo) : decideSignIn(situation)
+
+const decideSignIn = ({ provider, owner, namesake }: Situation): Decision => {
+  // The identity comes first: an address may change hands, also at the provider, and the identity does not.
+  if (owner) return owner.disabled ? refuse('disabled') : { action: 'sign_in', userId: owner.id }
+  if (!namesake) return { action: 'create' }
+  if (namesake.disabled) return refuse('disabled')
+  // The same address under a second identity of one provider was given to somebody else there.
+  if (namesake.providers.includes(provider)) return refuse('other_identity')
+  return { action: 'link', userId: namesake.id }
+}
+
+const decideLink = ({ provider, owner, namesake }: Situation, account: Account): Decision => {
+  if (account.disabled) return refuse('disabled')
+  if (owner) return owner.id === account.id ? { action: 'sign_in', userId: account.id } : refuse('identity_taken')
+  if (account.providers.includes(provider)) return refuse('other_identity')
+  // Somebody lured into a stranger's session would otherwise give that stranger their own way in for good.
+  if (namesake && namesake.id !== account.id) return refuse('email_taken')
+  return { action: 'link', userId: account.id }
+}

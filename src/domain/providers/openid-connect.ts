@@ -1,0 +1,106 @@
+import * as client from 'openid-client'
+import type { Clock } from '../../lib/clock.js'
+import { seconds } from '../../lib/durations.js'
+import { type Fetch, isLoopback, type Outbound } from '../../platform/outbound/outbound.js'
+import type { ProviderId } from '../users/users.js'
+import { refusalFrom } from './causes.js'
+import { createDiscovery } from './discovery.js'
+import { type ClientSettings, displayName, type Profile, type Provider, refusal, usableEmail } from './provider.js'
+import { createSigningKeys } from './signing-keys.js'
+
+export type OpenIdConnectSettings = ClientSettings & { issuer: string; production: boolean }
+type Claims = Record<string, unknown>
+
+/** Any OpenID Connect issuer: Google, Keycloak, Entra ID, Authentik and so on. */
+export const createOpenIdConnect = (
+  id: ProviderId,
+  settings: OpenIdConnectSettings,
+  { outbound, clock }: { outbound: Outbound; clock: Clock },
+): Provider => {
+  const issuer = new URL(settings.issuer)
+  const allowLoopbackHttp = !settings.production && issuer.protocol === 'http:' && isLoopback(issuer.hostname)
+  const discovered = createDiscovery({ ...settings, allowLoopbackHttp }, { clock })
+  const keys = createSigningKeys({ clock })
+  const redirectUri = new URL(settings.redirectUri)
+
+  /** Made anew for each attempt: the clock may have moved, and the requests of one attempt share one deadline. */
+  const configuration = async (fetch: Fetch) => {
+    const metadata = await discovered(fetch)
+    const config = new client.Configuration(
+      metadata,
+      settings.clientId,
+      { [client.clockSkew]: Math.round(clock.offset() / seconds) },
+      authenticationFor(metadata, settings.clientSecret),
+    )
+    config[client.customFetch] = (url, request) =>
+      url === metadata.jwks_uri ? keys.answer(fetch, url, request) : fetch(url, request)
+    // In the code flow the library trusts TLS for the ID token unless it is told to check the signature too.
+    client.enableNonRepudiationChecks(config)
+    if (allowLoopbackHttp) client.allowInsecureRequests(config)
+    const held = keys.held()
+    if (held) client.setJwksCache(config, held)
+    return config
+  }
+
+  const begin: Provider['begin'] = async ({ state, verifier, nonce }) => {
+    try {
+      return client.buildAuthorizationUrl(await configuration(outbound.errand()), {
+        redirect_uri: redirectUri.href,
+        scope: 'openid profile email',
+        state,
+        nonce,
+        code_challenge: await client.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      })
+    } catch (error) {
+      return refusalFrom(error)
+    }
+  }
+
+  const finish: Provider['finish'] = async (callback, { state, verifier, nonce }) => {
+    try {
+      const config = await configuration(outbound.errand())
+      const tokens = await client.authorizationCodeGrant(config, callback, {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+        idTokenExpected: true,
+      })
+      const idToken: Claims = { ...tokens.claims() }
+      const subject = idToken.sub
+      if (typeof subject !== 'string' || subject === '' || subject.length > 255)
+        return refusal('failed', 'unusable_subject')
+      const userinfo = await userinfoIfNeeded(config, idToken, subject, tokens.access_token)
+      return profileFrom(subject, idToken, userinfo)
+    } catch (error) {
+      return refusalFrom(error)
+    }
+  }
+
+  return { id, name: settings.name, begin, finish }
+}
+
+/** OpenID Connect Discovery 1.0, section 3: a provider that names no method takes basic. */
+const authenticationFor = (metadata: client.ServerMetadata, secret: string) =>
+  metadata.token_endpoint_auth_methods_supported?.includes('client_secret_post')
+    ? client.ClientSecretPost(secret)
+    : client.ClientSecretBasic(secret)
+
+const speaksOfEmail = (claims: Claims) => 'email' in claims && 'email_verified' in claims
+
+/** The library compares the subject: userinfo about somebody else is an error, not a profile. */
+const userinfoIfNeeded = async (config: client.Configuration, idToken: Claims, subject: string, token: string) => {
+  const complete = speaksOfEmail(idToken) && 'name' in idToken
+  if (complete || !config.serverMetadata().userinfo_endpoint) return {}
+  return { ...(await client.fetchUserInfo(config, token, subject)) }
+}
+
+/** An address and the word that it is verified must come from one and the same document. */
+const profileFrom = (subject: string, idToken: Claims, userinfo: Claims): Profile | ReturnType<typeof refusal> => {
+  const source = speaksOfEmail(idToken) ? idToken : userinfo
+  const email = usableEmail(source.email)
+  if (email === undefined) return refusal('no_email', 'no_email')
+  if (source.email_verified !== true && source.email_verified !== 'true') return refusal('no_email', 'unverified_email')
+  const [username = ''] = email.split('@')
+  return { providerId: subject, email, username, name: displayName(idToken.name ?? userinfo.name) }
+}

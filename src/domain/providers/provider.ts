@@ -1,0 +1,36 @@
+import { readEmail } from '../users/email.js'
+import type { ProviderId } from '../users/users.js'
+
+/** What the provider says of a person, once it is proven. The email is one that the provider has verified. */
+export type Profile = { providerId: string; email: string; username: string; name: string | null }
+
+/** What one attempt must find again in the provider's answer. */
+export type Checks = { state: string; verifier: string; nonce: string }
+
+/** `cause` is a fixed word for the log and the event; nothing that a provider wrote ever becomes part of it. */
+export type ProviderRefusal = { refused: 'failed' | 'cancelled' | 'no_email'; cause: string }
+
+/** A provider is one file that fulfils this, and one entry of the table in `providers.ts`. */
+export type Provider = {
+  id: ProviderId
+  name: string
+  /** The address to send the browser to. */
+  begin(checks: Checks): Promise<URL | ProviderRefusal>
+  /** Reads who the person is from the address that the browser came back to. */
+  finish(callback: URL, checks: Checks): Promise<Profile | ProviderRefusal>
+}
+
+export type ClientSettings = { name: string; clientId: string; clientSecret: string; redirectUri: string }
+
+export const refusal = (refused: ProviderRefusal['refused'], cause: string): ProviderRefusal => ({ refused, cause })
+
+/** Text for a person's eyes, cut to a size that fits every page and every row; nothing when nothing is left. */
+export const displayName = (name: unknown): string | null => {
+  if (typeof name !== 'string') return null
+  const shown = name.toWellFormed().replaceAll(/\p{C}/gu, '').trim()
+  return Array.from(shown).slice(0, 128).join('') || null
+}
+
+/** An address that we could not write to is as good as none. */
+export const usableEmail = (email: unknown): string | undefined =>
+  typeof email === 'string' && !('refused' in readEmail(email)) ? email : undefined

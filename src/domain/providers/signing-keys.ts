@@ -1,0 +1,71 @@
+import type { Clock } from '../../lib/clock.js'
+import { hours, minutes, seconds } from '../../lib/durations.js'
+import type { Fetch } from '../../platform/outbound/outbound.js'
+
+const freshFor = 5 * minutes
+const coolDown = 30 * seconds
+const usableFor = 24 * hours
+
+type KeySet = { body: string; fetchedAt: number }
+
+/**
+ * The provider's signing keys, asked for again when they grow old or when a token names a key they lack. Tokens with
+ * made-up key names cost the provider one request per cool-down, and while it is out of reach the last good set serves.
+ */
+export const createSigningKeys = ({ clock }: { clock: Clock }) => {
+  let current: KeySet | undefined
+  let askedAgainAt: number | undefined
+  let pending: Promise<KeySet> | undefined
+
+  const age = () => (current ? clock.now().getTime() - current.fetchedAt : Number.POSITIVE_INFINITY)
+
+  const download = async (fetch: Fetch, url: string, request: Parameters<Fetch>[1]) => {
+    const response = await fetch(url, request)
+    const body = await response.text()
+    if (response.status !== 200 || !holdsKeys(body)) throw new Error('The answer is not a set of keys')
+    return { body, fetchedAt: clock.now().getTime() }
+  }
+
+  const renew = (fetch: Fetch, url: string, request: Parameters<Fetch>[1]) => {
+    if (current) askedAgainAt = clock.now().getTime()
+    pending ??= download(fetch, url, request)
+      .then((set) => {
+        current = set
+        return set
+      })
+      .catch((error: unknown) => {
+        if (current && age() < usableFor) return current
+        throw error
+      })
+      .finally(() => {
+        pending = undefined
+      })
+    return pending
+  }
+
+  const cooling = () => askedAgainAt !== undefined && clock.now().getTime() - askedAgainAt < coolDown
+
+  return {
+    /** The set as the library takes it: recent enough to be used, old enough to be asked for again. */
+    held: () =>
+      current && age() < freshFor
+        ? { jwks: JSON.parse(current.body), uat: Math.floor(Date.now() / 1000) - 120 }
+        : undefined,
+    /** Stands in for the request for the key set. */
+    answer: async (fetch: Fetch, url: string, request: Parameters<Fetch>[1]) => {
+      const set = current && cooling() && age() < usableFor ? current : await renew(fetch, url, request)
+      return new Response(set.body, { headers: { 'content-type': 'application/json' } })
+    },
+  }
+}
+
+export type SigningKeys = ReturnType<typeof createSigningKeys>
+
+const holdsKeys = (body: string) => {
+  try {
+    const parsed: unknown = JSON.parse(body)
+    return typeof parsed === 'object' && parsed !== null && 'keys' in parsed && Array.isArray(parsed.keys)
+  } catch {
+    return false
+  }
+}
