@@ -1,14 +1,23 @@
-/** What a statement may be run on: the database itself or a transaction on it. Store functions take it first. */
+/**
+ * What a statement may be run on: the database itself or a transaction on it. Store functions take it first.
+ *
+ * Both databases map values alike. Out: bigint is a number (a BigInt beyond 2^53), numeric a string, json and jsonb
+ * the parsed value, bytea a Buffer, timestamptz a Date, uuid a string, an array an array. In: the same values; null for
+ * nothing, never undefined; a json parameter is the value itself and not its text.
+ */
 export type Sql = {
   query<Row = Record<string, unknown>>(text: string, parameters?: readonly unknown[]): Promise<Row[]>
 }
+
+/** `script` runs several statements in one text, without parameters: the files of the migrations. */
+export type Transaction = Sql & { script(text: string): Promise<void> }
 
 export type Database = Sql & {
   /**
    * Commits when `work` resolves, rolls back when it rejects. Inside, use the handle that `work` is given and await
    * statements only: the embedded database has one connection. Touching the outer handle inside rejects at once.
    */
-  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
+  transaction<Result>(work: (sql: Transaction) => Promise<Result>): Promise<Result>
   ping(): Promise<void>
   close(): Promise<void>
 }
@@ -18,5 +27,7 @@ export class StoreUnavailable extends Error {
   override name = 'StoreUnavailable'
 }
 
-/** Two statements at once wanted the same unique value, and this one came second. */
-export const isUniqueViolation = (error: unknown) => error instanceof Error && 'code' in error && error.code === '23505'
+/** The program used a transaction in a way that would hang or be lost. Always a bug of the caller, never of the data. */
+export class TransactionMisuse extends Error {
+  override name = 'TransactionMisuse'
+}

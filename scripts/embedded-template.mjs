@@ -1,0 +1,50 @@
+// Packs an empty embedded database into dist/, so that the first start unpacks one instead of spending seconds on making
+// it. Made anew only when PGlite's version changes.
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { argv, pid } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+
+const dist = fileURLToPath(new URL('../dist', import.meta.url))
+const file = join(dist, 'embedded-template.tar.gz')
+const stamp = join(dist, 'embedded-template.version')
+
+const installedVersion = () => {
+  const entry = createRequire(import.meta.url).resolve('@electric-sql/pglite')
+  return JSON.parse(readFileSync(join(dirname(entry), '../package.json'), 'utf8')).version
+}
+
+const isUpToDate = (/** @type {string} */ version) =>
+  existsSync(file) && existsSync(stamp) && readFileSync(stamp, 'utf8').trim() === version
+
+/** @returns {Promise<boolean>} whether it was made anew */
+export const buildEmbeddedTemplate = async () => {
+  const version = installedVersion()
+  if (isUpToDate(version)) return false
+  const { PGlite } = await import('@electric-sql/pglite')
+  const database = await PGlite.create('memory://')
+  const archive = await database.dumpDataDir('none')
+  await database.close()
+  const packed = gzipSync(Buffer.from(await archive.arrayBuffer()), { level: 6 })
+  await mkdir(dist, { recursive: true })
+  // Two builds at once must not leave half a file; the stamp comes last, when its file is in place.
+  await rm(stamp, { force: true })
+  await publish(file, packed)
+  await publish(stamp, `${version}\n`)
+  return true
+}
+
+const publish = async (/** @type {string} */ path, /** @type {string | Uint8Array} */ content) => {
+  const draft = `${path}.${pid}`
+  await writeFile(draft, content)
+  await rename(draft, path)
+}
+
+if (argv[1] && realpathSync(argv[1]) === fileURLToPath(import.meta.url)) {
+  const start = performance.now()
+  const made = await buildEmbeddedTemplate()
+  if (made) console.log(`Packed the embedded database's template, ${Math.round(performance.now() - start)} ms`)
+}

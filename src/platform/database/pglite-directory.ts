@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { PGlite } from '@electric-sql/pglite'
+
+type Options = { directory: string; templateFile?: string | undefined }
+
+/**
+ * Makes the database's directory if there is none: beside its place first, and moved there in one step, so that a process
+ * that is killed on the way leaves nothing that looks like a database. The caller holds the lock on the directory.
+ */
+export const prepareDirectory = async ({ directory, templateFile }: Options) => {
+  removeLeftovers(directory)
+  if (existsSync(join(directory, 'PG_VERSION'))) return
+  const draft = `${directory}.new-${randomBytes(6).toString('hex')}`
+  mkdirSync(draft, { mode: 0o700 })
+  if (templateFile && existsSync(templateFile)) unpack(gunzipSync(readFileSync(templateFile)), draft)
+  else await initialize(draft)
+  // A folder that somebody made in advance may be replaced as long as it is empty; with anything in it this fails.
+  if (existsSync(directory)) rmdirSync(directory)
+  renameSync(draft, directory)
+}
+
+const removeLeftovers = (directory: string) => {
+  const prefix = `${basename(directory)}.new-`
+  for (const name of readdirSync(dirname(directory))) {
+    if (name.startsWith(prefix)) rmSync(join(dirname(directory), name), { recursive: true, force: true })
+  }
+}
+
+// Several seconds of work: what the template saves.
+const initialize = async (directory: string) => {
+  const database = await PGlite.create(directory)
+  await database.close()
+}
+
+const blockSize = 512
+
+const textAt = (archive: Buffer, start: number, length: number) =>
+  archive.toString('utf8', start, start + length).replace(/\0.*$/s, '')
+
+/** A tar archive: for each entry a block of 512 bytes with its name, its size in octal and its kind, then its content. */
+const unpack = (archive: Buffer, directory: string) => {
+  for (let at = 0; at + blockSize <= archive.length && archive[at] !== 0; ) {
+    const name = [textAt(archive, at + 345, 155), textAt(archive, at, 100)].filter(Boolean).join('/')
+    const size = Number.parseInt(textAt(archive, at + 124, 12).trim() || '0', 8)
+    const isFolder = archive[at + 156] === '5'.charCodeAt(0)
+    const path = join(directory, name)
+    if (isFolder) mkdirSync(path, { recursive: true, mode: 0o700 })
+    else {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      writeFileSync(path, archive.subarray(at + blockSize, at + blockSize + size), { mode: 0o600 })
+    }
+    at += blockSize + Math.ceil(size / blockSize) * blockSize
+  }
+}

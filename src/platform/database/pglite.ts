@@ -1,0 +1,152 @@
+import { mkdir } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { Duplex } from 'node:stream'
+import { Worker } from 'node:worker_threads'
+import { compiledFile } from '../../lib/compiled.js'
+import { type Database, StoreUnavailable } from './database.js'
+import { DataDirectoryUnwritable, lockDirectory } from './directory-lock.js'
+import { createPool, type OpenSession } from './pool.js'
+import { createPooledDatabase } from './pooled-database.js'
+import { createSession } from './session.js'
+
+export { DataDirectoryInUse, DataDirectoryUnwritable } from './directory-lock.js'
+
+export type PgliteOptions = {
+  directory: string
+  /** A packed, empty database (scripts/embedded-template.mjs). Without it the first start takes several seconds. */
+  templateFile?: string
+  /** PGlite takes no notice of statement_timeout: past this its thread is ended and started anew. */
+  statementTimeoutMs?: number
+  log?: { warn(details: object, message: string): void }
+}
+
+// Opening includes the recovery after a crash, and without a template the making of the whole directory.
+const openMs = 60_000
+const waitingLimit = 1_000
+const closeGraceMs = 5_000
+
+/** PostgreSQL in this process: a thread that speaks the same protocol as a server, over a pipe instead of a socket. */
+export const createPglite = async (options: PgliteOptions): Promise<Database> => {
+  const directory = resolve(options.directory)
+  const statementTimeoutMs = options.statementTimeoutMs ?? 30_000
+  const lock = await lockData(directory)
+  const pool = createPool({
+    open: createOpener({ ...options, directory, statementTimeoutMs }),
+    size: 1,
+    waitingLimit,
+    waitMs: openMs + statementTimeoutMs,
+    idleMs: Number.POSITIVE_INFINITY,
+    lifetimeMs: Number.POSITIVE_INFINITY,
+  })
+  const database = createPooledDatabase({ pool, idleInTransactionMs: statementTimeoutMs, closeGraceMs })
+  const close = async () => {
+    await database.close()
+    await lock.release()
+  }
+  try {
+    await database.ping()
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { ...database, close }
+}
+
+const lockData = async (directory: string) => {
+  try {
+    await mkdir(dirname(directory), { recursive: true })
+  } catch (cause) {
+    throw new DataDirectoryUnwritable(dirname(directory), { cause })
+  }
+  return await lockDirectory(directory)
+}
+
+type OpenerOptions = PgliteOptions & { statementTimeoutMs: number }
+
+const createOpener = ({ directory, templateFile, statementTimeoutMs, log }: OpenerOptions): OpenSession => {
+  // Two threads on one directory would destroy it: the next one starts when the last one has really ended.
+  let ended: Promise<unknown> = Promise.resolve()
+  return async (onClosed) => {
+    await ended
+    const worker = new Worker(compiledFile('./pglite.worker.js', import.meta.url), {
+      workerData: { directory, templateFile },
+      name: 'embedded-database',
+    })
+    ended = new Promise((resolve) => worker.once('exit', resolve))
+    await ready(worker)
+    const session = createSession({
+      stream: createPipe(worker),
+      user: 'postgres',
+      password: '',
+      database: 'postgres',
+      parameters: {},
+      deadlineMs: statementTimeoutMs,
+      onClosed: (closed, hung) => {
+        if (hung) log?.warn({}, 'The embedded database did not answer in time and is started anew')
+        onClosed(closed, hung)
+      },
+    })
+    return session
+  }
+}
+
+const ready = (worker: Worker) =>
+  new Promise<void>((resolve, reject) => {
+    const refuse = (cause: unknown) => {
+      const reason = cause instanceof Error ? cause.message : 'its thread ended'
+      reject(new StoreUnavailable(`The embedded database does not open: ${reason}`, { cause }))
+      worker.terminate().catch(() => undefined)
+    }
+    const timer = setTimeout(() => refuse(new Error('it took too long')), openMs)
+    worker.once('error', refuse)
+    worker.once('exit', refuse)
+    worker.once('message', () => {
+      clearTimeout(timer)
+      worker.off('error', refuse)
+      worker.off('exit', refuse)
+      resolve()
+    })
+  })
+
+const startupGreeting = Buffer.concat([
+  Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0]), // R: authenticated
+  Buffer.from([0x4b, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0]), // K: no process to cancel
+  Buffer.from([0x5a, 0, 0, 0, 5, 0x49]), // Z: ready, idle
+])
+const terminateMessage = 'X'.charCodeAt(0)
+
+/** The thread as a stream. The thread has no notion of signing in, so the greeting is given here. */
+const createPipe = (worker: Worker): Duplex => {
+  let greeted = false
+  const ended = new Promise((resolve) => worker.once('exit', resolve))
+  const pipe = new Duplex({
+    read: () => undefined,
+    write: (chunk: Buffer, _encoding, done) => {
+      if (!greeted) {
+        greeted = true
+        // Not at once: the driver does not expect an answer while it is still writing.
+        setImmediate(() => pipe.push(startupGreeting))
+      } else if (chunk[0] !== terminateMessage) {
+        // Copied to its exact size: a Buffer is a view of a larger block, all of which would be sent.
+        const bytes = new Uint8Array(chunk)
+        worker.postMessage(bytes, [bytes.buffer])
+      }
+      done()
+    },
+    final: (done) => {
+      worker.postMessage('close')
+      ended.then(() => done(), done)
+    },
+    destroy: (error, done) => {
+      worker.terminate().then(() => done(error), done)
+    },
+  })
+  worker.on('message', (bytes: Uint8Array) => pipe.push(Buffer.from(bytes.buffer)))
+  worker.once('error', (error) => pipe.destroy(error))
+  worker.once('exit', () => {
+    if (!pipe.writableEnded) pipe.destroy(new Error('The thread of the embedded database ended'))
+    else pipe.push(null)
+  })
+  // The driver looks at this before it says goodbye, as a socket has it.
+  return Object.defineProperty(pipe, 'readyState', { get: () => (pipe.destroyed ? 'closed' : 'open') })
+}

@@ -1,0 +1,27 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { PGlite } from '@electric-sql/pglite'
+import { prepareDirectory } from './pglite-directory.js'
+
+// The embedded database's own thread: bytes of PostgreSQL's protocol in, bytes out. It knows nothing of statements, and
+// since it handles one message at a time, nothing can come between two of them.
+const port = parentPort
+if (!port) throw new Error('This file runs in a worker thread')
+const { directory, templateFile } = workerData as { directory: string; templateFile?: string }
+
+await prepareDirectory({ directory, templateFile })
+const database = await PGlite.create(directory)
+
+port.on('message', (message: Uint8Array | 'close') => {
+  if (message === 'close') {
+    database.close().then(() => port.close(), fail)
+    return
+  }
+  const answer = new Uint8Array(database.execProtocolRawSync(message))
+  port.postMessage(answer, [answer.buffer])
+})
+
+const fail = (error: unknown) => {
+  throw error
+}
+
+port.postMessage('ready')

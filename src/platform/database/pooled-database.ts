@@ -1,0 +1,126 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { type Database, StoreUnavailable, type Transaction, TransactionMisuse } from './database.js'
+import type { Pool } from './pool.js'
+import type { Session } from './session.js'
+
+type Options = {
+  pool: Pool
+  /** How long a transaction may sit between two statements: others may be waiting for its locks or its connection. */
+  idleInTransactionMs: number
+  closeGraceMs: number
+}
+
+/** The port over a pool of connections. The same for PostgreSQL and for the embedded database, whose pool has one. */
+export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }: Options): Database => {
+  const surrounding = new AsyncLocalStorage<{ ended: boolean }>()
+
+  const refuseInside = () => {
+    const transaction = surrounding.getStore()
+    if (!transaction || transaction.ended) return
+    throw new TransactionMisuse(
+      'A transaction is open here: use the handle that it was given, since the database itself may wait for its end',
+    )
+  }
+
+  const query: Database['query'] = async (text, parameters) => {
+    refuseInside()
+    return await pool.use((session) => session.query(text, parameters))
+  }
+
+  const transaction: Database['transaction'] = async (work) => {
+    refuseInside()
+    const state = { ended: false }
+    return await pool.use((session) =>
+      runTransaction(session, state, idleInTransactionMs, (sql) => surrounding.run(state, work, sql)),
+    )
+  }
+
+  return {
+    query,
+    transaction,
+    ping: async () => {
+      await query('select 1')
+    },
+    close: () => pool.close(closeGraceMs),
+  }
+}
+
+const runTransaction = async <Result>(
+  session: Session,
+  state: { ended: boolean },
+  idleMs: number,
+  work: (sql: Transaction) => Promise<Result>,
+): Promise<Result> => {
+  const statements = createStatements(session, state, idleMs)
+  await session.script('begin')
+  try {
+    const result = await Promise.race([work(statements.sql), statements.idled])
+    state.ended = true
+    await statements.settled()
+    // A failed statement whose error was swallowed turns the commit into a rollback without a word.
+    if ((await session.script('commit')) !== 'COMMIT') throw statements.firstFailure()
+    return result
+  } catch (error) {
+    state.ended = true
+    await rollBack(session)
+    throw error
+  } finally {
+    statements.stop()
+  }
+}
+
+const rollBack = async (session: Session) => {
+  try {
+    if (session.isOpen()) await session.script('rollback')
+  } catch {
+    // A connection that cannot even roll back is gone, and its transaction with it. The first error says more.
+    session.destroy(new StoreUnavailable('The transaction could not be rolled back'))
+  }
+}
+
+const createStatements = (session: Session, state: { ended: boolean }, idleMs: number) => {
+  const underWay = new Set<Promise<unknown>>()
+  let failure: unknown
+  let timer: NodeJS.Timeout | undefined
+  let expire = () => {}
+  const idled = new Promise<never>((_, reject) => {
+    expire = () => reject(new StoreUnavailable('A transaction was left open without a statement for too long'))
+  })
+  idled.catch(() => undefined)
+  const rest = () => {
+    clearTimeout(timer)
+    if (!state.ended && underWay.size === 0) timer = setTimeout(expire, idleMs)
+  }
+
+  const track = async <Result>(run: () => Promise<Result>): Promise<Result> => {
+    if (state.ended) throw new TransactionMisuse('This transaction has ended: its handle cannot be used any more')
+    clearTimeout(timer)
+    const statement = run()
+    underWay.add(statement)
+    try {
+      return await statement
+    } catch (error) {
+      failure ??= error
+      throw error
+    } finally {
+      underWay.delete(statement)
+      rest()
+    }
+  }
+
+  rest()
+  return {
+    sql: {
+      query: <Row>(text: string, parameters?: readonly unknown[]) => track(() => session.query<Row>(text, parameters)),
+      script: (text: string) =>
+        track(async () => {
+          await session.script(text)
+        }),
+    },
+    idled,
+    settled: () => Promise.allSettled(underWay),
+    firstFailure: () =>
+      failure ?? new TransactionMisuse('The transaction ended itself: leave commit and rollback to it'),
+    stop: () => clearTimeout(timer),
+  }
+}

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
+
+export type Tls = {
+  mode: 'disable' | 'prefer' | 'require' | 'verify-ca' | 'verify-full'
+  ca?: string
+  cert?: string
+  key?: string
+}
+
+export type PostgresAddress = {
+  hosts: { host: string; port: number }[]
+  user: string
+  password: string
+  database: string
+  tls: Tls
+  /** Everything else of the query string goes to the server as a setting of the connection, as libpq's `options` would. */
+  parameters: Record<string, string>
+}
+
+const modes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
+const isMode = (text: string): text is Tls['mode'] => (modes as readonly string[]).includes(text)
+
+// With several hosts this is no URL that the platform's parser would take: `postgres://u:p@a:5432,b:5433/name?sslmode=…`
+const shape = /^postgres(?:ql)?:\/\/(?:([^:@/?]*)(?::([^@/?]*))?@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/
+
+/** Reads a PostgreSQL address the way libpq does, as far as a service needs it. Never quotes the address: it has a password. */
+export const parsePostgresAddress = (url: string): PostgresAddress => {
+  const parts = shape.exec(url)
+  if (!parts) throw new Error('The database address is not of the form postgres://user:password@host:port/database')
+  const [, user = '', password = '', hosts = '', database = '', query = ''] = parts
+  const settings = new URLSearchParams(query)
+  const take = (name: string) => {
+    const value = settings.get(name) ?? undefined
+    settings.delete(name)
+    return value
+  }
+  const tls = readTls(take)
+  const named = decode(hosts) || take('host') || 'localhost'
+  const port = Number(take('port') ?? 5432)
+  const role = decode(user) || take('user') || userInfo().username
+  // The program chooses among hosts itself and always wants the primary.
+  for (const ours of ['host', 'port', 'user', 'target_session_attrs']) take(ours)
+  return {
+    hosts: named.split(',').map((host) => readHost(host, port)),
+    user: role,
+    password: decode(password) || (take('password') ?? ''),
+    database: decode(database) || role,
+    tls,
+    parameters: Object.fromEntries(settings),
+  }
+}
+
+const decode = (text: string) => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new Error('The database address has a % that is not followed by two hexadecimal digits')
+  }
+}
+
+const readHost = (text: string, defaultPort: number) => {
+  if (text.startsWith('/')) return { host: text, port: defaultPort }
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(text) ?? []
+  const number = Number(port ?? defaultPort)
+  if ((bracketed ?? plain) === undefined || !Number.isInteger(number) || number < 1 || number > 65_535) {
+    throw new Error('The database address names a host or a port that cannot be read')
+  }
+  return { host: bracketed || plain || 'localhost', port: number }
+}
+
+const readTls = (take: (name: string) => string | undefined): Tls => {
+  const mode = take('sslmode') ?? 'prefer'
+  if (!isMode(mode)) throw new Error(`The database address has an sslmode that is none of ${modes.join(', ')}`)
+  const [root, cert, key] = [take('sslrootcert'), take('sslcert'), take('sslkey')]
+  const file = (path: string | undefined) => (path && path !== 'system' ? readFileSync(path, 'utf8') : undefined)
+  return { mode, ca: file(root), cert: file(cert), key: file(key) }
+}
