@@ -14,9 +14,8 @@ const dist = join(home, 'dist')
 
 /** @returns {Promise<number>} how many files of dist/ changed */
 export const build = async () => {
-  const [modules, pages] = await Promise.all([buildModules(), buildPages()])
-  const template = await buildEmbeddedTemplate()
-  return modules + pages + template
+  const changes = await Promise.all([buildModules(), buildPages(), buildEmbeddedTemplate()])
+  return changes.reduce((sum, count) => sum + count, 0)
 }
 
 const buildModules = async () => {
@@ -55,7 +54,7 @@ const buildPages = async () => {
   }
 }
 
-// Needs the compiled migrations runner, so it comes after the modules. It does nothing when its output is up to date.
+// It does nothing when its output is up to date.
 const buildEmbeddedTemplate = async () => {
   const script = join(home, 'scripts/embedded-template.mjs')
   if (!existsSync(script)) return 0
@@ -99,10 +98,14 @@ const main = async () => {
   if (changes > 0) console.log(`Built dist/: ${changes} ${changes === 1 ? 'file' : 'files'} changed, ${took} ms`)
 }
 
+// esbuild has already shown faults in our sources; anything else has not been seen yet.
+export const showFault = (/** @type {unknown} */ error) => {
+  if (!(error instanceof Error && 'errors' in error && Array.isArray(error.errors))) console.error(error)
+}
+
 if (argv[1] && realpathSync(argv[1]) === fileURLToPath(import.meta.url)) {
   await main().catch((error) => {
-    // esbuild has already shown faults in our sources; anything else has not been seen yet.
-    if (!Array.isArray(error.errors)) console.error(error)
+    showFault(error)
     process.exitCode = 1
   })
 }

@@ -32,14 +32,14 @@ process.stdin.setEncoding('utf8')
 process.stdin.on('data', (text) => {
   keepFolder = text.includes('keep')
 })
-process.stdin.once('end', async () => {
-  await endServer()
-  if (!keepFolder) await rm(task.folder, { recursive: true, force: true, maxRetries: 3 })
-  process.exit()
-})
+const inputClosed = new Promise((resolve) => process.stdin.once('end', resolve))
 
 // Written last, when the input is already being watched. The reader may be gone by the time the server ends.
 process.stdout.on('error', () => {})
 process.stdout.write(`started ${server.pid ?? 0}\n`)
-await ended
-process.stdout.write('ended\n')
+void ended.then(() => process.stdout.write('ended\n'))
+
+await inputClosed
+await endServer()
+if (!keepFolder) await rm(task.folder, { recursive: true, force: true, maxRetries: 3 })
+process.exit()

@@ -1,0 +1,28 @@
+// `node scripts/architecture.mjs`: the rules of ARCHITECTURE.md over every file of ours, in a fraction of a second.
+import { realpathSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { argv } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { readModule } from './architecture/modules.mjs'
+import { findings } from './architecture/rules.mjs'
+import { filesBelow } from './publish.mjs'
+
+const home = fileURLToPath(new URL('..', import.meta.url))
+const folders = ['src', 'web', 'test', 'scripts', 'bench']
+
+export const readModules = async () => {
+  const paths = await Promise.all(
+    folders.map(async (folder) => (await filesBelow(join(home, folder))).map((path) => `${folder}/${path}`)),
+  )
+  const ours = paths.flat().filter((path) => /\.(tsx?|mjs)$/.test(path) && !path.endsWith('.d.ts'))
+  return Promise.all(ours.map(async (path) => readModule(path, await readFile(join(home, path), 'utf8'))))
+}
+
+if (argv[1] && realpathSync(argv[1]) === fileURLToPath(import.meta.url)) {
+  const modules = await readModules()
+  const found = findings(modules)
+  for (const line of found) console.log(line)
+  console.log(`${modules.length} files, ${found.length} findings`)
+  process.exitCode = found.length === 0 && modules.length > 0 ? 0 : 1
+}

@@ -1,0 +1,101 @@
+// What the rules need to know of a source file, read from its syntax tree.
+import { posix } from 'node:path'
+import { parseSync } from 'vite'
+
+/** @typedef {{ target: string, line: number, dynamic: boolean, typeOnly: boolean }} Import */
+/** `ownLines` leaves out the functions inside. @typedef {{ name: string, line: number, lines: number, ownLines: number }} FunctionSize */
+/** @typedef {{ path: string, lines: number, imports: Import[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[] }} Module */
+/** @typedef {{ type: string, start: number, end: number, [key: string]: unknown }} Node */
+
+/**
+ * @param {string} path relative to the project, with forward slashes
+ * @param {string} text
+ * @returns {Module}
+ */
+export const readModule = (path, text) => {
+  const { program, errors } = parseSync(path, text)
+  if (errors[0]) throw new Error(`${path}: ${errors[0].message}`)
+  /** @type {Module} */
+  const module = { path, lines: countLines(text), imports: [], functions: [], defaultExports: [], environmentReads: [] }
+  const lineAt = (/** @type {number} */ offset) => text.slice(0, offset).split('\n').length
+  walk(/** @type {Node} */ (/** @type {unknown} */ (program)), undefined, (node, parent) => {
+    const specifier = importedBy(node)
+    if (specifier?.startsWith('.')) module.imports.push(readImport(path, node, specifier, lineAt(node.start)))
+    if (isDefaultExport(node)) module.defaultExports.push(lineAt(node.start))
+    if (readsEnvironment(node)) module.environmentReads.push(lineAt(node.start))
+    if (isFunction(node)) module.functions.push(measure(node, parent, lineAt))
+  })
+  return module
+}
+
+/** @type {(node: Node, parent: Node | undefined, lineAt: (offset: number) => number) => FunctionSize} */
+const measure = (node, parent, lineAt) => {
+  const linesOf = (/** @type {Node} */ { start, end }) => lineAt(end) - lineAt(start) + 1
+  const lines = linesOf(node)
+  // Of a function within, the first line stays: it is where the outer one names it.
+  const inside = functionsIn(node).reduce((sum, inner) => sum + linesOf(inner) - 1, 0)
+  return { name: nameOf(node, parent), line: lineAt(node.start), lines, ownLines: lines - inside }
+}
+
+/** The outermost functions inside this one. @type {(node: Node) => Node[]} */
+const functionsIn = (node) => childrenOf(node).flatMap((child) => (isFunction(child) ? [child] : functionsIn(child)))
+
+/** @type {(path: string, node: Node, specifier: string, line: number) => Import} */
+const readImport = (path, node, specifier, line) => ({
+  target: posix
+    .join(posix.dirname(path), specifier)
+    .replace(/\.js$/, '.ts')
+    .replace(/\.jsx$/, '.tsx'),
+  line,
+  dynamic: node.type === 'ImportExpression' || node.type === 'TSImportType',
+  typeOnly: node.importKind === 'type' || node.exportKind === 'type' || node.type === 'TSImportType',
+})
+
+/** @type {(node: Node) => string | undefined} */
+const importedBy = (node) => {
+  if (!/^(Import|Export(Named|All))Declaration$|^ImportExpression$|^TSImportType$/.test(node.type)) return undefined
+  const source = /** @type {{ value?: unknown } | null | undefined} */ (node.source ?? node.argument)
+  return typeof source?.value === 'string' ? source.value : undefined
+}
+
+/** @type {(node: Node) => boolean} */
+const isDefaultExport = (node) =>
+  node.type === 'ExportDefaultDeclaration' || (node.type === 'ExportSpecifier' && nameIn(node.exported) === 'default')
+
+// process.env, process['env'], const { env } = process, and import { env } from 'node:process'.
+/** @type {(node: Node) => boolean} */
+const readsEnvironment = (node) => {
+  if (node.type === 'MemberExpression') return nameIn(node.object) === 'process' && nameIn(node.property) === 'env'
+  if (node.type === 'VariableDeclarator') return nameIn(node.init) === 'process' && hasKey(node.id, 'env')
+  if (node.type !== 'ImportDeclaration' || !/^(node:)?process$/.test(String(nameIn(node.source)))) return false
+  return childrenOf(node).some((specifier) => nameIn(specifier.imported) === 'env')
+}
+
+/** @type {(pattern: unknown, name: string) => boolean} */
+const hasKey = (pattern, name) =>
+  isNode(pattern) && childrenOf(pattern).some((property) => nameIn(property.key) === name)
+
+/** @type {(node: unknown) => unknown} */
+const nameIn = (node) => (isNode(node) ? (node.name ?? node.value) : undefined)
+
+/** @type {(node: Node) => boolean} */
+const isFunction = ({ type }) => /^(ArrowFunctionExpression|FunctionExpression|FunctionDeclaration)$/.test(type)
+
+/** @type {(node: Node, parent: Node | undefined) => string} */
+const nameOf = (node, parent) => String(nameIn(node.id) ?? nameIn(parent?.id) ?? nameIn(parent?.key) ?? 'a function')
+
+/** @type {(node: Node, parent: Node | undefined, visit: (node: Node, parent: Node | undefined) => void) => void} */
+const walk = (node, parent, visit) => {
+  visit(node, parent)
+  for (const child of childrenOf(node)) walk(child, node, visit)
+}
+
+/** @type {(node: Node) => Node[]} */
+const childrenOf = (node) => Object.values(node).flat().filter(isNode)
+
+/** @returns {value is Node} */
+const isNode = (/** @type {unknown} */ value) =>
+  typeof value === 'object' && value !== null && 'type' in value && 'start' in value
+
+/** @type {(text: string) => number} */
+const countLines = (text) => text.trimEnd().split('\n').length

@@ -1,0 +1,159 @@
+// The rules of ARCHITECTURE.md, each a function from one module to the sentences about what is wrong with it.
+import { posix } from 'node:path'
+
+/** @typedef {import('./modules.mjs').Module} Module */
+/** @typedef {import('./modules.mjs').Import} Import */
+/** @typedef {{ line: number, says: string }} Finding */
+/** @typedef {(module: Module, known: Set<string>) => Finding[]} Rule */
+
+// From the outside in. A file imports from its own ring and from the rings after it.
+const rings = [
+  ['main'],
+  ['commands'],
+  ['app'],
+  ['config'],
+  ['flows', 'demonstration'],
+  ['http'],
+  ['domain'],
+  ['platform'],
+  ['lib'],
+]
+const drawers = /^(utils?|helpers?|common|shared|misc)$/
+const longestFile = 300
+const longestFunction = 60
+
+/** @type {Rule} */
+const hasAPlace = ({ path }) =>
+  isSource(path) && ringOf(path) === -1 ? [{ line: 1, says: `src/${partOf(path)} is in no ring` }] : []
+
+/** @type {Rule} */
+const importsInwards = ({ path, imports }) =>
+  inSourceAndNoTest(path)
+    ? imports
+        .filter(({ target }) => !isSource(target) || ringOf(target) < ringOf(path))
+        .map(({ target, line }) => ({ line, says: `${partOf(path)} must not import ${target}` }))
+    : []
+
+/** @type {Rule} */
+const importsWhatIsThere = ({ path, imports }, known) =>
+  isSource(path)
+    ? imports
+        .filter(({ target }) => isSource(target) && !known.has(target))
+        .map(({ target, line }) => ({ line, says: `imports ${target}, which is not there` }))
+    : []
+
+/** @type {Rule} */
+const flowsStandAlone = ({ path, imports }) =>
+  inSourceAndNoTest(path) && partOf(path) === 'flows'
+    ? imports
+        .filter(({ target }) => partOf(target) === 'flows' && flowOf(target) !== flowOf(path))
+        .map(({ target, line }) => ({ line, says: `a flow must not import a flow: ${target}` }))
+    : []
+
+/** @type {Rule} */
+const storesStayHome = ({ path, imports }) =>
+  imports
+    .filter(({ target }) => target.endsWith('.store.ts') && posix.dirname(target) !== posix.dirname(path))
+    .map(({ target, line }) => ({ line, says: `a store is imported only from its own folder: ${target}` }))
+
+// The demonstration providers must cost a production process nothing, not even the reading of their files.
+/** @type {Rule} */
+const demonstrationIsOptional = ({ path, imports }) =>
+  inSourceAndNoTest(path) && partOf(path) !== 'demonstration'
+    ? imports
+        .filter(({ target }) => partOf(target) === 'demonstration')
+        .filter(({ dynamic, typeOnly }) => partOf(path) !== 'app' || !(dynamic || typeOnly))
+        .map(({ target, line }) => ({ line, says: `only app.ts imports ${target}, and dynamically` }))
+    : []
+
+/** @type {Rule} */
+const configReadsTheEnvironment = ({ path, environmentReads }) =>
+  inSourceAndNoTest(path) && partOf(path) !== 'config'
+    ? environmentReads.map((line) => ({ line, says: 'process.env is read in config.ts only' }))
+    : []
+
+/** @type {Rule} */
+const exportsByName = ({ path, defaultExports }) =>
+  path === 'vitest.config.ts' ? [] : defaultExports.map((line) => ({ line, says: 'no default exports' }))
+
+/** @type {Rule} */
+const isNamedForWhatItIs = ({ path }) => [
+  ...(/(^|\/)index\.\w+$/.test(path) ? [{ line: 1, says: 'no index files: name it for what it holds' }] : []),
+  ...posix
+    .dirname(path)
+    .split('/')
+    .filter((folder) => drawers.test(folder))
+    .map((folder) => ({ line: 1, says: `no folder called ${folder}: name it for a verb or a noun` })),
+  ...(/(^|\/)(utils?|helpers?|common|shared|misc)\.\w+$/.test(path)
+    ? [{ line: 1, says: 'name it for what it holds' }]
+    : []),
+]
+
+/** @type {Rule} */
+const filesAreShort = ({ lines }) =>
+  lines >= longestFile ? [{ line: lines, says: `${lines} lines; a file stays under ${longestFile}` }] : []
+
+// A factory is a list of functions, as a routes function is a list of routes: what is inside is measured for itself. In a
+// test file the longest function is the list of its tests, which says nothing.
+/** @type {Rule} */
+const functionsAreShort = ({ path, functions }) =>
+  isTest(path)
+    ? []
+    : functions
+        .map(({ name, line, lines, ownLines }) => ({ name, line, lines: isList(name) ? ownLines : lines }))
+        .filter(({ lines }) => lines >= longestFunction)
+        .map(({ name, lines, line }) => ({
+          line,
+          says: `${name} has ${lines} lines; a function stays under ${longestFunction}`,
+        }))
+
+/** @type {(name: string) => boolean} */
+const isList = (name) => /^create[A-Z]|[a-z]Routes$/.test(name)
+
+/** @type {Record<string, Rule>} */
+const rules = {
+  hasAPlace,
+  importsInwards,
+  importsWhatIsThere,
+  flowsStandAlone,
+  storesStayHome,
+  demonstrationIsOptional,
+  configReadsTheEnvironment,
+  exportsByName,
+  isNamedForWhatItIs,
+  filesAreShort,
+  functionsAreShort,
+}
+
+/**
+ * @param {Module[]} modules
+ * @returns {string[]} one line for each finding, in the order of the modules
+ */
+export const findings = (modules) => {
+  const known = new Set(modules.map(({ path }) => path))
+  return modules.flatMap((module) =>
+    Object.entries(rules).flatMap(([name, rule]) =>
+      rule(module, known).map(({ line, says }) => `${module.path}:${line} ${says} (${name})`),
+    ),
+  )
+}
+
+export const ruleNames = Object.keys(rules)
+
+/** @type {(path: string) => boolean} */
+const isSource = (path) => path.startsWith('src/')
+
+/** @type {(path: string) => boolean} */
+const isTest = (path) => /\.test\.tsx?$/.test(path)
+
+/** @type {(path: string) => boolean} */
+const inSourceAndNoTest = (path) => isSource(path) && !isTest(path)
+
+/** The first name below src/: main, app, flows, … @type {(path: string) => string} */
+const partOf = (path) => (isSource(path) ? (path.split('/')[1] ?? '').replace(/(\.test)?\.ts$/, '') : '')
+
+/** @type {(path: string) => number} */
+const ringOf = (path) => rings.findIndex((ring) => ring.includes(partOf(path)))
+
+/** @type {(path: string) => string | undefined} */
+const flowOf = (path) => path.split('/')[2]

@@ -1,0 +1,51 @@
+// Every gate at once, a line for each, and the output of those that found something.
+import { spawn } from 'node:child_process'
+import { realpathSync } from 'node:fs'
+import { argv } from 'node:process'
+import { fileURLToPath } from 'node:url'
+
+const home = fileURLToPath(new URL('..', import.meta.url))
+
+const gates = [
+  {
+    name: 'format and lint',
+    command: ['biome', 'check', '--error-on-warnings', '--colors=off', '--max-diagnostics=200'],
+  },
+  { name: 'promises and types in use', command: ['oxlint', '--type-aware', '--deny-warnings'] },
+  { name: 'types', command: ['tsc', '--noEmit', '--pretty', 'false'] },
+  { name: 'architecture', command: ['node', 'scripts/architecture.mjs'] },
+  { name: 'dead code', command: ['knip', '--no-progress', '--no-config-hints'] },
+]
+
+/** @returns {Promise<boolean>} whether every gate is passed */
+export const check = async () => {
+  const results = await Promise.all(gates.map(runGate))
+  for (const { name, passed, seconds } of results) console.log(`${passed ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)`)
+  for (const { name, passed, output } of results) {
+    if (!passed) console.log(`\n── ${name}\n${output.trim()}`)
+  }
+  return results.every(({ passed }) => passed)
+}
+
+/** @param {{ name: string, command: string[] }} gate */
+const runGate = async ({ name, command: [program = '', ...args] }) => {
+  const start = performance.now()
+  const { code, output } = await run(program, args)
+  return { name, passed: code === 0, output, seconds: ((performance.now() - start) / 1000).toFixed(1) }
+}
+
+/** @type {(program: string, args: string[]) => Promise<{ code: number, output: string }>} */
+const run = (program, args) =>
+  new Promise((resolve) => {
+    const file = program === 'node' ? process.execPath : `${home}/node_modules/.bin/${program}`
+    const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' }
+    const child = spawn(file, args, { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+    child.once('error', (error) => resolve({ code: 1, output: error.message }))
+    child.once('close', (code) => resolve({ code: code ?? 1, output }))
+  })
+
+if (argv[1] && realpathSync(argv[1]) === fileURLToPath(import.meta.url)) {
+  process.exitCode = (await check()) ? 0 : 1
+}

@@ -1,0 +1,80 @@
+// `npm run dev`: builds, serves, and does both again when a source changes. Ctrl-C ends it.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, watch } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build, showFault } from './build.mjs'
+
+const home = fileURLToPath(new URL('..', import.meta.url))
+const watched = ['src', 'web', 'migrations', '.env'].map((name) => join(home, name))
+const quietMilliseconds = 60
+const patienceMilliseconds = 5000
+
+/** @type {import('node:child_process').ChildProcess | undefined} */
+let service
+let ending = false
+
+const start = () => {
+  const child = spawn(process.execPath, ['--enable-source-maps', 'dist/main.js', 'serve'], {
+    cwd: home,
+    stdio: 'inherit',
+  })
+  service = child
+  child.once('exit', (code, signal) => {
+    if (service !== child) return
+    service = undefined
+    if (!ending) console.log(`The service ended (${signal ?? code}). It starts again at the next change.`)
+  })
+}
+
+const stop = async () => {
+  const child = service
+  service = undefined
+  if (!child) return
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  const impatience = setTimeout(() => child.kill('SIGKILL'), patienceMilliseconds)
+  await ended
+  clearTimeout(impatience)
+}
+
+// The old service goes on until the new build is good, so a half-typed line costs nothing.
+const reload = async () => {
+  const changes = await build()
+  if (ending || (changes === 0 && service && !restartAnyway)) return
+  restartAnyway = false
+  await stop()
+  if (!ending) start()
+}
+
+let restartAnyway = false
+let work = Promise.resolve()
+/** @type {NodeJS.Timeout | undefined} */
+let quiet
+
+/** @type {(path: string) => void} */
+const changed = (path) => {
+  // These are read at the start and are no part of the build.
+  if (/\.(sql|env)$/.test(path)) restartAnyway = true
+  clearTimeout(quiet)
+  quiet = setTimeout(() => {
+    work = work.then(reload).catch(showFault)
+  }, quietMilliseconds)
+}
+
+const end = async () => {
+  if (ending) return
+  ending = true
+  await stop()
+  process.exit(0)
+}
+
+process.on('SIGINT', () => void end())
+process.on('SIGTERM', () => void end())
+
+for (const place of watched) {
+  if (existsSync(place)) watch(place, { recursive: true }, (_event, name) => changed(name ?? place))
+}
+work = work.then(reload).catch(showFault)
+await work

@@ -1,0 +1,35 @@
+#!/bin/bash
+# Installs what the tests start and this machine lacks: for Debian and its relatives, as root. Does nothing when all is there.
+set -euo pipefail
+export PATH="$PATH:/usr/sbin:/sbin"
+
+missing=()
+need() { # package, then the places of a program in it, any of which will do
+  local package=$1 program
+  shift
+  for program in "$@"; do
+    command -v "$program" >/dev/null && return
+  done
+  missing+=("$package")
+}
+
+# A server that the environment already names need not be here.
+[[ -n "${TEST_DATABASE_URL:-}" ]] || need postgresql initdb /usr/lib/postgresql/*/bin/initdb
+[[ -n "${TEST_REDIS_URL:-}" ]] || need redis-server redis-server valkey-server
+need nginx nginx
+need openssl openssl
+need testssl.sh testssl testssl.sh
+need chromium chromium chromium-browser google-chrome
+need firefox-esr firefox-esr firefox
+
+[[ ${#missing[@]} -eq 0 ]] && exit 0
+echo "Installing for the tests: ${missing[*]}"
+
+# The tests start their own servers on ports of their own. Run level 1 keeps Debian from starting its own as well.
+export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! { apt-get update -q && apt-get install -qy --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
+  tail -n 20 "$log" >&2
+  exit 1
+fi

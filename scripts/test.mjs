@@ -1,0 +1,88 @@
+// `npm test`: parts, build, gates, tests, and one line that says how it went. With arguments (`npm test -- src/domain`)
+// only those tests, without gates. test/services/ starts the servers that the tests use.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build, showFault } from './build.mjs'
+import { check } from './check.mjs'
+
+const home = fileURLToPath(new URL('..', import.meta.url))
+
+const main = async () => {
+  const chosen = process.argv.slice(2)
+  await installParts()
+  await build()
+  const gatesPassed = chosen.length > 0 || (await check())
+  const { code, passed, failed, skipped } = await runVitest(chosen.length > 0 ? chosen : ['--coverage'])
+
+  if (skipped > 0) console.log(`${skipped} skipped: they need a program that is not on this machine`)
+  if (!gatesPassed) console.log('A gate found something: see above, or run npm run check')
+  if (code !== 0 && failed === 0) console.log('The test run itself failed: see above')
+  console.log(`${passed} passed, ${failed} failed`)
+  return code === 0 && gatesPassed ? 0 : code || 1
+}
+
+// Only where it can be done without asking. Elsewhere the tests say in a line what they miss.
+const installParts = async () => {
+  if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return
+  const code = await run('/bin/bash', [join(home, 'scripts/install-test-parts.sh')])
+  if (code !== 0) console.error('Not everything could be installed: going on with what is here')
+}
+
+/** @param {string[]} args */
+const runVitest = async (args) => {
+  const folder = await mkdtemp(join(tmpdir(), 'latchkey-results-'))
+  const file = join(folder, 'results.json')
+  try {
+    const vitest = join(home, 'node_modules/vitest/vitest.mjs')
+    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
+    const code = await run(process.execPath, [vitest, 'run', ...reporters, ...args])
+    return { code, ...(await readCounts(file)) }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** @typedef {{ status: string, assertionResults: { status: string }[] }} FileResult */
+
+/** @param {string} file */
+const readCounts = async (file) => {
+  const text = await readFile(file, 'utf8').catch(() => '{"testResults":[]}')
+  /** @type {{ testResults: FileResult[] }} */
+  const { testResults } = JSON.parse(text)
+  const tests = testResults.flatMap(({ assertionResults }) => assertionResults)
+  const count = (/** @type {string[]} */ ...statuses) => tests.filter(({ status }) => statuses.includes(status)).length
+  // A file that could not even be loaded has no tests to count, and is one failure all the same.
+  const broken = testResults.filter(({ status, assertionResults }) => {
+    return status === 'failed' && !assertionResults.some((test) => test.status === 'failed')
+  })
+  return {
+    passed: count('passed'),
+    failed: count('failed') + broken.length,
+    skipped: count('skipped', 'pending', 'todo', 'disabled'),
+  }
+}
+
+/** @type {(command: string, args: string[]) => Promise<number>} */
+const run = (command, args) =>
+  new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: home, stdio: ['ignore', 'inherit', 'inherit'] })
+    // Ctrl-C reaches the child by itself; a signal to this process alone is passed on. Either way its end is awaited.
+    const passOn = () => child.kill('SIGTERM')
+    const wait = () => {}
+    process.on('SIGTERM', passOn).on('SIGINT', wait)
+    child.once('error', reject)
+    child.once('close', (code) => {
+      process.off('SIGTERM', passOn).off('SIGINT', wait)
+      resolve(code ?? 130)
+    })
+  })
+
+process.exitCode = await main().catch((error) => {
+  showFault(error)
+  console.log('0 passed, 1 failed')
+  return 1
+})

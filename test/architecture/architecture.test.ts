@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest'
+import { readModule } from '../../scripts/architecture/modules.mjs'
+import { findings, ruleNames } from '../../scripts/architecture/rules.mjs'
+import { readModules } from '../../scripts/architecture.mjs'
+
+const judge = (files: Record<string, string>) =>
+  findings(Object.entries(files).map(([path, text]) => readModule(path, text)))
+
+const linesOf = (count: number) => 'void 0\n'.repeat(count)
+
+describe('this project', () => {
+  it('keeps its own rules', async () => {
+    expect(findings(await readModules())).toEqual([])
+  })
+
+  it('was really looked at: every ring, and the imports between them', async () => {
+    const modules = await readModules()
+    const parts = new Set(modules.map(({ path }) => path.split('/')[1]?.replace('.ts', '')))
+
+    expect(modules.length).toBeGreaterThan(100)
+    expect(modules.flatMap(({ imports }) => imports).length).toBeGreaterThan(200)
+    for (const ring of ['main', 'app', 'config', 'flows', 'http', 'domain', 'platform', 'lib'])
+      expect(parts).toContain(ring)
+  })
+})
+
+const planted: [rule: string, mistake: string, files: Record<string, string>][] = [
+  ['hasAPlace', 'a folder that no ring knows', { 'src/services/x.ts': '' }],
+  ['importsInwards', 'the domain knows of a flow', { 'src/domain/a/a.ts': `import { b } from '../../flows/b/b.js'` }],
+  [
+    'importsInwards',
+    'a flow reads the configuration',
+    { 'src/flows/a/a.ts': `import type { C } from '../../config.js'` },
+  ],
+  ['importsInwards', 'the app calls a command', { 'src/app.ts': `import { x } from './commands/x.js'` }],
+  ['importsInwards', 'a re-export is an import', { 'src/lib/a.ts': `export * from '../platform/b.js'` }],
+  [
+    'importsInwards',
+    'an import inside a function',
+    { 'src/lib/a.ts': `export const f = () => import('../http/b.js')` },
+  ],
+  ['importsInwards', 'a type named in passing', { 'src/lib/a.ts': `export type T = import('../http/b.js').B` }],
+  ['importsInwards', 'the product leans on a test', { 'src/lib/a.ts': `import { b } from '../../test/b.js'` }],
+  ['importsWhatIsThere', 'a file that is gone', { 'src/lib/a.ts': `import { b } from './b.js'` }],
+  ['flowsStandAlone', 'login leans on logout', { 'src/flows/login/l.ts': `import { b } from '../logout/b.js'` }],
+  ['storesStayHome', 'a stranger at a store', { 'src/domain/a/a.ts': `import { b } from '../b/b.store.js'` }],
+  ['storesStayHome', 'a test at a store', { 'test/a.test.ts': `import { b } from '../src/domain/b/b.store.js'` }],
+  ['demonstrationIsOptional', 'loaded always', { 'src/app.ts': `import { d } from './demonstration/d.js'` }],
+  ['demonstrationIsOptional', 'loaded by a flow', { 'src/flows/a/a.ts': `void import('../../demonstration/d.js')` }],
+  ['configReadsTheEnvironment', 'in the open', { 'src/lib/a.ts': 'export const a = process.env.A' }],
+  ['configReadsTheEnvironment', 'by brackets', { 'src/lib/a.ts': `export const a = process['env']` }],
+  ['configReadsTheEnvironment', 'taken apart', { 'src/lib/a.ts': 'export const { env } = process' }],
+  ['configReadsTheEnvironment', 'imported', { 'src/lib/a.ts': `import { env } from 'node:process'` }],
+  ['exportsByName', 'a default export', { 'src/lib/a.ts': 'export default 1' }],
+  ['exportsByName', 'a default export by name', { 'src/lib/a.ts': 'const a = 1; export { a as default }' }],
+  ['isNamedForWhatItIs', 'an index', { 'src/lib/index.ts': '' }],
+  ['isNamedForWhatItIs', 'a drawer', { 'web/utils/a.ts': '' }],
+  ['isNamedForWhatItIs', 'a drawer as a file', { 'src/lib/helpers.ts': '' }],
+  ['filesAreShort', '300 lines', { 'src/lib/a.ts': linesOf(300) }],
+  ['functionsAreShort', '60 lines', { 'src/lib/a.ts': `export const a = () => {\n${linesOf(58)}}` }],
+  ['functionsAreShort', 'inside a factory', { 'src/lib/a.ts': `const createA = () => ({ b() {\n${linesOf(58)}} })` }],
+  ['functionsAreShort', 'a factory of its own', { 'src/lib/a.ts': `const createA = () => {\n${linesOf(58)}}` }],
+]
+
+describe('each rule can fail', () => {
+  it.each(planted)('%s: %s', (rule, _mistake, files) => {
+    expect(judge(files).filter((line) => line.includes(`(${rule})`))).toHaveLength(1)
+  })
+
+  it('and none was forgotten in this list', () => {
+    expect([...new Set(planted.map(([rule]) => rule))].sort()).toEqual([...ruleNames].sort())
+  })
+})
+
+describe('what is allowed', () => {
+  it('is everything from the outside in', () => {
+    const found = judge({
+      'src/main.ts': `import { serve } from './commands/serve.js'`,
+      'src/commands/serve.ts': `import { app } from '../app.js'; export const serve = app`,
+      'src/app.ts': `import { config } from './config.js'
+        import { login } from './flows/login/login.js'
+        export const app = [config, login, () => import('./demonstration/d.js')]`,
+      'src/config.ts': 'export const config = process.env',
+      'src/demonstration/d.ts': '',
+      'src/flows/login/login.ts': `import { users } from '../../domain/users/users.js'; export const login = users`,
+      'src/flows/login/login.test.ts': `import { app } from '../../app.js'; void [app, process.env.HOME]`,
+      'src/domain/users/users.ts': `import { store } from './users.store.js'; export const users = store`,
+      'src/domain/users/users.store.ts': `import { uuid } from '../../lib/uuid.js'; export const store = uuid`,
+      'src/lib/uuid.ts': `export const uuid = 'process.env'`,
+    })
+
+    expect(found).toEqual([])
+  })
+
+  it('is a long factory of short functions', () => {
+    const functions = Array.from({ length: 5 }, (_, at) => `f${at}: () => {\n${linesOf(30)}}`).join(',\n')
+
+    expect(judge({ 'src/lib/a.ts': `export const createA = () => ({\n${functions}\n})` })).toEqual([])
+  })
+})
