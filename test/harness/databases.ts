@@ -1,0 +1,100 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { Database } from '../../src/platform/database/database.js'
+import { migrate } from '../../src/platform/database/migrate.js'
+import { createPostgres, type PostgresOptions } from '../../src/platform/database/postgres.js'
+
+export const migrationsDirectory = fileURLToPath(new URL('../../migrations', import.meta.url))
+
+export type FreshDatabase = { url: string; drop(): Promise<void> }
+
+/** The server that the tests may use: `npm test` starts one when none is named. */
+export const testServerUrl = () => {
+  const url = process.env.TEST_DATABASE_URL
+  if (!url) throw new Error('TEST_DATABASE_URL is not set: run the tests with npm test')
+  return url
+}
+
+/** Another database, or another role, on the same server. */
+export const urlFor = (
+  url: string,
+  { database, user, password }: { database?: string; user?: string; password?: string },
+) => {
+  const changed = new URL(url)
+  if (database !== undefined) changed.pathname = `/${database}`
+  if (user !== undefined) changed.username = user
+  if (password !== undefined) changed.password = password
+  return changed.href
+}
+
+export const testPostgres = (url: string, options: Partial<PostgresOptions> = {}): Database =>
+  createPostgres({
+    url,
+    poolSize: 4,
+    connectTimeoutMs: 5_000,
+    statementTimeoutMs: 10_000,
+    idleTimeoutMs: 30_000,
+    ...options,
+  })
+
+/** A new, empty database. */
+export const emptyPostgres = async (server = testServerUrl()): Promise<FreshDatabase> => {
+  const name = `latchkey_test_${randomBytes(8).toString('hex')}`
+  await asAdministrator(server, (admin) => admin.query(`create database ${name}`))
+  return { url: urlFor(server, { database: name }), drop: () => drop(server, name) }
+}
+
+/** A new database with the current schema: a copy of one that is migrated once, which takes tens of milliseconds. */
+export const freshPostgres = async (server = testServerUrl()): Promise<FreshDatabase> => {
+  const name = `latchkey_test_${randomBytes(8).toString('hex')}`
+  const template = await templateName()
+  await asAdministrator(server, async (admin) => {
+    await prepareTemplate(admin, server, template)
+    await admin.query(`create database ${name} template ${template}`)
+  })
+  return { url: urlFor(server, { database: name }), drop: () => drop(server, name) }
+}
+
+// One connection, so that a lock of the session stays with it from statement to statement.
+const asAdministrator = async <Result>(server: string, work: (admin: Database) => Promise<Result>): Promise<Result> => {
+  const admin = testPostgres(server, { poolSize: 1, statementTimeoutMs: 60_000 })
+  try {
+    return await work(admin)
+  } finally {
+    await admin.close()
+  }
+}
+
+// Several test processes come here at the same moment. The template gets its name when it is complete, so that one that
+// was interrupted is never copied.
+const prepareTemplate = async (admin: Database, server: string, template: string) => {
+  await admin.query(`select pg_advisory_lock(hashtext('latchkey test template'))`)
+  const [known] = await admin.query('select 1 from pg_database where datname = $1', [template])
+  if (!known) {
+    const draft = `latchkey_test_${randomBytes(8).toString('hex')}`
+    await admin.query(`create database ${draft}`)
+    const database = testPostgres(urlFor(server, { database: draft }))
+    await migrate({ database, directory: migrationsDirectory }).finally(() => database.close())
+    await endConnections(admin, draft)
+    await admin.query(`alter database ${draft} rename to ${template}`)
+  }
+  await admin.query(`select pg_advisory_unlock(hashtext('latchkey test template'))`)
+}
+
+// A closed connection's process may live a moment longer on the server, and would be in the way.
+const endConnections = (admin: Database, database: string) =>
+  admin.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1', [database])
+
+const templateName = async () => {
+  const hash = createHash('sha256')
+  for (const name of (await readdir(migrationsDirectory)).sort()) {
+    hash.update(name).update(await readFile(`${migrationsDirectory}/${name}`))
+  }
+  return `latchkey_template_${hash.digest('hex').slice(0, 16)}`
+}
+
+const drop = (server: string, name: string) =>
+  asAdministrator(server, async (admin) => {
+    await admin.query(`drop database if exists ${name} with (force)`)
+  })
