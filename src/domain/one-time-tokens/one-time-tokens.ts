@@ -4,7 +4,7 @@ import { fingerprint, randomToken } from '../../lib/random.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import * as store from './one-time-tokens.store.js'
 
-const resetLifetime = 30 * minutes
+export const resetLifetime = 30 * minutes
 
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 

@@ -9,7 +9,7 @@ import { readUsername } from '../users/username.js'
 import type { NewUser, User, Users } from '../users/users.js'
 import * as store from './registrations.store.js'
 
-const lifetime = 24 * hours
+export const registrationLifetime = 24 * hours
 const tries = 5
 const codeLetters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
 const codeLength = 8
@@ -63,7 +63,7 @@ export const createRegistrations = ({ database, users, clock }: { database: Data
         codeHash: codeFingerprint(secrets.code, secrets.browser),
         browserHash: fingerprint(secrets.browser),
         tries,
-        expiresAt: later(now, lifetime),
+        expiresAt: later(now, registrationLifetime),
       })
       return secrets
     },

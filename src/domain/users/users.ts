@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import { type Database, isUniqueViolation, type Sql } from '../../platform/database/database.js'
+import type { Database, Sql } from '../../platform/database/database.js'
+import { isUniqueViolation } from '../../platform/database/unique-violation.js'
 import { type Email, emailKey } from './email.js'
 import { type Username, usernameFrom, usernameKey, withSuffix } from './username.js'
 import * as store from './users.store.js'

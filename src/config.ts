@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
+import { type Setting, settings } from './config/settings.js'
+import { editDistance } from './lib/edit-distance.js'
+import { InvalidValue } from './lib/setting-values.js'
+
+type Settings = typeof settings
+type Name = keyof Settings
+type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
+  ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}`
+  : Lowercase<Text>
+type Value<Each extends Setting> = ReturnType<Each['read']> | (Each extends { fallback: string } ? never : undefined)
+type Values = { readonly [Each in Name as CamelCase<Each>]: Value<Settings[Each]> }
+
+/** The settings as the program uses them: each name in camel case, absent ones filled in or `undefined`. */
+export type Config = Values & { readonly production: boolean; readonly publicUrl: string }
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** All faults of a configuration at once, a line each. A line names the setting and never its value. */
+export class ConfigurationFaults extends Error {
+  override name = 'ConfigurationFaults'
+  readonly faults: readonly string[]
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'))
+    this.faults = faults
+  }
+}
+
+/** Production stands on real parts. */
+const requiredInProduction: readonly Name[] = [
+  'PUBLIC_URL',
+  'DATABASE_URL',
+  'REDIS_URL',
+  'JWT_SECRET',
+  'SMTP_URL',
+  'MAIL_FROM',
+]
+
+/** Settings that make sense only together. */
+const pairs: readonly (readonly [Name, Name])[] = [
+  ['PROVIDER_A_CLIENT_ID', 'PROVIDER_A_CLIENT_SECRET'],
+  ['PROVIDER_B_CLIENT_ID', 'PROVIDER_B_CLIENT_SECRET'],
+]
+
+const names = Object.keys(settings) as Name[]
+const camelCase = (name: string) => name.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+/** `X_FILE` names a file that holds the value of `X`, as container platforms hand out secrets. */
+const fromFile = (name: string, path: string) => {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch {
+    throw new InvalidValue(`cannot be read from the file that ${name}_FILE names`)
+  }
+}
+
+const readValue = (name: Name, env: Environment) => {
+  const setting: Setting = settings[name]
+  const path = env[`${name}_FILE`]
+  if (path && env[name]) throw new InvalidValue(`is set twice: as ${name} and as ${name}_FILE`)
+  const given = path ? fromFile(name, path) : env[name]?.trim()
+  const used = given || setting.fallback
+  return used === undefined ? undefined : setting.read(used)
+}
+
+const productionFaults = (env: Environment, publicUrl: unknown) => {
+  const missing = requiredInProduction.filter((name) => !env[name] && !env[`${name}_FILE`])
+  const faults = missing.map((name) => `${name}: must be set in production`)
+  if (typeof publicUrl === 'string' && !publicUrl.startsWith('https:'))
+    faults.push('PUBLIC_URL: must begin with https:// in production')
+  return faults
+}
+
+/** Settings that look like ours and are not: most likely somebody mistyped one. */
+export const likelyTypos = (env: Environment) => {
+  const known = new Set<string>(names.flatMap((name) => [name, `${name}_FILE`]))
+  return Object.keys(env).flatMap((name) => {
+    const bare = name.replace(/^LATCHKEY_/, '')
+    const near = names.find((each) => editDistance(bare, each) <= (each.length > 6 ? 2 : 0))
+    return known.has(name) || (!near && bare === name)
+      ? []
+      : [`${name} is not a setting${near ? `; did you mean ${near}?` : ''}`]
+  })
+}
+
+/** Reads the environment once into one frozen object, or throws everything that is wrong with it. */
+export const loadConfig = (env: Environment): Config => {
+  const values: Record<string, unknown> = {}
+  const faults: string[] = []
+  for (const name of names) {
+    try {
+      values[camelCase(name)] = readValue(name, env)
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error
+      faults.push(`${name}: ${error.message}`)
+    }
+  }
+  for (const [one, other] of pairs) {
+    if (!values[camelCase(one)] !== !values[camelCase(other)]) faults.push(`${one} and ${other}: set both or neither`)
+  }
+  const production = values.nodeEnv === 'production'
+  if (production) faults.push(...productionFaults(env, values.publicUrl))
+  if (faults.length > 0) throw new ConfigurationFaults(faults)
+  const publicUrl = values.publicUrl ?? `http://localhost:${String(values.port)}`
+  return Object.freeze({ ...values, production, publicUrl }) as Config
+}
+
+/** The process's environment over what a `.env` file in the working directory adds to it. */
+export const readEnvironment = (): Environment => {
+  try {
+    return { ...parseEnv(readFileSync('.env', 'utf8')), ...process.env }
+  } catch {
+    return process.env
+  }
+}

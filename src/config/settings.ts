@@ -1,0 +1,87 @@
+import ipaddr from 'ipaddr.js'
+import { weaknessOfSecret } from '../lib/secret-strength.js'
+import {
+  duration,
+  InvalidValue,
+  integer,
+  limit,
+  list,
+  oneOf,
+  type Read,
+  siteAddress,
+  text,
+  webAddress,
+  withScheme,
+} from '../lib/setting-values.js'
+
+export type Setting<Value = unknown> = {
+  read: Read<Value>
+  /** What is used when the setting is absent; for people when it is no value of the setting's own kind. */
+  fallback?: string
+  otherwise?: string
+  meaning: string
+  secret?: true
+}
+
+const addressRange: Read<string> = (value) => {
+  if (!ipaddr.isValid(value) && !ipaddr.isValidCIDR(value))
+    throw new InvalidValue('must list addresses or ranges such as 10.0.0.0/8')
+  return value
+}
+const signingSecret: Read<string> = (value) => {
+  const weakness = weaknessOfSecret(value)
+  if (weakness) throw new InvalidValue(weakness)
+  return value
+}
+const colour: Read<string> = (value) => {
+  if (!/^#[0-9a-f]{6}$/i.test(value)) throw new InvalidValue('must be a colour such as #2f6fed')
+  return value.toLowerCase()
+}
+const logLevel = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
+
+// biome-ignore format: one setting a line, so that the table can be read as a table
+/** Every setting there is, in the order of the guide. */
+export const settings = {
+  NODE_ENV: { read: oneOf('development', 'production', 'test'), fallback: 'development', meaning: '`production` makes cookies `Secure` and refuses the embedded defaults.' },
+  HOST: { read: text, fallback: '127.0.0.1', meaning: 'Address to listen on.' },
+  PORT: { read: integer(0, 65_535), fallback: '3000', meaning: 'Port to listen on; 0 picks a free one, and the start line names it.' },
+  PUBLIC_URL: { read: siteAddress, otherwise: '`http://localhost:PORT`', meaning: 'The address that users see: links in mails, redirects, the `Origin` check. The `Host` header is never used for them. Production needs `https`.' },
+  TRUST_PROXY: { read: list(addressRange), otherwise: 'none', meaning: 'Addresses or ranges of the proxies whose `X-Forwarded-For` is believed, separated by commas.' },
+  DATA_DIR: { read: text, fallback: './data', meaning: 'Home of the embedded defaults: the database and the generated secret.' },
+  DATABASE_URL: { read: withScheme('postgres', 'postgresql'), otherwise: 'embedded database', secret: true, meaning: 'PostgreSQL. Several hosts may be named (`postgres://user:password@one,two/latchkey`), and the primary is found. Required in production.' },
+  DATABASE_OWNER_URL: { read: withScheme('postgres', 'postgresql'), otherwise: '`DATABASE_URL`', secret: true, meaning: 'The role that owns the tables and runs migrations. With it set, the role of `DATABASE_URL` is granted only what it needs.' },
+  DATABASE_POOL: { read: integer(1, 500), fallback: '10', meaning: 'Connections that one instance keeps to PostgreSQL.' },
+  REDIS_URL: { read: withScheme('redis', 'rediss', 'redis+sentinel', 'rediss+sentinel'), otherwise: 'in process', secret: true, meaning: 'Redis or Valkey for shared counters. Several addresses separated by commas are a Cluster; `redis+sentinel://one:26379,two:26379/name` is a Sentinel group. Required in production.' },
+  REDIS_PREFIX: { read: text, fallback: 'latchkey:', meaning: 'Put before every key, so that several services can share one Redis.' },
+  JWT_SECRET: { read: list(signingSecret), otherwise: 'generated and kept in `DATA_DIR`', secret: true, meaning: 'At least 64 random characters. Several, separated by commas, newest first: the newest signs, all of them verify. Required in production.' },
+  BCRYPT_COST: { read: integer(10, 15), fallback: '12', meaning: 'Cost of password hashes, 10 to 15. A stored hash of a lower cost is replaced at the next sign-in.' },
+  WORKER_THREADS: { read: integer(1, 64), otherwise: 'by the number of cores', meaning: 'Threads that hash passwords.' },
+  WORKER_QUEUE: { read: integer(1, 10_000), fallback: '100', meaning: 'Password checks that may wait for a thread; beyond it the answer is 503.' },
+  PROVIDER_A_ISSUER: { read: webAddress, fallback: 'https://accounts.google.com', meaning: 'OpenID Connect issuer of provider A, discovered.' },
+  PROVIDER_A_CLIENT_ID: { read: text, otherwise: 'demonstration provider', meaning: 'Client id at provider A. In production, provider A is off without it.' },
+  PROVIDER_A_CLIENT_SECRET: { read: text, otherwise: 'demonstration provider', secret: true, meaning: 'Client secret at provider A.' },
+  PROVIDER_A_REDIRECT_URI: { read: webAddress, otherwise: '`PUBLIC_URL/api/auth/provider-a/callback`', meaning: 'Callback address registered at provider A.' },
+  PROVIDER_A_NAME: { read: text, fallback: 'Google', meaning: 'What the button of provider A says.' },
+  PROVIDER_B_URL: { read: webAddress, fallback: 'https://github.com', meaning: 'Web address of provider B: GitHub or GitHub Enterprise.' },
+  PROVIDER_B_API_URL: { read: webAddress, fallback: 'https://api.github.com', meaning: 'REST address of provider B.' },
+  PROVIDER_B_CLIENT_ID: { read: text, otherwise: 'demonstration provider', meaning: 'Client id at provider B. In production, provider B is off without it.' },
+  PROVIDER_B_CLIENT_SECRET: { read: text, otherwise: 'demonstration provider', secret: true, meaning: 'Client secret at provider B.' },
+  PROVIDER_B_REDIRECT_URI: { read: webAddress, otherwise: '`PUBLIC_URL/api/auth/provider-b/callback`', meaning: 'Callback address registered at provider B.' },
+  PROVIDER_B_NAME: { read: text, fallback: 'GitHub', meaning: 'What the button of provider B says.' },
+  SMTP_URL: { read: withScheme('smtp', 'smtps'), otherwise: 'development mailbox', secret: true, meaning: 'Server for outgoing mail. Required in production.' },
+  MAIL_FROM: { read: text, fallback: 'Latchkey <no-reply@localhost>', meaning: 'Sender of the mails. Required in production.' },
+  REGISTRATION: { read: oneOf('open', 'closed'), fallback: 'open', meaning: '`closed`: only the command line adds users.' },
+  LOGIN_LIMIT: { read: limit, fallback: '5/15m', meaning: 'Failed sign-ins for each client network.' },
+  GENERAL_LIMIT: { read: limit, fallback: '100/15m', meaning: 'Requests to the API for each session or client network.' },
+  SENSITIVE_LIMIT: { read: limit, fallback: '3/1h', meaning: 'Requests for a reset mail for each client network.' },
+  REFRESH_GRACE: { read: duration, fallback: '30s', meaning: 'How long a refresh token that was just rotated still gets its successor.' },
+  SESSION_MAX_AGE: { read: duration, fallback: '365d', meaning: "A session's absolute end, which no refresh moves." },
+  HEALTH_TIMEOUT: { read: duration, fallback: '2s', meaning: 'Deadline of each health check.' },
+  DRAIN_DELAY: { read: duration, fallback: '1s', meaning: 'After SIGTERM, how long `/health` answers 503 before the port closes: give a load balancer time to notice.' },
+  METRICS_PORT: { read: integer(1, 65_535), otherwise: 'off', meaning: 'Port for Prometheus metrics.' },
+  METRICS_HOST: { read: text, fallback: '127.0.0.1', meaning: 'Address that the metrics listen on.' },
+  PRODUCT_NAME: { read: text, fallback: 'Latchkey', meaning: 'Name shown on the pages and in mails.' },
+  PRODUCT_LOGO_URL: { read: text, otherwise: "Latchkey's mark", meaning: 'Logo shown on the pages: a path on this site or an `https` address.' },
+  ACCENT_COLOR: { read: colour, fallback: '#2f5bea', meaning: 'Colour of buttons and links.' },
+  LOG_LEVEL: { read: logLevel, fallback: 'info', meaning: 'Least level that is logged.' },
+} satisfies Record<string, Setting>

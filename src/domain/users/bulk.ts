@@ -1,0 +1,82 @@
+import type { Database } from '../../platform/database/database.js'
+import type { ImportedUser } from './imported-user.js'
+import * as store from './users-bulk.store.js'
+
+export type { ListedUser } from './users-bulk.store.js'
+
+export type Batch = {
+  added: number
+  /** Those whose email already has an account: an import that was broken off is simply run again. */
+  existed: number
+  refused: { user: ImportedUser; reason: string }[]
+}
+
+const beforeEveryId = '00000000-0000-0000-0000-000000000000'
+const exportPage = 1_000
+
+export type BulkUsers = ReturnType<typeof createBulkUsers>
+
+/** Users by the thousand, for the command line: none of this is reachable from a request. */
+export const createBulkUsers = ({ database }: { database: Database }) => {
+  const takenBy = async (users: readonly ImportedUser[]) => {
+    const rows = await store.selectTaken(database, {
+      emails: users.map((user) => user.email.key),
+      usernames: users.map((user) => user.username.key),
+    })
+    return {
+      emails: new Set(rows.map((row) => row.email_key)),
+      usernames: new Set(rows.map((row) => row.username_key)),
+    }
+  }
+
+  const sortOut = (
+    users: readonly ImportedUser[],
+    taken: Awaited<ReturnType<typeof takenBy>>,
+    added: number,
+  ): Batch => {
+    const others = users.filter((user) => !taken.emails.has(user.email.key))
+    const refused = others.map((user) => ({
+      user,
+      reason: taken.usernames.has(user.username.key)
+        ? 'the username belongs to somebody with another email'
+        : 'the id or a provider id belongs to somebody with another email',
+    }))
+    return { added, existed: users.length - others.length, refused }
+  }
+
+  const add = async (users: readonly ImportedUser[]): Promise<Batch> => {
+    const inserted = await store.insertMany(database, users)
+    if (inserted.length === users.length) return { added: users.length, existed: 0, refused: [] }
+    // A batch may name one email twice: only the first such row went in.
+    const added = new Set(inserted.map((row) => row.email_key))
+    const left = users.filter((user) => !added.delete(user.email.key))
+    return sortOut(left, await takenBy(left), inserted.length)
+  }
+
+  /** What `add` would say, with nothing written. Two rows of different batches are not compared with each other. */
+  const tryOut = async (users: readonly ImportedUser[]): Promise<Batch> => {
+    const taken = await takenBy(users)
+    const left = users.filter((user) => {
+      if (taken.emails.has(user.email.key) || taken.usernames.has(user.username.key)) return true
+      taken.emails.add(user.email.key)
+      taken.usernames.add(user.username.key)
+      return false
+    })
+    return sortOut(left, taken, users.length - left.length)
+  }
+
+  const page = (after: string | undefined, limit: number) => store.selectPage(database, after ?? beforeEveryId, limit)
+
+  /** Every user in the order of their ids, a page in memory at a time. */
+  async function* everyone() {
+    let after: string | undefined
+    for (;;) {
+      const users = await page(after, exportPage)
+      if (users.length === 0) return
+      yield users
+      after = users.at(-1)?.id
+    }
+  }
+
+  return { add, tryOut, page, everyone }
+}

@@ -1,0 +1,130 @@
+import { uuidv7 } from '../../lib/uuid.js'
+import { type Email, readEmail } from './email.js'
+import { readUsername, type Username } from './username.js'
+import { type ProviderId, providerIds } from './users.js'
+
+/** A user as another system describes them, ready for the table. */
+export type ImportedUser = {
+  id: string
+  email: Email
+  username: Username
+  name: string | null
+  passwordHash: string | null
+  provider: ProviderId | null
+  providerAId: string | null
+  providerBId: string | null
+  createdAt: Date
+  disabledAt: Date | null
+}
+
+/** The fields that a row may have, as the export writes them. Other spellings of a name (`passwordHash`) count too. */
+export const importFields = [
+  'id',
+  'email',
+  'username',
+  'name',
+  'password_hash',
+  'provider',
+  'provider_a_id',
+  'provider_b_id',
+  'created_at',
+  'disabled',
+] as const
+export type ImportField = (typeof importFields)[number]
+
+const bare = (name: string) =>
+  name
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[_\s-]/g, '')
+const fieldsByBareName = new Map<string, ImportField>(importFields.map((field) => [bare(field), field]))
+export const importFieldNamed = (name: string) => fieldsByBareName.get(bare(name))
+
+/** Whether a column holds passwords themselves. They are not taken: hashing a million of them would take days. */
+export const isPlainPassword = (name: string) => bare(name) === 'password'
+
+class Refused extends Error {}
+const refuse = (reason: string): never => {
+  throw new Refused(reason)
+}
+
+const bcryptHash = /^\$2[aby]\$(0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const longestText = 255
+
+export type ImportRow = Partial<Record<ImportField, unknown>>
+
+const textOf = (row: ImportRow, field: ImportField): string | undefined => {
+  const value = row[field]
+  if (value === undefined || value === null || value === '') return undefined
+  if (typeof value !== 'string') return refuse(`${field} must be text`)
+  if (!value.isWellFormed() || /\p{Cc}/u.test(value)) return refuse(`${field} must not contain control characters`)
+  return value.length > longestText ? refuse(`${field} must have at most ${longestText} characters`) : value
+}
+
+const emailOf = (row: ImportRow) => {
+  const read = readEmail(textOf(row, 'email') ?? refuse('email is missing'))
+  return 'refused' in read ? refuse(read.refused) : read
+}
+
+/** Without a name of their own, people are called by the part of the address before the at-sign. */
+const usernameOf = (row: ImportRow, email: Email) => {
+  const read = readUsername(textOf(row, 'username') ?? email.email.slice(0, email.email.lastIndexOf('@')))
+  return 'refused' in read ? refuse(read.refused) : read
+}
+
+const passwordHashOf = (row: ImportRow) => {
+  const hash = textOf(row, 'password_hash')
+  if (hash !== undefined && !bcryptHash.test(hash))
+    refuse('password_hash must be a bcrypt hash ($2a$, $2b$ or $2y$) of cost 4 to 15')
+  return hash ?? null
+}
+
+const providerOf = (row: ImportRow) => {
+  const text = textOf(row, 'provider')
+  if (text === undefined) return null
+  return providerIds.find((provider) => provider === text) ?? refuse(`provider must be ${providerIds.join(' or ')}`)
+}
+
+const createdAtOf = (row: ImportRow, now: Date) => {
+  const text = textOf(row, 'created_at')
+  if (text === undefined) return now
+  const moment = new Date(text)
+  const known = /^\d{4}-\d\d-\d\d/.test(text) && moment.getTime() > 0 && moment <= now
+  return known ? moment : refuse('created_at must be a date like 2026-01-31T12:00:00Z, and not in the future')
+}
+
+const disabledAtOf = (row: ImportRow, now: Date) => {
+  const { disabled } = row
+  if (disabled === undefined || disabled === null || disabled === '') return null
+  if (disabled === true || disabled === 'true') return now
+  return disabled === false || disabled === 'false' ? null : refuse('disabled must be true or false')
+}
+
+const idOf = (row: ImportRow, now: Date) => {
+  const id = textOf(row, 'id')?.toLowerCase()
+  if (id === undefined) return uuidv7(now)
+  return uuid.test(id) ? id : refuse('id must be a UUID')
+}
+
+/** A row that breaks a rule is refused with the reason; the reason never repeats what the row held. */
+export const readImportedUser = (row: ImportRow, now: Date): ImportedUser | { refused: string } => {
+  try {
+    const email = emailOf(row)
+    return {
+      id: idOf(row, now),
+      email,
+      username: usernameOf(row, email),
+      name: textOf(row, 'name') ?? null,
+      passwordHash: passwordHashOf(row),
+      provider: providerOf(row),
+      providerAId: textOf(row, 'provider_a_id') ?? null,
+      providerBId: textOf(row, 'provider_b_id') ?? null,
+      createdAt: createdAtOf(row, now),
+      disabledAt: disabledAtOf(row, now),
+    }
+  } catch (error) {
+    if (error instanceof Refused) return { refused: error.message }
+    throw error
+  }
+}

@@ -1,0 +1,49 @@
+import { Type } from 'typebox'
+import { languageFrom } from '../../domain/mails/languages.js'
+import type { Callers } from '../../http/caller.js'
+import { clientOf } from '../../http/client.js'
+import type { Csrf } from '../../http/csrf.js'
+import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import type { Limits } from '../../http/limits.js'
+import { NoContent } from '../../http/no-content.js'
+import { PasswordRejected, sendPasswordRejected } from '../../http/password-rejected.js'
+import type { Server } from '../../http/server.js'
+import type { createChangePassword } from './change-password.js'
+
+const refusals: Record<'not_authenticated' | 'invalid_credentials' | 'busy', Answer> = {
+  not_authenticated: answers.notAuthenticated,
+  invalid_credentials: { ...answers.invalidCredentials, message: 'The current password is incorrect' },
+  busy: answers.busy,
+}
+
+const schema = {
+  tags: ['account'],
+  summary: "Change the caller's password; ends the other sessions",
+  body: Type.Object({
+    currentPassword: Type.String({ minLength: 1, maxLength: 1024 }),
+    newPassword: Type.String({ minLength: 1, maxLength: 1024 }),
+  }),
+  response: {
+    204: NoContent,
+    400: ErrorBody,
+    401: ErrorBody,
+    403: ErrorBody,
+    422: PasswordRejected,
+    429: ErrorBody,
+    503: ErrorBody,
+  },
+}
+
+type Deps = { changePassword: ReturnType<typeof createChangePassword>; callers: Callers; csrf: Csrf; limits: Limits }
+
+export const changePasswordRoutes = (server: Server, { changePassword, callers, csrf, limits }: Deps) => {
+  const options = { schema, onRequest: [callers.required, csrf.required, limits.login], onSend: limits.settle }
+  server.post('/api/auth/change-password', options, async (request, reply) => {
+    const { userId, sessionId } = callers.of(request)
+    const language = languageFrom(request.headers['accept-language'])
+    const result = await changePassword({ userId, sessionId, ...request.body }, clientOf(request), language)
+    if (result === 'done') return reply.status(204).send()
+    if ('rejected' in result) return sendPasswordRejected(reply, result.rejected)
+    return sendAnswer(reply, refusals[result.refused])
+  })
+}

@@ -1,0 +1,43 @@
+import type { Events } from '../../domain/events/events.js'
+import type { Language } from '../../domain/mails/languages.js'
+import type { Mails } from '../../domain/mails/mails.js'
+import type { Passwords } from '../../domain/passwords/passwords.js'
+import type { Client } from '../../domain/sessions/client.js'
+import type { Sessions } from '../../domain/sessions/sessions.js'
+import type { Users } from '../../domain/users/users.js'
+import type { Database } from '../../platform/database/database.js'
+
+type Deps = { database: Database; users: Users; passwords: Passwords; sessions: Sessions; mails: Mails; events: Events }
+type Request = { userId: string; sessionId: string; currentPassword: string; newPassword: string }
+
+/** Replaces the password of whoever knows the present one, and ends every other session. */
+export const createChangePassword =
+  ({ database, users, passwords, sessions, mails, events }: Deps) =>
+  async ({ userId, sessionId, currentPassword, newPassword }: Request, client: Client, language: Language) => {
+    const user = await users.findById(userId)
+    const verified = await passwords.verify(currentPassword, user?.passwordHash)
+    if ('refused' in verified) return verified
+    if (!user || user.disabled || !(await sessions.isLive(sessionId, userId)))
+      return { refused: 'not_authenticated' as const }
+    if (!verified.matches) {
+      await events.record({ kind: 'password_change_failed', userId, sessionId, reason: 'wrong_password' }, client)
+      return { refused: 'invalid_credentials' as const }
+    }
+    const checked = await passwords.check(newPassword, user)
+    if ('refused' in checked) return checked
+    if (!checked.validation.valid) return { rejected: checked.validation }
+    const passwordHash = await passwords.hash(newPassword)
+    if (typeof passwordHash !== 'string') return passwordHash
+    await database.transaction(async (sql) => {
+      await users.setPassword(sql, userId, passwordHash)
+      await sessions.endAll(userId, { except: sessionId, sql })
+      await mails.queue(sql, {
+        to: user.email,
+        template: 'password-changed',
+        values: { username: user.username },
+        language,
+      })
+    })
+    await events.record({ kind: 'password_changed', userId, sessionId }, client)
+    return 'done' as const
+  }

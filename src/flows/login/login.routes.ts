@@ -1,0 +1,36 @@
+import { Type } from 'typebox'
+import { clientOf } from '../../http/client.js'
+import type { Cookies } from '../../http/cookies.js'
+import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import type { Limits } from '../../http/limits.js'
+import type { Server } from '../../http/server.js'
+import { SignedIn, sendSignedIn } from '../../http/signed-in.js'
+import type { createLogin, LoginRefusal } from './login.js'
+
+const refusals: Record<LoginRefusal, Answer> = {
+  invalid_credentials: answers.invalidCredentials,
+  busy: answers.busy,
+}
+
+const schema = {
+  tags: ['sign in'],
+  summary: 'Sign in with a username or an email, and a password',
+  body: Type.Object({
+    username: Type.String({ minLength: 1, maxLength: 254 }),
+    password: Type.String({ minLength: 1, maxLength: 1024 }),
+  }),
+  response: { 200: SignedIn, 400: ErrorBody, 401: ErrorBody, 403: ErrorBody, 429: ErrorBody, 503: ErrorBody },
+}
+
+export const loginRoutes = (
+  server: Server,
+  { login, limits, cookies }: { login: ReturnType<typeof createLogin>; limits: Limits; cookies: Cookies },
+) => {
+  for (const path of ['/login', '/api/auth/login']) {
+    server.post(path, { schema, onRequest: limits.login, onSend: limits.settle }, async (request, reply) => {
+      const { username, password } = request.body
+      const result = await login(username, password, clientOf(request))
+      return 'refused' in result ? sendAnswer(reply, refusals[result.refused]) : sendSignedIn(reply, cookies, result)
+    })
+  }
+}

@@ -1,0 +1,42 @@
+import type { Events } from '../../domain/events/events.js'
+import type { Sessions } from '../../domain/sessions/sessions.js'
+import { clientOf } from '../../http/client.js'
+import type { Cookies } from '../../http/cookies.js'
+import { answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import type { Limits } from '../../http/limits.js'
+import type { Server } from '../../http/server.js'
+import { SignedIn, sendSignedIn } from '../../http/signed-in.js'
+
+const schema = {
+  tags: ['sessions'],
+  summary: 'Trade the refresh token for a new pair of tokens',
+  response: { 200: SignedIn, 401: ErrorBody, 403: ErrorBody, 429: ErrorBody, 503: ErrorBody },
+}
+
+type Deps = {
+  sessions: Sessions
+  events: Events
+  cookies: Cookies
+  limits: Limits
+  onRefresh: (outcome: 'rotated' | 'raced' | 'ended' | 'theft') => void
+}
+
+export const refreshRoutes = (server: Server, { sessions, events, cookies, limits, onRefresh }: Deps) => {
+  server.post('/api/auth/refresh', { schema, onRequest: limits.general }, async (request, reply) => {
+    const token = cookies.read(request, 'refresh_token')
+    const client = clientOf(request)
+    const result = token === undefined ? { refused: 'invalid' as const } : await sessions.rotate(token, client)
+    if ('issued' in result) {
+      onRefresh(result.raced ? 'raced' : 'rotated')
+      return sendSignedIn(reply, cookies, result.issued)
+    }
+    // What is absent or not ours is left alone; only a session that has ended takes its cookies with it.
+    if (result.refused === 'invalid') return sendAnswer(reply, answers.notAuthenticated)
+    const { userId, sessionId, refused } = result
+    onRefresh(refused)
+    if (refused === 'theft')
+      await events.record({ kind: 'refresh_theft', userId, sessionId, reason: 'old_token' }, client)
+    cookies.clearSession(reply)
+    return sendAnswer(reply, answers.notAuthenticated)
+  })
+}

@@ -1,0 +1,53 @@
+import { Type } from 'typebox'
+import { languageFrom } from '../../domain/mails/languages.js'
+import type { Cookies } from '../../http/cookies.js'
+import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import type { Limits } from '../../http/limits.js'
+import { PasswordRejected, sendPasswordRejected } from '../../http/password-rejected.js'
+import { registrationCookie } from '../../http/registration-cookie.js'
+import type { Server } from '../../http/server.js'
+import type { createRegister } from './register.js'
+
+const refusals: Record<'username_taken' | 'busy', Answer> = {
+  username_taken: { status: 409, error: 'Username taken', message: 'Choose another username' },
+  busy: answers.busy,
+}
+const closed: Answer = { status: 403, error: 'Registration closed', message: 'Ask the operator for an account' }
+
+/** One body for everybody: it does not tell whether the address has an account. */
+const accepted = { message: 'Check your mail to finish the registration' }
+
+const schema = {
+  tags: ['registration'],
+  summary: 'Ask for an account; it comes into being when the address is proven',
+  body: Type.Object({
+    username: Type.String({ minLength: 1, maxLength: 256 }),
+    email: Type.String({ minLength: 3, maxLength: 254 }),
+    password: Type.String({ minLength: 1, maxLength: 1024 }),
+    name: Type.Optional(Type.String({ maxLength: 200 })),
+  }),
+  response: {
+    202: Type.Object({ message: Type.String() }),
+    400: ErrorBody,
+    403: ErrorBody,
+    409: ErrorBody,
+    422: PasswordRejected,
+    429: ErrorBody,
+    503: ErrorBody,
+  },
+}
+
+type Deps = { register: ReturnType<typeof createRegister>; isOpen: boolean; limits: Limits; cookies: Cookies }
+
+export const registerRoutes = (server: Server, { register, isOpen, limits, cookies }: Deps) => {
+  server.post('/api/auth/register', { schema, onRequest: limits.general }, async (request, reply) => {
+    if (!isOpen) return sendAnswer(reply, closed)
+    const result = await register(request.body, languageFrom(request.headers['accept-language']))
+    if ('invalid' in result) return sendAnswer(reply, { ...answers.badRequest, message: result.invalid })
+    if ('rejected' in result) return sendPasswordRejected(reply, result.rejected)
+    if ('refused' in result) return sendAnswer(reply, refusals[result.refused])
+    const { name, maxAge } = registrationCookie
+    cookies.set(reply, name, result.browser, { sameSite: 'Strict', maxAge })
+    return reply.status(202).send(accepted)
+  })
+}

@@ -1,0 +1,62 @@
+import { Type } from 'typebox'
+import { languageFrom } from '../../domain/mails/languages.js'
+import { clientOf } from '../../http/client.js'
+import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import type { Limits } from '../../http/limits.js'
+import { NoContent } from '../../http/no-content.js'
+import { PasswordRejected, sendPasswordRejected } from '../../http/password-rejected.js'
+import type { Server } from '../../http/server.js'
+import { atLeast } from '../../lib/at-least.js'
+import type { createResetPassword } from './reset-password.js'
+
+const refusals: Record<'invalid_link' | 'busy', Answer> = { invalid_link: answers.invalidLink, busy: answers.busy }
+
+/** Longer than writing a mail into the outbox takes: known and unknown addresses are answered after the same time. */
+const equalTime = 100
+
+/** One body for everybody: it does not tell whether the address has an account. */
+const accepted = { message: 'If this address has an account, a mail is on its way' }
+
+const requestSchema = {
+  tags: ['reset password'],
+  summary: 'Ask for a mail that lets its reader choose a new password',
+  body: Type.Object({ email: Type.String({ minLength: 3, maxLength: 254 }) }),
+  response: {
+    202: Type.Object({ message: Type.String() }),
+    400: ErrorBody,
+    403: ErrorBody,
+    429: ErrorBody,
+    503: ErrorBody,
+  },
+}
+const confirmSchema = {
+  tags: ['reset password'],
+  summary: 'Choose a new password with the token from the mail; ends every session of the user',
+  body: Type.Object({
+    token: Type.String({ minLength: 1, maxLength: 128 }),
+    password: Type.String({ minLength: 1, maxLength: 1024 }),
+  }),
+  response: { 204: NoContent, 400: ErrorBody, 403: ErrorBody, 422: PasswordRejected, 429: ErrorBody, 503: ErrorBody },
+}
+
+type Deps = { resetPassword: ReturnType<typeof createResetPassword>; limits: Limits }
+
+export const resetPasswordRoutes = (server: Server, { resetPassword, limits }: Deps) => {
+  for (const path of ['/reset-password', '/api/auth/reset-password']) {
+    server.post(path, { schema: requestSchema, onRequest: limits.sensitive }, async (request, reply) => {
+      const language = languageFrom(request.headers['accept-language'])
+      await atLeast(equalTime, resetPassword.request(request.body.email, clientOf(request), language))
+      return reply.status(202).send(accepted)
+    })
+  }
+
+  const confirming = { schema: confirmSchema, onRequest: limits.confirm, onSend: limits.settle }
+  server.post('/api/auth/reset-password/confirm', confirming, async (request, reply) => {
+    const { token, password } = request.body
+    const language = languageFrom(request.headers['accept-language'])
+    const result = await resetPassword.confirm(token, password, clientOf(request), language)
+    if (result === 'done') return reply.status(204).send()
+    if ('rejected' in result) return sendPasswordRejected(reply, result.rejected)
+    return sendAnswer(reply, refusals[result.refused])
+  })
+}

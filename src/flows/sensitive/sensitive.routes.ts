@@ -1,0 +1,22 @@
+import { Type } from 'typebox'
+import type { Callers } from '../../http/caller.js'
+import type { Csrf } from '../../http/csrf.js'
+import { ErrorBody } from '../../http/errors.js'
+import type { Server } from '../../http/server.js'
+
+const schema = {
+  tags: ['request forgery'],
+  summary: "The specification's example of a route that checks the CSRF token: it echoes who called",
+  response: {
+    200: Type.Object({ user: Type.Object({ id: Type.String({ format: 'uuid' }), username: Type.String() }) }),
+    401: ErrorBody,
+    403: ErrorBody,
+  },
+}
+
+export const sensitiveRoutes = (server: Server, { callers, csrf }: { callers: Callers; csrf: Csrf }) => {
+  server.post('/api/sensitive', { schema, onRequest: [callers.required, csrf.required] }, async (request) => {
+    const { userId, username } = callers.of(request)
+    return { user: { id: userId, username } }
+  })
+}

@@ -1,0 +1,60 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import {
+  type Attempt,
+  type Attempts,
+  attemptCookieName,
+  attemptCookiePrefix,
+  attemptLifetime,
+} from '../domain/providers/attempt.js'
+import { seconds } from '../lib/durations.js'
+import type { Cookies } from './cookies.js'
+
+/** Strict would not come back with the provider's redirect, which is a navigation from another site. */
+const attributes = { sameSite: 'Lax', path: '/api/auth' } as const
+
+/** What the attempts of other tabs may take up, so that the whole Cookie header stays small. */
+const otherAttempts = { count: 4, bytes: 1500 }
+
+export type AttemptCookies = ReturnType<typeof createAttemptCookies>
+
+/** One cookie for each attempt to sign in at a provider, so that two tabs do not get in each other's way. */
+export const createAttemptCookies = ({ cookies, attempts }: { cookies: Cookies; attempts: Attempts }) => {
+  const held = (request: FastifyRequest) =>
+    cookies
+      .names(request)
+      .filter((name) => name.startsWith(attemptCookiePrefix))
+      .map((name) => {
+        const sealed = cookies.read(request, name) ?? ''
+        return { name, bytes: name.length + sealed.length, attempt: attempts.open(sealed) }
+      })
+      .sort((left, right) => endOf(right.attempt) - endOf(left.attempt))
+
+  /** Clears what has run out and the oldest of too many. */
+  const makeRoom = (request: FastifyRequest, reply: FastifyReply) => {
+    let bytes = 0
+    for (const [index, { name, bytes: size, attempt }] of held(request).entries()) {
+      bytes += size
+      const fits = attempt && index < otherAttempts.count && bytes <= otherAttempts.bytes
+      if (!fits) cookies.clear(reply, name, attributes)
+    }
+  }
+
+  return {
+    keep: (request: FastifyRequest, reply: FastifyReply, attempt: Attempt) => {
+      makeRoom(request, reply)
+      const maxAge = attemptLifetime / seconds
+      cookies.set(reply, attemptCookieName(attempt.state), attempts.seal(attempt), { ...attributes, maxAge })
+    },
+
+    /** The attempt that an answer with this state belongs to, if this browser began it and it is not too old. */
+    find: (request: FastifyRequest, state: string) => {
+      const sealed = cookies.read(request, attemptCookieName(state))
+      const attempt = sealed === undefined ? undefined : attempts.open(sealed)
+      return attempt?.state === state ? attempt : undefined
+    },
+
+    clear: (reply: FastifyReply, { state }: Attempt) => cookies.clear(reply, attemptCookieName(state), attributes),
+  }
+}
+
+const endOf = (attempt: Attempt | undefined) => attempt?.expiresAt.getTime() ?? 0

@@ -1,0 +1,37 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Tokens } from '../domain/tokens/tokens.js'
+import type { Cookies } from './cookies.js'
+import { answers, sendAnswer } from './errors.js'
+
+export type Caller = { userId: string; username: string; sessionId: string; expiresAt: Date }
+
+export type Callers = ReturnType<typeof createCallers>
+
+/** The access check: who is calling, from the signed cookie alone. No store is touched, so no store can hold it up. */
+export const createCallers = ({ cookies, tokens }: { cookies: Cookies; tokens: Tokens }) => {
+  const known = new WeakMap<FastifyRequest, Caller>()
+
+  const peek = (request: FastifyRequest): Caller | undefined => {
+    const seen = known.get(request)
+    if (seen) return seen
+    const token = cookies.read(request, 'access_token')
+    const claims = token === undefined ? undefined : tokens.readAccess(token)
+    if (!claims) return undefined
+    const { userId, username, sid: sessionId, exp } = claims
+    const caller = { userId, username, sessionId, expiresAt: new Date(exp * 1000) }
+    known.set(request, caller)
+    return caller
+  }
+
+  return {
+    peek,
+    required: async (request: FastifyRequest, reply: FastifyReply) =>
+      peek(request) ? undefined : sendAnswer(reply, answers.notAuthenticated),
+    /** For handlers behind `required`. */
+    of: (request: FastifyRequest) => {
+      const caller = peek(request)
+      if (!caller) throw new Error('A handler asked for its caller without requiring one')
+      return caller
+    },
+  }
+}

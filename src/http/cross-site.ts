@@ -1,0 +1,28 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { answers, sendAnswer } from './errors.js'
+
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
+const json = /^application\/json(?:; ?charset=utf-8)?$/i
+
+/** Browsers that send `Sec-Fetch-Site` cannot be made to lie in it; for others the `Origin` tells. */
+const isCrossSite = (request: FastifyRequest, publicUrl: string) => {
+  const { origin, 'sec-fetch-site': site } = request.headers
+  if (site === 'same-origin' || site === 'none') return false
+  return site === 'cross-site' || (origin !== undefined && origin !== publicUrl)
+}
+
+const hasBody = (request: FastifyRequest) =>
+  request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
+
+/**
+ * Refuses every unsafe request that another site made a browser send. A body must be JSON: the content types that a
+ * form can send without asking us first reach no handler.
+ */
+export const refuseCrossSite = (publicUrl: string) => async (request: FastifyRequest, reply: FastifyReply) => {
+  if (safeMethods.has(request.method)) return undefined
+  if (isCrossSite(request, publicUrl)) return sendAnswer(reply, answers.crossSite)
+  const { 'content-type': type } = request.headers
+  if ((hasBody(request) || type !== undefined) && !json.test(type ?? ''))
+    return sendAnswer(reply, answers.unsupportedMediaType)
+  return undefined
+}

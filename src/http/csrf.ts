@@ -1,0 +1,63 @@
+import { createHmac } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Tokens } from '../domain/tokens/tokens.js'
+import { days } from '../lib/durations.js'
+import { randomToken, sameBytes } from '../lib/random.js'
+import type { Callers } from './caller.js'
+import type { Cookies } from './cookies.js'
+import { answers, sendAnswer } from './errors.js'
+
+const cookieName = 'csrf_secret'
+const cookieLifetime = (30 * days) / 1000
+const secretShape = /^[\w-]{43}$/
+const tokenShape = /^([\w-]{43})\.([\w-]{43})$/
+
+export type Csrf = ReturnType<typeof createCsrf>
+
+/**
+ * A token is a nonce and an HMAC over it, the secret in its own cookie and the session. A secret that a sibling host
+ * has planted comes without our key, and a token of one session is worth nothing in another.
+ */
+export const createCsrf = (deps: { keys: readonly Buffer[]; cookies: Cookies; callers: Callers; tokens: Tokens }) => {
+  const { keys, cookies, callers, tokens } = deps
+
+  const secretOf = (request: FastifyRequest) => {
+    const secret = cookies.read(request, cookieName)
+    return secret && secretShape.test(secret) ? secret : undefined
+  }
+
+  /** The session by either of its cookies: the access cookie goes first when it expires, the session goes on. */
+  const sessionOf = (request: FastifyRequest) => {
+    const refreshToken = cookies.read(request, 'refresh_token')
+    return callers.peek(request)?.sessionId ?? (refreshToken && tokens.readRefresh(refreshToken)?.sid) ?? ''
+  }
+
+  const signature = (key: Buffer, request: FastifyRequest, secret: string, nonce: string) =>
+    createHmac('sha256', key)
+      .update(`${nonce}.${secret}.${sessionOf(request)}`)
+      .digest()
+
+  const isValid = (request: FastifyRequest) => {
+    const secret = secretOf(request)
+    const header = request.headers['x-csrf-token']
+    const [, nonce, mac] = tokenShape.exec(typeof header === 'string' ? header : '') ?? []
+    if (!secret || !nonce || !mac) return false
+    const given = Buffer.from(mac, 'base64url')
+    return keys.some((key) => sameBytes(signature(key, request, secret, nonce), given))
+  }
+
+  return {
+    /** The token for this browser's secret, which is made when there is none yet. */
+    issue: (request: FastifyRequest, reply: FastifyReply) => {
+      const present = secretOf(request)
+      const secret = present ?? randomToken()
+      if (!present) cookies.set(reply, cookieName, secret, { sameSite: 'Strict', maxAge: cookieLifetime })
+      const nonce = randomToken()
+      const [newest] = keys
+      if (!newest) throw new Error('There is no key to sign CSRF tokens with')
+      return `${nonce}.${signature(newest, request, secret, nonce).toString('base64url')}`
+    },
+    required: async (request: FastifyRequest, reply: FastifyReply) =>
+      isValid(request) ? undefined : sendAnswer(reply, answers.invalidCsrfToken),
+  }
+}

@@ -1,0 +1,88 @@
+import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
+import type { Callers } from './caller.js'
+import { networkOf } from './client.js'
+
+/** The bodies of section 7, word for word. */
+const bodies = {
+  login: { error: 'Too many login attempts', message: 'Please try again after 15 minutes', retryAfter: 900 },
+  general: { error: 'Too many requests', message: 'Please slow down' },
+  sensitive: { error: 'Too many attempts', message: 'Account temporarily locked. Try again in 1 hour.' },
+} as const
+
+type Body = keyof typeof bodies
+type Limiter = { name: string; limit: Limit; body: Body; refundsSuccess?: true }
+type Held = { limiter: Limiter; key: string; reservation: Reservation }
+
+export type Limits = ReturnType<typeof createLimits>
+
+export const createLimits = (deps: {
+  cache: Cache
+  callers: Callers
+  login: Limit
+  general: Limit
+  sensitive: Limit
+  onRejection: (limiter: string) => void
+}) => {
+  const { cache, callers, onRejection } = deps
+  const limiters = {
+    login: { name: 'login', limit: deps.login, body: 'login', refundsSuccess: true },
+    confirm: { name: 'confirm', limit: deps.login, body: 'general', refundsSuccess: true },
+    general: { name: 'general', limit: deps.general, body: 'general' },
+    sensitive: { name: 'sensitive', limit: deps.sensitive, body: 'sensitive' },
+  } as const satisfies Record<string, Limiter>
+  const held = new WeakMap<FastifyRequest, Held>()
+
+  /** A caller with a valid token counts for itself, so that an office behind one address does not lock itself out. */
+  const subjectOf = (limiter: Limiter, request: FastifyRequest) => {
+    const caller = limiter === limiters.general ? callers.peek(request) : undefined
+    return caller ? `session:${caller.sessionId}` : networkOf(request)
+  }
+
+  const announce = (reply: FastifyReply, { name, limit }: Limiter, { remaining, resetsIn }: Reservation) => {
+    const seconds = Math.max(1, Math.ceil(resetsIn / 1000))
+    reply.headers({
+      'RateLimit-Limit': limit.maximum,
+      'RateLimit-Remaining': remaining,
+      'RateLimit-Reset': seconds,
+      'RateLimit-Policy': `"${name}";q=${limit.maximum};w=${Math.ceil(limit.window / 1000)}`,
+      RateLimit: `"${name}";r=${remaining};t=${seconds}`,
+    })
+    return seconds
+  }
+
+  const hook =
+    (limiter: Limiter): onRequestAsyncHookHandler =>
+    async (request, reply) => {
+      const key = `${limiter.name}:${subjectOf(limiter, request)}`
+      const reservation = await cache.reserve(key, limiter.limit)
+      const seconds = announce(reply, limiter, reservation)
+      if (reservation.granted) {
+        held.set(request, { limiter, key, reservation })
+        return undefined
+      }
+      onRejection(limiter.name)
+      return reply.header('Retry-After', seconds).status(429).send(bodies[limiter.body])
+    }
+
+  /**
+   * An attempt that succeeded, or that we could not try, is given back before the answer leaves. 422 is a success here:
+   * the proof was right, only the new password was not.
+   */
+  const settle = async (request: FastifyRequest, reply: FastifyReply) => {
+    const mine = held.get(request)
+    const failed = reply.statusCode >= 400 && reply.statusCode < 500 && reply.statusCode !== 422
+    if (!mine?.limiter.refundsSuccess || failed) return
+    held.delete(request)
+    await cache.refund(mine.key, mine.reservation.window)
+    announce(reply, mine.limiter, { ...mine.reservation, remaining: mine.reservation.remaining + 1 })
+  }
+
+  return {
+    login: hook(limiters.login),
+    confirm: hook(limiters.confirm),
+    general: hook(limiters.general),
+    sensitive: hook(limiters.sensitive),
+    settle,
+  }
+}

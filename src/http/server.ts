@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import { type FastifyBaseLogger, type FastifyRequest, fastify } from 'fastify'
+import { seconds } from '../lib/durations.js'
+import { isCleanText, parseStrictJson } from '../lib/strict-json.js'
+import { createProxyWatch } from './client.js'
+import { refuseCrossSite } from './cross-site.js'
+import { type Answer, answers, handleError, sendAnswer } from './errors.js'
+import { securityHeaders } from './headers.js'
+
+export type Server = ReturnType<typeof createServer>['server']
+
+export type ServerOptions = {
+  log: FastifyBaseLogger
+  production: boolean
+  publicUrl: string
+  trustProxy: readonly string[] | undefined
+}
+
+const bodyLimit = 16 * 1024
+
+/** What the HTTP parser itself refuses never becomes a request: answered on the bare socket, with the same headers. */
+const answerOnSocket = (socket: Socket, answer: Answer, headers: Readonly<Record<string, string>>) => {
+  const body = JSON.stringify({ error: answer.error, message: answer.message })
+  const lines = Object.entries({
+    ...headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}`)
+  const status = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`
+  if (socket.writable) socket.end(`${[status, ...lines].join('\r\n')}\r\n\r\n${body}`)
+  else socket.destroy()
+}
+
+const withoutQuery = (url: string) => url.split('?', 1)[0] ?? ''
+
+/** Paths with parameters become patterns, so that a known path with another method can be told from an unknown one. */
+const asPattern = (url: string) =>
+  new RegExp(
+    `^${url
+      .replaceAll(/[.+]/g, '\\$&')
+      .replaceAll(/:[^/]+/g, '[^/]+')
+      .replaceAll('*', '.*')}$`,
+  )
+
+const createInstance = ({ log, trustProxy }: ServerOptions, headers: Readonly<Record<string, string>>) =>
+  fastify({
+    loggerInstance: log,
+    disableRequestLogging: true,
+    genReqId: () => randomUUID(),
+    requestIdHeader: false,
+    trustProxy: trustProxy ? [...trustProxy] : false,
+    bodyLimit,
+    requestTimeout: 10 * seconds,
+    connectionTimeout: 15 * seconds,
+    keepAliveTimeout: 75 * seconds,
+    http: { maxHeaderSize: 12 * 1024, headersTimeout: 8 * seconds, connectionsCheckingInterval: 2 * seconds },
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 200 },
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: 'all', useDefaults: false, allErrors: false } },
+    clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
+      if (error.code === 'ECONNRESET') return
+      answerOnSocket(
+        socket,
+        error.code === 'HPE_HEADER_OVERFLOW' ? answers.headersTooLarge : answers.badRequest,
+        headers,
+      )
+    },
+    frameworkErrors: (error, _request, reply) => {
+      reply.headers(headers)
+      handleError(error, _request as FastifyRequest, reply)
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>()
+
+const isCleanRecord = (record: unknown) =>
+  Object.values(record ?? {}).every((value) => typeof value !== 'string' || isCleanText(value))
+
+/** Limits, parsing, headers, logging and the answers that belong to no route. Routes are added by whoever composes. */
+export const createServer = (options: ServerOptions) => {
+  const headers = securityHeaders(options.production)
+  const server = createInstance(options, headers)
+  const routes = new Map<string, { pattern: RegExp; methods: Set<string> }>()
+  const state = { isDraining: false }
+  const watchProxy = createProxyWatch({
+    trustsProxy: options.trustProxy !== undefined,
+    warn: () =>
+      options.log.warn(
+        'Every request comes from one private address with X-Forwarded-For: set TRUST_PROXY, or all limits count one client',
+      ),
+  })
+
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+    const parsed = parseStrictJson(body)
+    if (parsed) done(null, parsed.value)
+    else done(Object.assign(new Error('The body is not acceptable JSON'), { statusCode: 400 }))
+  })
+
+  server.addHook('onRoute', ({ url, method }) => {
+    const route = routes.get(url) ?? { pattern: asPattern(url), methods: new Set() }
+    for (const each of [method].flat()) route.methods.add(each)
+    routes.set(url, route)
+  })
+  server.addHook('onRequest', async (request, reply) => {
+    reply.headers(headers)
+    if (state.isDraining) reply.header('connection', 'close')
+    watchProxy(request)
+  })
+  server.addHook('onRequest', refuseCrossSite(options.publicUrl))
+  server.addHook('preValidation', async (request, reply) =>
+    isCleanRecord(request.params) && isCleanRecord(request.query) ? undefined : sendAnswer(reply, answers.badRequest),
+  )
+  server.addHook('onResponse', async (request, reply) => {
+    const level = request.routeOptions.config.quiet ? 'debug' : 'info'
+    const { method, ip } = request
+    const milliseconds = Math.round(reply.elapsedTime * 10) / 10
+    request.log[level](
+      { method, path: withoutQuery(request.url), status: reply.statusCode, milliseconds, ip },
+      'request',
+    )
+  })
+  server.setErrorHandler(handleError)
+
+  /** 405 with `Allow` when the path is known under another method. */
+  const otherMethods = (request: FastifyRequest) => {
+    const path = withoutQuery(request.url)
+    const known = [...routes.values()].filter(({ pattern }) => pattern.test(path))
+    return [...new Set(known.flatMap(({ methods }) => [...methods]))].sort()
+  }
+
+  return { server, headers, state, otherMethods }
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Called so often that its log line belongs to debugging. */
+    quiet?: boolean
+  }
+}

@@ -1,0 +1,35 @@
+export type JsonLine = { line: number; value: Record<string, unknown> } | { line: number; fault: string }
+
+const asObject = (text: string, line: number): JsonLine => {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return { line, value: value as Record<string, unknown> }
+  } catch {
+    return { line, fault: 'not valid JSON' }
+  }
+  return { line, fault: 'not a JSON object' }
+}
+
+/** One JSON object a line, given in pieces of any size. A line that is none is reported; empty lines are passed over. */
+export const createJsonLinesReader = ({ maximumLength = 1_000_000 } = {}) => {
+  let rest = ''
+  let line = 0
+
+  const read = (text: string): JsonLine[] => {
+    line += 1
+    if (text.trim() === '') return []
+    return [text.length > maximumLength ? { line, fault: 'longer than any such line may be' } : asObject(text, line)]
+  }
+
+  return {
+    push: (text: string): JsonLine[] => {
+      const lines = (rest + text).split('\n')
+      rest = lines.pop() ?? ''
+      // Of a line that is too long only its length is of interest, and no more of it is kept than shows that.
+      if (rest.length > maximumLength) rest = rest.slice(0, maximumLength + 1)
+      return lines.flatMap(read)
+    },
+    end: (): JsonLine[] => read(rest),
+  }
+}

@@ -1,0 +1,78 @@
+import { days, hours, minutes, seconds } from './durations.js'
+
+/** Says what a value must be; never repeats the value, which may be a secret. */
+export class InvalidValue extends Error {
+  override name = 'InvalidValue'
+}
+
+export type Read<Value> = (text: string) => Value
+
+const must = (requirement: string) => new InvalidValue(`must be ${requirement}`)
+
+export const text: Read<string> = (value) => value
+
+export const oneOf =
+  <const Choices extends readonly string[]>(...choices: Choices): Read<Choices[number]> =>
+  (value) => {
+    const choice = choices.find((each) => each === value)
+    if (choice === undefined) throw must(`one of ${choices.join(', ')}`)
+    return choice
+  }
+
+export const integer =
+  (least: number, most: number): Read<number> =>
+  (value) => {
+    const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN
+    if (!(number >= least && number <= most)) throw must(`a whole number from ${least} to ${most}`)
+    return number
+  }
+
+const units: Record<string, number> = { ms: 1, s: seconds, m: minutes, h: hours, d: days }
+
+export const duration: Read<number> = (value) => {
+  const [, amount = '', unit = ''] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(value) ?? []
+  const milliseconds = Number(amount) * (units[unit] ?? Number.NaN)
+  if (!Number.isFinite(milliseconds)) throw must('a duration such as 30s, 15m, 1h or 365d')
+  return milliseconds
+}
+
+export const limit: Read<{ maximum: number; window: number }> = (value) => {
+  const [maximum = '', window = ''] = value.split('/')
+  const count = /^\d{1,9}$/.test(maximum) ? Number(maximum) : 0
+  if (count < 1 || !/^[1-9]\d{0,8}(ms|s|m|h|d)$/.test(window))
+    throw must('a number of requests and a window, such as 5/15m')
+  return { maximum: count, window: duration(window) }
+}
+
+/** An address with nothing after its path; without its trailing slash, so that paths can be put behind it. */
+export const webAddress: Read<string> = (value) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  const isPlain = url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash
+  if (!url || !isPlain) throw must('an address such as https://auth.example.com')
+  return (url.origin + url.pathname).replace(/\/$/, '')
+}
+
+/** The address of a whole site: cookies and redirects belong to an origin, not to a path below it. */
+export const siteAddress: Read<string> = (value) => {
+  const address = webAddress(value)
+  if (address !== new URL(address).origin) throw must('an address without a path, such as https://auth.example.com')
+  return address
+}
+
+export const withScheme =
+  (...schemes: string[]): Read<string> =>
+  (value) => {
+    if (!schemes.some((scheme) => value.startsWith(`${scheme}://`))) {
+      throw must(`an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`)
+    }
+    return value
+  }
+
+export const list =
+  <Value>(read: Read<Value>): Read<Value[]> =>
+  (value) =>
+    value
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '')
+      .map(read)

@@ -1,0 +1,32 @@
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** In valid JSON a string is followed by a colon exactly when it is a key. */
+const writtenKeys = /"(?:[^"\\]|\\.)*"\s*:/g
+
+export const isCleanText = (value: string) => !value.includes('\0') && value.isWellFormed()
+
+/**
+ * JSON without its traps: bytes that are no UTF-8, keys written twice (which of them counts is anybody's guess),
+ * `__proto__`, and texts with NUL or lone surrogates that no database column takes. Returns nothing for all of them.
+ */
+export const parseStrictJson = (bytes: Uint8Array): { value: unknown } | undefined => {
+  try {
+    const text = decoder.decode(bytes)
+    const value: unknown = JSON.parse(text)
+    let keys = 0
+    const unseen: unknown[] = [value]
+    while (unseen.length > 0) {
+      const next = unseen.pop()
+      if (typeof next === 'string' && !isCleanText(next)) return undefined
+      if (typeof next !== 'object' || next === null) continue
+      for (const [key, inner] of Object.entries(next)) {
+        if (key === '__proto__' || key === 'constructor') return undefined
+        unseen.push(inner)
+      }
+      if (!Array.isArray(next)) keys += Object.keys(next).length
+    }
+    return keys === (text.match(writtenKeys)?.length ?? 0) ? { value } : undefined
+  } catch {
+    return undefined
+  }
+}
