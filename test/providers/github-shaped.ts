@@ -24,7 +24,7 @@ export const addresses: Address[] = [
 
 type Grant = { challenge: string; redirectUri: string; scope: string }
 
-export const startGitHub = async (settings: { clientId?: string; clientSecret?: string } = {}) => {
+export const createGitHubShaped = async (settings: { clientId?: string; clientSecret?: string } = {}) => {
   const { clientId = 'client-b', clientSecret = 'client-b-secret-of-many-letters' } = settings
   const grants = new Map<string, Grant>()
   const requests: string[] = []
@@ -109,4 +109,4 @@ export const startGitHub = async (settings: { clientId?: string; clientSecret?: 
   }
 }
 
-export type GitHubShaped = Awaited<ReturnType<typeof startGitHub>>
+export type GitHubShaped = Awaited<ReturnType<typeof createGitHubShaped>>

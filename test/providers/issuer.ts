@@ -29,7 +29,7 @@ export const person = {
 type Grant = { challenge: string; nonce: string; redirectUri: string }
 
 /** An issuer whose browser side asks nothing: it answers at once as `person`. */
-export const startIssuer = async (settings: { clientId?: string; clientSecret?: string } = {}) => {
+export const createIssuer = async (settings: { clientId?: string; clientSecret?: string } = {}) => {
   const { clientId = 'client-a', clientSecret = 'client-a-secret-of-many-letters' } = settings
   const keys = [createSigningKey()]
   const strangerKey = createSigningKey()
@@ -138,4 +138,4 @@ export const startIssuer = async (settings: { clientId?: string; clientSecret?: 
   }
 }
 
-export type Issuer = Awaited<ReturnType<typeof startIssuer>>
+export type Issuer = Awaited<ReturnType<typeof createIssuer>>

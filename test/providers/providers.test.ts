@@ -7,8 +7,8 @@ import { minutes, seconds } from '../../src/lib/durations.js'
 import { randomToken } from '../../src/lib/random.js'
 import { createOutbound, type OutboundOptions } from '../../src/platform/outbound/outbound.js'
 import { githubModes } from './github-modes.js'
-import { type GitHubShaped, startGitHub } from './github-shaped.js'
-import { type Issuer, startIssuer } from './issuer.js'
+import { createGitHubShaped, type GitHubShaped } from './github-shaped.js'
+import { createIssuer, type Issuer } from './issuer.js'
 import { discoveryModes, issuerModes } from './issuer-modes.js'
 import { replies } from './replies.js'
 
@@ -43,8 +43,8 @@ let issuer: Issuer
 let github: GitHubShaped
 
 beforeAll(async () => {
-  issuer = await startIssuer()
-  github = await startGitHub()
+  issuer = await createIssuer()
+  github = await createGitHubShaped()
 })
 
 afterAll(async () => {

@@ -1,4 +1,5 @@
 import type { Database } from '../../platform/database/database.js'
+import type { Language } from '../mails/languages.js'
 import type { Mails } from '../mails/mails.js'
 import { readEmail } from '../users/email.js'
 import type { ProviderId, User, Users } from '../users/users.js'
@@ -7,6 +8,9 @@ import type { Profile } from './provider.js'
 
 /** More rounds than this would mean that every look at the accounts was outdated by the time it was acted on. */
 const rounds = 10
+
+/** `language` is that of the mail which tells the owner about a new way in. */
+type Request = { provider: ProviderId; profile: Profile; linkingTo?: string; language?: Language }
 
 export type Resolved = { user: User; how: 'sign_in' | 'link' | 'create' }
 export type Identities = ReturnType<typeof createIdentities>
@@ -20,17 +24,19 @@ export const createIdentities = (parts: {
   users: Users
   mails: Pick<Mails, 'queue'>
   nameOf: (provider: ProviderId) => string
+  registration: 'open' | 'closed'
 }) => {
-  const { database, users, mails, nameOf } = parts
+  const { database, users, mails, nameOf, registration } = parts
 
-  const tellOwner = (user: User, provider: ProviderId) =>
+  const tellOwner = (user: User, provider: ProviderId, language: Language | undefined) =>
     mails.queue(database, {
       to: user.email,
       template: 'provider-linked',
       values: { username: user.username, providerName: nameOf(provider) },
+      ...(language && { language }),
     })
 
-  const create = async (provider: ProviderId, profile: Profile): Promise<Resolved | undefined> => {
+  const create = async ({ provider, profile }: Request): Promise<Resolved | undefined> => {
     const email = readEmail(profile.email)
     if ('refused' in email) throw new Error('A profile has an email that cannot be one')
     const { username, name, providerId } = profile
@@ -38,33 +44,30 @@ export const createIdentities = (parts: {
     return 'refused' in created ? undefined : { user: created, how: 'create' }
   }
 
-  const link = async (provider: ProviderId, profile: Profile, user: User): Promise<Resolved | undefined> => {
+  const link = async ({ provider, profile, language }: Request, user: User): Promise<Resolved | undefined> => {
     if ((await users.linkProvider(user.id, provider, profile.providerId)) !== true) return undefined
-    await tellOwner(user, provider)
+    await tellOwner(user, provider, language)
     return { user: { ...user, providers: [...user.providers, provider] }, how: 'link' }
   }
 
-  const attempt = async (provider: ProviderId, profile: Profile, linkingToId: string | undefined) => {
+  const attempt = async (request: Request) => {
+    const { provider, profile } = request
     const owner = await users.findByProvider(provider, profile.providerId)
     const namesake = await users.findByEmail(profile.email)
-    const linkingTo = linkingToId === undefined ? undefined : await users.findById(linkingToId)
-    if (linkingToId !== undefined && !linkingTo) return { refused: 'disabled' as const }
-    const decision = decide({ provider, owner, namesake, linkingTo })
+    const linkingTo = request.linkingTo === undefined ? undefined : await users.findById(request.linkingTo)
+    if (request.linkingTo !== undefined && !linkingTo) return { refused: 'disabled' as const }
+    const decision = decide({ provider, owner, namesake, registration, linkingTo })
     if (decision.action === 'refuse') return { refused: decision.reason }
-    if (decision.action === 'create') return create(provider, profile)
+    if (decision.action === 'create') return create(request)
     const user = [owner, namesake, linkingTo].find((account) => account?.id === decision.userId)
-    if (!user) return undefined
-    return decision.action === 'sign_in' ? { user, how: 'sign_in' as const } : link(provider, profile, user)
+    if (!user) throw new Error('The policy named an account that nobody asked about')
+    return decision.action === 'sign_in' ? { user, how: 'sign_in' as const } : link(request, user)
   }
 
   /** Finds, links or creates the account of a proven profile; with `linkingTo`, links it to that account and no other. */
-  const resolve = async (
-    provider: ProviderId,
-    profile: Profile,
-    { linkingTo }: { linkingTo?: string } = {},
-  ): Promise<Resolved | { refused: LinkingRefusal }> => {
+  const resolve = async (request: Request): Promise<Resolved | { refused: LinkingRefusal }> => {
     for (let round = 0; round < rounds; round += 1) {
-      const resolved = await attempt(provider, profile, linkingTo)
+      const resolved = await attempt(request)
       if (resolved) return resolved
     }
     throw new Error('The accounts kept changing while an identity was being placed')

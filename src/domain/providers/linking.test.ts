@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Account, type Decision, decide, type Situation } from './linking.js'
+import { type Account, type Decision, decide, type LinkingRefusal, type Situation } from './linking.js'
 
 const account = (id: string, ...providers: Account['providers']): Account => ({ id, disabled: false, providers })
 const disabled = (account: Account): Account => ({ ...account, disabled: true })
@@ -7,12 +7,9 @@ const disabled = (account: Account): Account => ({ ...account, disabled: true })
 const signIn = (userId: string): Decision => ({ action: 'sign_in', userId })
 const link = (userId: string): Decision => ({ action: 'link', userId })
 const create: Decision = { action: 'create' }
-const refuse = (reason: 'disabled' | 'other_identity' | 'identity_taken' | 'email_taken'): Decision => ({
-  action: 'refuse',
-  reason,
-})
+const refuse = (reason: LinkingRefusal): Decision => ({ action: 'refuse', reason })
 
-type Row = [sentence: string, situation: Omit<Situation, 'provider'>, decision: Decision]
+type Row = [sentence: string, situation: Omit<Situation, 'provider' | 'registration'>, decision: Decision]
 
 const nobody = { owner: undefined, namesake: undefined }
 
@@ -117,18 +114,26 @@ const linking: Row[] = [
 
 describe('the linking policy', () => {
   it.each(signingIn)('%s', (_sentence, situation, decision) => {
-    expect(decide({ provider: 'provider_a', ...situation })).toEqual(decision)
+    expect(decide({ provider: 'provider_a', registration: 'open', ...situation })).toEqual(decision)
   })
 
   it.each(linking)('while linking, %s', (_sentence, situation, decision) => {
-    expect(decide({ provider: 'provider_a', ...situation })).toEqual(decision)
+    expect(decide({ provider: 'provider_a', registration: 'open', ...situation })).toEqual(decision)
+  })
+
+  it('makes no account where registration is closed, and goes on signing in those who have one', () => {
+    const closed = { provider: 'provider_a', registration: 'closed' } as const
+    expect(decide({ ...closed, ...nobody })).toEqual(refuse('registration_closed'))
+    expect(decide({ ...closed, owner: account('ada', 'provider_a'), namesake: undefined })).toEqual(signIn('ada'))
+    expect(decide({ ...closed, owner: undefined, namesake: account('ada') })).toEqual(link('ada'))
+    expect(decide({ ...closed, ...nobody, linkingTo: account('ada') })).toEqual(link('ada'))
   })
 
   it('never hands an account to anybody but its owner, whoever else is about', () => {
     const accounts = [undefined, account('x'), account('x', 'provider_a'), account('y'), account('y', 'provider_a')]
     const situations = accounts.flatMap((owner) => accounts.map((namesake) => ({ owner, namesake })))
     for (const { owner, namesake } of situations) {
-      const decision = decide({ provider: 'provider_a', owner, namesake })
+      const decision = decide({ provider: 'provider_a', registration: 'open', owner, namesake })
       if (owner) expect(decision).toEqual(signIn(owner.id))
       else if (decision.action === 'link') expect(namesake).toEqual(account(decision.userId))
     }

@@ -9,11 +9,13 @@ export type Situation = {
   owner: Account | undefined
   /** The account with the email that the provider has verified. */
   namesake: Account | undefined
+  /** Whether a stranger may become a user at all. */
+  registration: 'open' | 'closed'
   /** The account that asked to be linked, when somebody who is signed in began this. */
   linkingTo?: Account | undefined
 }
 
-export type LinkingRefusal = 'disabled' | 'other_identity' | 'identity_taken' | 'email_taken'
+export type LinkingRefusal = 'disabled' | 'other_identity' | 'identity_taken' | 'email_taken' | 'registration_closed'
 
 export type Decision =
   | { action: 'sign_in'; userId: string }
@@ -27,10 +29,10 @@ const refuse = (reason: LinkingRefusal): Decision => ({ action: 'refuse', reason
 export const decide = (situation: Situation): Decision =>
   situation.linkingTo ? decideLink(situation, situation.linkingTo) : decideSignIn(situation)
 
-const decideSignIn = ({ provider, owner, namesake }: Situation): Decision => {
+const decideSignIn = ({ provider, owner, namesake, registration }: Situation): Decision => {
   // The identity comes first: an address may change hands, also at the provider, and the identity does not.
   if (owner) return owner.disabled ? refuse('disabled') : { action: 'sign_in', userId: owner.id }
-  if (!namesake) return { action: 'create' }
+  if (!namesake) return registration === 'open' ? { action: 'create' } : refuse('registration_closed')
   if (namesake.disabled) return refuse('disabled')
   // The same address under a second identity of one provider was given to somebody else there.
   if (namesake.providers.includes(provider)) return refuse('other_identity')

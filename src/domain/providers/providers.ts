@@ -5,14 +5,15 @@ import { createGitHub, type GitHubSettings } from './github.js'
 import { createOpenIdConnect, type OpenIdConnectSettings } from './openid-connect.js'
 import type { Provider } from './provider.js'
 
-export type ProviderSettings = { provider_a: OpenIdConnectSettings; provider_b: GitHubSettings }
-export type Providers = Record<ProviderId, Provider>
+/** A provider without settings is switched off. */
+export type ProviderSettings = { provider_a?: OpenIdConnectSettings; provider_b?: GitHubSettings }
+export type Providers = Partial<Record<ProviderId, Provider>>
 
-/** The table of providers. A third is one more file beside these two, one more entry here, and its settings. */
+/** The table of providers. A third is one more file beside these two, one more line here, and its settings. */
 export const createProviders = (
-  settings: ProviderSettings,
+  { provider_a, provider_b }: ProviderSettings,
   parts: { outbound: Outbound; clock: Clock },
 ): Providers => ({
-  provider_a: createOpenIdConnect('provider_a', settings.provider_a, parts),
-  provider_b: createGitHub('provider_b', settings.provider_b, parts),
+  ...(provider_a && { provider_a: createOpenIdConnect('provider_a', provider_a, parts) }),
+  ...(provider_b && { provider_b: createGitHub('provider_b', provider_b, parts) }),
 })

@@ -1,0 +1,98 @@
+import { Type } from 'typebox'
+import type { Events } from '../../domain/events/events.js'
+import type { Attempts } from '../../domain/providers/attempt.js'
+import type { Providers } from '../../domain/providers/providers.js'
+import type { Sessions } from '../../domain/sessions/sessions.js'
+import { providerIds, type Users } from '../../domain/users/users.js'
+import type { AttemptCookies } from '../../http/attempt-cookies.js'
+import type { Callers } from '../../http/caller.js'
+import { clientOf } from '../../http/client.js'
+import type { Csrf } from '../../http/csrf.js'
+import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import type { Limits } from '../../http/limits.js'
+import type { Server } from '../../http/server.js'
+
+type UnlinkRefusal = Exclude<Awaited<ReturnType<Users['unlinkProvider']>>, true>['refused']
+
+const refusals: Record<UnlinkRefusal, Answer> = {
+  last_way_in: { status: 409, error: 'Last way in', message: 'Add another way to sign in before you remove this one' },
+  not_linked: answers.notFound,
+}
+
+const alreadyLinked: Answer = {
+  status: 409,
+  error: 'Already linked',
+  message: 'Remove the account that is linked at this provider first',
+}
+const unreachable: Answer = {
+  status: 503,
+  error: 'Provider unavailable',
+  message: 'The provider cannot be reached. Try again in a moment.',
+  retryAfter: 5,
+}
+
+const params = Type.Object({
+  provider: Type.Union(providerIds.map((id) => Type.Literal(id.replace('_', '-')))),
+})
+const refused = { 400: ErrorBody, 401: ErrorBody, 403: ErrorBody, 404: ErrorBody, 409: ErrorBody }
+const response = { ...refused, 429: ErrorBody, 503: ErrorBody }
+
+const linkSchema = {
+  tags: ['linked providers'],
+  summary: 'Begin to link an account at a provider; the page goes to the location',
+  params,
+  response: { 200: Type.Object({ location: Type.String() }), ...response },
+}
+const unlinkSchema = {
+  tags: ['linked providers'],
+  summary: 'Remove a linked provider, unless it is the last way in',
+  params,
+  response: { 204: Type.Null(), ...response },
+}
+
+type Deps = {
+  providers: Providers
+  attempts: Attempts
+  attemptCookies: AttemptCookies
+  users: Users
+  sessions: Sessions
+  events: Events
+  callers: Callers
+  csrf: Csrf
+  limits: Limits
+}
+
+export const linkedProvidersRoutes = (server: Server, deps: Deps) => {
+  const { providers, attempts, attemptCookies, users, sessions, events, callers, csrf, limits } = deps
+  const onRequest = [limits.general, callers.required, csrf.required]
+
+  server.post('/api/auth/providers/:provider/link', { schema: linkSchema, onRequest }, async (request, reply) => {
+    const id = idOf(request.params.provider)
+    const provider = id && providers[id]
+    if (!provider) return sendAnswer(reply, answers.notFound)
+    const { userId, sessionId } = callers.of(request)
+    // An access token outlives its session by minutes; a new way in may be added by a living session only.
+    if (!(await sessions.isLive(sessionId, userId))) return sendAnswer(reply, answers.notAuthenticated)
+    const user = await users.findById(userId)
+    if (!user || user.disabled) return sendAnswer(reply, answers.notAuthenticated)
+    if (user.providers.includes(provider.id)) return sendAnswer(reply, alreadyLinked)
+    const attempt = attempts.begin(provider.id, '/dashboard', { kind: 'link', userId, sessionId })
+    const begun = await provider.begin(attempt)
+    if (!(begun instanceof URL)) return sendAnswer(reply, unreachable)
+    attemptCookies.keep(request, reply, attempt)
+    return reply.send({ location: begun.href })
+  })
+
+  server.delete('/api/auth/providers/:provider', { schema: unlinkSchema, onRequest }, async (request, reply) => {
+    const id = idOf(request.params.provider)
+    if (!id) return sendAnswer(reply, answers.notFound)
+    const { userId, sessionId } = callers.of(request)
+    if (!(await sessions.isLive(sessionId, userId))) return sendAnswer(reply, answers.notAuthenticated)
+    const unlinked = await users.unlinkProvider(userId, id)
+    if (unlinked !== true) return sendAnswer(reply, refusals[unlinked.refused])
+    await events.record({ kind: 'provider_unlinked', userId, sessionId, reason: id }, clientOf(request))
+    return reply.status(204).send(null)
+  })
+}
+
+const idOf = (path: string) => providerIds.find((id) => id.replace('_', '-') === path)

@@ -1,0 +1,108 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { languageFrom } from '../../domain/mails/languages.js'
+import type { Attempts } from '../../domain/providers/attempt.js'
+import type { Providers } from '../../domain/providers/providers.js'
+import { type ProviderId, providerIds } from '../../domain/users/users.js'
+import type { AttemptCookies } from '../../http/attempt-cookies.js'
+import { clientOf } from '../../http/client.js'
+import type { Cookies } from '../../http/cookies.js'
+import { ErrorBody } from '../../http/errors.js'
+import type { Limits } from '../../http/limits.js'
+import type { Server } from '../../http/server.js'
+import { safeReturnTo } from '../../lib/return-to.js'
+import { StoreUnavailable } from '../../platform/database/database.js'
+import { failedAt, landingOf } from './landing.js'
+import type { SocialSignIn } from './social-sign-in.js'
+
+const response = { 303: Type.Null({ description: 'To the provider, or to one of our pages' }), 429: ErrorBody }
+
+const beginSchema = {
+  tags: ['social sign-in'],
+  summary: 'Go to the provider to sign in',
+  querystring: Type.Object({
+    returnTo: Type.Optional(Type.String({ description: 'A path of this site to arrive at; /dashboard otherwise' })),
+  }),
+  response: { ...response, 400: ErrorBody },
+}
+const callbackSchema = { tags: ['social sign-in'], summary: 'Come back from the provider', response }
+
+type Deps = {
+  providers: Providers
+  attempts: Attempts
+  attemptCookies: AttemptCookies
+  socialSignIn: SocialSignIn
+  cookies: Cookies
+  limits: Limits
+  /** Where each provider sends the browser back to. */
+  redirectUris: Record<ProviderId, string>
+}
+
+export const socialSignInRoutes = (server: Server, deps: Deps) => {
+  for (const id of providerIds) {
+    const path = `/api/auth/${id.replace('_', '-')}`
+    const onRequest = deps.limits.general
+    server.get(path, { schema: beginSchema, onRequest }, (request, reply) =>
+      begin(id, deps, request, reply, request.query.returnTo),
+    )
+    server.get(`${path}/callback`, { schema: callbackSchema, onRequest }, (request, reply) =>
+      comeBack(id, deps, request, reply),
+    )
+  }
+}
+
+const goTo = (reply: FastifyReply, place: string) => reply.header('cache-control', 'no-store').redirect(place, 303)
+
+const begin = async (
+  id: ProviderId,
+  { providers, attempts, attemptCookies, socialSignIn }: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  returnTo: string | undefined,
+) => {
+  const attempt = attempts.begin(id, safeReturnTo(returnTo) ?? '/dashboard', { kind: 'sign_in' })
+  const begun = (await providers[id]?.begin(attempt)) ?? { cause: 'switched_off' }
+  if (!(begun instanceof URL)) {
+    await socialSignIn.noteFailure(id, begun.cause, clientOf(request))
+    return goTo(reply, failedAt('/login', id))
+  }
+  attemptCookies.keep(request, reply, attempt)
+  return goTo(reply, begun.href)
+}
+
+const comeBack = async (id: ProviderId, deps: Deps, request: FastifyRequest, reply: FastifyReply) => {
+  const { providers, attemptCookies, socialSignIn, cookies, redirectUris } = deps
+  const client = clientOf(request)
+  const callback = callbackOf(request, redirectUris[id])
+  const attempt = attemptOf(request, callback, attemptCookies)
+  const provider = providers[id]
+  // An attempt that was begun for one provider is never finished with another's answer.
+  if (!provider || !attempt || attempt.provider !== id) {
+    await socialSignIn.noteFailure(id, 'no_attempt', client)
+    return goTo(reply, failedAt('/login', id))
+  }
+  const language = languageFrom(request.headers['accept-language'])
+  const ending = await socialSignIn.finish({ provider, callback, attempt, client, language })
+  if (ending.ended === 'signed_in') cookies.setSession(reply, ending.issued)
+  if (ending.ended === 'broken') logFault(request, ending.error)
+  attemptCookies.clear(reply, attempt)
+  return goTo(reply, landingOf(ending, attempt))
+}
+
+/** The address as the provider was given it, with the query as it came: never the `Host` header. */
+const callbackOf = (request: FastifyRequest, redirectUri: string) => {
+  const callback = new URL(redirectUri)
+  const [, ...query] = request.url.split('?')
+  callback.search = query.join('?')
+  return callback
+}
+
+const attemptOf = (request: FastifyRequest, callback: URL, attemptCookies: AttemptCookies) => {
+  const [state, ...more] = callback.searchParams.getAll('state')
+  return state === undefined || more.length > 0 ? undefined : attemptCookies.find(request, state)
+}
+
+const logFault = (request: FastifyRequest, error: unknown) => {
+  const level = error instanceof StoreUnavailable ? 'warn' : 'error'
+  request.log[level]({ err: error }, 'a sign-in with a provider could not be completed')
+}

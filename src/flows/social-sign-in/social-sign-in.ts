@@ -1,0 +1,78 @@
+import type { Events } from '../../domain/events/events.js'
+import type { Language } from '../../domain/mails/languages.js'
+import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens.js'
+import type { Attempt } from '../../domain/providers/attempt.js'
+import type { Identities, Resolved } from '../../domain/providers/identities.js'
+import type { LinkingRefusal } from '../../domain/providers/linking.js'
+import type { Profile, Provider, ProviderRefusal } from '../../domain/providers/provider.js'
+import type { Client } from '../../domain/sessions/client.js'
+import type { Issued, Sessions } from '../../domain/sessions/sessions.js'
+import { fingerprint } from '../../lib/random.js'
+
+export type Ending =
+  | { ended: 'signed_in'; issued: Issued }
+  | { ended: 'linked' }
+  | { ended: 'refused'; reason: ProviderRefusal['refused'] | LinkingRefusal | 'used_before' | 'signed_out' }
+  | { ended: 'broken'; error: unknown }
+
+type Visit = { provider: Provider; callback: URL; attempt: Attempt; client: Client; language: Language }
+
+type Parts = { identities: Identities; sessions: Sessions; oneTimeTokens: OneTimeTokens; events: Events }
+
+/**
+ * The second half of a journey to a provider: the browser is back with an answer. Whatever fails at the provider is a
+ * refusal; whatever fails on our side is `broken`. No exception leaves, so that the browser always arrives somewhere.
+ */
+export const createSocialSignIn = ({ identities, sessions, oneTimeTokens, events }: Parts) => {
+  const failed = async (
+    { provider, client }: Pick<Visit, 'provider' | 'client'>,
+    reason: (Ending & { ended: 'refused' })['reason'],
+    cause: string = reason,
+  ): Promise<Ending> => {
+    await events.record({ kind: 'sign_in_failed', reason: `${provider.id} ${cause}` }, client)
+    return { ended: 'refused', reason }
+  }
+
+  const signIn = async ({ provider, client }: Visit, { user, how }: Resolved): Promise<Ending> => {
+    const issued = await sessions.start(user, client)
+    const { sessionId } = issued
+    const about = { userId: user.id, sessionId, reason: provider.id }
+    if (how === 'create') await events.record({ kind: 'registered', ...about }, client)
+    if (how === 'link') await events.record({ kind: 'provider_linked', ...about }, client)
+    await events.record({ kind: 'signed_in', ...about }, client)
+    return { ended: 'signed_in', issued }
+  }
+
+  const link = async (visit: Visit, profile: Profile, who: { userId: string; sessionId: string }): Promise<Ending> => {
+    const { provider, client, language } = visit
+    const { userId, sessionId } = who
+    // Strict cookies do not come along from the provider; the sealed attempt says who began, and must still be here.
+    if (!(await sessions.isLive(sessionId, userId))) return failed(visit, 'signed_out')
+    const resolved = await identities.resolve({ provider: provider.id, profile, linkingTo: userId, language })
+    if ('refused' in resolved) return failed(visit, resolved.refused)
+    if (resolved.how === 'link')
+      await events.record({ kind: 'provider_linked', userId, sessionId, reason: provider.id }, client)
+    return { ended: 'linked' }
+  }
+
+  const finish = async (visit: Visit): Promise<Ending> => {
+    const { provider, callback, attempt, language } = visit
+    // Marked before the code is exchanged: of many answers to one attempt one goes on.
+    const isFirst = await oneTimeTokens.useOnce(fingerprint(attempt.state), attempt.expiresAt)
+    if (!isFirst) return failed(visit, 'used_before')
+    const profile = await provider.finish(callback, attempt)
+    if ('refused' in profile) return failed(visit, profile.refused, profile.cause)
+    if (attempt.purpose.kind === 'link') return link(visit, profile, attempt.purpose)
+    const resolved = await identities.resolve({ provider: provider.id, profile, language })
+    return 'refused' in resolved ? failed(visit, resolved.refused) : signIn(visit, resolved)
+  }
+
+  return {
+    finish: (visit: Visit): Promise<Ending> => finish(visit).catch((error: unknown) => ({ ended: 'broken', error })),
+    /** An answer that belongs to no attempt of this browser, or a provider that could not be asked. */
+    noteFailure: (provider: Provider['id'], cause: string, client: Client) =>
+      events.record({ kind: 'sign_in_failed', reason: `${provider} ${cause}` }, client),
+  }
+}
+
+export type SocialSignIn = ReturnType<typeof createSocialSignIn>
