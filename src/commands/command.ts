@@ -1,0 +1,105 @@
+import type { Readable, Writable } from 'node:stream'
+import { type ParseArgsConfig, parseArgs } from 'node:util'
+import type { Content } from '../domain/content/content.js'
+import type { Sessions } from '../domain/sessions/sessions.js'
+import type { BulkUsers } from '../domain/users/bulk.js'
+import type { Users } from '../domain/users/users.js'
+import type { Clock } from '../lib/clock.js'
+import type { Database } from '../platform/database/database.js'
+
+/** What is needed of passwords here: whether one is good enough, and its hash. */
+export type CommandPasswords = {
+  /** The messages of the rules that the password breaks; none when it is good. */
+  faults(password: string, about: { username: string; email: string; name: string | null }): Promise<string[]>
+  hash(password: string): Promise<string>
+}
+
+export type Stores = {
+  database: Database
+  clock: Clock
+  users: Pick<Users, 'findById' | 'findByLogin' | 'createWithPassword' | 'disable' | 'enable'>
+  bulkUsers: BulkUsers
+  sessions: Pick<Sessions, 'endAll'>
+  passwords: CommandPasswords
+  content: Pick<Content, 'load'>
+  close(): Promise<void>
+}
+
+export type Terminal = {
+  stdin: Readable & { isTTY?: boolean; setRawMode?(mode: boolean): unknown }
+  stdout: Writable & { isTTY?: boolean }
+  stderr: Writable & { isTTY?: boolean; columns?: number }
+}
+
+export type CommandContext = Terminal & {
+  /** Opens the migrated database, as the service's own role or as the owner of the tables. Asked for once, when needed. */
+  openStores(role: 'service' | 'owner'): Promise<Stores>
+}
+
+/** Ends with an exit code: 0 done, 1 not (all) done, 2 not understood. */
+export type Command = {
+  summary: string
+  help: string
+  run(args: string[], context: CommandContext): Promise<number>
+}
+
+/** The command was called wrongly. */
+export class UsageFault extends Error {
+  override name = 'UsageFault'
+}
+
+/** The command could not do what it was asked, for a reason that is nobody's bug: no such user, no such file. */
+export class CommandFailure extends Error {
+  override name = 'CommandFailure'
+}
+
+type Options = NonNullable<ParseArgsConfig['options']>
+
+export const readArguments = <Wanted extends Options>(
+  args: string[],
+  options: Wanted,
+  positionals: readonly string[],
+) => {
+  const read = () => {
+    try {
+      return parseArgs({ args, options, allowPositionals: true, strict: true })
+    } catch (error) {
+      throw new UsageFault(error instanceof Error ? error.message : 'The arguments were not understood.')
+    }
+  }
+  const result = read()
+  const missing = positionals[result.positionals.length]
+  if (missing) throw new UsageFault(`${missing} is missing.`)
+  const surplus = result.positionals[positionals.length]
+  if (surplus !== undefined) throw new UsageFault(`There is one argument too many: ${surplus}`)
+  return result
+}
+
+/** Opens the stores for the work and closes them afterwards, whatever becomes of it. */
+export const withStores = async <Result>(
+  context: CommandContext,
+  role: 'service' | 'owner',
+  work: (stores: Stores) => Promise<Result>,
+) => {
+  const stores = await context.openStores(role)
+  try {
+    return await work(stores)
+  } finally {
+    await stores.close()
+  }
+}
+
+/** Waits while the reader is slower than we are, so that an export into a pipe stays small. */
+export const write = async (stream: Writable, text: string) => {
+  if (stream.write(text)) return
+  await new Promise<void>((resolve, reject) => {
+    const settle = (error?: Error) => {
+      stream.off('drain', settle).off('error', settle).off('close', settle)
+      if (error instanceof Error) reject(error)
+      else resolve()
+    }
+    stream.once('drain', settle).once('error', settle).once('close', settle)
+  })
+}
+
+export const print = (stream: Writable, line: string) => write(stream, `${line}\n`)

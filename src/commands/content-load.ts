@@ -1,0 +1,83 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { NewContent } from '../domain/content/content.js'
+import { createJsonLinesReader, type JsonLine } from '../lib/json-lines.js'
+import { type Command, type CommandContext, CommandFailure, print, readArguments, withStores } from './command.js'
+import { asText, cannotRead, openInput } from './input.js'
+
+const longestPage = 10_000_000
+const slugShape = /^[a-z0-9]+(-[a-z0-9]+)*$/
+const longestSlug = 100
+const heading = /^\s*#[ \t]+(.+?)[ \t]*#*[ \t]*(?:\r?\n|$)/
+
+const checked = (page: { slug: unknown; title: unknown; body: unknown }, where: string): NewContent => {
+  const { slug, title, body } = page
+  if (typeof slug !== 'string' || !slugShape.test(slug) || slug.length > longestSlug)
+    throw new CommandFailure(
+      `${where}: the slug must be small letters, digits and single hyphens, at most ${longestSlug}`,
+    )
+  if (typeof title !== 'string' || title.trim() === '' || /\p{Cc}/u.test(title))
+    throw new CommandFailure(`${where}: the title must be one line of text`)
+  if (typeof body !== 'string' || body.includes('\0')) throw new CommandFailure(`${where}: the body must be text`)
+  return { slug, title, body }
+}
+
+const pageFrom = (line: JsonLine) => {
+  if ('fault' in line) throw new CommandFailure(`line ${line.line}: ${line.fault}`)
+  const { slug, title, body } = line.value
+  return checked({ slug, title, body }, `line ${line.line}`)
+}
+
+const fromJsonLines = async (path: string, context: CommandContext) => {
+  const reader = createJsonLinesReader({ maximumLength: longestPage })
+  const pages: NewContent[] = []
+  const { bytes } = await openInput(path, context)
+  for await (const { text } of asText(bytes)) pages.push(...reader.push(text).map(pageFrom))
+  return [...pages, ...reader.end().map(pageFrom)]
+}
+
+/** `privacy-notice.md` is the page `privacy-notice`; its first heading is the title and the rest the body. */
+const fromMarkdown = async (folder: string, file: string) => {
+  const text = await readFile(join(folder, file), 'utf8')
+  const slug = file.replace(/\.md$/, '')
+  const title = heading.exec(text)?.[1]
+  return checked({ slug, title: title ?? slug, body: title ? text.replace(heading, '').trimStart() : text }, file)
+}
+
+const fromFolder = async (folder: string) => {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.md')).sort()
+  if (files.length === 0) throw new CommandFailure(`There are no .md files in ${folder}`)
+  return Promise.all(files.map((file) => fromMarkdown(folder, file)))
+}
+
+const isFolder = async (path: string) => {
+  if (path === '-') return false
+  const status = await stat(path).catch((error: unknown) => {
+    throw cannotRead(path, error)
+  })
+  return status.isDirectory()
+}
+
+export const contentLoad: Command = {
+  summary: 'load the pages that signed-in users may read',
+  help: `latchkey content load FILE|FOLDER
+
+Adds pages to the content resource, and replaces those with the same slug: all of them, or none when one is wrong.
+A FILE (or - for standard input) has one JSON object a line: {"slug": "…", "title": "…", "body": "…"}. Of a FOLDER every
+.md file is a page: the file's name is the slug, its first heading the title.
+
+Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may only read content.`,
+
+  run: async (args, context) => {
+    const { positionals } = readArguments(args, {}, ['FILE'])
+    const path = positionals[0] ?? ''
+    const pages = (await isFolder(path)) ? await fromFolder(path) : await fromJsonLines(path, context)
+    return withStores(context, 'owner', async ({ database, content }) => {
+      await database.transaction(async (sql) => {
+        for (const page of pages) await content.load(sql, page)
+      })
+      await print(context.stdout, `Loaded ${pages.length} ${pages.length === 1 ? 'page' : 'pages'}.`)
+      return 0
+    })
+  },
+}

@@ -1,0 +1,64 @@
+import { StringDecoder } from 'node:string_decoder'
+import { CommandFailure, type Terminal, write } from './command.js'
+
+const longest = 4_096
+const enter = ['\r', '\n', '\u0004']
+const erase = ['\u007f', '\b']
+const interrupt = '\u0003'
+
+/** Reads one line without showing it. The terminal is put back as it was, also when the person gives up. */
+const askHidden = async ({ stdin, stderr }: Terminal, question: string) => {
+  await write(stderr, question)
+  const decoder = new StringDecoder('utf8')
+  stdin.setRawMode?.(true)
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      let typed: string[] = []
+      const finish = (settle: () => void) => {
+        stdin.off('data', read).off('end', gone)
+        stdin.pause()
+        settle()
+      }
+      const gone = () => finish(() => reject(new CommandFailure('No password was given.')))
+      const read = (chunk: Buffer | string) => {
+        for (const character of typeof chunk === 'string' ? chunk : decoder.write(chunk)) {
+          if (character === interrupt) return gone()
+          if (enter.includes(character)) return finish(() => resolve(typed.join('')))
+          if (erase.includes(character)) typed = typed.slice(0, -1)
+          else if (typed.length < longest) typed.push(character)
+        }
+      }
+      stdin.on('data', read).once('end', gone)
+      stdin.resume()
+    })
+  } finally {
+    stdin.setRawMode?.(false)
+    await write(stderr, '\n')
+  }
+}
+
+const askTwice = async (terminal: Terminal) => {
+  const password = await askHidden(terminal, 'Password: ')
+  if ((await askHidden(terminal, 'Once more: ')) !== password)
+    throw new CommandFailure('The two passwords are not the same.')
+  return password
+}
+
+/** The whole input less one line break at its end: what `printf '%s\n' "$PASSWORD" | …` and a file both give. */
+const readAll = async ({ stdin }: Terminal) => {
+  const decoder = new StringDecoder('utf8')
+  let text = ''
+  for await (const chunk of stdin) {
+    text += typeof chunk === 'string' ? chunk : decoder.write(chunk as Buffer)
+    if (text.length > longest) throw new CommandFailure('The password on standard input is too long.')
+  }
+  return text.replace(/\r?\n$/, '')
+}
+
+/** Never an argument of the command: those are seen by everybody on the machine and kept in the shell's history. */
+export const readPassword = async (terminal: Terminal, fromInput: boolean) => {
+  if (fromInput) return readAll(terminal)
+  if (!terminal.stdin.isTTY)
+    throw new CommandFailure('There is no terminal to ask for the password: give it with --password-stdin.')
+  return askTwice(terminal)
+}

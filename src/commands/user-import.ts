@@ -1,0 +1,127 @@
+import { type ImportedUser, readImportedUser } from '../domain/users/imported-user.js'
+import {
+  type Command,
+  type CommandContext,
+  print,
+  readArguments,
+  type Stores,
+  UsageFault,
+  withStores,
+} from './command.js'
+import { type Input, openInput } from './input.js'
+import { createProgress } from './progress.js'
+import { readUserRecords, type UserFormat, type UserRecord } from './user-records.js'
+
+const batchSize = 1_000
+
+type Counts = { added: number; existed: number; refused: number }
+type Fault = { line: number; reason: string }
+type Waiting = { line: number; user: ImportedUser }
+
+const formatFrom = (text: string | undefined): UserFormat | undefined => {
+  if (text === undefined || text === 'csv' || text === 'jsonl') return text
+  throw new UsageFault('--format takes csv or jsonl.')
+}
+
+const number = (count: number) => count.toLocaleString('en')
+const summary = ({ added, existed, refused }: Counts, dryRun: boolean) =>
+  `${dryRun ? 'Would add' : 'Added'} ${number(added)} users; ${number(existed)} existed already; ${number(refused)} rows were refused.`
+
+/** Gathers users into batches and writes each batch with one statement; faults come out in the order of their lines. */
+const createImporter = ({ bulkUsers, clock }: Stores, dryRun: boolean, report: (fault: Fault) => Promise<void>) => {
+  const counts: Counts = { added: 0, existed: 0, refused: 0 }
+  let waiting: Waiting[] = []
+  let faults: Fault[] = []
+
+  const flush = async () => {
+    const lines = new Map(waiting.map(({ line, user }) => [user, line]))
+    const users = waiting.map(({ user }) => user)
+    const batch = users.length > 0 ? await (dryRun ? bulkUsers.tryOut(users) : bulkUsers.add(users)) : undefined
+    for (const { user, reason } of batch?.refused ?? []) faults.push({ line: lines.get(user) ?? 0, reason })
+    faults.sort((left, right) => left.line - right.line)
+    for (const fault of faults) await report(fault)
+    counts.added += batch?.added ?? 0
+    counts.existed += batch?.existed ?? 0
+    counts.refused += faults.length
+    waiting = []
+    faults = []
+  }
+
+  const take = async (record: UserRecord) => {
+    const read = 'fault' in record ? { refused: record.fault } : readImportedUser(record.row, clock.now())
+    if ('refused' in read) faults.push({ line: record.line, reason: read.refused })
+    else waiting.push({ line: record.line, user: read })
+    if (waiting.length + faults.length >= batchSize) await flush()
+  }
+
+  return { take, flush, counts }
+}
+
+const importAll = async (
+  stores: Stores,
+  input: Input,
+  format: UserFormat | undefined,
+  dryRun: boolean,
+  context: CommandContext,
+) => {
+  const progress = createProgress(context.stderr, input.size)
+  const importer = createImporter(stores, dryRun, async ({ line, reason }) => {
+    progress.clear()
+    await print(context.stderr, `line ${line}: ${reason}`)
+  })
+  let bytesRead = 0
+  let rows = 0
+  try {
+    for await (const { records, bytes } of readUserRecords(input, format)) {
+      for (const record of records) {
+        await importer.take(record)
+        rows += 1
+        progress.draw(bytesRead, rows)
+      }
+      bytesRead += bytes
+    }
+    await importer.flush()
+  } finally {
+    progress.clear()
+    // Also when it is broken off: what was added stays, and the next run goes on from there.
+    await print(context.stdout, summary(importer.counts, dryRun))
+  }
+  return importer.counts
+}
+
+export const userImport: Command = {
+  summary: 'add users from a CSV or JSON lines file',
+  help: `latchkey user import FILE [--format csv|jsonl] [--dry-run]
+
+Adds users with the bcrypt hashes that another system made, so that their passwords go on working. FILE may be - for
+standard input. A CSV file names its columns in the first line; a JSON lines file has one object a line. The fields:
+
+  email            required; unique, compared without case
+  username         without it, the part of the email before the at-sign
+  name             the name to show
+  password_hash    bcrypt: $2a$, $2b$ or $2y$, cost 4 to 15; without it the user signs in by a provider or resets first
+  provider, provider_a_id, provider_b_id, id, created_at, disabled
+                   as \`latchkey user export\` writes them
+
+Others are passed over. A row that breaks a rule is reported on standard error with its line number and left out; the
+rest goes in. Users whose email exists are left as they are, so an import that was broken off is simply run again.
+
+  --dry-run          say what would happen and write nothing
+  --format FORMAT    csv or jsonl; without it the first character tells
+
+Ends with 0 when every row was good, 1 when some were refused.`,
+
+  run: async (args, context) => {
+    const { values, positionals } = readArguments(
+      args,
+      { format: { type: 'string' }, 'dry-run': { type: 'boolean' } },
+      ['FILE'],
+    )
+    const format = formatFrom(values.format)
+    const input = await openInput(positionals[0] ?? '', context)
+    return withStores(context, 'service', async (stores) => {
+      const { refused } = await importAll(stores, input, format, values['dry-run'] ?? false, context)
+      return refused === 0 ? 0 : 1
+    })
+  },
+}

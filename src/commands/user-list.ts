@@ -1,0 +1,80 @@
+import type { ListedUser } from '../domain/users/bulk.js'
+import { type Command, print, readArguments, UsageFault, withStores } from './command.js'
+
+const mostAtOnce = 1_000
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+const waysIn = (user: ListedUser) =>
+  [user.password_hash && 'password', user.provider_a_id && 'provider A', user.provider_b_id && 'provider B']
+    .filter(Boolean)
+    .join(', ') || 'none'
+
+const asJson = (user: ListedUser) => {
+  const { id, email, username, name, provider, created_at, disabled } = user
+  const ways = {
+    has_password: user.password_hash !== null,
+    provider_a: user.provider_a_id !== null,
+    provider_b: user.provider_b_id !== null,
+  }
+  return JSON.stringify({ id, email, username, name, provider, ...ways, created_at, disabled })
+}
+
+const asTable = (users: readonly ListedUser[]) => {
+  const rows = [
+    ['ID', 'USERNAME', 'EMAIL', 'SIGNS IN WITH', 'CREATED', ''],
+    ...users.map((user) => [
+      user.id,
+      user.username,
+      user.email,
+      waysIn(user),
+      user.created_at.toISOString().slice(0, 10),
+      user.disabled ? 'disabled' : '',
+    ]),
+  ]
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+const limitFrom = (text: string) => {
+  const limit = Number(text)
+  if (!/^\d+$/.test(text) || limit < 1 || limit > mostAtOnce)
+    throw new UsageFault(`--limit takes a number from 1 to ${mostAtOnce}.`)
+  return limit
+}
+
+export const userList: Command = {
+  summary: 'list users, a page at a time',
+  help: `latchkey user list [--limit N] [--after ID] [--json]
+
+Lists users in the order in which they came, oldest first.
+
+  --limit N     how many, 1 to ${mostAtOnce} (default 50)
+  --after ID    go on after this user, as the last line of the page before says
+  --json        one JSON object a line, for programs`,
+
+  run: async (args, context) => {
+    const { values } = readArguments(
+      args,
+      { limit: { type: 'string', default: '50' }, after: { type: 'string' }, json: { type: 'boolean' } },
+      [],
+    )
+    const limit = limitFrom(values.limit)
+    if (values.after !== undefined && !uuid.test(values.after)) throw new UsageFault('--after takes the id of a user.')
+
+    return withStores(context, 'service', async ({ bulkUsers }) => {
+      const found = await bulkUsers.page(values.after?.toLowerCase(), limit + 1)
+      const users = found.slice(0, limit)
+      if (values.json) for (const user of users) await print(context.stdout, asJson(user))
+      else await print(context.stdout, users.length > 0 ? asTable(users) : 'There are no users.')
+      if (found.length > limit) await print(context.stderr, `There are more: --after ${users.at(-1)?.id}`)
+      return 0
+    })
+  },
+}
