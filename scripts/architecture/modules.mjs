@@ -67,7 +67,7 @@ const isDefaultExport = (node) =>
 const readsEnvironment = (node) => {
   if (node.type === 'MemberExpression') return nameIn(node.object) === 'process' && nameIn(node.property) === 'env'
   if (node.type === 'VariableDeclarator') return nameIn(node.init) === 'process' && hasKey(node.id, 'env')
-  if (node.type !== 'ImportDeclaration' || !/^(node:)?process$/.test(String(nameIn(node.source)))) return false
+  if (node.type !== 'ImportDeclaration' || !/^(node:)?process$/.test(nameIn(node.source) ?? '')) return false
   return childrenOf(node).some((specifier) => nameIn(specifier.imported) === 'env')
 }
 
@@ -75,14 +75,17 @@ const readsEnvironment = (node) => {
 const hasKey = (pattern, name) =>
   isNode(pattern) && childrenOf(pattern).some((property) => nameIn(property.key) === name)
 
-/** @type {(node: unknown) => unknown} */
-const nameIn = (node) => (isNode(node) ? (node.name ?? node.value) : undefined)
+/** @type {(node: unknown) => string | undefined} */
+const nameIn = (node) => {
+  const name = isNode(node) ? (node.name ?? node.value) : undefined
+  return typeof name === 'string' ? name : undefined
+}
 
 /** @type {(node: Node) => boolean} */
 const isFunction = ({ type }) => /^(ArrowFunctionExpression|FunctionExpression|FunctionDeclaration)$/.test(type)
 
 /** @type {(node: Node, parent: Node | undefined) => string} */
-const nameOf = (node, parent) => String(nameIn(node.id) ?? nameIn(parent?.id) ?? nameIn(parent?.key) ?? 'a function')
+const nameOf = (node, parent) => nameIn(node.id) ?? nameIn(parent?.id) ?? nameIn(parent?.key) ?? 'a function'
 
 /** @type {(node: Node, parent: Node | undefined, visit: (node: Node, parent: Node | undefined) => void) => void} */
 const walk = (node, parent, visit) => {
