@@ -1,0 +1,31 @@
+/**
+ * A counter is a hash: how many are used, and when its window ends by Redis's own clock, so that instances whose clocks
+ * disagree still share one window. The end also names the window. Each script touches one key, as a Cluster demands.
+ */
+export const reserveScript = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3]
+local maximum, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local counter = redis.call('HMGET', KEYS[1], 'used', 'ends')
+local used, ends = tonumber(counter[1]) or 0, tonumber(counter[2]) or 0
+if ends <= now then
+  used, ends = 0, now + window
+end
+-- A clock that was set back, or is another one after a failover, must not make a window longer than it is meant to be.
+ends = math.min(ends, now + window)
+if used >= maximum then
+  return {0, 0, ends - now, ends}
+end
+-- The expiry is set with every write, so that no key can ever be left without one.
+redis.call('HSET', KEYS[1], 'used', used + 1, 'ends', ends)
+redis.call('PEXPIRE', KEYS[1], ends - now)
+return {1, maximum - used - 1, ends - now, ends}
+`
+
+export const refundScript = `
+local counter = redis.call('HMGET', KEYS[1], 'used', 'ends')
+if counter[2] == ARGV[1] and tonumber(counter[1]) > 0 then
+  redis.call('HINCRBY', KEYS[1], 'used', -1)
+end
+return 0
+`

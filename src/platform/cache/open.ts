@@ -1,0 +1,50 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../../lib/clock.js'
+import { seconds } from '../../lib/durations.js'
+import type { Cache } from './cache.js'
+import { createMemoryCache } from './memory.js'
+import { createRedisCache } from './redis.js'
+import { readRedisUrl } from './redis-url.js'
+import { createResilientCache } from './resilient.js'
+
+type Options = {
+  /** Without one the counters stay in this process, which is right for one instance. */
+  url?: string | undefined
+  clock: Clock
+  log: Pick<Logger, 'debug' | 'info' | 'warn'>
+  prefix?: string
+  /** About 200 bytes each. */
+  maximumKeys?: number
+}
+
+/** How long a start waits for the shared counters before it goes on without them. */
+const patience = 2 * seconds
+
+const pingUntil = async (cache: Cache, end: number): Promise<void> => {
+  try {
+    await cache.ping()
+  } catch {
+    if (Date.now() >= end) return
+    await new Promise((resolve) => setTimeout(resolve, 25))
+    await pingUntil(cache, end)
+  }
+}
+
+export const openCache = async ({
+  url,
+  clock,
+  log,
+  prefix = 'latchkey:',
+  maximumKeys = 100_000,
+}: Options): Promise<Cache> => {
+  const local = createMemoryCache({ clock, maximumKeys })
+  if (url === undefined) return local
+  const place = readRedisUrl(url)
+  if (place === undefined) throw new Error('REDIS_URL is not an address of Redis, Sentinel or Cluster')
+  const shared = createRedisCache({ place, prefix, clock, log })
+  await pingUntil(shared, Date.now() + patience)
+  const cache = createResilientCache({ shared, local, log })
+  // Says in the log, once, when the program starts without its shared counters.
+  await cache.ping().catch(() => undefined)
+  return cache
+}

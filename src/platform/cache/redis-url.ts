@@ -1,0 +1,54 @@
+type Address = { host: string; port: number }
+type Credentials = { username?: string; password?: string }
+
+/** Where the shared counters live, read from `REDIS_URL`. */
+export type RedisPlace = Credentials & { tls: boolean } & (
+    | { kind: 'single'; address: Address; db: number }
+    | { kind: 'cluster'; addresses: Address[] }
+    | { kind: 'sentinel'; addresses: Address[]; master: string; sentinelPassword?: string }
+  )
+
+const shape = /^(rediss?)(\+sentinel|\+cluster)?:\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^?#]*))?(?:\?(.*))?$/
+
+const addressOf = (text: string, standardPort: number): Address | undefined => {
+  const parts = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/i.exec(text.trim())
+  if (parts?.[1] === undefined) return undefined
+  const port = parts[2] === undefined ? standardPort : Number(parts[2])
+  return port > 0 && port < 65_536 ? { host: parts[1].replace(/^\[|\]$/g, ''), port } : undefined
+}
+
+const credentialsOf = (text: string | undefined): Credentials => {
+  if (text === undefined || text === '') return {}
+  const [username = '', ...rest] = text.split(':')
+  const password = rest.length > 0 ? decodeURIComponent(rest.join(':')) : undefined
+  return { ...(username && { username: decodeURIComponent(username) }), ...(password && { password }) }
+}
+
+/**
+ * `redis://host:6379/0` is one server, several addresses with commas between them (or `redis+cluster://`, for a provider
+ * with one entrance) are a Cluster, `redis+sentinel://s1:26379,s2:26379/mymaster` asks the sentinels for the master;
+ * `rediss` is the same with TLS. Answers `undefined` for anything else, and repeats nothing: the URL holds a password.
+ */
+export const readRedisUrl = (url: string): RedisPlace | undefined => {
+  const [, scheme, kind, login, hosts = '', path = '', query] = shape.exec(url) ?? []
+  const addresses = hosts.split(',').map((text) => addressOf(text, kind === '+sentinel' ? 26_379 : 6_379))
+  const valid = addresses.filter((address) => address !== undefined)
+  const [first] = valid
+  if (first === undefined || valid.length !== addresses.length) return undefined
+  try {
+    const access = { ...credentialsOf(login), tls: scheme === 'rediss' }
+    if (kind === '+sentinel') {
+      const sentinelPassword = new URLSearchParams(query).get('sentinel_password')
+      const master = decodeURIComponent(path)
+      if (master === '') return undefined
+      return { ...access, kind: 'sentinel', addresses: valid, master, ...(sentinelPassword && { sentinelPassword }) }
+    }
+    if (kind === '+cluster' || valid.length > 1) {
+      return path === '' || path === '0' ? { ...access, kind: 'cluster', addresses: valid } : undefined
+    }
+    return /^\d{0,4}$/.test(path) ? { ...access, kind: 'single', address: first, db: Number(path) } : undefined
+  } catch {
+    // A stray percent sign in the user name, the password or the name of the master.
+    return undefined
+  }
+}

@@ -1,0 +1,76 @@
+import { Cluster } from 'ioredis'
+import type { Logger } from 'pino'
+import type { Clock } from '../../lib/clock.js'
+import { StoreUnavailable } from '../database/database.js'
+import type { Cache } from './cache.js'
+import { refundScript, reserveScript } from './counter-scripts.js'
+import { connectRedis, type RedisClient } from './redis-client.js'
+import type { RedisPlace } from './redis-url.js'
+
+type Options = {
+  place: RedisPlace
+  prefix: string
+  clock: Clock
+  log: Pick<Logger, 'debug'>
+  commandTimeout?: number
+}
+
+type Scripts = {
+  reserveOne(key: string, maximum: number, window: number, offset: number): Promise<[0 | 1, number, number, number]>
+  refundOne(key: string, window: string): Promise<number>
+}
+
+const withScripts = (client: RedisClient) => {
+  client.defineCommand('reserveOne', { numberOfKeys: 1, lua: reserveScript })
+  client.defineCommand('refundOne', { numberOfKeys: 1, lua: refundScript })
+  return client as RedisClient & Scripts
+}
+
+/** Counters in Redis or Valkey: one server, a Cluster, or whatever master the sentinels name. */
+export const createRedisCache = ({ place, prefix, clock, log, commandTimeout = 250 }: Options): Cache => {
+  const client = withScripts(connectRedis(place, commandTimeout))
+  // Without a listener a lost connection would end the process. Whoever asks for a counter learns of it anyway.
+  client.on('error', (error: Error) => log.debug({ reason: error.message }, 'redis connection'))
+
+  /** The client's own deadline starts when a command is sent; this one starts when it is asked for. */
+  const withinDeadline = async <Result>(ask: () => Promise<Result>): Promise<Result> => {
+    if (client.status !== 'ready') throw new StoreUnavailable('Redis is not connected')
+    let timer: NodeJS.Timeout | undefined
+    const deadline = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`no answer within ${commandTimeout} ms`)), commandTimeout)
+    })
+    try {
+      return await Promise.race([ask(), deadline])
+    } catch (error) {
+      throw new StoreUnavailable('Redis did not answer as it should', { cause: error })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  const servers = () => (client instanceof Cluster ? client.nodes('master') : [client])
+
+  return {
+    reserve: (key, { maximum, window }) =>
+      withinDeadline(async () => {
+        const [granted, remaining, resetsIn, ends] = await client.reserveOne(
+          prefix + key,
+          maximum,
+          window,
+          clock.offset(),
+        )
+        return { granted: granted === 1, remaining, resetsIn, window: String(ends) }
+      }),
+    refund: (key, window) =>
+      withinDeadline(async () => {
+        await client.refundOne(prefix + key, window)
+      }),
+    // A server that is full, or a replica, answers a ping and cannot count: so one is counted as well.
+    ping: () =>
+      withinDeadline(async () => {
+        const counted = client.reserveOne(`${prefix}ping`, Number.MAX_SAFE_INTEGER, 1_000, clock.offset())
+        await Promise.all([counted, ...servers().map((server) => server.ping())])
+      }),
+    close: async () => client.disconnect(),
+  }
+}

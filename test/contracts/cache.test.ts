@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto'
+import { Redis } from 'ioredis'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Clock } from '../../src/lib/clock.js'
+import { minutes } from '../../src/lib/durations.js'
+import type { Cache } from '../../src/platform/cache/cache.js'
+import { createMemoryCache } from '../../src/platform/cache/memory.js'
+import { openCache } from '../../src/platform/cache/open.js'
+import { createRedisCache } from '../../src/platform/cache/redis.js'
+import { readRedisUrl } from '../../src/platform/cache/redis-url.js'
+import { answersPing, createRedisServer, hasRedisServer, type RedisServer, until } from './redis-server.js'
+
+const log = pino({ level: 'silent' })
+const limit = { maximum: 5, window: 15 * minutes }
+
+const createMovableClock = (): Clock & { move(by: number): void } => {
+  let offset = 0
+  return {
+    now: () => new Date(Date.now() + offset),
+    offset: () => offset,
+    move: (by) => {
+      offset += by
+    },
+  }
+}
+
+const given = process.env.TEST_REDIS_URL
+let own: RedisServer | undefined
+let url = given ?? ''
+
+beforeAll(async () => {
+  if (given !== undefined || !hasRedisServer) return
+  own = await createRedisServer()
+  url = own.url
+})
+afterAll(() => own?.remove())
+
+type Side = { name: string; needsRedis: boolean; open(clock: Clock): Promise<Cache> }
+
+/** Keys of one run never meet those of another, whatever else uses the server. */
+const prefix = `test:${randomUUID()}:`
+
+const openRedis = async (clock: Clock) => {
+  const place = readRedisUrl(url)
+  if (place === undefined) throw new Error('TEST_REDIS_URL is not an address')
+  const cache = createRedisCache({ place, prefix, clock, log })
+  await until(() => answersPing(cache), 3_000)
+  return cache
+}
+
+const sides: Side[] = [
+  { name: 'in process', needsRedis: false, open: async (clock) => createMemoryCache({ clock, maximumKeys: 1_000 }) },
+  { name: 'in Redis', needsRedis: true, open: openRedis },
+  { name: 'in Redis, resilient', needsRedis: true, open: (clock) => openCache({ url, prefix, clock, log }) },
+]
+
+describe.each(sides)('counters $name', ({ needsRedis, open }) => {
+  const present = !needsRedis || given !== undefined || hasRedisServer
+  const clock = createMovableClock()
+  let cache: Cache
+
+  beforeAll(async () => {
+    if (present) cache = await open(clock)
+  })
+  afterAll(() => cache?.close())
+
+  const key = () => `key:${randomUUID()}`
+  const take = async (name: string, times: number) => {
+    for (let n = 0; n < times; n += 1) await cache.reserve(name, limit)
+  }
+
+  describe.skipIf(!present)('behave alike', () => {
+    it('grant exactly five of forty parallel attempts', async () => {
+      const name = key()
+      const all = await Promise.all(Array.from({ length: 40 }, () => cache.reserve(name, limit)))
+      expect(all.filter(({ granted }) => granted)).toHaveLength(5)
+    })
+
+    it('tell what remains and when the window ends', async () => {
+      const name = key()
+      const first = await cache.reserve(name, limit)
+      expect(first).toMatchObject({ granted: true, remaining: 4 })
+      expect(first.resetsIn).toBeGreaterThan(limit.window - 2_000)
+      expect(first.resetsIn).toBeLessThanOrEqual(limit.window)
+      clock.move(5 * minutes)
+      const second = await cache.reserve(name, limit)
+      expect(second).toMatchObject({ granted: true, remaining: 3, window: first.window })
+      expect(second.resetsIn).toBeLessThanOrEqual(10 * minutes)
+      expect(second.resetsIn).toBeGreaterThan(10 * minutes - 2_000)
+    })
+
+    it('count nothing when they refuse, and keep the end of the window where it was', async () => {
+      const name = key()
+      await take(name, 5)
+      clock.move(14 * minutes)
+      const refused = await cache.reserve(name, limit)
+      expect(refused).toMatchObject({ granted: false, remaining: 0 })
+      expect(refused.resetsIn).toBeLessThanOrEqual(1 * minutes)
+      await cache.refund(name, refused.window)
+      expect(await cache.reserve(name, limit)).toMatchObject({ granted: true, remaining: 0 })
+    })
+
+    it('begin again when the window has ended', async () => {
+      const name = key()
+      await take(name, 6)
+      clock.move(limit.window + 1)
+      expect(await cache.reserve(name, limit)).toMatchObject({ granted: true, remaining: 4 })
+    })
+
+    it('keep one key apart from another', async () => {
+      await take(key(), 5)
+      expect(await cache.reserve(key(), limit)).toMatchObject({ granted: true, remaining: 4 })
+    })
+
+    it('take a refund back into the same window', async () => {
+      const name = key()
+      await take(name, 3)
+      const { window } = await cache.reserve(name, limit)
+      await cache.refund(name, window)
+      expect(await cache.reserve(name, limit)).toMatchObject({ granted: true, remaining: 1 })
+    })
+
+    it('never go below zero, however often something is given back', async () => {
+      const name = key()
+      const { window } = await cache.reserve(name, limit)
+      await Promise.all(Array.from({ length: 10 }, () => cache.refund(name, window)))
+      expect(await cache.reserve(name, limit)).toMatchObject({ granted: true, remaining: 4 })
+    })
+
+    it('do not take a refund into a later window', async () => {
+      const name = key()
+      const { window } = await cache.reserve(name, limit)
+      clock.move(limit.window + 1)
+      await cache.reserve(name, limit)
+      await cache.refund(name, window)
+      expect(await cache.reserve(name, limit)).toMatchObject({ remaining: 3 })
+    })
+
+    it('keep a window no longer than its limit says when the clock is set back', async () => {
+      const name = key()
+      await take(name, 2)
+      clock.move(-1 * 60 * minutes)
+      const after = await cache.reserve(name, limit)
+      clock.move(1 * 60 * minutes)
+      expect(after).toMatchObject({ granted: true, remaining: 2 })
+      expect(after.resetsIn).toBeLessThanOrEqual(limit.window)
+    })
+
+    it('answer a ping', async () => {
+      await expect(cache.ping()).resolves.toBeUndefined()
+    })
+  })
+})
+
+describe.skipIf(given === undefined && !hasRedisServer)('keys in Redis', () => {
+  const short = { maximum: 5, window: 60 }
+  let redis: Redis
+  let cache: Cache
+
+  beforeAll(async () => {
+    redis = new Redis(url)
+    cache = await openRedis(createMovableClock())
+  })
+  afterAll(async () => {
+    await cache?.close()
+    redis?.disconnect()
+  })
+
+  it('are gone soon after their window, and a late refund brings none back', async () => {
+    const { window } = await cache.reserve('late', short)
+    await expect.poll(() => redis.exists(`${prefix}late`), { timeout: 2_000 }).toBe(0)
+    await cache.refund('late', window)
+    expect(await redis.exists(`${prefix}late`)).toBe(0)
+  })
+
+  it('always carry an expiry, whatever was done to them', async () => {
+    const { window } = await cache.reserve('one', limit)
+    await Promise.all([cache.reserve('one', limit), cache.refund('one', window), cache.refund('two', window)])
+    const keys = await redis.keys(`${prefix}*`)
+    expect(keys).toContain(`${prefix}one`)
+    expect(keys).not.toContain(`${prefix}two`)
+    for (const name of keys) expect(await redis.pttl(name), name).not.toBe(-1)
+  })
+
+  it('survive the loss of the scripts, also under many commands at once', async () => {
+    await cache.reserve('scripts', limit)
+    await redis.script('FLUSH')
+    const all = await Promise.all(Array.from({ length: 40 }, () => cache.reserve('scripts', limit)))
+    expect(all.filter(({ granted }) => granted)).toHaveLength(4)
+  })
+})
