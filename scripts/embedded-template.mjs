@@ -1,15 +1,16 @@
 // Packs an empty embedded database into dist/, so that the first start unpacks one instead of spending seconds on making
-// it. Made anew only when PGlite's version changes.
+// it. Made anew only when PGlite's version or our parameters change. Uses the compiled src/: that is built first.
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { argv, pid } from 'node:process'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url))
 const file = join(dist, 'embedded-template.tar.gz')
+const compiled = join(dist, 'platform/database/pglite-directory.js')
 const stamp = join(dist, 'embedded-template.version')
 
 const installedVersion = () => {
@@ -17,15 +18,17 @@ const installedVersion = () => {
   return JSON.parse(readFileSync(join(dirname(entry), '../package.json'), 'utf8')).version
 }
 
-const isUpToDate = (/** @type {string} */ version) =>
-  existsSync(file) && existsSync(stamp) && readFileSync(stamp, 'utf8').trim() === version
+const isUpToDate = (/** @type {string} */ maker) =>
+  existsSync(file) && existsSync(stamp) && readFileSync(stamp, 'utf8').trim() === maker
 
 /** @returns {Promise<boolean>} whether it was made anew */
 export const buildEmbeddedTemplate = async () => {
-  const version = installedVersion()
-  if (isUpToDate(version)) return false
+  const { initdbParameters } = await import(pathToFileURL(compiled).href)
+  const maker = [installedVersion(), ...initdbParameters].join(' ')
+  if (isUpToDate(maker)) return false
   const { PGlite } = await import('@electric-sql/pglite')
-  const database = await PGlite.create('memory://')
+  const database = await PGlite.create('memory://', { initDbStartParams: initdbParameters })
+  await database.exec('checkpoint')
   const archive = await database.dumpDataDir('none')
   await database.close()
   const packed = gzipSync(Buffer.from(await archive.arrayBuffer()), { level: 6 })
@@ -33,7 +36,7 @@ export const buildEmbeddedTemplate = async () => {
   // Two builds at once must not leave half a file; the stamp comes last, when its file is in place.
   await rm(stamp, { force: true })
   await publish(file, packed)
-  await publish(stamp, `${version}\n`)
+  await publish(stamp, `${maker}\n`)
   return true
 }
 

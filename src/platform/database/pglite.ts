@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { compiledFile } from '../../lib/compiled.js'
 import { type Database, StoreUnavailable } from './database.js'
 import { DataDirectoryUnwritable, lockDirectory } from './directory-lock.js'
-import { createPool, type OpenSession } from './pool.js'
+import { createPool, type OpenSession, type Pool } from './pool.js'
 import { createPooledDatabase } from './pooled-database.js'
 import { createSession } from './session.js'
 
@@ -39,7 +39,9 @@ export const createPglite = async (options: PgliteOptions): Promise<Database> =>
     lifetimeMs: Number.POSITIVE_INFINITY,
   })
   const database = createPooledDatabase({ pool, idleInTransactionMs: statementTimeoutMs, closeGraceMs })
+  const upkeep = startUpkeep(pool)
   const close = async () => {
+    upkeep.stop()
     await database.close()
     await lock.release()
   }
@@ -59,6 +61,30 @@ const lockData = async (directory: string) => {
     throw new DataDirectoryUnwritable(dirname(directory), { cause })
   }
   return await lockDirectory(directory)
+}
+
+// What a server's background processes would do, and what this one does not have: without it the log grows until the
+// next start, and the room of deleted rows is never used again.
+const upkeepMs = 60_000
+const upkeepBytes = 16 * 1024 * 1024
+
+const startUpkeep = (pool: Pool) => {
+  let last: string | undefined
+  const run = () =>
+    pool.use(async (session) => {
+      const [written] = await session.query<{ now: string; enough: boolean }>(
+        'select lsn::text as now, pg_wal_lsn_diff(lsn, $1::pg_lsn) > $2 as enough from pg_current_wal_lsn() as lsn',
+        [last ?? '0/0', upkeepBytes],
+      )
+      if (last !== undefined && written?.enough) {
+        await session.script('vacuum (analyze)')
+        await session.script('checkpoint')
+      }
+      if (last === undefined || written?.enough) last = written?.now
+    })
+  const timer = setInterval(() => run().catch(() => undefined), upkeepMs)
+  timer.unref()
+  return { stop: () => clearInterval(timer) }
 }
 
 type OpenerOptions = PgliteOptions & { statementTimeoutMs: number }

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { PGlite } from '@electric-sql/pglite'
-import { prepareDirectory } from './pglite-directory.js'
+import { prepareDirectory, startParameters } from './pglite-directory.js'
 
 // The embedded database's own thread: bytes of PostgreSQL's protocol in, bytes out. It knows nothing of statements, and
 // since it handles one message at a time, nothing can come between two of them.
@@ -9,7 +9,7 @@ if (!port) throw new Error('This file runs in a worker thread')
 const { directory, templateFile } = workerData as { directory: string; templateFile?: string }
 
 await prepareDirectory({ directory, templateFile })
-const database = await PGlite.create(directory)
+const database = await PGlite.create(directory, { startParams: startParameters })
 
 port.on('message', (message: Uint8Array | 'close') => {
   if (message === 'close') {

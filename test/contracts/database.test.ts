@@ -1,0 +1,273 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Database, StoreUnavailable, TransactionMisuse } from '../../src/platform/database/database.js'
+import { openDatabase } from '../../src/platform/database/open.js'
+import { emptyPostgres, testPostgres } from '../harness/databases.js'
+
+type Opened = { database: Database; remove(): Promise<void> }
+
+const openEmbedded = async (): Promise<Opened> => {
+  const folder = await mkdtemp(join(tmpdir(), 'latchkey-data-'))
+  const database = await openDatabase({ embedded: { directory: join(folder, 'database'), statementTimeoutMs: 10_000 } })
+  return { database, remove: () => rm(folder, { recursive: true, force: true }) }
+}
+
+const openPostgres = async (): Promise<Opened> => {
+  const { url, drop } = await emptyPostgres()
+  return { database: testPostgres(url), remove: drop }
+}
+
+// One list of expectations, run on both: whatever holds here may be relied upon by every store.
+describe.each([
+  { name: 'the embedded database', open: openEmbedded },
+  { name: 'PostgreSQL', open: openPostgres },
+])('$name', ({ open }) => {
+  let opened: Opened
+  let database: Database
+
+  beforeAll(async () => {
+    opened = await open()
+    database = opened.database
+    await database.transaction((sql) => sql.script('create table notes (id integer primary key, text text); select 1'))
+  })
+
+  afterAll(async () => {
+    await database.close()
+    await opened.remove()
+  })
+
+  const count = async () => (await database.query<{ count: number }>('select count(*) as count from notes'))[0]?.count
+
+  describe('values', () => {
+    const roundTrip = async (type: string, value: unknown) =>
+      (await database.query<{ value: unknown }>(`select $1::${type} as value`, [value]))[0]?.value
+
+    it.each([
+      ['boolean', true],
+      ['integer', -7],
+      ['bigint', 9_007_199_254_740_991],
+      ['bigint', 9_007_199_254_740_993n],
+      ['numeric', '12345678901234567890.50'],
+      ['double precision', 1.5],
+      ['text', 'naïve “quotes” \\ and 🗝️'],
+      ['text', ''],
+      ['uuid', '018f2f6e-0000-7000-8000-000000000001'],
+      ['jsonb', { a: [1, 'two', null], b: { c: true } }],
+      ['jsonb', 'a string is a JSON value too'],
+      ['jsonb', [1, 2]],
+      ['json', { a: 1 }],
+      ['bytea', Buffer.from([0, 1, 92, 255])],
+      ['timestamptz', new Date('2026-11-01T12:34:56.789Z')],
+      ['text[]', ['plain', 'with, comma', 'with "quotes"', 'back\\slash', '', 'NULL', '{}', null]],
+      ['integer[]', [1, 2, 3]],
+      ['text[]', []],
+      ['uuid[]', ['018f2f6e-0000-7000-8000-000000000001']],
+      ['bytea[]', [Buffer.from([0, 255]), Buffer.from([])]],
+      ['timestamptz[]', [new Date(0), null]],
+      ['boolean[]', [true, false]],
+    ])('give %s back as it was: %o', async (type, value) => {
+      expect(await roundTrip(type, value)).toEqual(value)
+    })
+
+    it.each(['boolean', 'bigint', 'text', 'jsonb', 'bytea', 'timestamptz', 'uuid', 'text[]'])(
+      'give null back as null for %s',
+      async (type) => {
+        expect(await roundTrip(type, null)).toBeNull()
+      },
+    )
+
+    it('have the classes that programs expect', async () => {
+      const [row] = await database.query<{ bytes: unknown; moment: unknown; count: unknown }>(
+        `select '\\x00ff'::bytea as bytes, '2026-11-01 00:00:00+00'::timestamptz as moment, count(*) as count`,
+      )
+      expect(row?.bytes).toBeInstanceOf(Uint8Array)
+      expect(row?.moment).toBeInstanceOf(Date)
+      expect(row?.count).toBe(1)
+    })
+
+    it('keep the type of a parameter when it is null at first and a value later', async () => {
+      const text = 'select coalesce($1, now()) is not null as given, $1::timestamptz as value'
+      expect(await database.query(text, [null])).toEqual([{ given: true, value: null }])
+      expect(await database.query(text, [new Date(5)])).toEqual([{ given: true, value: new Date(5) }])
+    })
+
+    it('refuse undefined and what cannot be written, and go on with the next statement', async () => {
+      await expect(database.query('select $1::text', [undefined])).rejects.toThrow(TypeError)
+      for (let round = 0; round < 2; round += 1) {
+        await expect(database.query('select $1::timestamptz as at', [new Date(Number.NaN)])).rejects.toThrow(
+          'Invalid time value',
+        )
+        expect(await database.query('select $1::timestamptz as at', [new Date(1)])).toEqual([{ at: new Date(1) }])
+      }
+    })
+  })
+
+  describe('errors of a statement', () => {
+    it('pass with their code and the name of the constraint', async () => {
+      await database.query('insert into notes values (1, $1)', ['first'])
+      const again = database.query('insert into notes values (1, $1)', ['s3cret value'])
+      await expect(again).rejects.toMatchObject({ code: '23505', constraint_name: 'notes_pkey' })
+      await expect(again).rejects.not.toBeInstanceOf(StoreUnavailable)
+    })
+
+    it.each([
+      ['insert into notes values ($1, null)', [1]],
+      ['select $1::integer', ['s3cret']],
+      ['select $1::uuid', ['s3cret']],
+      ['select nothing from nowhere where x = $1', ['s3cret']],
+    ])('carry no values: %s', async (text, parameters) => {
+      const error = await database.query(text, parameters).catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(Error)
+      const everything = everythingOn(error)
+      expect(everything).not.toContain('s3cret')
+      expect(everything).not.toContain('(id)=(1)')
+    })
+
+    it('leave the connection usable', async () => {
+      await expect(database.query('select 1/0')).rejects.toMatchObject({ code: '22012' })
+      expect(await database.query('select 1 as one')).toEqual([{ one: 1 }])
+    })
+  })
+
+  describe('a transaction', () => {
+    it('commits what it did when its work resolves, and gives its result', async () => {
+      const result = await database.transaction(async (sql) => {
+        await sql.query('insert into notes values (10, $1)', ['kept'])
+        return 'done'
+      })
+      expect(result).toBe('done')
+      expect(await database.query('select text from notes where id = 10')).toEqual([{ text: 'kept' }])
+    })
+
+    it('takes everything back when its work rejects, and rejects with the same error', async () => {
+      const reason = new Error('changed my mind')
+      const work = database.transaction(async (sql) => {
+        await sql.query('insert into notes values (11, null)')
+        throw reason
+      })
+      await expect(work).rejects.toBe(reason)
+      expect(await database.query('select 1 from notes where id = 11')).toEqual([])
+    })
+
+    it('runs statements that were started together, one after the other', async () => {
+      const rows = await database.transaction((sql) =>
+        Promise.all([1, 2, 3].map((value) => sql.query('select $1::integer as value', [value]))),
+      )
+      expect(rows).toEqual([[{ value: 1 }], [{ value: 2 }], [{ value: 3 }]])
+    })
+
+    it('rejects, and keeps nothing, when a failed statement was swallowed', async () => {
+      const work = database.transaction(async (sql) => {
+        await sql.query('insert into notes values (12, null)')
+        await sql.query('select 1/0').catch(() => undefined)
+      })
+      await expect(work).rejects.toMatchObject({ code: '22012' })
+      expect(await database.query('select 1 from notes where id = 12')).toEqual([])
+    })
+
+    it('waits for a statement that its work forgot to await', async () => {
+      await database.transaction(async (sql) => {
+        void sql.query('insert into notes values (13, null)')
+      })
+      expect(await database.query('select 1 as one from notes where id = 13')).toEqual([{ one: 1 }])
+    })
+
+    it('refuses the outer handle inside, at once', async () => {
+      const work = database.transaction(async () => await database.query('select 1'))
+      await expect(work).rejects.toThrow(TransactionMisuse)
+      await expect(database.transaction(() => database.ping())).rejects.toThrow(TransactionMisuse)
+    })
+
+    it('refuses another transaction inside, at once', async () => {
+      const work = database.transaction(() => database.transaction(async () => 'never'))
+      await expect(work).rejects.toThrow(TransactionMisuse)
+    })
+
+    it('refuses its handle after its end', async () => {
+      const kept = await database.transaction(async (sql) => [sql])
+      await expect(kept[0]?.query('select 1')).rejects.toThrow(TransactionMisuse)
+    })
+
+    it('leaves the outer handle to whatever goes on after its end', async () => {
+      let later: Promise<unknown> = Promise.resolve()
+      await database.transaction(async () => {
+        later = wait(50).then(() => database.query('select 2 as two'))
+      })
+      expect(await later).toEqual([{ two: 2 }])
+    })
+
+    it('lets others wait and then go on, and shows them nothing before its end', async () => {
+      const before = await count()
+      const [, seen] = await Promise.all([
+        database.transaction(async (sql) => {
+          await sql.query('insert into notes values (20, null)')
+          await sql.query('insert into notes values (21, null)')
+        }),
+        count(),
+      ])
+      expect([before, (before ?? 0) + 2]).toContain(seen)
+      expect(await count()).toBe((before ?? 0) + 2)
+    })
+
+    it('takes twenty of its kind at once without losing an update', async () => {
+      await database.query(`insert into notes values (30, '0')`)
+      const add = () =>
+        database.transaction(async (sql) => {
+          const [row] = await sql.query<{ text: string }>('select text from notes where id = 30 for update')
+          await sql.query('update notes set text = $1 where id = 30', [String(Number(row?.text) + 1)])
+        })
+      await Promise.all(Array.from({ length: 20 }, add))
+      expect(await database.query('select text from notes where id = 30')).toEqual([{ text: '20' }])
+    })
+  })
+
+  it('runs many statements at once', async () => {
+    const rows = await Promise.all(
+      Array.from({ length: 200 }, (_, value) =>
+        database.query<{ value: number }>('select $1::integer as value', [value]),
+      ),
+    )
+    expect(rows.map(([row]) => row?.value)).toEqual(Array.from({ length: 200 }, (_, value) => value))
+  })
+
+  it('prepares a statement anew, unnoticed, when its table changed', async () => {
+    await database.query('create table changing (a integer)')
+    expect(await database.query('select * from changing')).toEqual([])
+    await database.query('alter table changing add column b integer')
+    await database.query('insert into changing values (1, 2)')
+    expect(await database.query('select * from changing')).toEqual([{ a: 1, b: 2 }])
+  })
+
+  it('answers a ping', async () => {
+    await expect(database.ping()).resolves.toBeUndefined()
+  })
+
+  it('finishes what is under way when it closes, and refuses what comes later', async () => {
+    const { database: another, remove } = await open()
+    await another.query('create table kept (id integer)')
+    const underWay = another.transaction(async (sql) => {
+      await sql.query('insert into kept values (1)')
+      await sql.query('insert into kept values (2)')
+      return 'kept'
+    })
+    await wait(5)
+    await another.close()
+    expect(await underWay).toBe('kept')
+    await expect(another.query('select 1')).rejects.toThrow(StoreUnavailable)
+    await expect(another.close()).resolves.toBeUndefined()
+    await remove()
+  })
+})
+
+/** Every property, hidden ones too, as a careless logger might find them. */
+const everythingOn = (error: unknown, depth = 0): string => {
+  if (!(error instanceof Error) || depth > 5) return String(error)
+  const own = Object.getOwnPropertyNames(error).map((name) => {
+    const value: unknown = Reflect.get(error, name)
+    return value instanceof Error ? everythingOn(value, depth + 1) : `${name}=${JSON.stringify(value)}`
+  })
+  return `${error.message} ${own.join(' ')}`
+}
