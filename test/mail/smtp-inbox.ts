@@ -5,7 +5,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 export type ReceivedMail = Email & { raw: string; recipients: string[] }
 
 /** A mail server in this process that keeps what it is given. Loopback only, no encryption unless asked for. */
-export const startSmtpInbox = async (options: SMTPServerOptions = {}) => {
+export const startSmtpInbox = async (options: SMTPServerOptions = {}, wantedPort = 0) => {
   const received: ReceivedMail[] = []
   const server = new SMTPServer({
     disabledCommands: ['STARTTLS'],
@@ -25,7 +25,7 @@ export const startSmtpInbox = async (options: SMTPServerOptions = {}) => {
   })
   server.on('error', () => {})
   const port = await new Promise<number>((resolve) => {
-    const listening = server.listen(0, '127.0.0.1', () => resolve((listening.address() as AddressInfo).port))
+    const listening = server.listen(wantedPort, '127.0.0.1', () => resolve((listening.address() as AddressInfo).port))
   })
   return {
     port,

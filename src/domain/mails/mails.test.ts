@@ -1,0 +1,252 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { startOddServer, startSmtpInbox } from '../../../test/mail/smtp-inbox.js'
+import { movableClock, type TestStore, testStores } from '../../../test/mail/stores.js'
+import { days, hours, minutes } from '../../lib/durations.js'
+import { createSeal } from '../../lib/seal.js'
+import type { Database } from '../../platform/database/database.js'
+import { createSmtpMailer } from '../../platform/mail/smtp.js'
+import { readSmtpUrl } from '../../platform/mail/smtp-url.js'
+import { createMails, type MailRequest, type Mails } from './mails.js'
+
+const reset = (to: string, token = 'TOKEN'): MailRequest => ({
+  to,
+  template: 'reset-password',
+  values: { token, validFor: 30 * minutes },
+})
+const notice = (to: string): MailRequest => ({ to, template: 'password-changed', values: { username: 'ada' } })
+
+type Row = { content: string | null; attempts: number; next_attempt_at: Date | null; sent_at: Date | null }
+const rowsIn = (database: Database) =>
+  database.query<Row>('select content, attempts, next_attempt_at, sent_at from outgoing_mail order by id')
+
+describe.each(testStores)('outgoing mail on $name', ({ open }) => {
+  const key = randomBytes(32)
+  let store: TestStore
+  let database: Database
+  let clock: ReturnType<typeof movableClock>
+  let lines: { level: string; text: string }[]
+  let ends: (() => Promise<unknown>)[]
+
+  const logging = (level: string) => (details: unknown, message?: string) => {
+    lines.push({ level, text: `${message} ${JSON.stringify(details)}` })
+  }
+
+  const mailsFor = (url: string, on = database): Mails => {
+    const server = readSmtpUrl(url)
+    if ('refused' in server) throw new Error(server.refused)
+    const deadlines = { connect: 500, greeting: 500, silence: 500, whole: 1_000 }
+    const mailer = createSmtpMailer({ server, deadlines })
+    const mails = createMails({
+      database: on,
+      clock,
+      seal: createSeal([key]),
+      mailer,
+      publicUrl: 'https://auth.example.com',
+      productName: 'Latchkey',
+      from: 'Latchkey <no-reply@auth.example.com>',
+      log: { info: logging('info'), warn: logging('warn'), error: logging('error') },
+    })
+    ends.unshift(() => mailer.close(), mails.stop)
+    return mails
+  }
+
+  const inbox = async (options = {}, port = 0) => {
+    const server = await startSmtpInbox(options, port)
+    ends.push(server.stop)
+    return server
+  }
+
+  beforeAll(async () => {
+    store = await open()
+    database = store.database
+  })
+  beforeEach(async () => {
+    await database.query('delete from outgoing_mail')
+    clock = movableClock()
+    lines = []
+    ends = []
+  })
+  afterEach(async () => {
+    for (const end of ends.reverse()) await end()
+  })
+  afterAll(() => store.drop())
+
+  it('leaves with the transaction it belongs to, or not at all', async () => {
+    const server = await inbox()
+    const mails = mailsFor(server.url)
+    mails.start()
+    const broken = database.transaction(async (sql) => {
+      await mails.queue(sql, reset('never@example.com'))
+      throw new Error('rolled back')
+    })
+    await expect(broken).rejects.toThrow('rolled back')
+    await database.transaction((sql) => mails.queue(sql, reset('ada@example.com')))
+    await expect.poll(() => server.received.map(({ recipients }) => recipients[0])).toEqual(['ada@example.com'])
+    expect(server.received[0]?.text).toContain('\nhttps://auth.example.com/reset-password#token=TOKEN\n')
+  })
+
+  it('is sealed while it waits, and only its row remains when it is gone', async () => {
+    const server = await inbox()
+    const mails = mailsFor(server.url)
+    await mails.queue(database, reset('ada@example.com', 'very-secret'))
+    const [waiting] = await rowsIn(database)
+    expect(waiting?.content).toMatch(/^[\w-]{100,}$/)
+    expect(createSeal([key]).open(waiting?.content ?? '')).toContain('very-secret')
+    mails.start()
+    await expect
+      .poll(async () => (await rowsIn(database))[0])
+      .toMatchObject({
+        content: null,
+        next_attempt_at: null,
+        sent_at: expect.any(Date),
+      })
+    expect(JSON.stringify(lines)).not.toContain('very-secret')
+  })
+
+  it('is bounded for each address and kind, however it is spelt and however many ask at once', async () => {
+    const mails = mailsFor('smtp://127.0.0.1:9')
+    const spellings = ['ada@example.com', 'Ada@Example.com', 'ada+1@example.com', 'ADA+2@example.com']
+    const asked = Array.from({ length: 20 }, (_, at) => reset(spellings[at % 4] ?? ''))
+    const answers = await Promise.all(asked.map((request) => mails.queue(database, request)))
+    expect(answers.filter((answer) => answer === 'queued')).toHaveLength(5)
+    expect(
+      await mails.queue(database, { ...reset('ada@example.com'), template: 'already-registered', values: {} }),
+    ).toBe('queued')
+    expect(await mails.queue(database, reset('grace@example.com'))).toBe('queued')
+    clock.forward(1 * hours)
+    expect(await mails.queue(database, reset('ada@example.com'))).toBe('queued')
+  })
+
+  it('is never held back when it tells of a change', async () => {
+    const mails = mailsFor('smtp://127.0.0.1:9')
+    for (let count = 0; count < 12; count += 1)
+      expect(await mails.queue(database, notice('ada@example.com'))).toBe('queued')
+  })
+
+  it('waits for a mail server that is down, and for longer each time', async () => {
+    const first = await inbox()
+    await first.stop()
+    const mails = mailsFor(first.url)
+    mails.start()
+    await mails.queue(database, notice('ada@example.com'))
+    await expect.poll(() => lines.filter(({ text }) => text.includes('could not be sent yet')).length).toBe(1)
+    const second = await inbox({}, first.port)
+    mails.nudge()
+    await sleep(200)
+    expect(second.received).toHaveLength(0)
+    clock.forward(2 * minutes)
+    mails.nudge()
+    await expect.poll(() => second.received.length).toBe(1)
+    expect((await rowsIn(database))[0]).toMatchObject({ attempts: 2, next_attempt_at: null })
+  })
+
+  it('is put off by a mail server that hangs or refuses for now, and dropped when the recipient is refused', async () => {
+    const hanging = await startOddServer()
+    ends.push(hanging.stop)
+    const hung = mailsFor(hanging.url)
+    hung.start()
+    await hung.queue(database, notice('hung@example.com'))
+    expect(lines, 'whoever queues a mail does not wait for the mail server').toEqual([])
+    await expect.poll(() => lines.map(({ text }) => text).join(), { timeout: 5_000 }).toContain('ETIMEDOUT')
+    await hung.stop()
+
+    const answers: Record<string, number> = { 'busy@example.com': 451, 'gone@example.com': 550 }
+    const server = await inbox({
+      onRcptTo: ({ address }: { address: string }, _session: unknown, done: (error?: Error) => void) => {
+        const responseCode = answers[address]
+        done(responseCode ? Object.assign(new Error('no'), { responseCode }) : undefined)
+      },
+    })
+    const mails = mailsFor(server.url)
+    mails.start()
+    await mails.queue(database, notice('gone@example.com'))
+    await mails.queue(database, notice('busy@example.com'))
+    await expect.poll(() => lines.filter(({ text }) => text.includes('answered 451')).length).toBe(1)
+    await expect.poll(() => lines.filter(({ level, text }) => level === 'error' && text.includes('550')).length).toBe(1)
+    const rows = await rowsIn(database)
+    expect(rows.map((row) => row.next_attempt_at !== null)).toEqual([true, false, true])
+    expect(rows[1]?.content).toBeNull()
+    expect(JSON.stringify(lines)).not.toMatch(/@example/)
+  })
+
+  it('is given up when its link is dead, and after two days in any case', async () => {
+    const mails = mailsFor('smtp://127.0.0.1:9')
+    await mails.queue(database, reset('ada@example.com'))
+    await mails.queue(database, notice('ada@example.com'))
+    mails.start()
+    await expect.poll(async () => (await rowsIn(database)).every(({ attempts }) => attempts === 1)).toBe(true)
+    clock.forward(31 * minutes)
+    mails.nudge()
+    await expect.poll(() => lines.filter(({ text }) => text.includes('too late')).length).toBe(1)
+    clock.forward(2 * days)
+    mails.nudge()
+    await expect.poll(() => lines.filter(({ text }) => text.includes('too late')).length).toBe(2)
+    expect((await rowsIn(database)).every((row) => row.content === null && row.sent_at === null)).toBe(true)
+  })
+
+  it('is given up with a word when the secret it was sealed under is gone', async () => {
+    const mails = mailsFor('smtp://127.0.0.1:9')
+    await mails.queue(database, notice('ada@example.com'))
+    await database.query("update outgoing_mail set content = 'AAAA'")
+    mails.start()
+    await expect.poll(() => lines.map(({ text }) => text).join()).toContain('no longer configured')
+  })
+
+  it('is sent once by two senders at work together', async () => {
+    const server = await inbox()
+    const one = mailsFor(server.url)
+    const other = mailsFor(server.url, await store.another())
+    const queued = Array.from({ length: 60 }, (_, at) => one.queue(database, notice(`user${at}@example.com`)))
+    await Promise.all(queued)
+    one.start()
+    other.start()
+    await expect.poll(() => server.received.length, { timeout: 15_000 }).toBe(60)
+    await Promise.all([one.stop(), other.stop()])
+    expect(new Set(server.received.map(({ messageId }) => messageId)).size).toBe(60)
+    expect((await rowsIn(database)).every(({ sent_at, attempts }) => sent_at && attempts === 1)).toBe(true)
+  })
+
+  it('is sent later when the sender was killed between claiming and sending it', async () => {
+    const server = await inbox()
+    await mailsFor(server.url).queue(database, notice('ada@example.com'))
+    await store.release()
+    const program = fileURLToPath(new URL('../../../test/mail/claims-and-hangs.mjs', import.meta.url))
+    const task = JSON.stringify({ place: store.place, key: key.toString('hex') })
+    const child = spawn(process.execPath, [program, task], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const [said] = await Promise.all([new Promise((resolve) => child.stdout.once('data', resolve))])
+    expect(String(said)).toContain('claimed')
+    child.kill('SIGKILL')
+    await new Promise((resolve) => child.once('exit', resolve))
+
+    database = await store.another()
+    const mails = mailsFor(server.url)
+    mails.start()
+    await sleep(300)
+    expect(server.received).toHaveLength(0)
+    clock.forward(61_000)
+    mails.nudge()
+    await expect.poll(() => server.received.length).toBe(1)
+    await mails.stop()
+    expect(await rowsIn(database)).toMatchObject([{ attempts: 2, content: null }])
+  })
+
+  it('is forgotten a day after it is done, a few at a time, and never while it waits', async () => {
+    const server = await inbox()
+    const mails = mailsFor(server.url)
+    for (const name of ['a', 'b', 'c']) await mails.queue(database, notice(`${name}@example.com`))
+    mails.start()
+    await expect.poll(() => server.received.length).toBe(3)
+    await mails.stop()
+    await mails.queue(database, notice('waiting@example.com'))
+    expect(await mails.purge(database, 2)).toBe(0)
+    clock.forward(1 * days + 1 * minutes)
+    expect(await mails.purge(database, 2)).toBe(2)
+    expect(await mails.purge(database, 2)).toBe(1)
+    expect(await mails.purge(database, 2)).toBe(0)
+    expect(await rowsIn(database)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,31 @@
+// A sender whose mail server never answers: it claims the waiting mail, says so, and is killed by the test.
+// From dist/, where a process of its own finds JavaScript.
+const built = (/** @type {string} */ path) => import(new URL(`../../dist/${path}`, import.meta.url).href)
+const { createMails } = await built('domain/mails/mails.js')
+const { createSeal } = await built('lib/seal.js')
+const { openDatabase } = await built('platform/database/open.js')
+
+const { place, key } = JSON.parse(process.argv[2] ?? '{}')
+const timeouts = { connectTimeoutMs: 5_000, statementTimeoutMs: 10_000, idleTimeoutMs: 30_000 }
+const database = await openDatabase(
+  place.url ? { postgres: { url: place.url, poolSize: 2, ...timeouts } } : { embedded: { directory: place.directory } },
+)
+const ignore = () => {}
+const mails = createMails({
+  database,
+  clock: { now: () => new Date(), offset: () => 0 },
+  seal: createSeal([Buffer.from(key, 'hex')]),
+  mailer: {
+    send: (/** @type {{ id: string }} */ { id }) => {
+      process.stdout.write(`claimed ${id}\n`)
+      return new Promise(ignore)
+    },
+    close: async () => {},
+  },
+  publicUrl: 'http://localhost:3000',
+  productName: 'Latchkey',
+  from: 'no-reply@example.com',
+  log: { info: ignore, warn: ignore, error: ignore },
+})
+mails.start()
+setInterval(ignore, 1_000)
