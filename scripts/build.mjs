@@ -14,8 +14,10 @@ const dist = join(home, 'dist')
 
 /** @returns {Promise<number>} how many files of dist/ changed */
 export const build = async () => {
-  const changes = await Promise.all([buildModules(), buildPages(), buildEmbeddedTemplate()])
-  return changes.reduce((sum, count) => sum + count, 0)
+  // The template is made by compiled modules.
+  const program = async () => (await buildModules()) + (await buildEmbeddedTemplate())
+  const [inProgram, inPages] = await Promise.all([program(), buildPages()])
+  return inProgram + inPages
 }
 
 const buildModules = async () => {
