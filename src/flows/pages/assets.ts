@@ -1,0 +1,60 @@
+import { readdir, readFile } from 'node:fs/promises'
+import type { Language } from '../../domain/mails/languages.js'
+import { compiledFile } from '../../lib/compiled.js'
+import type { Body } from './compressed.js'
+
+export const pageNames = [
+  'login',
+  'register',
+  'verify-email',
+  'forgot-password',
+  'reset-password',
+  'dashboard',
+] as const
+export type PageName = (typeof pageNames)[number]
+
+/** What web/build.mjs says of a page: its files, and in each language its title and the texts it hands to its script. */
+export type Page = {
+  script: string
+  preload: string[]
+  styles: string[]
+  words: Record<Language, { title: string; noscript: string; sections: Record<string, unknown> }>
+}
+
+/** The one page that the server renders whole: whoever is lost may have no script either. */
+export type NotFoundPage = {
+  styles: string[]
+  words: Record<Language, { title: string; heading: string; text: string; action: string }>
+}
+
+type Manifest = { pages: Record<PageName, Page>; notFound: NotFoundPage }
+
+export type Asset = Body & { type: string }
+export type Assets = Manifest & { files: ReadonlyMap<string, Asset> }
+
+const types: Record<string, string> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+}
+
+/** Reads all that the build has made into memory, compressed forms included: there is little of it and it never changes. */
+export const loadAssets = async (folder = compiledFile('../../web/', import.meta.url)): Promise<Assets> => {
+  const manifest = JSON.parse(await readFile(new URL('manifest.json', folder), 'utf8')) as Manifest
+  const names = await readdir(new URL('assets/', folder))
+  const files = await Promise.all(
+    names.flatMap((name) => {
+      const type = types[name.slice(name.lastIndexOf('.') + 1)]
+      return type ? [readAsset(new URL(`assets/${name}`, folder), name, type)] : []
+    }),
+  )
+  return { ...manifest, files: new Map(files) }
+}
+
+const readAsset = async (file: URL, name: string, type: string): Promise<[string, Asset]> => {
+  const [plain, br, gzip] = await Promise.all([
+    readFile(file),
+    readFile(new URL(`${file.href}.br`)),
+    readFile(new URL(`${file.href}.gz`)),
+  ])
+  return [name, { type, plain, br, gzip }]
+}

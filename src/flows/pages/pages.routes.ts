@@ -1,0 +1,66 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { type Language, languageFrom } from '../../domain/mails/languages.js'
+import type { Server } from '../../http/server.js'
+import { type Assets, type PageName, pageNames } from './assets.js'
+import { type Body, compressed, sendCompressed } from './compressed.js'
+import { type PageSettings, renderNotFound, renderPage, type Theme } from './shell.js'
+
+type Options = Omit<PageSettings, 'language' | 'productName'> & { assets: Assets; theme: Theme }
+
+/**
+ * The pages hold nothing of anybody: they are the same for every visitor of a language, need no cookie to load, and
+ * ask the API from the same site. `notFound` is the friendly answer to a browser that has lost its way.
+ */
+export const pagesRoutes = (server: Server, { assets, theme, ...installation }: Options) => {
+  const languageOf = (request: FastifyRequest) => languageFrom(request.headers['accept-language'])
+  const rendered = onceEach((name: PageName, language: Language) =>
+    renderPage(name, assets.pages[name], theme, { ...installation, language, productName: theme.name }),
+  )
+  const renderedNotFound = onceEach((_: 'not-found', language: Language) =>
+    renderNotFound(assets.notFound, theme, language),
+  )
+
+  for (const name of pageNames) {
+    server.get(`/${name}`, { schema: { hide: true } }, (request, reply) =>
+      sendPage(request, reply, rendered(name, languageOf(request))),
+    )
+  }
+
+  server.get('/', { schema: { hide: true } }, (_, reply) =>
+    reply.header('cache-control', 'no-store').redirect('/login'),
+  )
+
+  server.get(
+    '/assets/:name',
+    { schema: { hide: true, params: Type.Object({ name: Type.String({ maxLength: 200 }) }) } },
+    (request, reply) => {
+      const asset = assets.files.get(request.params.name)
+      if (!asset) return reply.callNotFound()
+      reply.header('content-type', asset.type).header('vary', 'accept-encoding')
+      // The name carries a hash of the content, so whoever has the file never needs to ask for it again.
+      reply.header('cache-control', 'public, max-age=31536000, immutable')
+      return sendCompressed(request, reply, asset)
+    },
+  )
+
+  const notFound = (request: FastifyRequest, reply: FastifyReply) =>
+    sendPage(request, reply.status(404), renderedNotFound('not-found', languageOf(request)))
+  return { notFound }
+}
+
+const sendPage = (request: FastifyRequest, reply: FastifyReply, body: Body) => {
+  reply.header('content-type', 'text/html; charset=utf-8').header('cache-control', 'no-store')
+  return sendCompressed(request, reply.header('vary', 'accept-encoding, accept-language'), body)
+}
+
+/** Keeps what was rendered: there are only as many documents as pages times languages. */
+const onceEach = <Name extends string>(render: (name: Name, language: Language) => string) => {
+  const kept = new Map<string, Body>()
+  return (name: Name, language: Language) => {
+    const key = `${name} ${language}`
+    const body = kept.get(key) ?? compressed(render(name, language))
+    kept.set(key, body)
+    return body
+  }
+}

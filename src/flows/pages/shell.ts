@@ -1,0 +1,84 @@
+import type { Language } from '../../domain/mails/languages.js'
+import { escapeHtml } from '../../lib/escape-html.js'
+import { type Shades, shadesOf } from './accent.js'
+import type { NotFoundPage, Page } from './assets.js'
+import { markIcon, markSvg } from './mark.js'
+
+export type Theme = { name: string; logoUrl?: string | undefined; accent: string }
+export type ProviderButton = { id: string; name: string; path: string }
+
+/** What a page's script is told of this installation; web/settings.ts reads it. */
+export type PageSettings = {
+  language: Language
+  productName: string
+  providers: ProviderButton[]
+  registration: 'open' | 'closed'
+  development: boolean
+}
+
+type Shell = {
+  language: Language
+  title: string
+  theme: Theme
+  kind: string
+  styles: string[]
+  head: string
+  main: string
+}
+
+export const renderPage = (name: string, page: Page, theme: Theme, settings: PageSettings) => {
+  const words = page.words[settings.language]
+  const handedOver = JSON.stringify({ ...settings, words: words.sections })
+  const head = [
+    ...page.preload.map((address) => `<link rel="modulepreload" href="${escapeHtml(address)}">`),
+    `<script type="application/json" id="settings">${escapeJson(handedOver)}</script>`,
+    `<script type="module" src="${escapeHtml(page.script)}"></script>`,
+  ].join('\n')
+  const main = `<noscript><p class="card">${escapeHtml(words.noscript)}</p></noscript>`
+  return shell({ language: settings.language, title: words.title, theme, kind: name, styles: page.styles, head, main })
+}
+
+export const renderNotFound = (page: NotFoundPage, theme: Theme, language: Language) => {
+  const words = page.words[language]
+  const main = `<section class="card">
+<p class="figure" aria-hidden="true">404</p>
+<h1>${escapeHtml(words.heading)}</h1>
+<p class="lead">${escapeHtml(words.text)}</p>
+<a class="button primary" href="/">${escapeHtml(words.action)}</a>
+</section>`
+  return shell({ language, title: words.title, theme, kind: 'not-found', styles: page.styles, head: '', main })
+}
+
+const shell = ({ language, title, theme, kind, styles, head, main }: Shell) => {
+  const { light, dark } = shadesOf(theme.accent)
+  return `<!doctype html>
+<html lang="${escapeHtml(language)}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="theme-color" content="#f5f4f0" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="#121413" media="(prefers-color-scheme: dark)">
+<meta name="robots" content="noindex">
+<title>${escapeHtml(title)} · ${escapeHtml(theme.name)}</title>
+<link rel="icon" href="${escapeHtml(theme.logoUrl ?? markIcon(light.fill, light.onFill))}">
+<style>:root{${shades(light)}}@media (prefers-color-scheme:dark){:root{${shades(dark)}}}</style>
+${styles.map((address) => `<link rel="stylesheet" href="${escapeHtml(address)}">`).join('\n')}
+${head}
+</head>
+<body class="${kind}">
+<header class="brand">${logo(theme)}<span>${escapeHtml(theme.name)}</span></header>
+<main id="page">${main}</main>
+</body>
+</html>
+`
+}
+
+const logo = ({ logoUrl }: Theme) =>
+  logoUrl === undefined ? markSvg : `<img class="mark" src="${escapeHtml(logoUrl)}" alt="" width="32" height="32">`
+
+const shades = ({ fill, onFill, text }: Shades) => `--accent:${fill};--on-accent:${onFill};--accent-text:${text}`
+
+// Inside a script element nothing but its end tag is special, so no angle bracket may be left to spell one.
+const escapeJson = (json: string) =>
+  json.replace(/[<>&]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)

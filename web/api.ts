@@ -1,0 +1,77 @@
+import { renew } from './renewal.js'
+import { isSignedOut, type Method, type Outcome, send, sendGuarded } from './requests.js'
+import type { Provider } from './settings.js'
+
+type SignedIn = { user: { id: string; username: string; email: string; name: string | null } }
+export type Account = {
+  id: string
+  email: string
+  username: string
+  name: string | null
+  provider: Provider['id'] | null
+  providers: Provider['id'][]
+  hasPassword: boolean
+}
+export type Session = {
+  id: string
+  ip: string
+  device: string
+  createdAt: string
+  lastUsedAt: string
+  current: boolean
+}
+export type AccountEvent = {
+  id: string
+  kind: string
+  reason: string | null
+  ip: string
+  device: string
+  createdAt: string
+}
+export type Strength = {
+  strength: { score: 0 | 1 | 2 | 3 | 4; feedback: string[]; isStrong: boolean }
+  validation: { valid: boolean; errors: string[] }
+}
+export type Registration = { username: string; email: string; password: string; name?: string }
+
+/** Repeats a call once with new tokens when its own have run out. A 401 that remains means: the session is over. */
+const asSignedIn = async <Value>(call: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> => {
+  const since = Date.now()
+  const first = await call()
+  if (first.ok || !isSignedOut(first.refusal)) return first
+  const renewed = await renew(since)
+  return renewed.ok ? call() : renewed
+}
+
+const read = <Value>(path: string) => asSignedIn(() => send<Value>('GET', path))
+const change = (method: Method, path: string, body?: unknown) =>
+  asSignedIn(() => sendGuarded<undefined>(method, path, body))
+
+const providerPath = (provider: Provider['id']) => `/api/auth/providers/${provider.replace('_', '-')}`
+
+/** Every call that the pages make, and the only place that knows their addresses. */
+export const api = {
+  login: (username: string, password: string) => send<SignedIn>('POST', '/api/auth/login', { username, password }),
+  register: (registration: Registration) => send<{ message: string }>('POST', '/api/auth/register', registration),
+  verifyByLink: (token: string, password?: string) =>
+    send<SignedIn>('POST', '/api/auth/verify-email', { token, ...(password === undefined ? {} : { password }) }),
+  verifyByCode: (code: string) => send<SignedIn>('POST', '/api/auth/verify-email', { code }),
+  askForReset: (email: string) => send<{ message: string }>('POST', '/api/auth/reset-password', { email }),
+  confirmReset: (token: string, password: string) =>
+    send<undefined>('POST', '/api/auth/reset-password/confirm', { token, password }),
+  strength: (password: string) => send<Strength>('POST', '/api/auth/password-strength', { password }),
+
+  me: () => read<{ user: { id: string; username: string }; expiresAt: string }>('/api/auth/me'),
+  account: () => read<{ user: Account }>('/api/auth/account'),
+  sessions: () => read<{ sessions: Session[] }>('/api/auth/sessions'),
+  events: () => read<{ events: AccountEvent[] }>('/api/auth/events'),
+  endSession: (id: string) => change('DELETE', `/api/auth/sessions/${encodeURIComponent(id)}`),
+  changePassword: (currentPassword: string, newPassword: string) =>
+    change('POST', '/api/auth/change-password', { currentPassword, newPassword }),
+  linkProvider: (provider: Provider['id']) =>
+    asSignedIn(() => sendGuarded<{ location: string }>('POST', `${providerPath(provider)}/link`, {})),
+  unlinkProvider: (provider: Provider['id']) => change('DELETE', providerPath(provider)),
+  // Signing out asks for no new tokens first: where the session is already over there is nothing left to end.
+  logout: () => sendGuarded<undefined>('POST', '/api/auth/logout', {}),
+  logoutAll: () => change('POST', '/api/auth/logout-all', {}),
+}

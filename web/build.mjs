@@ -1,0 +1,120 @@
+// Bundles the pages: one script per page with the shared parts split off, hashed names, both compressed forms, and a
+// manifest that tells the server which files a page loads and what it says in each language.
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { build } from 'esbuild'
+
+/** @typedef {import('./words/catalogue.js').Words} Words */
+/** @typedef {import('./words/catalogue.js').PageName} PageName */
+/** @typedef {Record<string, Words>} Catalogue */
+
+const home = fileURLToPath(new URL('..', import.meta.url))
+const brotli = promisify(brotliCompress)
+const zip = promisify(gzip)
+
+/** @param {{ outdir: string, minify: boolean }} options */
+export const buildWeb = async ({ outdir, minify }) => {
+  const { catalogue, sections } = await readCatalogue()
+  const names = /** @type {PageName[]} */ (Object.keys(sections))
+  const { metafile, outputFiles } = await bundle(names, join(outdir, 'assets'), minify)
+  const filesOf = filesByEntry(metafile)
+  const base = filesOf('web/styles/base.css').file
+  const dashboard = filesOf('web/styles/dashboard.css').file
+  const pages = names.map((name) => {
+    const { file, shared } = filesOf(`web/pages/${name}.tsx`)
+    const styles = name === 'dashboard' ? [base, dashboard] : [base]
+    return [name, { script: file, preload: shared, styles, words: wordsOf(catalogue, name, sections[name]) }]
+  })
+  await writeAll(outdir, outputFiles, {
+    pages: Object.fromEntries(pages),
+    notFound: { styles: [base], words: inEachLanguage(catalogue, (words) => words['not-found']) },
+  })
+}
+
+/** @type {(names: string[], outdir: string, minify: boolean) => ReturnType<typeof build<{ metafile: true, write: false }>>} */
+const bundle = (names, outdir, minify) =>
+  build({
+    absWorkingDir: home,
+    entryPoints: [...names.map((name) => `web/pages/${name}.tsx`), 'web/styles/base.css', 'web/styles/dashboard.css'],
+    outdir,
+    entryNames: '[name]-[hash]',
+    chunkNames: 'shared-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: ['es2022', 'chrome111', 'firefox115', 'safari16.4'],
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    legalComments: 'none',
+    minify,
+    metafile: true,
+    write: false,
+    logLevel: 'warning',
+  })
+
+/**
+ * The catalogue is TypeScript, so it is bundled in memory and read from there.
+ * @returns {Promise<Pick<typeof import('./words/catalogue.js'), 'catalogue' | 'sections'>>}
+ */
+const readCatalogue = async () => {
+  const { outputFiles } = await build({
+    absWorkingDir: home,
+    entryPoints: ['web/words/catalogue.ts'],
+    bundle: true,
+    format: 'esm',
+    write: false,
+    logLevel: 'warning',
+  })
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0]?.contents ?? '').toString('base64')}`)
+}
+
+/**
+ * @template Part
+ * @param {Catalogue} catalogue
+ * @param {(words: Words) => Part} pick
+ */
+const inEachLanguage = (catalogue, pick) =>
+  Object.fromEntries(Object.entries(catalogue).map(([language, words]) => [language, pick(words)]))
+
+/** @type {(catalogue: Catalogue, page: PageName, parts: readonly (keyof Words)[]) => Record<string, unknown>} */
+const wordsOf = (catalogue, page, parts) =>
+  inEachLanguage(catalogue, (words) => ({
+    title: words[page].title,
+    noscript: words.common.noscript,
+    sections: Object.fromEntries(parts.map((part) => [part, words[part]])),
+  }))
+
+/**
+ * Which file an entry point has become, and the shared files that a browser should fetch at the same time.
+ * @param {import('esbuild').Metafile} metafile
+ */
+const filesByEntry = ({ outputs }) => {
+  const address = (/** @type {string} */ path) => `/assets/${basename(path)}`
+  return (/** @type {string} */ entryPoint) => {
+    const found = Object.entries(outputs).find(([, output]) => output.entryPoint === entryPoint)
+    if (!found) throw new Error(`The bundler made nothing of ${entryPoint}`)
+    const [path, { imports }] = found
+    const shared = imports.filter(({ kind }) => kind === 'import-statement').map((imported) => address(imported.path))
+    return { file: address(path), shared }
+  }
+}
+
+/** @type {(outdir: string, files: import('esbuild').OutputFile[], manifest: unknown) => Promise<void>} */
+const writeAll = async (outdir, files, manifest) => {
+  await rm(outdir, { recursive: true, force: true })
+  await mkdir(join(outdir, 'assets'), { recursive: true })
+  await Promise.all(files.map(({ path, contents }) => writeCompressed(path, contents)))
+  await writeFile(join(outdir, 'manifest.json'), JSON.stringify(manifest))
+}
+
+/** @type {(path: string, contents: Uint8Array) => Promise<void>} */
+const writeCompressed = async (path, contents) => {
+  const [br, gz] = await Promise.all([
+    brotli(contents, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: contents.length } }),
+    zip(contents, { level: 9 }),
+  ])
+  await Promise.all([writeFile(path, contents), writeFile(`${path}.br`, br), writeFile(`${path}.gz`, gz)])
+}

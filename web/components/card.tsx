@@ -1,0 +1,18 @@
+import type { ComponentChildren } from 'preact'
+import { useSettings } from '../settings.js'
+
+/** The one card of a small page, and the line below it. */
+export const Card = ({ children, footer }: { children: ComponentChildren; footer?: ComponentChildren }) => {
+  const { development, words } = useSettings()
+  return (
+    <>
+      <section class="card">{children}</section>
+      {footer !== undefined && <p class="below-card">{footer}</p>}
+      {development && (
+        <p class="below-card small">
+          <a href="/dev/mailbox">{words.common.developmentMailbox}</a>
+        </p>
+      )}
+    </>
+  )
+}

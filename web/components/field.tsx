@@ -1,0 +1,127 @@
+import type { ComponentChildren } from 'preact'
+import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useCommonWords } from '../settings.js'
+import { FormContext } from './form.js'
+import { EyeIcon } from './icons.js'
+
+type Props = {
+  name: string
+  label: string
+  type?: 'text' | 'email' | 'password'
+  autoComplete: 'username' | 'current-password' | 'new-password' | 'email' | 'name' | 'one-time-code'
+  required?: boolean
+  hint?: string
+  focused?: boolean
+  code?: boolean
+  maxLength?: number
+  defaultValue?: string
+  onInput?: (value: string) => void
+  /** Stands at the end of the label's line. */
+  beside?: ComponentChildren
+  /** Stands below and describes the field. */
+  below?: ComponentChildren
+}
+
+/** The browser keeps the value: password managers, pasting and undo then work as people know them. */
+export const Field = (props: Props) => {
+  const { name, label, type = 'text', required = true, hint, focused = false, code = false } = props
+  const id = useId()
+  const input = useRef<HTMLInputElement>(null)
+  const { problems, submissions } = useContext(FormContext)
+  const [shown, setShown] = useState(false)
+  const caps = useCapsLock(type === 'password')
+  // Preact's types know each kind of input for itself and none that changes.
+  const typed = (shown ? 'text' : type) as 'text'
+  const errors = problems.fields?.[name] ?? []
+
+  // A password manager saves what it sees in a password field, so the field is one again when the form is sent.
+  useEffect(() => setShown(false), [submissions])
+  useEffect(() => {
+    // On a touch screen the focus would bring up a keyboard over the page before it has been read.
+    if (focused && matchMedia('(pointer: fine)').matches) input.current?.focus()
+  }, [])
+
+  return (
+    <div class="field">
+      <div class="label-line">
+        <label for={id}>{label}</label>
+        {props.beside}
+      </div>
+      <div class="control">
+        <input
+          ref={input}
+          id={id}
+          name={name}
+          type={typed}
+          class={code ? 'code' : undefined}
+          autocomplete={props.autoComplete}
+          required={required}
+          maxLength={props.maxLength}
+          defaultValue={props.defaultValue}
+          autocapitalize={code ? 'characters' : type === 'text' && name === 'name' ? 'words' : 'none'}
+          autocorrect="off"
+          spellcheck={false}
+          aria-invalid={errors.length > 0 || undefined}
+          aria-describedby={`${id}-errors ${id}-hint ${id}-below`}
+          onInput={(event) => props.onInput?.(event.currentTarget.value)}
+          onKeyDown={caps.onKey}
+          onKeyUp={caps.onKey}
+          onBlur={caps.onBlur}
+        />
+        {type === 'password' && <Reveal shown={shown} controls={id} onPress={() => setShown(!shown)} />}
+      </div>
+      <Remarks id={id} errors={errors} hint={hint} />
+      {type === 'password' && <CapsLockHint on={caps.on} />}
+      {props.below !== undefined && <div id={`${id}-below`}>{props.below}</div>}
+    </div>
+  )
+}
+
+const Remarks = ({ id, errors, hint }: { id: string; errors: string[]; hint: string | undefined }) => (
+  <>
+    <div id={`${id}-errors`} class="errors">
+      {errors.map((error) => (
+        <p key={error}>{error}</p>
+      ))}
+    </div>
+    {hint !== undefined && (
+      <p id={`${id}-hint`} class="hint">
+        {hint}
+      </p>
+    )}
+  </>
+)
+
+const Reveal = ({ shown, controls, onPress }: { shown: boolean; controls: string; onPress: () => void }) => {
+  const words = useCommonWords()
+  return (
+    <button
+      type="button"
+      class="reveal"
+      aria-controls={controls}
+      aria-label={shown ? words.hidePassword : words.showPassword}
+      title={shown ? words.hidePassword : words.showPassword}
+      onClick={onPress}
+    >
+      <EyeIcon crossed={shown} />
+    </button>
+  )
+}
+
+const CapsLockHint = ({ on }: { on: boolean }) => {
+  const words = useCommonWords()
+  return (
+    <p class="hint caps" role="status">
+      {on ? words.capsLock : ''}
+    </p>
+  )
+}
+
+const useCapsLock = (wanted: boolean) => {
+  const [on, setOn] = useState(false)
+  const onKey = (event: KeyboardEvent) => {
+    // Autofill sends key events of its own, without the modifiers of a keyboard.
+    if (wanted && typeof event.getModifierState === 'function') setOn(event.getModifierState('CapsLock'))
+  }
+  return { on, onKey, onBlur: () => setOn(false) }
+}

@@ -1,0 +1,45 @@
+import type { ComponentChildren } from 'preact'
+
+const Icon = ({ children, size = 20 }: { children: ComponentChildren; size?: number }) => (
+  <svg
+    viewBox="0 0 20 20"
+    width={size}
+    height={size}
+    fill="none"
+    stroke="currentColor"
+    stroke-width="1.6"
+    stroke-linecap="round"
+    stroke-linejoin="round"
+    aria-hidden="true"
+  >
+    {children}
+  </svg>
+)
+
+export const EyeIcon = ({ crossed }: { crossed: boolean }) => (
+  <Icon>
+    <path d="M1.8 10S4.8 4.5 10 4.5 18.2 10 18.2 10 15.2 15.5 10 15.5 1.8 10 1.8 10Z" />
+    <circle cx="10" cy="10" r="2.4" />
+    {crossed && <path d="M3.5 16.500l13-13" />}
+  </Icon>
+)
+
+export const AlertIcon = () => (
+  <Icon>
+    <circle cx="10" cy="10" r="7.6" />
+    <path d="M10 6.200v4.400M10 13.700v.01" />
+  </Icon>
+)
+
+export const CheckIcon = ({ size }: { size?: number }) => (
+  <Icon {...(size === undefined ? {} : { size })}>
+    <path d="M4.5 10.500l3.6 3.6 7.4-8" />
+  </Icon>
+)
+
+export const MailIcon = () => (
+  <Icon size={24}>
+    <rect x="2.5" y="4.5" width="15" height="11" rx="2" />
+    <path d="M3 6l7 5 7-5" />
+  </Icon>
+)

@@ -1,0 +1,21 @@
+import { useState } from 'preact/hooks'
+import type { Words } from '../words/catalogue.js'
+import { Field } from './field.js'
+import { StrengthMeter } from './strength-meter.js'
+
+type Props = { name: string; label: string; words: Words['password']; focused?: boolean }
+
+export const NewPasswordField = ({ name, label, words, focused = false }: Props) => {
+  const [password, setPassword] = useState('')
+  return (
+    <Field
+      name={name}
+      label={label}
+      type="password"
+      autoComplete="new-password"
+      focused={focused}
+      onInput={setPassword}
+      below={<StrengthMeter password={password} words={words} />}
+    />
+  )
+}

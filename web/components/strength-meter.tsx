@@ -1,0 +1,72 @@
+import { useEffect, useState } from 'preact/hooks'
+import { api, type Strength } from '../api.js'
+import { rules, translateFeedback } from '../passwords.js'
+import type { Words } from '../words/catalogue.js'
+import { CheckIcon } from './icons.js'
+
+type Props = { password: string; words: Words['password'] }
+
+const pauseInTyping = 450
+
+/** The rules at once, the estimate after a pause in typing. Where the service does not answer, the rules stand alone. */
+export const StrengthMeter = ({ password, words }: Props) => {
+  const strength = useStrength(password)
+  const score = strength?.score ?? 0
+  const shown = password !== '' && strength !== undefined
+  return (
+    <div class="strength">
+      {shown && (
+        <div class="meter-line">
+          <div class={`meter score-${score}`} aria-hidden="true">
+            {[1, 2, 3, 4].map((step) => (
+              <span key={step} class={step <= Math.max(1, score) ? 'on' : ''} />
+            ))}
+          </div>
+          <p class="score" role="status">
+            <span class="unseen">{words.strength}: </span>
+            {words.scores[score]}
+          </p>
+        </div>
+      )}
+      <ul class="rules" aria-label={words.rulesTitle}>
+        {Object.entries(words.rules).map(([rule, text]) => {
+          const met = rules[rule as keyof typeof rules](password)
+          return (
+            <li key={rule} class={met ? 'met' : ''}>
+              <CheckIcon size={14} />
+              {text}
+              <span class="unseen">: {met ? words.met : words.unmet}</span>
+            </li>
+          )
+        })}
+      </ul>
+      <div class="feedback" aria-live="polite">
+        {shown &&
+          !strength.isStrong &&
+          strength.feedback.map((line) => <p key={line}>{translateFeedback(line, words)}</p>)}
+      </div>
+    </div>
+  )
+}
+
+const useStrength = (password: string) => {
+  const [strength, setStrength] = useState<Strength['strength']>()
+  useEffect(() => {
+    let current = true
+    if (password === '') {
+      setStrength(undefined)
+      return
+    }
+    const estimate = async () => {
+      const answer = await api.strength(password)
+      // An answer that comes late is about a password that is no longer there.
+      if (current) setStrength(answer.ok ? answer.value.strength : undefined)
+    }
+    const timer = setTimeout(() => void estimate(), pauseInTyping)
+    return () => {
+      current = false
+      clearTimeout(timer)
+    }
+  }, [password])
+  return strength
+}

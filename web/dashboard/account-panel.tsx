@@ -1,0 +1,25 @@
+import type { Account } from '../api.js'
+import type { Settings } from '../settings.js'
+import { Panel } from './panel.js'
+
+export const AccountPanel = ({ account, settings }: { account: Account; settings: Settings<'dashboard'> }) => {
+  const { dashboard: words, common } = settings.words
+  return (
+    <Panel title={words.account}>
+      <dl class="facts">
+        <div>
+          <dt>{words.name}</dt>
+          <dd class={account.name === null ? 'faint' : undefined}>{account.name ?? words.noName}</dd>
+        </div>
+        <div>
+          <dt>{common.username}</dt>
+          <dd>{account.username}</dd>
+        </div>
+        <div>
+          <dt>{common.email}</dt>
+          <dd>{account.email}</dd>
+        </div>
+      </dl>
+    </Panel>
+  )
+}

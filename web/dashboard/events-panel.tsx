@@ -1,0 +1,43 @@
+import { useState } from 'preact/hooks'
+import type { AccountEvent } from '../api.js'
+import { Button } from '../components/button.js'
+import type { Settings } from '../settings.js'
+import { nameOf } from './devices.js'
+import { ago, fullDate } from './moments.js'
+import { Panel } from './panel.js'
+
+const shownAtFirst = 6
+const warnings = ['sign_in_failed', 'refresh_theft', 'password_change_failed']
+
+export const EventsPanel = ({ events, settings }: { events: AccountEvent[]; settings: Settings<'dashboard'> }) => {
+  const words = settings.words.dashboard
+  const [all, setAll] = useState(false)
+  const shown = all ? events : events.slice(0, shownAtFirst)
+  const kinds: Record<string, string> = words.kinds
+  return (
+    <Panel title={words.events}>
+      {events.length === 0 && <p class="panel-lead">{words.noEvents}</p>}
+      <ol class="events">
+        {shown.map((event) => (
+          <li key={event.id} class={warnings.includes(event.kind) ? 'warning' : ''}>
+            <span class="dot" aria-hidden="true" />
+            <div class="row-text">
+              <strong>{kinds[event.kind] ?? words.kinds.other}</strong>
+              <span>
+                {nameOf(event.device, words)} · {event.ip}
+              </span>
+            </div>
+            <time dateTime={event.createdAt} title={fullDate(event.createdAt, settings.language)}>
+              {ago(event.createdAt, settings.language)}
+            </time>
+          </li>
+        ))}
+      </ol>
+      {events.length > shown.length && (
+        <Button look="quiet" onPress={() => setAll(true)}>
+          {words.showAll}
+        </Button>
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,40 @@
+import { useState } from 'preact/hooks'
+import { api } from '../api.js'
+import { Button } from '../components/button.js'
+import type { Settings } from '../settings.js'
+import { useDesk } from './desk.js'
+import { leaveSignedOut } from './leaving.js'
+import { Panel } from './panel.js'
+
+/** The largest of the switches asks once more before it acts. */
+export const EverywherePanel = ({ settings }: { settings: Settings<'dashboard'> }) => {
+  const words = settings.words.dashboard
+  const desk = useDesk()
+  const [sure, setSure] = useState(false)
+  const [busy, setBusy] = useState(false)
+
+  const signOut = async () => {
+    setBusy(true)
+    const answer = await api.logoutAll()
+    if (answer.ok) return leaveSignedOut('signed_out_everywhere')
+    setBusy(false)
+    desk.refuse(answer.refusal)
+  }
+
+  return (
+    <Panel title={words.everywhere} lead={words.everywhereLead}>
+      {sure ? (
+        <div class="choice">
+          <Button look="danger" busy={busy} onPress={signOut}>
+            {words.everywhereSure}
+          </Button>
+          <Button look="quiet" onPress={() => setSure(false)}>
+            {words.cancel}
+          </Button>
+        </div>
+      ) : (
+        <Button onPress={() => setSure(true)}>{words.everywhere}</Button>
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,91 @@
+import { useState } from 'preact/hooks'
+import { type Account, api } from '../api.js'
+import { Button } from '../components/button.js'
+import { Field } from '../components/field.js'
+import { Form, type Problems, type Values } from '../components/form.js'
+import { NewPasswordField } from '../components/new-password-field.js'
+import { translateMessage } from '../passwords.js'
+import { sentenceFor } from '../refusals.js'
+import { isSignedOut } from '../requests.js'
+import type { Settings } from '../settings.js'
+import { useDesk } from './desk.js'
+import { Panel } from './panel.js'
+
+type Props = { account: Account; settings: Settings<'dashboard'> }
+
+export const PasswordPanel = ({ account, settings }: Props) => {
+  const { dashboard: words, common } = settings.words
+  const [open, setOpen] = useState(false)
+  if (!account.hasPassword) {
+    return (
+      <Panel title={common.password} lead={words.setByMail}>
+        <a class="button plain" href="/forgot-password">
+          {words.setPassword}
+        </a>
+      </Panel>
+    )
+  }
+  return (
+    <Panel title={common.password} lead={words.changeLead}>
+      {open ? (
+        <ChangePassword account={account} settings={settings} onDone={() => setOpen(false)} />
+      ) : (
+        <Button onPress={() => setOpen(true)}>{words.changePassword}</Button>
+      )}
+    </Panel>
+  )
+}
+
+const ChangePassword = ({ account, settings, onDone }: Props & { onDone: () => void }) => {
+  const { dashboard: words, common, password: passwordWords } = settings.words
+  const desk = useDesk()
+
+  const submit = async ({ currentPassword = '', newPassword = '' }: Values): Promise<Problems | undefined> => {
+    const answer = await api.changePassword(currentPassword, newPassword)
+    if (answer.ok) {
+      onDone()
+      desk.tell(words.passwordChanged)
+      await desk.reload()
+      return undefined
+    }
+    const { refusal } = answer
+    if (isSignedOut(refusal)) {
+      desk.refuse(refusal)
+      return undefined
+    }
+    if (refusal.status === 401) return { fields: { currentPassword: [words.wrongPassword] } }
+    if (refusal.status === 422) {
+      return { fields: { newPassword: refusal.errors.map((message) => translateMessage(message, passwordWords)) } }
+    }
+    return { notice: sentenceFor(refusal, common), retryAfter: refusal.retryAfter }
+  }
+
+  return (
+    <>
+      <Form submitLabel={words.changePassword} onSubmit={submit}>
+        {/* Tells a password manager whose password this is. */}
+        <input
+          class="unseen"
+          type="text"
+          name="username"
+          autocomplete="username"
+          value={account.username}
+          readOnly
+          tabIndex={-1}
+          aria-hidden="true"
+        />
+        <Field
+          name="currentPassword"
+          label={words.currentPassword}
+          type="password"
+          autoComplete="current-password"
+          focused
+        />
+        <NewPasswordField name="newPassword" label={passwordWords.newPassword} words={passwordWords} />
+      </Form>
+      <Button look="quiet" onPress={onDone}>
+        {words.cancel}
+      </Button>
+    </>
+  )
+}

@@ -1,0 +1,59 @@
+import { useState } from 'preact/hooks'
+import { type Account, api } from '../api.js'
+import { Button } from '../components/button.js'
+import { ProviderLogo } from '../components/provider-logo.js'
+import type { Provider, Settings } from '../settings.js'
+import { fill } from '../words/fill.js'
+import { useDesk } from './desk.js'
+import { Panel } from './panel.js'
+
+type Props = { account: Account; settings: Settings<'dashboard'> }
+
+export const ProvidersPanel = ({ account, settings }: Props) => {
+  const words = settings.words.dashboard
+  const desk = useDesk()
+  const [busy, setBusy] = useState<Provider['id']>()
+
+  const link = async (provider: Provider) => {
+    setBusy(provider.id)
+    const answer = await api.linkProvider(provider.id)
+    // The way to the provider is a journey of the whole page, so the button stays busy until it is gone.
+    if (answer.ok) return location.assign(answer.value.location)
+    setBusy(undefined)
+    desk.refuse(answer.refusal)
+  }
+
+  const unlink = async (provider: Provider) => {
+    setBusy(provider.id)
+    const answer = await api.unlinkProvider(provider.id)
+    await desk.reload()
+    setBusy(undefined)
+    if (answer.ok) desk.tell(fill(words.unlinked, { provider: provider.name }))
+    else desk.refuse(answer.refusal, answer.refusal.status === 409 ? words.lastWayIn : undefined)
+  }
+
+  return (
+    <Panel title={words.providers}>
+      <ul class="rows">
+        {settings.providers.map((provider) => {
+          const linked = account.providers.includes(provider.id)
+          const label = fill(linked ? words.unlinkFrom : words.linkTo, { provider: provider.name })
+          return (
+            <li key={provider.id}>
+              <span class="row-icon">
+                <ProviderLogo name={provider.name} />
+              </span>
+              <div class="row-text">
+                <strong>{provider.name}</strong>
+                <span>{linked ? words.linked : words.notLinked}</span>
+              </div>
+              <Button label={label} busy={busy === provider.id} onPress={() => (linked ? unlink : link)(provider)}>
+                {linked ? words.unlink : words.link}
+              </Button>
+            </li>
+          )
+        })}
+      </ul>
+    </Panel>
+  )
+}

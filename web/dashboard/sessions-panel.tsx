@@ -1,0 +1,71 @@
+import { useState } from 'preact/hooks'
+import { api, type Session } from '../api.js'
+import { Button } from '../components/button.js'
+import type { Settings } from '../settings.js'
+import { fill } from '../words/fill.js'
+import { useDesk } from './desk.js'
+import { DeviceIcon, nameOf } from './devices.js'
+import { ago, day } from './moments.js'
+import { Panel } from './panel.js'
+
+type Props = { sessions: Session[]; settings: Settings<'dashboard'> }
+
+export const SessionsPanel = ({ sessions, settings }: Props) => {
+  const words = settings.words.dashboard
+  const desk = useDesk()
+  const [ending, setEnding] = useState<readonly string[]>([])
+  const others = sessions.filter(({ current }) => !current)
+
+  const end = async (chosen: Session[], done: string) => {
+    setEnding(chosen.map(({ id }) => id))
+    const answers = await Promise.all(chosen.map(({ id }) => api.endSession(id)))
+    // One that has ended by itself meanwhile is just as gone.
+    const refused = answers.find((answer) => !answer.ok && answer.refusal.status !== 404)
+    await desk.reload()
+    setEnding([])
+    if (refused && !refused.ok) desk.refuse(refused.refusal)
+    else desk.tell(done)
+  }
+
+  return (
+    <Panel title={words.sessions} lead={words.sessionsLead}>
+      <ul class="rows">
+        {sessions.map((session) => (
+          <li key={session.id}>
+            <DeviceIcon device={session.device} />
+            <SessionFacts session={session} settings={settings} />
+            {session.current ? (
+              <span class="badge">{words.thisDevice}</span>
+            ) : (
+              <Button
+                label={fill(words.endSessionOf, { device: nameOf(session.device, words), ip: session.ip })}
+                busy={ending.includes(session.id)}
+                onPress={() => end([session], words.sessionEnded)}
+              >
+                {words.endSession}
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {others.length > 1 && (
+        <Button busy={ending.length > 1} onPress={() => end(others, words.othersEnded)}>
+          {words.endOthers}
+        </Button>
+      )}
+    </Panel>
+  )
+}
+
+const SessionFacts = ({ session, settings }: { session: Session; settings: Settings<'dashboard'> }) => {
+  const words = settings.words.dashboard
+  return (
+    <div class="row-text">
+      <strong>{nameOf(session.device, words)}</strong>
+      <span>
+        {fill(words.lastUsed, { when: ago(session.lastUsedAt, settings.language) })} · {session.ip}
+      </span>
+      <span>{fill(words.sessionSince, { date: day(session.createdAt, settings.language) })}</span>
+    </div>
+  )
+}

@@ -1,0 +1,23 @@
+import { type ComponentType, render } from 'preact'
+import { readSettings, type Settings, SettingsContext } from './settings.js'
+import type { PageName } from './words/catalogue.js'
+
+/** Brings a page to life where the server has left room for it. */
+export const mount = <Page extends PageName>(Page: ComponentType<{ settings: Settings<Page> }>) => {
+  const main = document.getElementById('page')
+  if (!main) throw new Error('The document has no place for its page')
+  const settings = readSettings<Page>()
+  main.replaceChildren()
+  render(
+    <SettingsContext.Provider value={settings}>
+      <Page settings={settings} />
+    </SettingsContext.Provider>,
+    main,
+  )
+}
+
+/** Takes everything off the screen, so that nothing of a session is left to be seen after it. */
+export const unmount = () => {
+  const main = document.getElementById('page')
+  if (main) render(null, main)
+}

@@ -1,0 +1,100 @@
+import { useEffect, useState } from 'preact/hooks'
+import { api } from '../api.js'
+import { Card } from '../components/card.js'
+import { Field } from '../components/field.js'
+import { Form, type Values } from '../components/form.js'
+import { Notice } from '../components/notice.js'
+import { ProviderButtons } from '../components/provider-buttons.js'
+import { mount } from '../mount.js'
+import { moveOn, wantedPlace, withWantedPlace, wordInAddress } from '../places.js'
+import { providerErrorFor, sentenceFor } from '../refusals.js'
+import type { Settings } from '../settings.js'
+import { announce, onNews } from '../tabs.js'
+
+const Login = ({ settings }: { settings: Settings<'login'> }) => {
+  const { login: words, common } = settings.words
+  const place = wantedPlace()
+  const movingOn = useSignedInAlready(place)
+
+  const submit = async ({ username = '', password = '' }: Values) => {
+    const answer = await api.login(username, password)
+    if (answer.ok) {
+      announce('signed-in')
+      moveOn(place)
+      return undefined
+    }
+    const sentence = sentenceFor(answer.refusal, common)
+    if (answer.refusal.error === 'Invalid credentials') return { fields: { password: [sentence] } }
+    return { notice: sentence, retryAfter: answer.refusal.retryAfter }
+  }
+
+  if (movingOn) {
+    return (
+      <Card>
+        <p class="lead" role="status">
+          {words.movingOn}
+        </p>
+      </Card>
+    )
+  }
+  return (
+    <Card
+      footer={
+        settings.registration === 'open' ? (
+          <>
+            {words.noAccount} <a href={withWantedPlace('/register', place)}>{words.register}</a>
+          </>
+        ) : undefined
+      }
+    >
+      <h1>{words.heading}</h1>
+      <AddressNotice settings={settings} />
+      <Form submitLabel={words.submit} onSubmit={submit}>
+        <Field name="username" label={words.identifier} autoComplete="username" focused />
+        <Field
+          name="password"
+          label={common.password}
+          type="password"
+          autoComplete="current-password"
+          beside={<a href={withWantedPlace('/forgot-password', place)}>{words.forgot}</a>}
+        />
+      </Form>
+      {settings.providers.length > 0 && (
+        <>
+          <p class="or">{words.or}</p>
+          <ProviderButtons label={words.with} place={place} />
+        </>
+      )}
+    </Card>
+  )
+}
+
+/** Why the visitor is here, as far as the address has a word for it that we know. */
+const AddressNotice = ({ settings }: { settings: Settings<'login'> }) => {
+  const { login: words, common } = settings.words
+  const error = wordInAddress('error')
+  const notice = wordInAddress('notice')
+  if (error !== undefined) {
+    return <Notice kind="error">{providerErrorFor(error, wordInAddress('reason'), settings.providers, common)}</Notice>
+  }
+  if (notice === undefined || !Object.hasOwn(words.notices, notice)) return null
+  const known = notice as keyof typeof words.notices
+  const good = known === 'password_reset' || known === 'signed_out' || known === 'signed_out_everywhere'
+  return <Notice kind={good ? 'success' : 'info'}>{words.notices[known]}</Notice>
+}
+
+/** Whoever is signed in already, here or in another tab, is taken on. Who was just sent here is not sent back at once. */
+const useSignedInAlready = (place: string | undefined) => {
+  const [signedIn, setSignedIn] = useState(false)
+  useEffect(() => {
+    const goOn = () => {
+      setSignedIn(true)
+      moveOn(place)
+    }
+    if (wordInAddress('notice') === undefined) void api.me().then(({ ok }) => ok && goOn())
+    return onNews('signed-in', goOn)
+  }, [])
+  return signedIn
+}
+
+mount(Login)

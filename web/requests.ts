@@ -1,0 +1,74 @@
+/** An answer that was not the wished one. Status 0 is no answer at all. */
+export type Refusal = { status: number; error: string; errors: string[]; retryAfter: number | undefined }
+export type Outcome<Value> = { ok: true; value: Value } | { ok: false; refusal: Refusal }
+export type Method = 'GET' | 'POST' | 'DELETE'
+
+const patience = 20_000
+
+/** One request to our own origin. It never throws: what can go wrong is a value like any other. */
+export const send = async <Value>(
+  method: Method,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Outcome<Value>> => {
+  try {
+    const response = await fetch(path, {
+      method,
+      credentials: 'same-origin',
+      cache: 'no-store',
+      headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: AbortSignal.timeout(patience),
+    })
+    const text = await response.text()
+    const answer: unknown = text === '' ? undefined : JSON.parse(text)
+    if (response.ok) return { ok: true, value: answer as Value }
+    return { ok: false, refusal: readRefusal(response, answer) }
+  } catch {
+    return { ok: false, refusal: { status: 0, error: 'offline', errors: [], retryAfter: undefined } }
+  }
+}
+
+const readRefusal = (response: Response, answer: unknown): Refusal => {
+  const { error, errors } = (answer ?? {}) as { error?: unknown; errors?: unknown }
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+  return {
+    status: response.status,
+    error: typeof error === 'string' ? error : '',
+    errors: Array.isArray(errors) ? errors.filter((line) => typeof line === 'string') : [],
+    retryAfter: seconds > 0 ? Math.ceil(seconds) : undefined,
+  }
+}
+
+let csrfToken: string | undefined
+
+/** A request that changes something for a signed-in person carries the token that only our own pages can read. */
+export const sendGuarded = async <Value>(method: Method, path: string, body?: unknown): Promise<Outcome<Value>> => {
+  const first = await sendWithToken<Value>(method, path, body)
+  if (first.ok || first.refusal.error !== 'Invalid CSRF token') return first
+  // The secret behind the token has changed, perhaps in another tab: one new token, one more try.
+  csrfToken = undefined
+  return sendWithToken<Value>(method, path, body)
+}
+
+const sendWithToken = async <Value>(method: Method, path: string, body: unknown): Promise<Outcome<Value>> => {
+  if (csrfToken === undefined) {
+    const issued = await send<{ csrfToken: string }>('GET', '/api/auth/csrf-token')
+    if (!issued.ok) return issued
+    csrfToken = issued.value.csrfToken
+  }
+  return send<Value>(method, path, body, { 'x-csrf-token': csrfToken })
+}
+
+/** The moment to try again after trouble: what the server asked for, else longer each time, and not all tabs at once. */
+export const pauseBefore = (attempt: number, { retryAfter }: Refusal) => {
+  const grown = Math.min(30_000, 1_000 * 2 ** attempt)
+  const asked = Math.min(60, retryAfter ?? 0) * 1_000
+  return Math.max(asked, grown) * (1 + Math.random() / 4)
+}
+
+/** The service, or the way to it, is in trouble. That says nothing about who is signed in. */
+export const isTrouble = ({ status }: Refusal) => status === 0 || status === 429 || status >= 500
+
+export const isSignedOut = ({ status, error }: Refusal) => status === 401 && error === 'Not authenticated'
