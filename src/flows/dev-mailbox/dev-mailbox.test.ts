@@ -1,0 +1,72 @@
+import { pino } from 'pino'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createServer, type Server } from '../../http/server.js'
+import { systemClock } from '../../lib/clock.js'
+import { createDevelopmentMailbox, type DevelopmentMailbox } from '../../platform/mail/development.js'
+import { devMailboxRoutes } from './dev-mailbox.routes.js'
+
+const publicUrl = 'http://localhost:3000'
+const mail = {
+  id: '01890000-0000-7000-8000-000000000001',
+  to: 'ada@example.com',
+  from: 'Latchkey <no-reply@localhost>',
+  subject: '<b>Confirm</b> & "go"',
+  text: `Open this:\n\n${publicUrl}/verify-email#token=abc&x='y'\n\n<img src=x onerror=alert(1)>\njavascript:alert(1)\n`,
+  html: '<p onclick="alert(1)">Hi</p><script>alert(1)</script>',
+}
+
+describe('the development mailbox page', () => {
+  let server: Server
+  let mailbox: DevelopmentMailbox
+
+  beforeEach(() => {
+    const log = pino({ level: 'silent' })
+    const mailboxUrl = `${publicUrl}/dev/mailbox`
+    mailbox = createDevelopmentMailbox({ environment: 'development', mailboxUrl, clock: systemClock, log })
+    server = createServer({ log, production: false, publicUrl, trustProxy: undefined }).server
+    devMailboxRoutes(server, { mailbox })
+  })
+
+  const get = (url: string) => server.inject({ method: 'GET', url })
+
+  it('says what it is when there is no mail yet', async () => {
+    const answer = await get('/dev/mailbox')
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
+    expect(answer.headers['cache-control']).toBe('no-store')
+    expect(answer.body).toContain('No mail yet')
+    expect(answer.body).toContain('does not exist in production')
+  })
+
+  it('lists mails newest first, and leads to each', async () => {
+    await mailbox.send(mail)
+    await mailbox.send({ ...mail, id: 'second', subject: 'The second' })
+    const { body } = await get('/dev/mailbox')
+    expect(body.indexOf('The second')).toBeLessThan(body.indexOf('Confirm'))
+    expect(body).toContain(`href="/dev/mailbox/${mail.id}"`)
+  })
+
+  it('shows a mail with its links live and nothing else of it alive', async () => {
+    await mailbox.send(mail)
+    const { body } = await get(`/dev/mailbox/${mail.id}`)
+    const link = `${publicUrl}/verify-email#token=abc&amp;x=&#39;y&#39;`
+    expect(body).toContain(`<a href="${link}">${link}</a>`)
+    expect(body).not.toMatch(/<script|<img|<b>|onclick="|href="javascript:/)
+    expect(body).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
+  })
+
+  it('knows nothing of a mail that is gone, whatever its name', async () => {
+    for (const id of ['gone', '..%2f..%2fetc', '__proto__', '%3Cscript%3E'])
+      expect((await get(`/dev/mailbox/${id}`)).statusCode).toBe(404)
+  })
+
+  it('gives scripts the mails and their links, of one recipient when asked', async () => {
+    await mailbox.send(mail)
+    await mailbox.send({ ...mail, id: 'other', to: 'grace@example.com' })
+    const all = (await get('/dev/mailbox.json')).json()
+    expect(all.mails.map(({ to }: { to: string }) => to)).toEqual(['grace@example.com', 'ada@example.com'])
+    const [only, ...none] = (await get('/dev/mailbox.json?to=ADA@example.com')).json().mails
+    expect(none).toEqual([])
+    expect(only).toMatchObject({ subject: mail.subject, links: [`${publicUrl}/verify-email#token=abc&x='y'`] })
+  })
+})

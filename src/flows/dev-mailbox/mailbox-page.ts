@@ -1,0 +1,76 @@
+import { escapeHtml } from '../../lib/escape-html.js'
+import type { KeptMail } from '../../platform/mail/development.js'
+import { mailboxStyle } from './mailbox-style.js'
+
+const key =
+  '<svg class="mark" viewBox="0 0 32 32" width="32" height="32" aria-hidden="true"><rect width="32" height="32" rx="9" fill="var(--accent)"/><g fill="none" stroke="var(--on-accent)" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round"><circle cx="11.6" cy="16" r="4.4"/><path d="M16 16h8.6v4.2M20.6 16v2.8"/></g></svg>'
+
+const shell = (title: string, main: string) => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${escapeHtml(title)}</title>
+<link rel="icon" href="data:,">
+<style>${mailboxStyle}</style>
+</head>
+<body>
+<header class="brand">${key}<span>Development mailbox</span></header>
+<main>${main}</main>
+<p class="below">No mail leaves this machine while <code>SMTP_URL</code> is not set. The newest 100 are kept until the
+service stops. This page does not exist in production. For scripts: <a href="/dev/mailbox.json">mailbox.json</a></p>
+</body>
+</html>
+`
+
+const moment = (date: Date) => {
+  const iso = date.toISOString()
+  return `<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`
+}
+
+const item = (mail: KeptMail) => `<li><a class="mail" href="/dev/mailbox/${encodeURIComponent(mail.id)}">
+<span class="subject">${escapeHtml(mail.subject)}</span>
+<span class="about">to ${escapeHtml(mail.to)} · ${moment(mail.arrivedAt)}</span>
+</a></li>`
+
+const empty = `<section class="card empty"><h1>No mail yet</h1>
+<p>Register, or ask for a new password, and the mail appears here.</p>
+<p><a class="button" href="/register">Register</a></p></section>`
+
+export const renderMailbox = (mails: readonly KeptMail[]) => {
+  const count = mails.length === 1 ? '1 mail' : `${mails.length} mails`
+  const list = `<section class="card"><div class="line"><h1>${count}</h1><a class="button" href="/dev/mailbox">Reload</a></div>
+<ul>${mails.map(item).join('\n')}</ul></section>`
+  return shell('Development mailbox', mails.length > 0 ? list : empty)
+}
+
+const aloneOnItsLine = /^https?:\/\/[^\s<>"]+$/
+
+/** The addresses that a person could follow, as the mail has them: alone on their lines. */
+export const linksIn = (text: string) => text.split('\n').filter((line) => aloneOnItsLine.test(line))
+
+const lineOf = (line: string) => {
+  const shown = escapeHtml(line)
+  return aloneOnItsLine.test(line) ? `<a href="${shown}">${shown}</a>` : shown
+}
+
+/**
+ * The text part, with its links live. The HTML part is shown as its source: our own policy allows no frame to keep it
+ * in, and a mailbox that runs what it is sent would be worth attacking.
+ */
+export const renderMail = (mail: KeptMail) =>
+  shell(
+    mail.subject,
+    `<p class="back"><a href="/dev/mailbox">All mails</a></p>
+<article class="card"><h1>${escapeHtml(mail.subject)}</h1>
+<dl>
+<div><dt>To</dt><dd>${escapeHtml(mail.to)}</dd></div>
+<div><dt>From</dt><dd>${escapeHtml(mail.from)}</dd></div>
+<div><dt>Sent</dt><dd>${moment(mail.arrivedAt)}</dd></div>
+</dl>
+<pre class="text">${mail.text.split('\n').map(lineOf).join('\n')}</pre>
+<details><summary>Source of the HTML part</summary><pre class="source">${escapeHtml(mail.html)}</pre></details>
+</article>`,
+  )
