@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { minutes } from '../lib/durations.js'
+import { randomToken } from '../lib/random.js'
+import { sendChooser, sendProblem } from './chooser-page.js'
+import { type Handler, readForm, sendJson, startLoopbackServer } from './loopback-server.js'
+import { type Person, personByKey } from './people.js'
+
+const authorizePath = '/login/oauth/authorize'
+const codeLifetime = 1 * minutes
+const tokenLifetime = 10 * minutes
+
+type Settings = { hostname: string; name: string; redirectUri: string }
+type Client = { clientId: string; clientSecret: string; redirectUri: string; providerName: string }
+type Grant = { person: Person; challenge: string }
+
+/** The parts of GitHub's OAuth and REST interfaces that a sign-in needs, for people who do not exist. */
+export const startDemonstrationHub = async ({ hostname, name, redirectUri }: Settings) => {
+  const credentials = { clientId: 'latchkey-demonstration', clientSecret: randomToken() }
+  const { origin, close } = await startLoopbackServer(hostname, () =>
+    createHandler({ ...credentials, redirectUri, providerName: name }),
+  )
+  return { url: origin, apiUrl: `${origin}/api/v3`, ...credentials, close }
+}
+
+const createHandler = (client: Client): Handler => {
+  const codes = createVault<Grant>(codeLifetime)
+  const tokens = createVault<Person>(tokenLifetime)
+  const routes: Record<string, Handler> = {
+    [`GET ${authorizePath}`]: (request, response) => ask(client, request, response),
+    [`POST ${authorizePath}`]: (request, response) => choose(client, codes, request, response),
+    'POST /login/oauth/access_token': (request, response) => exchange(client, codes, tokens, request, response),
+    'GET /api/v3/user': (request, response) => answerAs(tokens, request, response, userOf),
+    'GET /api/v3/user/emails': (request, response) => answerAs(tokens, request, response, emailsOf),
+  }
+  return (request, response) => {
+    const [path] = (request.url ?? '/').split('?')
+    const route = routes[`${request.method} ${path}`]
+    return route ? route(request, response) : sendJson(response, { message: 'Not Found' }, 404)
+  }
+}
+
+/** Values under random names, each for a while. */
+const createVault = <Value>(lifetime: number) => {
+  const kept = new Map<string, { value: Value; until: number }>()
+  return {
+    put: (value: Value) => {
+      const name = randomToken()
+      for (const [key, { until }] of kept) if (until <= Date.now()) kept.delete(key)
+      kept.set(name, { value, until: Date.now() + lifetime })
+      return name
+    },
+    get: (name: string) => {
+      const found = kept.get(name)
+      return found && found.until > Date.now() ? found.value : undefined
+    },
+    remove: (name: string) => kept.delete(name),
+  }
+}
+
+type Vault<Value> = ReturnType<typeof createVault<Value>>
+
+const carried = ['client_id', 'redirect_uri', 'state', 'scope', 'code_challenge', 'code_challenge_method']
+
+const isForUs = (client: Client, parameters: URLSearchParams) =>
+  parameters.get('client_id') === client.clientId && parameters.get('redirect_uri') === client.redirectUri
+
+const ask = (client: Client, request: IncomingMessage, response: ServerResponse) => {
+  const asked = new URL(request.url ?? '/', 'http://localhost').searchParams
+  if (!isForUs(client, asked)) return sendProblem(response, 'The service that sent you here is not known.')
+  const hidden = Object.fromEntries(carried.map((name) => [name, asked.get(name) ?? '']))
+  const { providerName, redirectUri } = client
+  return sendChooser(response, { providerName, action: authorizePath, hidden, returnsTo: new URL(redirectUri).origin })
+}
+
+const choose = async (client: Client, codes: Vault<Grant>, request: IncomingMessage, response: ServerResponse) => {
+  const form = await readForm(request)
+  if (!isForUs(client, form)) return sendProblem(response, 'The service that sent you here is not known.')
+  const person = personByKey(form.get('person'))
+  const answer = new URL(client.redirectUri)
+  if (person) answer.searchParams.set('code', codes.put({ person, challenge: form.get('code_challenge') ?? '' }))
+  else answer.searchParams.set('error', 'access_denied')
+  answer.searchParams.set('state', form.get('state') ?? '')
+  response.writeHead(302, { location: answer.href, 'cache-control': 'no-store' }).end()
+}
+
+/** As GitHub does, errors come with status 200. */
+const exchange = async (
+  client: Client,
+  codes: Vault<Grant>,
+  tokens: Vault<Person>,
+  request: IncomingMessage,
+  response: ServerResponse,
+) => {
+  const form = await readForm(request)
+  const code = form.get('code') ?? ''
+  const grant = codes.get(code)
+  codes.remove(code)
+  if (form.get('client_id') !== client.clientId || form.get('client_secret') !== client.clientSecret)
+    return sendJson(response, { error: 'incorrect_client_credentials' })
+  const challenge = createHash('sha256')
+    .update(form.get('code_verifier') ?? '')
+    .digest('base64url')
+  if (!grant || grant.challenge !== challenge) return sendJson(response, { error: 'bad_verification_code' })
+  return sendJson(response, { access_token: tokens.put(grant.person), token_type: 'bearer', scope: 'user:email' })
+}
+
+const answerAs = (
+  tokens: Vault<Person>,
+  request: IncomingMessage,
+  response: ServerResponse,
+  describe: (person: Person) => unknown,
+) => {
+  const [, token = ''] = /^bearer (.+)$/i.exec(request.headers.authorization ?? '') ?? []
+  const person = tokens.get(token)
+  return person ? sendJson(response, describe(person)) : sendJson(response, { message: 'Bad credentials' }, 401)
+}
+
+const userOf = ({ number, login, name }: Person) => ({ id: number, login, name, email: null })
+
+const emailsOf = ({ email, emailVerified }: Person) =>
+  email === undefined ? [] : [{ email, primary: true, verified: emailVerified, visibility: 'private' }]

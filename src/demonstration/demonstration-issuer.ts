@@ -1,0 +1,119 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Provider } from 'oidc-provider/lib/provider.js'
+import { days, hours, minutes, seconds } from '../lib/durations.js'
+import { randomToken } from '../lib/random.js'
+import { sendChooser, sendProblem } from './chooser-page.js'
+import { createIssuerStorage } from './issuer-storage.js'
+import { type Handler, readForm, startLoopbackServer } from './loopback-server.js'
+import { personByKey } from './people.js'
+
+const chooserPath = '/choose/'
+const scope = 'openid profile email'
+
+export class LibraryMissing extends Error {
+  override name = 'LibraryMissing'
+}
+
+/** Not the package's front door: that one prints a warning about every Node version but its own. */
+const loadLibrary = async () => {
+  try {
+    return (await import('oidc-provider/lib/provider.js')).Provider
+  } catch (cause) {
+    throw new LibraryMissing(
+      'The demonstration of provider A is off: it needs the development dependency oidc-provider. ' +
+        'Install the development dependencies, or set PROVIDER_A_CLIENT_ID and PROVIDER_A_CLIENT_SECRET.',
+      { cause },
+    )
+  }
+}
+
+type Settings = { hostname: string; name: string; redirectUri: string }
+
+/** A real OpenID Connect provider that believes whatever its visitors say of themselves. */
+export const startDemonstrationIssuer = async ({ hostname, name, redirectUri }: Settings) => {
+  const IssuerLibrary = await loadLibrary()
+  const client = { clientId: 'latchkey-demonstration', clientSecret: randomToken() }
+  const { origin, close } = await startLoopbackServer(hostname, (issuer) => {
+    const provider = new IssuerLibrary(issuer, {
+      ...configuration(),
+      clients: [{ client_id: client.clientId, client_secret: client.clientSecret, redirect_uris: [redirectUri] }],
+    })
+    return createHandler(provider, name, new URL(redirectUri).origin)
+  })
+  return { issuer: origin, ...client, close }
+}
+
+const createHandler = (provider: Provider, providerName: string, returnsTo: string): Handler => {
+  const answerAsIssuer = provider.callback()
+  return (request, response) => {
+    const path = request.url ?? '/'
+    if (!path.startsWith(chooserPath)) return answerAsIssuer(request, response)
+    if (request.method === 'POST') return choose(provider, request, response)
+    return sendChooser(response, { providerName, action: path, returnsTo })
+  }
+}
+
+const choose = async (provider: Provider, request: IncomingMessage, response: ServerResponse) => {
+  const person = personByKey((await readForm(request)).get('person'))
+  try {
+    const { params } = await provider.interactionDetails(request, response)
+    const result = person
+      ? await agreement(provider, subjectPrefix + person.key, String(params.client_id))
+      : { error: 'access_denied', error_description: 'The visitor refused to sign in' }
+    await provider.interactionFinished(request, response, result)
+  } catch {
+    sendProblem(response, 'This choice has expired. Go back to where you came from and begin again.')
+  }
+}
+
+/** Choosing somebody is also the consent to hand over their profile: there is no second page. */
+const agreement = async (provider: Provider, accountId: string, clientId: string) => {
+  const grant = new provider.Grant({ accountId, clientId })
+  grant.addOIDCScope(scope)
+  return { login: { accountId, remember: false }, consent: { grantId: await grant.save() } }
+}
+
+const subjectPrefix = 'demonstration-'
+
+const findAccount = (_: unknown, subject: string) => {
+  const person = personByKey(subject.slice(subjectPrefix.length))
+  if (!person) return undefined
+  const { name, email, emailVerified } = person
+  const claims = { sub: subject, name, ...(email && { email, email_verified: emailVerified }) }
+  return { accountId: subject, claims: () => claims }
+}
+
+const configuration = () => ({
+  adapter: createIssuerStorage(),
+  jwks: { keys: [signingKey()] },
+  enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
+  clientDefaults: { id_token_signed_response_alg: 'ES256' },
+  cookies: { keys: [randomToken()] },
+  interactions: { url: (_: unknown, { uid }: { uid: string }) => chooserPath + uid },
+  features: { devInteractions: { enabled: false }, rpInitiatedLogout: { enabled: false } },
+  claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
+  scopes: ['openid', 'profile', 'email'],
+  pkce: { required: () => true },
+  clientBasedCORS: () => false,
+  // No session is kept, so that everybody is asked each time who they are; what was issued outlives it.
+  expiresWithSession: () => false,
+  findAccount,
+  renderError: (context: { res: ServerResponse; respond?: boolean }, { error }: { error: string }) => {
+    context.respond = false
+    sendProblem(context.res, `The request could not be understood (${error}).`)
+  },
+  ttl: {
+    AccessToken: (10 * minutes) / seconds,
+    AuthorizationCode: (1 * minutes) / seconds,
+    IdToken: (10 * minutes) / seconds,
+    Interaction: (1 * hours) / seconds,
+    Session: (1 * days) / seconds,
+    Grant: (1 * days) / seconds,
+  },
+})
+
+const signingKey = () => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return { ...privateKey.export({ format: 'jwk' }), kid: randomUUID(), use: 'sig', alg: 'ES256' }
+}

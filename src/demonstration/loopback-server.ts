@@ -1,0 +1,44 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
+
+const longestForm = 16 * 1024
+
+/** Listens on a free port of this machine and nowhere else; the handler is made once the address is known. */
+export const startLoopbackServer = async (hostname: string, createHandler: (origin: string) => Handler) => {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const origin = `http://${hostname}:${(server.address() as AddressInfo).port}`
+  const handle = createHandler(origin)
+  server.on('request', (request, response) => {
+    Promise.resolve(handle(request, response)).catch(() => {
+      if (!response.headersSent) response.writeHead(500)
+      response.end()
+    })
+  })
+  const close = async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  return { origin, close }
+}
+
+export const readForm = async (request: IncomingMessage) => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > longestForm) throw new Error('The form is too long')
+    chunks.push(chunk)
+  }
+  return new URLSearchParams(Buffer.concat(chunks).toString('utf8'))
+}
+
+export const sendJson = (response: ServerResponse, body: unknown, status = 200) => {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+  response.end(JSON.stringify(body))
+}

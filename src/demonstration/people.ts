@@ -1,0 +1,52 @@
+/** Somebody to be, at a demonstration provider. Ada has one address at both, so that linking can be seen. */
+export type Person = {
+  key: string
+  number: number
+  login: string
+  name: string
+  email?: string
+  emailVerified?: boolean
+  says: string
+}
+
+export const people: readonly Person[] = [
+  {
+    key: 'ada',
+    number: 1001,
+    login: 'ada',
+    name: 'Ada Example',
+    email: 'ada@example.com',
+    emailVerified: true,
+    says: 'ada@example.com',
+  },
+  {
+    key: 'ben',
+    number: 1002,
+    login: 'ben-builds',
+    name: 'Ben Example',
+    email: 'ben@example.com',
+    emailVerified: true,
+    says: 'ben@example.com',
+  },
+  {
+    key: 'zoe',
+    number: 1003,
+    login: 'ada-too',
+    name: 'Zo\u00eb \u5c0f\u660e Example',
+    email: 'ada@example.org',
+    emailVerified: true,
+    says: 'ada@example.org, whose username is taken once Ada was here',
+  },
+  { key: 'nomail', number: 1004, login: 'no-mail', name: 'Nobody\u2019s Mail', says: 'has no email address' },
+  {
+    key: 'unverified',
+    number: 1005,
+    login: 'not-verified',
+    name: 'Not Verified',
+    email: 'unverified@example.com',
+    emailVerified: false,
+    says: 'unverified@example.com, never verified',
+  },
+]
+
+export const personByKey = (key: string | null) => people.find((person) => person.key === key)

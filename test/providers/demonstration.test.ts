@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { startDemonstrationProviders } from '../../src/demonstration/demonstration-providers.js'
+import { createGitHub } from '../../src/domain/providers/github.js'
+import { createOpenIdConnect } from '../../src/domain/providers/openid-connect.js'
+import type { Provider } from '../../src/domain/providers/provider.js'
+import { systemClock } from '../../src/lib/clock.js'
+import { randomToken } from '../../src/lib/random.js'
+import { createOutbound } from '../../src/platform/outbound/outbound.js'
+
+const publicUrl = 'http://localhost:3000'
+const wanted = {
+  provider_a: { name: 'Google', redirectUri: `${publicUrl}/api/auth/provider-a/callback` },
+  provider_b: { name: 'GitHub', redirectUri: `${publicUrl}/api/auth/provider-b/callback` },
+}
+const log = { info: () => undefined, warn: () => undefined }
+
+let demonstration: Awaited<ReturnType<typeof startDemonstrationProviders>>
+let providers: Record<'provider_a' | 'provider_b', Provider>
+const said = [
+  vi.spyOn(console, 'warn'),
+  vi.spyOn(console, 'info'),
+  vi.spyOn(console, 'log'),
+  vi.spyOn(console, 'error'),
+]
+
+beforeAll(async () => {
+  demonstration = await startDemonstrationProviders({ publicUrl, wanted, log })
+  const { providerA, providerB } = demonstration
+  if (!providerA || !providerB) throw new Error('a demonstration provider is missing')
+  const parts = { outbound: createOutbound({ allowLoopbackHttp: true }), clock: systemClock }
+  providers = {
+    provider_a: createOpenIdConnect('provider_a', { ...wanted.provider_a, ...providerA, production: false }, parts),
+    provider_b: createGitHub('provider_b', { ...wanted.provider_b, ...providerB, production: false }, parts),
+  }
+})
+
+afterAll(() => demonstration.close())
+
+/** A browser that keeps cookies and stops where the service would be called. */
+const createVisitor = () => {
+  const jar = new Map<string, string>()
+  const visit = async (
+    url: string,
+    init: RequestInit = {},
+  ): Promise<{ url: string; page: string; response?: Response }> => {
+    if (url.startsWith(publicUrl)) return { url, page: '' }
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    const response = await fetch(url, { ...init, headers: { cookie }, redirect: 'manual' })
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (value === '') jar.delete(name)
+      else jar.set(name, value)
+    }
+    const location = response.headers.get('location')
+    return location ? visit(new URL(location, url).href) : { url, page: await response.text(), response }
+  }
+  return visit
+}
+
+const choose = async (provider: Provider, person: string, visit = createVisitor()) => {
+  const checks = { state: randomToken(), verifier: randomToken(), nonce: randomToken() }
+  const chooser = await visit(String(await provider.begin(checks)))
+  const [, action = ''] = /action="([^"]+)"/.exec(chooser.page) ?? []
+  const hidden = [...chooser.page.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)]
+  const form = new URLSearchParams(hidden.map(([, name = '', value = '']) => [name, value]))
+  form.set('person', person)
+  const arrived = await visit(new URL(action, chooser.url).href, { method: 'POST', body: form })
+  return { chooser, profile: await provider.finish(new URL(arrived.url), checks) }
+}
+
+describe.each(['provider_a', 'provider_b'] as const)('the demonstration of %s', (id) => {
+  it('lets you choose who you are', async () => {
+    const { profile } = await choose(providers[id], 'ada')
+    expect(profile).toEqual({
+      providerId: id === 'provider_a' ? 'demonstration-ada' : '1001',
+      email: 'ada@example.com',
+      username: 'ada',
+      name: 'Ada Example',
+    })
+  })
+
+  it('asks anew each time, also in the same browser', async () => {
+    const visitor = createVisitor()
+    expect((await choose(providers[id], 'ada', visitor)).profile).toMatchObject({ email: 'ada@example.com' })
+    expect((await choose(providers[id], 'ben', visitor)).profile).toMatchObject({ email: 'ben@example.com' })
+  })
+
+  it.each(['nomail', 'unverified'])('has somebody without a usable email: %s', async (person) => {
+    expect((await choose(providers[id], person)).profile).toMatchObject({ refused: 'no_email' })
+  })
+
+  it('can be refused', async () => {
+    expect((await choose(providers[id], '')).profile).toEqual({ refused: 'cancelled', cause: 'access_denied' })
+  })
+
+  it('says plainly what it is, on another site than the service, and lets the form lead back', async () => {
+    const { chooser } = await choose(providers[id], 'ada')
+    expect(chooser.url).toMatch(/^http:\/\/127\.0\.0\.1:/)
+    expect(chooser.page).toContain('Demonstration provider')
+    expect(chooser.page).toContain('never in production')
+    expect(chooser.response?.headers.get('content-security-policy')).toContain(`form-action 'self' ${publicUrl}`)
+    expect(chooser.page).not.toContain('<script')
+  })
+
+  it('sends nobody to an address it does not know', async () => {
+    const begun = await providers[id].begin({ state: 's', verifier: randomToken(), nonce: 'n' })
+    const address = new URL(String(begun))
+    address.searchParams.set('redirect_uri', 'https://evil.example/')
+    const answer = await fetch(address, { redirect: 'manual' })
+    expect(answer.status).toBe(400)
+    expect(await answer.text()).toContain('Demonstration provider')
+  })
+})
+
+describe('the demonstration', () => {
+  it('goes to the other name of this machine when the service has taken 127.0.0.1', async () => {
+    const other = await startDemonstrationProviders({ publicUrl: 'http://127.0.0.1:3000', wanted, log })
+    expect(other.providerA?.issuer).toMatch(/^http:\/\/localhost:/)
+    expect(other.providerB?.url).toMatch(/^http:\/\/localhost:/)
+    await other.close()
+  })
+
+  it('starts only what is wanted', async () => {
+    const { provider_b } = wanted
+    const other = await startDemonstrationProviders({ publicUrl, wanted: { provider_b }, log })
+    expect(other.providerA).toBeUndefined()
+    expect(other.providerB).toBeDefined()
+    await other.close()
+  })
+
+  it('writes nothing to the console', () => {
+    for (const spy of said) expect(spy.mock.calls).toEqual([])
+  })
+})
