@@ -11,8 +11,10 @@ import {
   siteAddress,
   text,
   webAddress,
-  withScheme,
 } from '../lib/setting-values.js'
+import { readRedisUrl } from '../platform/cache/redis-url.js'
+import { parsePostgresAddress } from '../platform/database/postgres-address.js'
+import { readSmtpUrl, type SmtpServer } from '../platform/mail/smtp-url.js'
 
 export type Setting<Value = unknown> = {
   read: Read<Value>
@@ -37,6 +39,23 @@ const colour: Read<string> = (value) => {
   if (!/^#[0-9a-f]{6}$/i.test(value)) throw new InvalidValue('must be a colour such as #2f6fed')
   return value.toLowerCase()
 }
+const smtpServer: Read<SmtpServer> = (value) => {
+  const server = readSmtpUrl(value)
+  if ('refused' in server) throw new InvalidValue(server.refused)
+  return server
+}
+const postgresAddress: Read<string> = (value) => {
+  try {
+    parsePostgresAddress(value)
+    return value
+  } catch {
+    throw new InvalidValue('must be an address such as postgres://user:password@localhost:5432/latchkey')
+  }
+}
+const redisAddress: Read<string> = (value) => {
+  if (!readRedisUrl(value)) throw new InvalidValue('must be an address such as redis://localhost:6379')
+  return value
+}
 const logLevel = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
 
 // biome-ignore format: one setting a line, so that the table can be read as a table
@@ -48,10 +67,10 @@ export const settings = {
   PUBLIC_URL: { read: siteAddress, otherwise: '`http://localhost:PORT`', meaning: 'The address that users see: links in mails, redirects, the `Origin` check. The `Host` header is never used for them. Production needs `https`.' },
   TRUST_PROXY: { read: list(addressRange), otherwise: 'none', meaning: 'Addresses or ranges of the proxies whose `X-Forwarded-For` is believed, separated by commas.' },
   DATA_DIR: { read: text, fallback: './data', meaning: 'Home of the embedded defaults: the database and the generated secret.' },
-  DATABASE_URL: { read: withScheme('postgres', 'postgresql'), otherwise: 'embedded database', secret: true, meaning: 'PostgreSQL. Several hosts may be named (`postgres://user:password@one,two/latchkey`), and the primary is found. Required in production.' },
-  DATABASE_OWNER_URL: { read: withScheme('postgres', 'postgresql'), otherwise: '`DATABASE_URL`', secret: true, meaning: 'The role that owns the tables and runs migrations. With it set, the role of `DATABASE_URL` is granted only what it needs.' },
+  DATABASE_URL: { read: postgresAddress, otherwise: 'embedded database', secret: true, meaning: 'PostgreSQL. Several hosts may be named (`postgres://user:password@one,two/latchkey`), and the primary is found. Required in production.' },
+  DATABASE_OWNER_URL: { read: postgresAddress, otherwise: '`DATABASE_URL`', secret: true, meaning: 'The role that owns the tables and runs migrations. With it set, the role of `DATABASE_URL` is granted only what it needs.' },
   DATABASE_POOL: { read: integer(1, 500), fallback: '10', meaning: 'Connections that one instance keeps to PostgreSQL.' },
-  REDIS_URL: { read: withScheme('redis', 'rediss', 'redis+sentinel', 'rediss+sentinel'), otherwise: 'in process', secret: true, meaning: 'Redis or Valkey for shared counters. Several addresses separated by commas are a Cluster; `redis+sentinel://one:26379,two:26379/name` is a Sentinel group. Required in production.' },
+  REDIS_URL: { read: redisAddress, otherwise: 'in process', secret: true, meaning: 'Redis or Valkey for shared counters. Several addresses separated by commas are a Cluster; `redis+sentinel://one:26379,two:26379/name` is a Sentinel group. Required in production.' },
   REDIS_PREFIX: { read: text, fallback: 'latchkey:', meaning: 'Put before every key, so that several services can share one Redis.' },
   JWT_SECRET: { read: list(signingSecret), otherwise: 'generated and kept in `DATA_DIR`', secret: true, meaning: 'At least 64 random characters. Several, separated by commas, newest first: the newest signs, all of them verify. Required in production.' },
   BCRYPT_COST: { read: integer(10, 15), fallback: '12', meaning: 'Cost of password hashes, 10 to 15. A stored hash of a lower cost is replaced at the next sign-in.' },
@@ -68,7 +87,7 @@ export const settings = {
   PROVIDER_B_CLIENT_SECRET: { read: text, otherwise: 'demonstration provider', secret: true, meaning: 'Client secret at provider B.' },
   PROVIDER_B_REDIRECT_URI: { read: webAddress, otherwise: '`PUBLIC_URL/api/auth/provider-b/callback`', meaning: 'Callback address registered at provider B.' },
   PROVIDER_B_NAME: { read: text, fallback: 'GitHub', meaning: 'What the button of provider B says.' },
-  SMTP_URL: { read: withScheme('smtp', 'smtps'), otherwise: 'development mailbox', secret: true, meaning: 'Server for outgoing mail. Required in production.' },
+  SMTP_URL: { read: smtpServer, otherwise: 'development mailbox', secret: true, meaning: 'Server for outgoing mail. Required in production.' },
   MAIL_FROM: { read: text, fallback: 'Latchkey <no-reply@localhost>', meaning: 'Sender of the mails. Required in production.' },
   REGISTRATION: { read: oneOf('open', 'closed'), fallback: 'open', meaning: '`closed`: only the command line adds users.' },
   LOGIN_LIMIT: { read: limit, fallback: '5/15m', meaning: 'Failed sign-ins for each client network.' },

@@ -25,5 +25,5 @@ export const createLog = ({ level, destination }: { level: string; destination?:
       redact: { paths: redacted, censor: '[hidden]' },
       serializers: { err: describe },
     },
-    destination ?? pino.destination({ sync: false, minLength: 0 }),
+    destination ?? pino.destination({ sync: true }),
   )

@@ -49,7 +49,6 @@ const createKind = (kind: Kind, secrets: readonly string[]) => {
       algorithm: 'HS256',
       kid,
       header: { alg: 'HS256', typ: kind },
-      noTimestamp: true,
     })
     const verify = createVerifier({
       key: secret,

@@ -8,9 +8,9 @@ import type { Limits } from '../../http/limits.js'
 import { NoContent } from '../../http/no-content.js'
 import { PasswordRejected, sendPasswordRejected } from '../../http/password-rejected.js'
 import type { Server } from '../../http/server.js'
-import type { createChangePassword } from './change-password.js'
+import type { ChangeRefusal, createChangePassword } from './change-password.js'
 
-const refusals: Record<'not_authenticated' | 'invalid_credentials' | 'busy', Answer> = {
+const refusals: Record<ChangeRefusal, Answer> = {
   not_authenticated: answers.notAuthenticated,
   invalid_credentials: { ...answers.invalidCredentials, message: 'The current password is incorrect' },
   busy: answers.busy,

@@ -2,10 +2,14 @@ import type { Events } from '../../domain/events/events.js'
 import type { Language } from '../../domain/mails/languages.js'
 import type { Mails } from '../../domain/mails/mails.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
+import type { PasswordValidation } from '../../domain/passwords/rules.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Database } from '../../platform/database/database.js'
+
+export type ChangeRefusal = 'not_authenticated' | 'invalid_credentials' | 'busy'
+type Changed = 'done' | { rejected: PasswordValidation } | { refused: ChangeRefusal }
 
 type Deps = { database: Database; users: Users; passwords: Passwords; sessions: Sessions; mails: Mails; events: Events }
 type Request = { userId: string; sessionId: string; currentPassword: string; newPassword: string }
@@ -13,15 +17,18 @@ type Request = { userId: string; sessionId: string; currentPassword: string; new
 /** Replaces the password of whoever knows the present one, and ends every other session. */
 export const createChangePassword =
   ({ database, users, passwords, sessions, mails, events }: Deps) =>
-  async ({ userId, sessionId, currentPassword, newPassword }: Request, client: Client, language: Language) => {
+  async (
+    { userId, sessionId, currentPassword, newPassword }: Request,
+    client: Client,
+    language: Language,
+  ): Promise<Changed> => {
     const user = await users.findById(userId)
     const verified = await passwords.verify(currentPassword, user?.passwordHash)
     if ('refused' in verified) return verified
-    if (!user || user.disabled || !(await sessions.isLive(sessionId, userId)))
-      return { refused: 'not_authenticated' as const }
+    if (!user || user.disabled || !(await sessions.isLive(sessionId, userId))) return { refused: 'not_authenticated' }
     if (!verified.matches) {
       await events.record({ kind: 'password_change_failed', userId, sessionId, reason: 'wrong_password' }, client)
-      return { refused: 'invalid_credentials' as const }
+      return { refused: 'invalid_credentials' }
     }
     const checked = await passwords.check(newPassword, user)
     if ('refused' in checked) return checked
@@ -39,5 +46,5 @@ export const createChangePassword =
       })
     })
     await events.record({ kind: 'password_changed', userId, sessionId }, client)
-    return 'done' as const
+    return 'done'
   }

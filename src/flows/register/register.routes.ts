@@ -6,9 +6,9 @@ import type { Limits } from '../../http/limits.js'
 import { PasswordRejected, sendPasswordRejected } from '../../http/password-rejected.js'
 import { registrationCookie } from '../../http/registration-cookie.js'
 import type { Server } from '../../http/server.js'
-import type { createRegister } from './register.js'
+import type { createRegister, RegisterRefusal } from './register.js'
 
-const refusals: Record<'username_taken' | 'busy', Answer> = {
+const refusals: Record<RegisterRefusal, Answer> = {
   username_taken: { status: 409, error: 'Username taken', message: 'Choose another username' },
   busy: answers.busy,
 }

@@ -1,6 +1,7 @@
 import type { Language } from '../../domain/mails/languages.js'
 import type { Mails } from '../../domain/mails/mails.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
+import type { PasswordValidation } from '../../domain/passwords/rules.js'
 import { type Registrations, registrationLifetime } from '../../domain/registrations/registrations.js'
 import { readEmail } from '../../domain/users/email.js'
 import { readUsername } from '../../domain/users/username.js'
@@ -8,6 +9,12 @@ import type { Users } from '../../domain/users/users.js'
 import { randomToken } from '../../lib/random.js'
 import type { Database } from '../../platform/database/database.js'
 
+export type RegisterRefusal = 'username_taken' | 'busy'
+type Result =
+  | { browser: string }
+  | { invalid: string }
+  | { rejected: PasswordValidation }
+  | { refused: RegisterRefusal }
 type Request = { username: string; email: string; password: string; name?: string | undefined }
 
 /**
@@ -23,7 +30,7 @@ export const createRegister = (deps: {
 }) => {
   const { database, users, passwords, registrations, mails } = deps
 
-  return async (request: Request, language: Language) => {
+  return async (request: Request, language: Language): Promise<Result> => {
     const email = readEmail(request.email)
     const username = readUsername(request.username)
     const name = request.name?.trim() || null
@@ -32,7 +39,7 @@ export const createRegister = (deps: {
     const checked = await passwords.check(request.password, { username: username.username, email: email.email, name })
     if ('refused' in checked) return checked
     if (!checked.validation.valid) return { rejected: checked.validation }
-    if (await users.findByUsername(username.username)) return { refused: 'username_taken' as const }
+    if (await users.findByUsername(username.username)) return { refused: 'username_taken' }
     const passwordHash = await passwords.hash(request.password)
     if (typeof passwordHash !== 'string') return passwordHash
 

@@ -7,9 +7,9 @@ import { NoContent } from '../../http/no-content.js'
 import { PasswordRejected, sendPasswordRejected } from '../../http/password-rejected.js'
 import type { Server } from '../../http/server.js'
 import { atLeast } from '../../lib/at-least.js'
-import type { createResetPassword } from './reset-password.js'
+import type { ConfirmRefusal, createResetPassword } from './reset-password.js'
 
-const refusals: Record<'invalid_link' | 'busy', Answer> = { invalid_link: answers.invalidLink, busy: answers.busy }
+const refusals: Record<ConfirmRefusal, Answer> = { invalid_link: answers.invalidLink, busy: answers.busy }
 
 /** Longer than writing a mail into the outbox takes: known and unknown addresses are answered after the same time. */
 const equalTime = 100

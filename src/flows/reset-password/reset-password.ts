@@ -3,10 +3,14 @@ import type { Language } from '../../domain/mails/languages.js'
 import type { Mails } from '../../domain/mails/mails.js'
 import { type OneTimeTokens, resetLifetime } from '../../domain/one-time-tokens/one-time-tokens.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
+import type { PasswordValidation } from '../../domain/passwords/rules.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Database } from '../../platform/database/database.js'
+
+export type ConfirmRefusal = 'invalid_link' | 'busy'
+type Confirmed = 'done' | { rejected: PasswordValidation } | { refused: ConfirmRefusal }
 
 type Deps = {
   database: Database
@@ -33,10 +37,10 @@ export const createResetPassword = (deps: Deps) => {
     await events.record({ kind: 'reset_requested', userId: user.id }, client)
   }
 
-  const confirm = async (token: string, password: string, client: Client, language: Language) => {
+  const confirm = async (token: string, password: string, client: Client, language: Language): Promise<Confirmed> => {
     const userId = await oneTimeTokens.peekReset(token)
     const user = userId === undefined ? undefined : await users.findById(userId)
-    if (!user || user.disabled) return { refused: 'invalid_link' as const }
+    if (!user || user.disabled) return { refused: 'invalid_link' }
     const checked = await passwords.check(password, user)
     if ('refused' in checked) return checked
     if (!checked.validation.valid) return { rejected: checked.validation }
@@ -55,9 +59,9 @@ export const createResetPassword = (deps: Deps) => {
       })
       return true
     })
-    if (!wasReset) return { refused: 'invalid_link' as const }
+    if (!wasReset) return { refused: 'invalid_link' }
     await events.record({ kind: 'password_reset', userId: user.id }, client)
-    return 'done' as const
+    return 'done'
   }
 
   return { request, confirm }

@@ -1,0 +1,207 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { openPlatform, type Platform } from './app/open-platform.js'
+import { gated, prepareDatabase } from './app/prepare-database.js'
+import type { Config } from './config.js'
+import { createContent } from './domain/content/content.js'
+import { createEvents } from './domain/events/events.js'
+import { createHousekeeping } from './domain/housekeeping/housekeeping.js'
+import { createMails } from './domain/mails/mails.js'
+import { createOneTimeTokens } from './domain/one-time-tokens/one-time-tokens.js'
+import { createPasswords } from './domain/passwords/passwords.js'
+import { createRegistrations } from './domain/registrations/registrations.js'
+import { createSessions } from './domain/sessions/sessions.js'
+import { createTokens } from './domain/tokens/tokens.js'
+import { createUsers } from './domain/users/users.js'
+import { apiDocumentRoutes } from './flows/api-document/api-document.routes.js'
+import { createChangePassword } from './flows/change-password/change-password.js'
+import { changePasswordRoutes } from './flows/change-password/change-password.routes.js'
+import { contentRoutes } from './flows/content/content.routes.js'
+import { csrfTokenRoutes } from './flows/csrf-token/csrf-token.routes.js'
+import { devMailboxRoutes } from './flows/dev-mailbox/dev-mailbox.routes.js'
+import { eventsRoutes } from './flows/events/events.routes.js'
+import { createHealth } from './flows/health/health.js'
+import { healthRoutes } from './flows/health/health.routes.js'
+import { createLogin } from './flows/login/login.js'
+import { loginRoutes } from './flows/login/login.routes.js'
+import { logoutRoutes } from './flows/logout/logout.routes.js'
+import { loadAssets } from './flows/pages/assets.js'
+import { pagesRoutes } from './flows/pages/pages.routes.js'
+import { passwordStrengthRoutes } from './flows/password-strength/password-strength.routes.js'
+import { refreshRoutes } from './flows/refresh/refresh.routes.js'
+import { createRegister } from './flows/register/register.js'
+import { registerRoutes } from './flows/register/register.routes.js'
+import { createResetPassword } from './flows/reset-password/reset-password.js'
+import { resetPasswordRoutes } from './flows/reset-password/reset-password.routes.js'
+import { sensitiveRoutes } from './flows/sensitive/sensitive.routes.js'
+import { sessionsRoutes } from './flows/sessions/sessions.routes.js'
+import { createVerifyEmail } from './flows/verify-email/verify-email.js'
+import { verifyEmailRoutes } from './flows/verify-email/verify-email.routes.js'
+import { whoAmIRoutes } from './flows/who-am-i/who-am-i.routes.js'
+import { createCallers } from './http/caller.js'
+import { createCookies } from './http/cookies.js'
+import { createCsrf } from './http/csrf.js'
+import { answers, sendAnswer } from './http/errors.js'
+import { createLimits } from './http/limits.js'
+import { createServer, type Server } from './http/server.js'
+import { type Clock, systemClock } from './lib/clock.js'
+import { minutes, seconds } from './lib/durations.js'
+import { freePort } from './lib/free-port.js'
+import { deriveKey } from './lib/keys.js'
+import { createSeal } from './lib/seal.js'
+import { createLog, type Log } from './platform/log.js'
+
+const drainLimit = 10 * seconds
+
+/** The nouns: things with rules and a table. */
+const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) => {
+  const { database, secrets, workers, mailer } = platform
+  const keysFor = (purpose: string) => secrets.map((secret) => deriveKey(secret, purpose))
+  const tokens = createTokens({ secrets, clock })
+  const users = createUsers({ database, clock })
+  const { refreshGrace, sessionMaxAge, publicUrl, productName } = config
+  return {
+    keysFor,
+    tokens,
+    users,
+    passwords: createPasswords({ workers, cost: config.bcryptCost, productName }),
+    sessions: createSessions({ database, tokens, clock, refreshGrace, sessionMaxAge }),
+    registrations: createRegistrations({ database, users, clock }),
+    oneTimeTokens: createOneTimeTokens({ database, clock }),
+    content: createContent({ database, clock }),
+    mails: createMails({
+      database,
+      clock,
+      seal: createSeal(keysFor('outgoing mail')),
+      mailer,
+      publicUrl,
+      productName,
+      from: config.mailFrom,
+      log,
+    }),
+    events: createEvents({
+      database,
+      clock,
+      listeners: [(event, client) => log.info({ ...event, ...client }, 'event')],
+      onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
+    }),
+  }
+}
+
+type Nouns = ReturnType<typeof makeNouns>
+
+/** What routes stand on: cookies, the access check, CSRF, limits. */
+const makeGates = (config: Config, platform: Platform, { tokens, keysFor }: Nouns, clock: Clock) => {
+  const cookies = createCookies({ secure: config.production, clock })
+  const callers = createCallers({ cookies, tokens })
+  const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers, tokens })
+  const limits = createLimits({
+    cache: platform.cache,
+    callers,
+    login: config.loginLimit,
+    general: config.generalLimit,
+    sensitive: config.sensitiveLimit,
+    onRejection: () => undefined,
+  })
+  return { cookies, callers, csrf, limits }
+}
+
+type Gates = ReturnType<typeof makeGates>
+
+/** The verbs: every address that the service answers, on one page. */
+const registerVerbs = async (server: Server, config: Config, platform: Platform, nouns: Nouns, gates: Gates) => {
+  const parts = { ...platform, ...nouns, ...gates }
+  await apiDocumentRoutes(server)
+  loginRoutes(server, { ...parts, login: createLogin(parts) })
+  registerRoutes(server, { ...parts, register: createRegister(parts), isOpen: config.registration === 'open' })
+  verifyEmailRoutes(server, { ...parts, verifyEmail: createVerifyEmail(parts) })
+  resetPasswordRoutes(server, { ...parts, resetPassword: createResetPassword(parts) })
+  changePasswordRoutes(server, { ...parts, changePassword: createChangePassword(parts) })
+  refreshRoutes(server, { ...parts, onRefresh: () => undefined })
+  logoutRoutes(server, parts)
+  sessionsRoutes(server, parts)
+  whoAmIRoutes(server, parts)
+  eventsRoutes(server, parts)
+  passwordStrengthRoutes(server, parts)
+  csrfTokenRoutes(server, parts)
+  sensitiveRoutes(server, parts)
+  contentRoutes(server, parts)
+  if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox })
+  return pagesRoutes(server, {
+    assets: await loadAssets(),
+    theme: { name: config.productName, logoUrl: config.productLogoUrl, accent: config.accentColor },
+    providers: [],
+    registration: config.registration,
+    development: !config.production,
+  })
+}
+
+export type App = Awaited<ReturnType<typeof startApp>>
+
+/** Port 0 and no public address: the port is chosen now, because addresses in mails and redirects need it. */
+const withPort = async (config: Config): Promise<Config> => {
+  if (config.port !== 0) return config
+  const port = await freePort(config.host)
+  const publicUrl = config.publicUrl === 'http://localhost:0' ? `http://localhost:${port}` : config.publicUrl
+  return Object.freeze({ ...config, port, publicUrl })
+}
+
+export const startApp = async (
+  given: Config,
+  options: { clock?: Clock; log?: Log; onFatal: (error: unknown) => void },
+) => {
+  const config = await withPort(given)
+  const { clock = systemClock, log = createLog({ level: config.logLevel }), onFatal } = options
+  const opened = await openPlatform(config, clock, log)
+  let isReady = false
+  const platform = { ...opened, database: gated(opened.database, () => isReady) }
+  const nouns = makeNouns(config, platform, clock, log)
+  const gates = makeGates(config, platform, nouns, clock)
+  const { production, publicUrl, trustProxy } = config
+  const { server, state, otherMethods } = createServer({ log, production, publicUrl, trustProxy })
+  const pages = await registerVerbs(server, config, platform, nouns, gates)
+  const health = createHealth({
+    clock,
+    deadline: config.healthTimeout,
+    database: platform.database.ping,
+    cache: platform.cache.ping,
+    isDraining: () => state.isDraining,
+  })
+  healthRoutes(server, { health })
+  server.setNotFoundHandler((request, reply) => {
+    const allowed = otherMethods(request)
+    if (allowed.length > 0) return sendAnswer(reply.header('Allow', allowed.join(', ')), answers.methodNotAllowed)
+    const wantsPage = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html')
+    return wantsPage && !request.url.startsWith('/api/')
+      ? pages.notFound(request, reply)
+      : sendAnswer(reply, answers.notFound)
+  })
+
+  const { mails, events, sessions, oneTimeTokens, registrations } = nouns
+  const housekeeping = createHousekeeping({
+    database: platform.database,
+    interval: 1 * minutes,
+    purges: [sessions.purge, oneTimeTokens.purge, registrations.purge, events.purge, mails.purge],
+    onFailure: (err) => log.warn({ err }, 'expired rows could not be purged'),
+  })
+  const ending = new AbortController()
+  const preparing = prepareDatabase(config, opened.database, log, ending.signal).then(async () => {
+    if (ending.signal.aborted) return
+    isReady = true
+    if (!production) await nouns.content.seed()
+    mails.start()
+    housekeeping.start()
+  })
+  preparing.catch(onFatal)
+  await server.listen({ host: config.host, port: config.port })
+
+  /** Health says no first, then the port closes, requests under way finish, and at last the stores close. */
+  const close = async () => {
+    state.isDraining = true
+    ending.abort()
+    await wait(config.drainDelay)
+    await Promise.race([server.close(), wait(drainLimit, undefined, { ref: false })])
+    await Promise.allSettled([preparing, housekeeping.stop(), mails.stop()])
+    await opened.close()
+  }
+  return { config, server, log, platform, nouns, close }
+}

@@ -1,0 +1,68 @@
+import { join } from 'node:path'
+import type { Config } from '../config.js'
+import type { Clock } from '../lib/clock.js'
+import { seconds } from '../lib/durations.js'
+import { openCache } from '../platform/cache/open.js'
+import { openDatabase } from '../platform/database/open.js'
+import { keptSecret } from '../platform/kept-secret.js'
+import type { Log } from '../platform/log.js'
+import { createDevelopmentMailbox } from '../platform/mail/development.js'
+import { createSmtpMailer } from '../platform/mail/smtp.js'
+import { createOutbound } from '../platform/outbound/outbound.js'
+import { createWorkers } from '../platform/workers/workers.js'
+
+export type Platform = Awaited<ReturnType<typeof openPlatform>>
+
+export const openStore = (config: Config, log: Log) =>
+  openDatabase(
+    config.databaseUrl === undefined
+      ? { embedded: { directory: join(config.dataDir, 'database'), log } }
+      : {
+          postgres: {
+            url: config.databaseUrl,
+            applicationName: 'latchkey',
+            poolSize: config.databasePool,
+            connectTimeoutMs: 3 * seconds,
+            statementTimeoutMs: 5 * seconds,
+            idleTimeoutMs: 60 * seconds,
+            log,
+          },
+        },
+  )
+
+const openMail = (config: Config, clock: Clock, log: Log) => {
+  if (config.smtpUrl) return { mailer: createSmtpMailer({ server: config.smtpUrl }), mailbox: undefined }
+  const mailboxUrl = `${config.publicUrl}/dev/mailbox`
+  const mailbox = createDevelopmentMailbox({ environment: config.nodeEnv, mailboxUrl, clock, log })
+  return { mailer: mailbox, mailbox }
+}
+
+/** Everything that the program needs of machines, opened in the order in which it is closed again. */
+export const openPlatform = async (config: Config, clock: Clock, log: Log) => {
+  const secrets = config.jwtSecret ?? [await keptSecret(config.dataDir)]
+  const database = await openStore(config, log)
+  const cache = await openCache({ url: config.redisUrl, prefix: config.redisPrefix, clock, log })
+  const workers = createWorkers({
+    threads: config.workerThreads,
+    queueLimit: config.workerQueue,
+    deadline: 10 * seconds,
+  })
+  const { mailer, mailbox } = openMail(config, clock, log)
+  const outbound = createOutbound()
+
+  return {
+    secrets,
+    database,
+    cache,
+    workers,
+    mailer,
+    mailbox,
+    outbound,
+    close: async () => {
+      await workers.close()
+      await mailer.close()
+      await cache.close()
+      await database.close()
+    },
+  }
+}

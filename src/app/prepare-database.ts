@@ -1,0 +1,44 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Config } from '../config.js'
+import { seconds } from '../lib/durations.js'
+import { type Database, StoreUnavailable } from '../platform/database/database.js'
+import { migrate } from '../platform/database/migrate.js'
+import { migrateAsOwner } from '../platform/database/open.js'
+import type { Log } from '../platform/log.js'
+
+/** The same place from `src/app` and from `dist/app`. */
+const directory = fileURLToPath(new URL('../../migrations', import.meta.url))
+
+const pause = 2 * seconds
+
+export const migrateDatabase = ({ databaseUrl, databaseOwnerUrl }: Config, database: Database) =>
+  databaseUrl !== undefined && databaseOwnerUrl !== undefined
+    ? migrateAsOwner({ url: databaseUrl, ownerUrl: databaseOwnerUrl, directory })
+    : migrate({ database, directory })
+
+/** Waits for a database that cannot be reached yet, saying so; what is wrong with a reachable one is thrown. */
+export const prepareDatabase = async (config: Config, database: Database, log: Log, signal: AbortSignal) => {
+  while (!signal.aborted) {
+    try {
+      const applied = await migrateDatabase(config, database)
+      for (const name of applied) log.info({ migration: name }, 'migration applied')
+      return
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      log.warn({ err: error }, 'The database cannot be reached; trying again')
+      await wait(pause, undefined, { signal }).catch(() => undefined)
+    }
+  }
+}
+
+/** Keeps everybody out of a database whose tables may not be there yet. */
+export const gated = (database: Database, isReady: () => boolean): Database => {
+  const refuse = () => Promise.reject(new StoreUnavailable('The database is being prepared'))
+  return {
+    query: (text, parameters) => (isReady() ? database.query(text, parameters) : refuse()),
+    transaction: (work) => (isReady() ? database.transaction(work) : refuse()),
+    ping: () => (isReady() ? database.ping() : refuse()),
+    close: () => database.close(),
+  }
+}

@@ -1,0 +1,59 @@
+import { openStore } from '../app/open-platform.js'
+import { migrateDatabase } from '../app/prepare-database.js'
+import type { Config } from '../config.js'
+import { createContent } from '../domain/content/content.js'
+import { createPasswords, type Passwords } from '../domain/passwords/passwords.js'
+import { createSessions } from '../domain/sessions/sessions.js'
+import { createTokens } from '../domain/tokens/tokens.js'
+import { createBulkUsers } from '../domain/users/bulk.js'
+import { createUsers } from '../domain/users/users.js'
+import { systemClock as clock } from '../lib/clock.js'
+import { minutes } from '../lib/durations.js'
+import { createLog } from '../platform/log.js'
+import { createWorkers } from '../platform/workers/workers.js'
+import { CommandFailure, type CommandPasswords, type Stores } from './command.js'
+
+/** A command has the threads to itself: a refusal would mean that something is badly wrong with the machine. */
+const busy = () => new CommandFailure('The password could not be checked in time; try again.')
+
+const forCommands = (passwords: Passwords): CommandPasswords => ({
+  faults: async (password, person) => {
+    const checked = await passwords.check(password, person)
+    if ('refused' in checked) throw busy()
+    return checked.validation.errors
+  },
+  hash: async (password) => {
+    const hash = await passwords.hash(password)
+    if (typeof hash !== 'string') throw busy()
+    return hash
+  },
+})
+
+/** The migrated database and the nouns on it, as the service's own role or as the owner of the tables. */
+export const openStores = async (config: Config, role: 'service' | 'owner'): Promise<Stores> => {
+  const databaseUrl = role === 'owner' ? (config.databaseOwnerUrl ?? config.databaseUrl) : config.databaseUrl
+  const database = await openStore({ ...config, databaseUrl }, createLog({ level: 'warn' }))
+  const workers = createWorkers({ threads: 1, queueLimit: 10, deadline: 1 * minutes })
+  const close = async () => {
+    await workers.close()
+    await database.close()
+  }
+  try {
+    await migrateDatabase(config, database)
+  } catch (error) {
+    await close()
+    throw error
+  }
+  const { refreshGrace, sessionMaxAge, bcryptCost: cost, productName } = config
+  const tokens = createTokens({ secrets: config.jwtSecret ?? [], clock })
+  return {
+    database,
+    clock,
+    users: createUsers({ database, clock }),
+    bulkUsers: createBulkUsers({ database }),
+    sessions: createSessions({ database, tokens, clock, refreshGrace, sessionMaxAge }),
+    passwords: forCommands(createPasswords({ workers, cost, productName })),
+    content: createContent({ database, clock }),
+    close,
+  }
+}

@@ -1,0 +1,124 @@
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { configurationGuide, environmentExample } from './config/guide.js'
+import { type ConfigurationFaults, type Environment, likelyTypos, loadConfig } from './config.js'
+
+const secret = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
+const production = {
+  NODE_ENV: 'production',
+  PUBLIC_URL: 'https://auth.example.com',
+  DATABASE_URL: 'postgres://app:pw@db.example.com/latchkey',
+  REDIS_URL: 'redis://cache.example.com',
+  JWT_SECRET: secret,
+  SMTP_URL: 'smtp://mail.example.com',
+  MAIL_FROM: 'Example <no-reply@example.com>',
+}
+
+const faultsOf = (env: Environment) => {
+  try {
+    loadConfig(env)
+    return []
+  } catch (error) {
+    return (error as ConfigurationFaults).faults
+  }
+}
+
+describe('configuration', () => {
+  it('has the defaults of the specification', () => {
+    expect(loadConfig({})).toMatchObject({
+      nodeEnv: 'development',
+      production: false,
+      host: '127.0.0.1',
+      port: 3000,
+      publicUrl: 'http://localhost:3000',
+      bcryptCost: 12,
+      loginLimit: { maximum: 5, window: 900_000 },
+      generalLimit: { maximum: 100, window: 900_000 },
+      sensitiveLimit: { maximum: 3, window: 3_600_000 },
+      refreshGrace: 30_000,
+      sessionMaxAge: 365 * 86_400_000,
+    })
+  })
+
+  it('is frozen', () => {
+    expect(Object.isFrozen(loadConfig({}))).toBe(true)
+  })
+
+  it('starts in production with everything that production needs', () => {
+    expect(loadConfig(production)).toMatchObject({ production: true, publicUrl: 'https://auth.example.com' })
+  })
+
+  it.each(['PUBLIC_URL', 'DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'SMTP_URL', 'MAIL_FROM'] as const)(
+    'refuses production without %s',
+    (name) => {
+      expect(faultsOf({ ...production, [name]: undefined })).toEqual([`${name}: must be set in production`])
+    },
+  )
+
+  it('refuses production on plain http', () => {
+    expect(faultsOf({ ...production, PUBLIC_URL: 'http://auth.example.com' })).toEqual([
+      'PUBLIC_URL: must begin with https:// in production',
+    ])
+  })
+
+  it.each([
+    ['a short secret', 'JWT_SECRET', 'short'],
+    ['a repeated character', 'JWT_SECRET', 'a'.repeat(80)],
+    ['a repeated word', 'JWT_SECRET', 'correcthorse'.repeat(8)],
+    ['a well-known sample', 'JWT_SECRET', `${'your-secret-key-change-me-'.repeat(3)}xy`],
+    ['a weak one among several', 'JWT_SECRET', `${secret},${'ab'.repeat(40)}`],
+    ['a port that is none', 'PORT', '70000'],
+    ['a port in words', 'PORT', 'three'],
+    ['a limit without a window', 'LOGIN_LIMIT', '77'],
+    ['a limit of zero', 'LOGIN_LIMIT', '0/15m'],
+    ['a duration without a unit', 'REFRESH_GRACE', '77'],
+    ['a cost that is too low', 'BCRYPT_COST', '9'],
+    ['an address with a path', 'PUBLIC_URL', 'https://example.com/auth'],
+    ['an address with a password', 'PUBLIC_URL', 'https://ada:pw@example.com'],
+    ['a proxy that is no address', 'TRUST_PROXY', 'everyone'],
+    ['another database', 'DATABASE_URL', 'mysql://localhost/x'],
+    ['another cache', 'REDIS_URL', 'memcached://localhost'],
+    ['an unknown environment', 'NODE_ENV', 'staging'],
+    ['a colour by name', 'ACCENT_COLOR', 'hotpink'],
+  ])('refuses %s in one line that names the setting and not the value', (_, name, value) => {
+    const faults = faultsOf({ [name]: value })
+    expect(faults).toHaveLength(1)
+    expect(faults[0]).toMatch(new RegExp(`^${name}: `))
+    expect(faults[0]).not.toContain(value)
+  })
+
+  it('tells all faults at once', () => {
+    expect(faultsOf({ PORT: 'x', LOGIN_LIMIT: 'y', PROVIDER_A_CLIENT_ID: 'z' })).toHaveLength(3)
+  })
+
+  it('takes a secret from a file', async () => {
+    const file = join(await mkdtemp(join(tmpdir(), 'latchkey-')), 'secret')
+    await writeFile(file, `${secret}\n`)
+    expect(loadConfig({ JWT_SECRET_FILE: file }).jwtSecret).toEqual([secret])
+    expect(faultsOf({ JWT_SECRET_FILE: file, JWT_SECRET: secret })).toEqual([
+      'JWT_SECRET: is set twice: as JWT_SECRET and as JWT_SECRET_FILE',
+    ])
+    expect(faultsOf({ JWT_SECRET_FILE: `${file}.gone` })).toHaveLength(1)
+  })
+
+  it('points out settings that are nearly ours', () => {
+    expect(likelyTypos({ DATABSE_URL: 'x', LATCHKEY_PORT: '1', HOME: '/', PATH: '/bin', PORT: '1' })).toEqual([
+      'DATABSE_URL is not a setting; did you mean DATABASE_URL?',
+      'LATCHKEY_PORT is not a setting; did you mean PORT?',
+    ])
+  })
+})
+
+describe('the generated references', () => {
+  const file = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8')
+
+  it('docs/configuration.md is what the settings say: run npm run docs', async () => {
+    expect(await file('docs/configuration.md')).toBe(configurationGuide())
+  })
+
+  it('.env.example is what the settings say: run npm run docs', async () => {
+    expect(await file('.env.example')).toBe(environmentExample())
+  })
+})

@@ -1,0 +1,113 @@
+import { createHmac } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { createMovableClock } from '../../../test/harness/clock.js'
+import { minutes } from '../../lib/durations.js'
+import { createTokens } from './tokens.js'
+
+const secret = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
+const older = '0c7d19e6a85f32b4d60ea97c15fb83d2704e9b6a8df13c5207ee49b16ad8f350'
+const clock = createMovableClock()
+const tokens = createTokens({ secrets: [secret], clock })
+
+const now = () => Math.floor(clock.now().getTime() / 1000)
+const claims = () => ({ userId: 'u', username: 'ada', sid: 's', iat: now(), exp: now() + 900 })
+const refreshClaims = () => ({ ...claims(), gen: 3, auth_time: now() })
+
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const decode = (part = '') => JSON.parse(Buffer.from(part, 'base64url').toString())
+const genuine = () => tokens.signAccess(claims())
+const genuineHeader = () => decode(genuine().split('.')[0])
+
+/** Signed with our own secret, whatever it says: so a refusal is not about the signature. */
+const forge = (header: object, payload: object, hash = 'sha256') => {
+  const signed = `${encode(header)}.${encode(payload)}`
+  return `${signed}.${createHmac(hash, secret).update(signed).digest('base64url')}`
+}
+
+describe('access tokens', () => {
+  it('carries its claims, names its kind and lives until it expires', () => {
+    const token = genuine()
+    expect(tokens.readAccess(token)).toMatchObject({ userId: 'u', username: 'ada', sid: 's' })
+    expect(genuineHeader()).toMatchObject({ alg: 'HS256', typ: 'at+jwt', kid: expect.any(String) })
+    clock.advance(15 * minutes - 1500)
+    expect(tokens.readAccess(token)).toBeDefined()
+    clock.advance(1500)
+    expect(tokens.readAccess(token)).toBeUndefined()
+  })
+
+  it('a forgery with the right header, claims and secret would pass, so the refusals below are about what they name', () => {
+    expect(tokens.readAccess(forge(genuineHeader(), claims()))).toBeDefined()
+  })
+
+  it.each<[string, () => string]>([
+    ['nothing', () => ''],
+    ['garbage', () => 'a.b.c'],
+    ['a cut signature', () => genuine().slice(0, -1)],
+    ['an altered payload', () => genuine().replace(/\.[^.]+\./, `.${encode({ ...claims(), userId: 'eve' })}.`)],
+    ['no signature', () => `${genuine().split('.').slice(0, 2).join('.')}.`],
+    ['alg none', () => `${encode({ ...genuineHeader(), alg: 'none' })}.${encode(claims())}.`],
+    ['alg nOnE with a signature', () => forge({ ...genuineHeader(), alg: 'nOnE' }, claims())],
+    ['alg HS384', () => forge({ ...genuineHeader(), alg: 'HS384' }, claims(), 'sha384')],
+    ['alg HS512', () => forge({ ...genuineHeader(), alg: 'HS512' }, claims(), 'sha512')],
+    ['alg RS256', () => forge({ ...genuineHeader(), alg: 'RS256' }, claims())],
+    ['an embedded key', () => forge({ ...genuineHeader(), jwk: { kty: 'oct', k: 'AA' } }, claims())],
+    ['a key address', () => forge({ ...genuineHeader(), jku: 'https://example.com/keys' }, claims())],
+    ['a certificate address', () => forge({ ...genuineHeader(), x5u: 'https://example.com/cert' }, claims())],
+    ['an unknown critical header', () => forge({ ...genuineHeader(), crit: ['x'], x: 1 }, claims())],
+    ['an unknown kid', () => forge({ ...genuineHeader(), kid: 'other' }, claims())],
+    ['a path as kid', () => forge({ ...genuineHeader(), kid: '../../dev/null' }, claims())],
+    ['SQL as kid', () => forge({ ...genuineHeader(), kid: "' or 1=1 --" }, claims())],
+    ['typ JWT', () => forge({ ...genuineHeader(), typ: 'JWT' }, claims())],
+    ['no exp', () => forge(genuineHeader(), { ...claims(), exp: undefined })],
+    ['exp as text', () => forge(genuineHeader(), { ...claims(), exp: String(now() + 900) })],
+    ['an exp that has passed', () => forge(genuineHeader(), { ...claims(), exp: now() - 1 })],
+    ['nbf in the future', () => forge(genuineHeader(), { ...claims(), nbf: now() + 60 })],
+    ['no user', () => forge(genuineHeader(), { ...claims(), userId: undefined })],
+    ['a user id that is a number', () => forge(genuineHeader(), { ...claims(), userId: 1 })],
+    ['a refresh token', () => tokens.signRefresh(refreshClaims())],
+    ['padding', () => `${genuine()}=`],
+    ['a space', () => `${genuine()} `],
+    ['more than 2 KB', () => forge(genuineHeader(), { ...claims(), username: 'x'.repeat(2048) })],
+    ['another secret', () => createTokens({ secrets: [older], clock }).signAccess(claims())],
+  ])('refuses %s', (_, make) => {
+    expect(tokens.readAccess(make())).toBeUndefined()
+  })
+
+  it('refuses every other spelling of the same signature', () => {
+    const token = genuine()
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    const last = alphabet.indexOf(token.at(-1) ?? '')
+    const siblings = [0, 1, 2, 3]
+      .map((bits) => alphabet[(last & ~3) | bits])
+      .filter((letter) => letter !== token.at(-1))
+    expect(siblings).toHaveLength(3)
+    for (const letter of siblings) expect(tokens.readAccess(token.slice(0, -1) + letter)).toBeUndefined()
+  })
+})
+
+describe('refresh tokens', () => {
+  it('does not read an access token as one', () => {
+    expect(tokens.readRefresh(genuine())).toBeUndefined()
+  })
+
+  it('signs the same claims to the same bytes', () => {
+    const same = refreshClaims()
+    expect(tokens.signRefresh(same)).toBe(tokens.signRefresh({ ...same }))
+  })
+})
+
+describe('a ring of secrets', () => {
+  const ring = createTokens({ secrets: [secret, older], clock })
+
+  it('signs with the newest and reads what any of them signed', () => {
+    const before = createTokens({ secrets: [older], clock })
+    expect(ring.readAccess(before.signAccess(claims()))).toBeDefined()
+    expect(before.readAccess(ring.signAccess(claims()))).toBeUndefined()
+    expect(tokens.readAccess(ring.signAccess(claims()))).toBeDefined()
+  })
+
+  it('can sign a token anew as an older secret did', () => {
+    const same = refreshClaims()
+    expect(ring.signRefreshWithEach(same)).toContain(createTokens({ secrets: [older], clock }).signRefresh(same))
+  })
+})

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { readUsername, usernameFrom, usernameKey, withSuffix } from './username.js'
+
+describe('usernames that mean one person', () => {
+  it.each([
+    ['upper case', 'ADMIN'],
+    ['mixed case', 'Admin'],
+    ['fullwidth letters', 'ａｄｍｉｎ'],
+    ['a dotless i', 'admın'],
+    ['a dotted capital I', 'admİn'],
+    ['Cyrillic throughout', 'аdміп'],
+  ])('%s has the key of "admin"', (_, name) => {
+    expect(usernameKey(name)).toBe(usernameKey('admin'))
+  })
+
+  it.each([
+    ['the Kelvin sign', '\u212Aelvin', 'kelvin'],
+    ['the long s', 'me\u017F\u017Fage', 'message'],
+    ['the sharp s', 'straße', 'STRASSE'],
+    ['an accent in two ways', 'e\u0301ve', '\u00e9ve'],
+    ['a Greek look-alike', 'ορα', 'opa'],
+  ])('%s is folded', (_, one, other) => {
+    expect(usernameKey(one)).toBe(usernameKey(other))
+  })
+})
+
+describe('usernames that are refused', () => {
+  it.each([
+    ['nothing', ''],
+    ['65 characters', 'a'.repeat(65)],
+    ['an @', 'ada@home'],
+    ['a fullwidth @', 'ada＠home'],
+    ['a space', 'ada lovelace'],
+    ['a zero-width space', 'ad\u200Ba'],
+    ['a right-to-left mark', '\u202Eada'],
+    ['a control character', 'ada\u0007'],
+    ['a Hangul filler', 'ada\u3164'],
+    ['a blank Braille pattern', 'ada\u2800'],
+    ['a lone surrogate', 'ada\uD800'],
+    ['a leading combining mark', '\u0301ada'],
+    ['Latin with one Cyrillic letter', 'аdmin'],
+    ['Latin with one Greek letter', 'adminα'],
+  ])('%s', (_, name) => {
+    expect(readUsername(name)).toHaveProperty('refused')
+  })
+})
+
+describe('usernames that are accepted', () => {
+  it.each(['a', 'ada.lovelace', 'x'.repeat(64), '😀'.repeat(64), 'Łukasz', '张伟', 'Ольга', 'δαίμων'])('%s', (name) => {
+    expect(readUsername(name)).toMatchObject({ username: name.normalize('NFKC') })
+  })
+})
+
+describe('a name that a provider gave', () => {
+  it.each([
+    ['keeps what is allowed', 'ada.lovelace', 'ada.lovelace'],
+    ['loses what is not', 'ada @\u200Blovelace', 'adalovelace'],
+    ['becomes a plain word when nothing is left', ' \u200B', 'user'],
+    ['becomes a plain word when it mixes alphabets', 'аdmin', 'user'],
+  ])('%s', (_, given, expected) => {
+    expect(usernameFrom(given).username).toBe(expected)
+  })
+
+  it('leaves room for a suffix', () => {
+    const { username } = withSuffix(usernameFrom('x'.repeat(200)), 499)
+    expect(readUsername(username)).not.toHaveProperty('refused')
+  })
+})
