@@ -2,7 +2,13 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'web/**/*.test.{ts,tsx}', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
+    include: [
+      'src/**/*.test.ts',
+      'web/**/*.test.{ts,tsx}',
+      'test/**/*.test.ts',
+      'scripts/**/*.test.ts',
+      'bench/**/*.test.ts',
+    ],
     globalSetup: ['test/services/global-setup.ts'],
     // Tests start whole services, and an embedded database alone takes several hundred megabytes: a process per file
     // gives that back, and two at a time suit the two cores and the memory of a small build machine.
@@ -17,6 +23,7 @@ export default defineConfig({
       include: ['src/**/*.ts'],
       exclude: ['src/**/*.test.ts'],
       reporter: ['text-summary'],
+      reportOnFailure: true,
       reportsDirectory: 'coverage',
     },
   },

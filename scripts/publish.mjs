@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 
@@ -13,7 +14,8 @@ export const publish = async ({ folder, files, spare = () => false }) => {
     if (await replace(join(folder, path), contents)) changes += 1
   }
   for (const path of await filesBelow(folder)) {
-    if (files.has(path) || spare(path)) continue
+    // A draft belongs to a build that is at work right now.
+    if (files.has(path) || spare(path) || path.endsWith('.draft')) continue
     await rm(join(folder, path), { force: true })
     await removeEmptyParents(folder, path)
     changes += 1
@@ -37,7 +39,7 @@ export const filesBelow = async (folder) => {
 const replace = async (file, contents) => {
   const present = await readFile(file).catch(missingIs(undefined))
   if (present?.equals(contents)) return false
-  const draft = `${file}.${process.pid}.draft`
+  const draft = `${file}.${randomUUID()}.draft`
   await mkdir(dirname(file), { recursive: true })
   await writeFile(draft, contents)
   await rename(draft, file)

@@ -108,7 +108,7 @@ const functionsAreShort = ({ path, functions }) =>
         }))
 
 /** @type {(name: string) => boolean} */
-const isList = (name) => /^create[A-Z]|[a-z]Routes$/.test(name)
+const isList = (name) => /^(create|open|start)[A-Z]|[a-z]Routes$/.test(name)
 
 /** @type {Record<string, Rule>} */
 const rules = {

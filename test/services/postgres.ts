@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { chown } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { childrenOf } from './processes.js'
+import { childrenOf, sendSignal } from './processes.js'
 import { findProgram } from './programs.js'
 import { type Account, freePort, ownFolder, type RunningServer, startServer } from './server.js'
 
@@ -63,8 +63,7 @@ export const startPostgres = async ({ settings = {}, standby }: PostgresOptions 
   })
   const signal: RunningServer['signal'] = (name) => {
     // Each connection is a process: pausing or killing only the first one would leave the others answering.
-    const processes = [server.pid(), ...childrenOf(server.pid())]
-    if (server.alive()) for (const pid of processes) process.kill(pid, name)
+    if (server.alive()) for (const pid of [server.pid(), ...childrenOf(server.pid())]) sendSignal(pid, name)
   }
   return { ...server, signal, port, url: `postgres://postgres@127.0.0.1:${port}/postgres` }
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { sendSignal } from './processes.js'
 
 export type Account = { uid: number; gid: number }
 
@@ -39,7 +40,7 @@ export const startServer = async (task: ServerTask): Promise<RunningServer> => {
     pid: () => keeper.pid,
     alive: () => keeper.alive(),
     signal: (name) => {
-      if (keeper.alive()) process.kill(keeper.pid, name)
+      if (keeper.alive()) sendSignal(keeper.pid, name)
     },
     restart: async () => {
       await keeper.end({ keepFolder: true })
