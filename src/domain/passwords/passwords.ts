@@ -1,0 +1,48 @@
+import type { Busy, Workers } from '../../platform/workers/workers.js'
+import { condensed, costOf, createDecoy } from './hashes.js'
+import { type PasswordValidation, unusable, validate } from './rules.js'
+import { noStrength, type PasswordStrength, type Person, personalInputs, strengthOf } from './strength.js'
+
+type Checked = { strength: PasswordStrength; validation: PasswordValidation }
+type Verified = { matches: boolean /** The hash is cheaper than it should be by now. */; needsRehash: boolean }
+
+export type Passwords = {
+  /** The rules of 5.4 and the strength of 2.4, for a password that somebody would like to have. */
+  check(password: string, person: Person): Promise<Checked | Busy>
+  hash(password: string): Promise<string | Busy>
+  /** Takes as long without a hash as with one, so that nobody learns who has a password here. */
+  verify(password: string, hash: string | null | undefined): Promise<Verified | Busy>
+}
+
+type Options = { workers: Workers; cost: number; productName: string }
+
+/** The highest cost that the configuration allows: a stranger hash that claims more sets no pace for everybody. */
+const highestCost = 15
+
+export const createPasswords = ({ workers, cost, productName }: Options): Passwords => {
+  const decoy = createDecoy(cost)
+  // After the cost was lowered there are hashes above it. Once one was seen, every failure takes as long as it does.
+  let pace = cost
+
+  const check = async (password: string, person: Person): Promise<Checked | Busy> => {
+    const fault = unusable(password)
+    if (fault !== undefined) return { strength: noStrength, validation: { valid: false, errors: [fault] } }
+    const estimate = await workers.estimate(password, personalInputs(person, productName))
+    if ('refused' in estimate) return estimate
+    const strength = strengthOf(estimate)
+    return { strength, validation: validate(password, strength) }
+  }
+
+  const verify = async (password: string, hash: string | null | undefined): Promise<Verified | Busy> => {
+    const storedCost = hash ? costOf(hash) : undefined
+    pace = Math.max(pace, Math.min(storedCost ?? 0, highestCost))
+    // What cannot be a password matches nothing, and takes its time like anything else.
+    const real = hash && storedCost !== undefined && unusable(password) === undefined
+    const same = await workers.compare(condensed(password), real ? hash : decoy, pace)
+    if (typeof same !== 'boolean') return same
+    const matches = same && Boolean(real)
+    return { matches, needsRehash: matches && storedCost !== undefined && storedCost < cost }
+  }
+
+  return { check, hash: (password) => workers.hash(condensed(password), cost), verify }
+}

@@ -1,0 +1,81 @@
+import { availableParallelism, platform } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { Piscina } from 'piscina'
+import { compiledFile } from '../../lib/compiled.js'
+import { minutes, seconds } from '../../lib/durations.js'
+import type { Estimate } from './estimator.js'
+import { type Busy, busy, createLane } from './lane.js'
+
+export type { Estimate } from './estimator.js'
+export type { Busy } from './lane.js'
+
+export type Workers = {
+  hash(password: string, cost: number): Promise<string | Busy>
+  /** A failure does the work of `cost`, even where the stored hash is cheaper. */
+  compare(password: string, hash: string, cost: number): Promise<boolean | Busy>
+  estimate(password: string, inputs: string[]): Promise<Estimate | Busy>
+  /** How many tasks wait. */
+  queueLength(): number
+  close(): Promise<void>
+}
+
+type Options = {
+  /** Threads that hash. */
+  threads?: number | undefined
+  /** How many tasks of one kind may wait. */
+  queueLimit?: number
+  /** How long a task may wait, and an estimate may run, in milliseconds. */
+  deadline?: number
+}
+
+/**
+ * As many as there are cores where the threads can be told to give way (see priority.ts); elsewhere one core is left to
+ * the event loop, and so to everybody who does not sign in just now.
+ */
+const standardThreads = () =>
+  platform() === 'linux' ? availableParallelism() : Math.max(1, availableParallelism() - 1)
+
+/** Threads are started when there is work, and end after a while without. */
+const threadsFor = (file: string, maxThreads: number) =>
+  new Piscina({
+    filename: fileURLToPath(compiledFile(file, import.meta.url)),
+    minThreads: 0,
+    maxThreads,
+    idleTimeout: 10 * minutes,
+  })
+
+/**
+ * Threads of our own for what takes long. In libuv's pool hashes would hold up DNS and files. Hashes and estimates have a
+ * lane each, so that neither waits behind the other: a hash takes a third of a second, an estimate some milliseconds.
+ */
+export const createWorkers = (options: Options = {}): Workers => {
+  const { threads = standardThreads(), queueLimit = 100, deadline = 10 * seconds } = options
+  // One for every four cores, because each holds its own dictionaries.
+  const estimators = Math.ceil(threads / 4)
+  const hashing = threadsFor('./bcrypt.worker.js', threads)
+  const estimating = threadsFor('./estimate.worker.js', estimators)
+  const hashLane = createLane({ width: threads, limit: queueLimit, patience: deadline })
+  const estimateLane = createLane({ width: estimators, limit: queueLimit, patience: deadline })
+
+  /** Unlike a hash, an estimate depends on what somebody typed: one that takes too long is ended with its thread. */
+  const estimate = async (task: { password: string; inputs: string[] }): Promise<Estimate | Busy> => {
+    const signal = AbortSignal.timeout(deadline)
+    try {
+      return await estimating.run(task, { name: 'estimate', signal })
+    } catch (error) {
+      if (signal.aborted) return busy
+      throw error
+    }
+  }
+
+  return {
+    hash: (password, cost) => hashLane.run<string>(() => hashing.run({ password, cost }, { name: 'hash' })),
+    compare: (password, hash, cost) =>
+      hashLane.run<boolean>(() => hashing.run({ password, hash, cost }, { name: 'compare' })),
+    estimate: (password, inputs) => estimateLane.run(() => estimate({ password, inputs })),
+    queueLength: () => hashLane.length() + estimateLane.length(),
+    close: async () => {
+      await Promise.all([hashing.destroy(), estimating.destroy()])
+    },
+  }
+}
