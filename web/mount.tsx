@@ -7,6 +7,7 @@ export const mount = <Page extends PageName>(Page: ComponentType<{ settings: Set
   const main = document.getElementById('page')
   if (!main) throw new Error('The document has no place for its page')
   const settings = readSettings<Page>()
+  hideBrokenLogo()
   main.replaceChildren()
   render(
     <SettingsContext.Provider value={settings}>
@@ -20,4 +21,13 @@ export const mount = <Page extends PageName>(Page: ComponentType<{ settings: Set
 export const unmount = () => {
   const main = document.getElementById('page')
   if (main) render(null, main)
+}
+
+/** A logo from elsewhere may be missing, or lack the header that lets it be embedded; the name stands well alone. */
+const hideBrokenLogo = () => {
+  const logo = document.querySelector<HTMLImageElement>('img.mark')
+  if (!logo) return
+  const hide = () => logo.remove()
+  if (logo.complete && logo.naturalWidth === 0) hide()
+  else logo.addEventListener('error', hide)
 }

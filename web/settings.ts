@@ -1,12 +1,15 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { PageName, Words, WordsOf } from './words/catalogue.js'
+import { regional } from './words/regional.js'
 
 export type Provider = { id: 'provider_a' | 'provider_b'; name: string; path: string }
 
 /** What the server hands over with the page. Nothing in it is about the visitor. */
 type Installation = {
   language: string
+  /** The language as it is written where the visitor lives. */
+  locale: string
   productName: string
   providers: Provider[]
   registration: 'open' | 'closed'
@@ -17,7 +20,8 @@ export type Settings<Page extends PageName> = Installation & { words: WordsOf<Pa
 export const readSettings = <Page extends PageName>() => {
   const element = document.getElementById('settings')
   if (!element?.textContent) throw new Error('The page came without its settings')
-  return JSON.parse(element.textContent) as Settings<Page>
+  const settings = JSON.parse(element.textContent) as Omit<Settings<Page>, 'locale'>
+  return { ...settings, locale: regional(settings.language, navigator.languages) } as Settings<Page>
 }
 
 export const SettingsContext = createContext<(Installation & { words: { common: Words['common'] } }) | undefined>(

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { AccountEvent } from '../api.js'
 import { Button } from '../components/button.js'
 import type { Settings } from '../settings.js'
+import { fill } from '../words/fill.js'
 import { nameOf } from './devices.js'
 import { ago, fullDate } from './moments.js'
 import { Panel } from './panel.js'
@@ -13,7 +14,6 @@ export const EventsPanel = ({ events, settings }: { events: AccountEvent[]; sett
   const words = settings.words.dashboard
   const [all, setAll] = useState(false)
   const shown = all ? events : events.slice(0, shownAtFirst)
-  const kinds: Record<string, string> = words.kinds
   return (
     <Panel title={words.events}>
       {events.length === 0 && <p class="panel-lead">{words.noEvents}</p>}
@@ -22,13 +22,13 @@ export const EventsPanel = ({ events, settings }: { events: AccountEvent[]; sett
           <li key={event.id} class={warnings.includes(event.kind) ? 'warning' : ''}>
             <span class="dot" aria-hidden="true" />
             <div class="row-text">
-              <strong>{kinds[event.kind] ?? words.kinds.other}</strong>
+              <strong>{titleOf(event, settings)}</strong>
               <span>
                 {nameOf(event.device, words)} · {event.ip}
               </span>
             </div>
-            <time dateTime={event.createdAt} title={fullDate(event.createdAt, settings.language)}>
-              {ago(event.createdAt, settings.language)}
+            <time dateTime={event.createdAt} title={fullDate(event.createdAt, settings.locale)}>
+              {ago(event.createdAt, settings.locale)}
             </time>
           </li>
         ))}
@@ -40,4 +40,12 @@ export const EventsPanel = ({ events, settings }: { events: AccountEvent[]; sett
       )}
     </Panel>
   )
+}
+
+/** A provider's part in it is told by name; a kind that this page does not know yet gets a general name. */
+const titleOf = ({ kind, reason }: AccountEvent, { providers, words }: Settings<'dashboard'>) => {
+  const kinds: Record<string, string> = words.dashboard.kinds
+  const provider = providers.find(({ id }) => id === reason)?.name
+  if (kind === 'signed_in' && provider !== undefined) return fill(words.dashboard.kinds.signed_in_with, { provider })
+  return fill(kinds[kind] ?? words.dashboard.kinds.other, { provider: provider ?? reason ?? '' })
 }

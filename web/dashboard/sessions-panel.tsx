@@ -29,7 +29,7 @@ export const SessionsPanel = ({ sessions, settings }: Props) => {
 
   return (
     <Panel title={words.sessions} lead={words.sessionsLead}>
-      <ul class="rows">
+      <ul class="rows devices">
         {sessions.map((session) => (
           <li key={session.id}>
             <DeviceIcon device={session.device} />
@@ -63,9 +63,9 @@ const SessionFacts = ({ session, settings }: { session: Session; settings: Setti
     <div class="row-text">
       <strong>{nameOf(session.device, words)}</strong>
       <span>
-        {fill(words.lastUsed, { when: ago(session.lastUsedAt, settings.language) })} · {session.ip}
+        {fill(words.lastUsed, { when: ago(session.lastUsedAt, settings.locale) })} · {session.ip}
       </span>
-      <span>{fill(words.sessionSince, { date: day(session.createdAt, settings.language) })}</span>
+      <span>{fill(words.sessionSince, { date: day(session.createdAt, settings.locale) })}</span>
     </div>
   )
 }

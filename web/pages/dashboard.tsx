@@ -25,6 +25,11 @@ const Dashboard = ({ settings }: { settings: Settings<'dashboard'> }) => {
   const [message, setMessage] = useState<Message | undefined>(() => messageInAddress(settings))
   const [leaving, setLeaving] = useState(false)
   const { loaded, refused, reload } = useLoaded()
+  useEffect(() => {
+    if (message?.kind !== 'success') return
+    const timer = setTimeout(() => setMessage(undefined), 8_000)
+    return () => clearTimeout(timer)
+  }, [message])
 
   const desk: Desk = {
     tell: (text) => setMessage({ kind: 'success', text }),

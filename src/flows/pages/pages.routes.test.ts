@@ -1,0 +1,118 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { fastify } from 'fastify'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { languages } from '../../domain/mails/languages.js'
+import type { Server } from '../../http/server.js'
+import { type Assets, loadAssets, pageNames } from './assets.js'
+import { pagesRoutes } from './pages.routes.js'
+
+const firstLoadLimit = 30_000
+
+let assets: Assets
+let server: Server
+
+beforeAll(async () => {
+  assets = await loadAssets()
+  server = fastify() as unknown as Server
+  const pages = pagesRoutes(server, {
+    assets,
+    theme: { name: 'Latchkey', accent: '#1f6f5c' },
+    providers: [],
+    registration: 'open',
+    development: false,
+  })
+  server.setNotFoundHandler(pages.notFound)
+})
+
+const get = (url: string, headers: Record<string, string> = {}) => server.inject({ method: 'GET', url, headers })
+
+/** Every address that the browser fetches by itself when it opens the page. */
+const filesOf = (html: string) =>
+  [...html.matchAll(/(?:href|src)="\/assets\/([^"]+)"/g)].flatMap(([, name]) => (name === undefined ? [] : [name]))
+
+describe('a page', () => {
+  it.each(pageNames)('/%s is served fresh, to everybody, in every language', async (name) => {
+    for (const language of languages) {
+      const page = await get(`/${name}`, { 'accept-language': `${language}-XX, en;q=0.1` })
+
+      expect(page.statusCode).toBe(200)
+      expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+      expect(page.headers['cache-control']).toBe('no-store')
+      expect(page.headers.vary).toBe('accept-encoding, accept-language')
+      expect(page.headers['set-cookie']).toBeUndefined()
+      expect(page.body).toContain(`<html lang="${language}">`)
+    }
+  })
+
+  it('answers HEAD', async () => {
+    const page = await server.inject({ method: 'HEAD', url: '/login' })
+
+    expect(page.statusCode).toBe(200)
+    expect(page.body).toBe('')
+  })
+
+  it('comes in the smallest form that the browser takes', async () => {
+    const plain = (await get('/login', { 'accept-encoding': 'identity, br;q=0' })).body
+    const br = await get('/login', { 'accept-encoding': 'gzip, deflate, br' })
+    const gzip = await get('/login', { 'accept-encoding': 'gzip;q=0.5' })
+
+    expect(br.headers['content-encoding']).toBe('br')
+    expect(brotliDecompressSync(br.rawPayload).toString()).toBe(plain)
+    expect(gzip.headers['content-encoding']).toBe('gzip')
+    expect(gunzipSync(gzip.rawPayload).toString()).toBe(plain)
+  })
+
+  it('loads in less than 30 KB, everything included', async () => {
+    const headers = { 'accept-encoding': 'br' }
+    const page = await get('/login', headers)
+    const files = filesOf(brotliDecompressSync(page.rawPayload).toString())
+    const loads = await Promise.all(files.map((file) => get(`/assets/${file}`, headers)))
+    const sizes = [page, ...loads].map(({ rawPayload }) => rawPayload.length)
+
+    expect(files.length).toBeGreaterThan(2)
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(firstLoadLimit)
+  })
+
+  it('asks nobody else for anything', async () => {
+    for (const name of pageNames) expect((await get(`/${name}`)).body).not.toMatch(/(?:src|href)="(?:https?:)?\/\//)
+  })
+})
+
+describe('an asset', () => {
+  it('may be kept for ever, since its name changes with it', async () => {
+    const [name = ''] = filesOf((await get('/login')).body)
+    const asset = await get(`/assets/${name}`, { 'accept-encoding': 'br' })
+
+    expect(name).toMatch(/^[a-z-]+-[A-Z0-9]{8}\.(?:js|css)$/)
+    expect(asset.headers['cache-control']).toBe('public, max-age=31536000, immutable')
+    expect(asset.headers.vary).toBe('accept-encoding')
+    expect(asset.headers['content-encoding']).toBe('br')
+  })
+
+  it('has the type of what it is', async () => {
+    for (const [name, { type }] of assets.files) {
+      expect(type).toBe(name.endsWith('.js') ? 'text/javascript; charset=utf-8' : 'text/css; charset=utf-8')
+    }
+  })
+
+  it.each(['nothing.js', 'manifest.json', '..%2fmanifest.json'])('is not %s', async (name) => {
+    expect((await get(`/assets/${name}`)).statusCode).toBe(404)
+  })
+})
+
+describe('the rest', () => {
+  it('sends the root to the login page, which moves on', async () => {
+    const root = await get('/')
+
+    expect(root.statusCode).toBe(302)
+    expect(root.headers.location).toBe('/login')
+  })
+
+  it('answers the lost kindly, in their language, without repeating what they asked for', async () => {
+    const lost = await get('/<script>alert(1)</script>', { 'accept-language': 'de' })
+
+    expect(lost.statusCode).toBe(404)
+    expect(lost.body).toContain('Hier ist keine Tür')
+    expect(lost.body).not.toContain('alert')
+  })
+})

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import type { Page } from './assets.js'
+import { renderNotFound, renderPage } from './shell.js'
+
+const words = { title: 'Sign in', noscript: 'Switch <it> on', sections: { login: { heading: '</script><b>&' } } }
+const page: Page = {
+  script: '/assets/login-X.js',
+  preload: ['/assets/shared-Y.js'],
+  styles: ['/assets/base-Z.css'],
+  words: { en: words, de: { ...words, title: 'Anmelden' }, fr: words },
+}
+const settings = {
+  language: 'en' as const,
+  productName: 'Latchkey',
+  providers: [{ id: 'provider_a', name: 'Google', path: '/api/auth/provider-a' }],
+  registration: 'open' as const,
+  development: false,
+}
+const theme = { name: 'Latchkey', accent: '#1f6f5c' }
+
+describe('the shell of a page', () => {
+  it('names its language, its title and its files', () => {
+    const html = renderPage('login', page, theme, { ...settings, language: 'de' })
+
+    expect(html).toContain('<html lang="de">')
+    expect(html).toContain('<title>Anmelden · Latchkey</title>')
+    expect(html).toContain('<link rel="stylesheet" href="/assets/base-Z.css">')
+    expect(html).toContain('<link rel="modulepreload" href="/assets/shared-Y.js">')
+    expect(html).toContain('<script type="module" src="/assets/login-X.js"></script>')
+  })
+
+  it('hands the settings over as data that can neither end its element nor be run', () => {
+    const html = renderPage('login', page, theme, settings)
+    const [, handedOver = ''] = /<script type="application\/json" id="settings">(.*?)<\/script>/s.exec(html) ?? []
+
+    expect(handedOver).not.toMatch(/[<>&]/)
+    expect(JSON.parse(handedOver)).toEqual({ ...settings, words: words.sections })
+  })
+
+  it('has no script of its own inside', () => {
+    const scripts = renderPage('login', page, theme, settings).match(/<script[^>]*>/g)
+
+    expect(scripts).toEqual([
+      '<script type="application/json" id="settings">',
+      '<script type="module" src="/assets/login-X.js">',
+    ])
+  })
+
+  it('escapes what the configuration brings', () => {
+    const html = renderPage(
+      'login',
+      page,
+      { ...theme, name: '<b>"Acme"', logoUrl: 'https://x.test/?a=1&b="' },
+      settings,
+    )
+
+    expect(html).not.toContain('<b>')
+    expect(html).toContain('&lt;b&gt;&quot;Acme&quot;')
+    expect(html).toContain('src="https://x.test/?a=1&amp;b=&quot;"')
+  })
+
+  it('carries the shades of both schemes', () => {
+    expect(renderPage('login', page, theme, settings)).toMatch(
+      /:root\{--accent:#1f6f5c;--on-accent:#ffffff;--accent-text:#\w{6}\}@media \(prefers-color-scheme:dark\)/,
+    )
+  })
+})
+
+describe('the page for lost visitors', () => {
+  it('needs no script', () => {
+    const text = { title: 'Lost', heading: 'No door', text: 'Here is nothing.', action: 'Home' }
+    const html = renderNotFound(
+      { styles: ['/assets/base-Z.css'], words: { en: text, de: text, fr: text } },
+      theme,
+      'fr',
+    )
+
+    expect(html).toContain('<h1>No door</h1>')
+    expect(html).toContain('<html lang="fr">')
+    expect(html).not.toContain('<script')
+  })
+})

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+import { regional } from '../words/regional.js'
+import { ago } from './moments.js'
+
+const now = Date.parse('2026-11-15T12:00:00Z')
+const earlier = (seconds: number) => new Date(now - seconds * 1_000).toISOString()
+
+describe('how long ago', () => {
+  it.each([
+    [5, 'now'],
+    [59, 'now'],
+    [60, '1 minute ago'],
+    [3_599, '59 minutes ago'],
+    [7_200, '2 hours ago'],
+    [86_400, 'yesterday'],
+    [40 * 86_400, 'last month'],
+    [-30, 'now'],
+  ])('%i seconds', (seconds, expected) => {
+    expect(ago(earlier(seconds), 'en', now)).toBe(expected)
+  })
+
+  it('is told in the language of the page', () => {
+    expect(ago(earlier(180), 'de', now)).toBe('vor 3 Minuten')
+  })
+})
+
+describe('the region of a visitor', () => {
+  it('is taken from a preferred language that is the language of the page', () => {
+    expect(regional('en', ['de-AT', 'en-GB'])).toBe('en-GB')
+    expect(regional('fr', ['de-AT', 'en-GB'])).toBe('fr')
+  })
+})

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+import { languages } from '../../src/domain/mails/languages.js'
+import { catalogue } from './catalogue.js'
+import { en } from './en.js'
+import { fill } from './fill.js'
+
+type Texts = { [name: string]: string | Texts }
+
+const flat = (texts: Texts, path = ''): [string, string][] =>
+  Object.entries(texts).flatMap(([name, text]) =>
+    typeof text === 'string' ? [[`${path}/${name}`, text] as [string, string]] : flat(text, `${path}/${name}`),
+  )
+const places = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).sort()
+
+describe('the catalogue', () => {
+  it('has the languages that mails are written in', () => {
+    expect(Object.keys(catalogue)).toEqual([...languages])
+  })
+
+  it.each(Object.entries(catalogue))('in %s leaves nothing empty and no place unfilled', (_language, words) => {
+    const english = new Map(flat(en))
+    for (const [path, text] of flat(words)) {
+      expect(text.trim(), path).not.toBe('')
+      expect(places(text), path).toEqual(places(english.get(path) ?? ''))
+    }
+  })
+
+  it('is translated, not copied', () => {
+    const english = new Map(flat(en))
+    for (const language of ['de', 'fr'] as const) {
+      const same = flat(catalogue[language] ?? {}).filter(([path, text]) => english.get(path) === text)
+      expect(same.map(([path]) => path).length, language).toBeLessThan(5)
+    }
+  })
+})
+
+describe('fill', () => {
+  it('puts values into their places and leaves an unknown place as it is', () => {
+    expect(fill('Hello, {name} of {town}', { name: '{town}' })).toBe('Hello, {town} of {town}')
+  })
+})

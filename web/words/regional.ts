@@ -1,0 +1,3 @@
+/** The page's language in the visitor's own region, so that dates are written as people there write them. */
+export const regional = (language: string, preferred: readonly string[]) =>
+  preferred.find((candidate) => candidate === language || candidate.startsWith(`${language}-`)) ?? language
