@@ -30,8 +30,9 @@ export const createPglite = async (options: PgliteOptions): Promise<Database> =>
   const directory = resolve(options.directory)
   const statementTimeoutMs = options.statementTimeoutMs ?? 30_000
   const lock = await lockData(directory)
+  const thread = createThread({ ...options, directory, statementTimeoutMs })
   const pool = createPool({
-    open: createOpener({ ...options, directory, statementTimeoutMs }),
+    open: thread.open,
     size: 1,
     waitingLimit,
     waitMs: openMs + statementTimeoutMs,
@@ -43,6 +44,7 @@ export const createPglite = async (options: PgliteOptions): Promise<Database> =>
   const close = async () => {
     upkeep.stop()
     await database.close()
+    await thread.ended()
     await lock.release()
   }
   try {
@@ -87,12 +89,12 @@ const startUpkeep = (pool: Pool) => {
   return { stop: () => clearInterval(timer) }
 }
 
-type OpenerOptions = PgliteOptions & { statementTimeoutMs: number }
+type ThreadOptions = PgliteOptions & { statementTimeoutMs: number }
 
-const createOpener = ({ directory, templateFile, statementTimeoutMs, log }: OpenerOptions): OpenSession => {
+const createThread = ({ directory, templateFile, statementTimeoutMs, log }: ThreadOptions) => {
   // Two threads on one directory would destroy it: the next one starts when the last one has really ended.
   let ended: Promise<unknown> = Promise.resolve()
-  return async (onClosed) => {
+  const open: OpenSession = async (onClosed) => {
     await ended
     const worker = new Worker(compiledFile('./pglite.worker.js', import.meta.url), {
       workerData: { directory, templateFile },
@@ -100,7 +102,7 @@ const createOpener = ({ directory, templateFile, statementTimeoutMs, log }: Open
     })
     ended = new Promise((resolve) => worker.once('exit', resolve))
     await ready(worker)
-    const session = createSession({
+    return createSession({
       stream: createPipe(worker),
       user: 'postgres',
       password: '',
@@ -112,8 +114,8 @@ const createOpener = ({ directory, templateFile, statementTimeoutMs, log }: Open
         onClosed(closed, hung)
       },
     })
-    return session
   }
+  return { open, ended: () => ended }
 }
 
 const ready = (worker: Worker) =>

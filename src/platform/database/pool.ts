@@ -22,7 +22,7 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
   // The newest is taken first, so that the rest may rest long enough to be closed.
   const idle: { session: Session; since: number }[] = []
   const waiters = new Set<Waiter>()
-  let opening = 0
+  const opening = new Set<Promise<void>>()
   let closing = false
   let drained = () => {}
 
@@ -81,21 +81,21 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
   }
 
   const grow = () => {
-    if (closing || waiters.size <= opening || sessions.size + opening >= size) return
-    opening += 1
-    open(onClosed).then(
+    if (closing || waiters.size <= opening.size || sessions.size + opening.size >= size) return
+    const attempt: Promise<void> = open(onClosed).then(
       (session) => {
-        opening -= 1
-        if (closing) return void session.end().catch(() => undefined)
+        opening.delete(attempt)
         sessions.add(session)
-        offer(session)
+        if (session.isOpen()) offer(session)
+        else forget(session)
       },
       (error) => {
-        opening -= 1
+        opening.delete(attempt)
         // As long as one connection lives, a place on it may still become free in time.
-        if (sessions.size === 0 && opening === 0) refuseAll(error)
+        if (sessions.size === 0 && opening.size === 0) refuseAll(error)
       },
     )
+    opening.add(attempt)
   }
 
   const acquire = (): Promise<Session> => {
@@ -149,6 +149,7 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
           }
         })
       }
+      await Promise.all(opening)
       await Promise.all([...sessions].map((session) => session.end().catch(() => undefined)))
     },
   }

@@ -31,10 +31,17 @@ export const createSession = ({ stream, onClosed, deadlineMs, ...credentials }: 
   let open = true
   let hung = false
   let last: Promise<unknown> = Promise.resolve()
+  let abandon: ((reason: Error) => void) | undefined
 
-  stream.once('close', () => {
-    open = false
-    onClosed(session, hung)
+  // The driver attaches its own listeners a moment later, and an error that nobody listens for ends the process.
+  stream.on('error', () => undefined)
+  const closed = new Promise<void>((resolve) => {
+    stream.once('close', () => {
+      open = false
+      abandon?.(new StoreUnavailable('The connection to the database broke'))
+      onClosed(session, hung)
+      resolve()
+    })
   })
 
   const giveUp = () => {
@@ -42,19 +49,32 @@ export const createSession = ({ stream, onClosed, deadlineMs, ...credentials }: 
     session.destroy(new StoreUnavailable('The database did not answer in time'))
   }
 
-  const run = async <Result>(statement: () => Promise<Result>): Promise<Result> => {
-    if (!open) throw new StoreUnavailable('The connection to the database is closed')
-    const deadline = setTimeout(giveUp, deadlineMs)
-    try {
-      return await statement()
-    } catch (thrown) {
-      const { error, connectionIsSpent } = explainFailure(thrown, open)
-      if (connectionIsSpent) session.destroy(new StoreUnavailable('The connection to the database is spent'))
-      throw error
-    } finally {
-      clearTimeout(deadline)
-    }
-  }
+  // Whatever the driver does or forgets to do, a statement settles: by its answer, the deadline or the connection's end.
+  const run = <Result>(statement: () => Promise<Result>) =>
+    new Promise<Result>((resolve, reject) => {
+      if (!open) return reject(new StoreUnavailable('The connection to the database is closed'))
+      const deadline = afterArrivals(giveUp, deadlineMs)
+      const settle = () => {
+        deadline.clear()
+        abandon = undefined
+      }
+      abandon = (reason) => {
+        settle()
+        reject(reason)
+      }
+      statement().then(
+        (result) => {
+          settle()
+          resolve(result)
+        },
+        (thrown: unknown) => {
+          settle()
+          const { error, connectionIsSpent } = explainFailure(thrown, open)
+          if (connectionIsSpent) session.destroy(new StoreUnavailable('The connection to the database is spent'))
+          reject(error)
+        },
+      )
+    })
 
   // In turn, because the driver blames the wrong statement when a parameter cannot be written while others are under way.
   const inTurn = <Result>(statement: () => Promise<Result>): Promise<Result> => {
@@ -72,13 +92,32 @@ export const createSession = ({ stream, onClosed, deadlineMs, ...credentials }: 
       open = false
       await client.end({ timeout: 5 })
       stream.destroy()
+      await closed
     },
     destroy: (reason) => {
       open = false
+      abandon?.(reason)
       stream.destroy(reason)
     },
   }
   return session
+}
+
+/**
+ * Fires after the answers that have already arrived were read. When this process itself was busy for longer than the
+ * deadline, timers come before the network, and healthy connections would be taken for hung ones.
+ */
+const afterArrivals = (fire: () => void, ms: number) => {
+  let immediate: NodeJS.Immediate | undefined
+  const timer = setTimeout(() => {
+    immediate = setImmediate(fire)
+  }, ms)
+  return {
+    clear: () => {
+      clearTimeout(timer)
+      if (immediate) clearImmediate(immediate)
+    },
+  }
 }
 
 type Client = ReturnType<typeof createClient>

@@ -1,0 +1,254 @@
+import { randomBytes } from 'node:crypto'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Database, StoreUnavailable } from '../../src/platform/database/database.js'
+import { readableTables, writableTables } from '../../src/platform/database/grants.js'
+import {
+  checkSchema,
+  MigrationsBroken,
+  migrate,
+  pendingMigrations,
+  SchemaOutdated,
+  SchemaTooNew,
+} from '../../src/platform/database/migrate.js'
+import { migrateAsOwner, openDatabase } from '../../src/platform/database/open.js'
+import {
+  emptyPostgres,
+  type FreshDatabase,
+  freshPostgres,
+  migrationsDirectory,
+  testPostgres,
+  testServerUrl,
+  urlFor,
+} from '../harness/databases.js'
+
+const first = `create table a (x text); -- a comment; with a semicolon\ninsert into a values (';');\n`
+
+const tablesOf = async (database: Database) => {
+  const rows = await database.query<{ name: string }>(
+    `select table_name as name from information_schema.tables where table_schema = 'public' order by 1`,
+  )
+  return rows.map(({ name }) => name)
+}
+
+const appliedOn = (database: Database) => database.query('select name from schema_migrations order by name')
+
+describe.each([{ name: 'the embedded database' }, { name: 'PostgreSQL' }])('migrations on $name', ({ name }) => {
+  let database: Database
+  let remove: () => Promise<void>
+  let directory: string
+  const file = (title: string, text: string) => writeFile(join(directory, title), text)
+
+  beforeAll(async () => {
+    if (name === 'PostgreSQL') {
+      const { url, drop } = await emptyPostgres()
+      database = testPostgres(url)
+      remove = drop
+    } else {
+      const folder = await mkdtemp(join(tmpdir(), 'latchkey-data-'))
+      database = await openDatabase({ embedded: { directory: join(folder, 'database') } })
+      remove = () => rm(folder, { recursive: true })
+    }
+  })
+
+  beforeEach(async () => {
+    await database.transaction((sql) => sql.script('drop schema public cascade; create schema public;'))
+    directory = await mkdtemp(join(tmpdir(), 'latchkey-migrations-'))
+    await file('0001-first.sql', first)
+    await file('0002-second.sql', 'create table b (id integer); create table c (id integer);')
+  })
+
+  afterEach(() => rm(directory, { recursive: true, force: true }))
+
+  afterAll(async () => {
+    await database.close()
+    await remove()
+  })
+
+  it('apply every file once, in order, with several statements each', async () => {
+    expect(await pendingMigrations({ database, directory })).toEqual(['0001-first.sql', '0002-second.sql'])
+    expect(await migrate({ database, directory })).toEqual(['0001-first.sql', '0002-second.sql'])
+    expect(await migrate({ database, directory })).toEqual([])
+    expect(await tablesOf(database)).toEqual(['a', 'b', 'c', 'schema_migrations'])
+    await expect(checkSchema({ database, directory })).resolves.toBeUndefined()
+  })
+
+  it('keep what was applied when a later one fails, and go on from there', async () => {
+    await file('0002-second.sql', 'create table b (id integer); create table a (again integer);')
+    await expect(migrate({ database, directory })).rejects.toMatchObject({ code: '42P07' })
+    expect(await tablesOf(database)).toEqual(['a', 'schema_migrations'])
+    await file('0002-second.sql', 'create table b (id integer);')
+    expect(await migrate({ database, directory })).toEqual(['0002-second.sql'])
+  })
+
+  it('say what to run when the schema is behind', async () => {
+    await expect(checkSchema({ database, directory })).rejects.toThrow(SchemaOutdated)
+    await expect(checkSchema({ database, directory })).rejects.toThrow(
+      'The database lacks 0001-first.sql: run `latchkey migrate`',
+    )
+    expect(await tablesOf(database)).toEqual([])
+  })
+
+  it('refuse a file that was changed after it was applied, but not for its line ends', async () => {
+    await migrate({ database, directory })
+    await file('0001-first.sql', first.replaceAll('\n', '\r\n'))
+    await expect(migrate({ database, directory })).resolves.toEqual([])
+    await file('0002-second.sql', 'create table b (id bigint);')
+    await expect(migrate({ database, directory })).rejects.toThrow(MigrationsBroken)
+    await expect(migrate({ database, directory })).rejects.toThrow('0002-second.sql was changed')
+  })
+
+  it('refuse a schema that is newer than the program, and change nothing', async () => {
+    await file('0003-third.sql', 'create table d (id integer);')
+    await migrate({ database, directory })
+    await rm(join(directory, '0003-third.sql'))
+    await expect(migrate({ database, directory })).rejects.toThrow(SchemaTooNew)
+    await expect(checkSchema({ database, directory })).rejects.toThrow(SchemaTooNew)
+    expect(await appliedOn(database)).toHaveLength(3)
+  })
+
+  it('refuse gaps, doubles and other names', async () => {
+    await file('0004-fourth.sql', 'select 1')
+    await expect(migrate({ database, directory })).rejects.toThrow(MigrationsBroken)
+    await rm(join(directory, '0004-fourth.sql'))
+    await file('0002-other.sql', 'select 1')
+    await expect(migrate({ database, directory })).rejects.toThrow(MigrationsBroken)
+    await rm(join(directory, '0002-other.sql'))
+    await file('third.sql', 'select 1')
+    await expect(migrate({ database, directory })).rejects.toThrow('third.sql is not named NNNN-name.sql')
+    expect(await tablesOf(database)).toEqual([])
+  })
+
+  it('refuse a history with a hole in it', async () => {
+    await migrate({ database, directory })
+    await database.query(`delete from schema_migrations where name = '0001-first.sql'`)
+    await expect(migrate({ database, directory })).rejects.toThrow('0001-first.sql was not applied')
+  })
+
+  it('make the program’s own schema', async () => {
+    expect(await migrate({ database, directory: migrationsDirectory })).not.toEqual([])
+    expect(await tablesOf(database)).toEqual([...writableTables, ...readableTables].sort())
+  })
+})
+
+describe('migrations on PostgreSQL by several at once', () => {
+  let fresh: FreshDatabase
+  let directory: string
+
+  beforeEach(async () => {
+    fresh = await emptyPostgres()
+    directory = await mkdtemp(join(tmpdir(), 'latchkey-migrations-'))
+  })
+
+  afterEach(async () => {
+    await fresh.drop()
+    await rm(directory, { recursive: true, force: true })
+  })
+
+  it('run once when ten instances start together', async () => {
+    await cp(migrationsDirectory, directory, { recursive: true })
+    const ten = Array.from({ length: 10 }, () => testPostgres(fresh.url, { poolSize: 1 }))
+    const results = await Promise.all(ten.map((database) => migrate({ database, directory })))
+    const applied = results.flat().sort()
+    expect(applied).toEqual([...new Set(applied)])
+    expect(applied.length).toBeGreaterThan(0)
+    await Promise.all(ten.map((database) => checkSchema({ database, directory })))
+    await Promise.all(ten.map((database) => database.close()))
+  })
+
+  it('are resumed by another instance when the one that ran them was killed', async () => {
+    await writeFile(join(directory, '0001-first.sql'), 'create table a (id integer);')
+    await writeFile(join(directory, '0002-slow.sql'), 'create table b (id integer); select pg_sleep(0.7);')
+    const [doomed, other, admin] = [testPostgres(fresh.url), testPostgres(fresh.url), testPostgres(fresh.url)]
+    const first = migrate({ database: doomed, directory }).catch((error: unknown) => error)
+    await wait(300)
+    const second = migrate({ database: other, directory })
+    await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(0.7);'`)
+    expect(await first).toBeInstanceOf(StoreUnavailable)
+    expect(await second).toEqual(['0002-slow.sql'])
+    expect(await appliedOn(admin)).toHaveLength(2)
+    await Promise.all([doomed, other, admin].map((database) => database.close()))
+  })
+})
+
+describe('the role of the running service', () => {
+  const suffix = randomBytes(6).toString('hex')
+  const [ownerRole, serviceRole] = [`latchkey_owner_${suffix}`, `latchkey "service" ${suffix}`]
+  const password = 'not/so@secret:1'
+  let admin: Database
+  let fresh: FreshDatabase
+  let service: Database
+  let urls: { url: string; ownerUrl: string }
+
+  beforeAll(async () => {
+    admin = testPostgres(testServerUrl())
+    fresh = await emptyPostgres()
+    const name = new URL(fresh.url).pathname.slice(1)
+    await admin.query(`create role ${ownerRole} login password '${password}'`)
+    await admin.query(`create role ${quoted(serviceRole)} login password '${password}'`)
+    await admin.query(`alter database ${name} owner to ${ownerRole}`)
+    urls = {
+      url: urlFor(fresh.url, { user: encodeURIComponent(serviceRole), password: encodeURIComponent(password) }),
+      ownerUrl: urlFor(fresh.url, { user: ownerRole, password: encodeURIComponent(password) }),
+    }
+    service = testPostgres(urls.url)
+  })
+
+  afterAll(async () => {
+    await service.close()
+    await fresh.drop()
+    for (const role of [ownerRole, serviceRole]) await admin.query(`drop role ${quoted(role)}`)
+    await admin.close()
+  })
+
+  it('cannot migrate, and is told who can', async () => {
+    const attempt = migrate({ database: service, directory: migrationsDirectory })
+    await expect(attempt).rejects.toThrow(SchemaOutdated)
+    await expect(attempt).rejects.toThrow('run `latchkey migrate` as the role that owns the schema')
+  })
+
+  it('is granted what it needs by the owner, as often as that is run', async () => {
+    expect(await migrateAsOwner({ ...urls, directory: migrationsDirectory })).not.toEqual([])
+    expect(await migrateAsOwner({ ...urls, directory: migrationsDirectory })).toEqual([])
+    await expect(checkSchema({ database: service, directory: migrationsDirectory })).resolves.toBeUndefined()
+    await expect(migrate({ database: service, directory: migrationsDirectory })).resolves.toEqual([])
+  })
+
+  it.each(writableTables)('may read and write %s', async (table) => {
+    await expect(service.query(`select * from ${table}`)).resolves.toEqual([])
+    await expect(service.query(`delete from ${table}`)).resolves.toEqual([])
+  })
+
+  it.each(readableTables)('may only read %s', async (table) => {
+    await expect(service.query(`select * from ${table}`)).resolves.toBeInstanceOf(Array)
+    await expect(service.query(`delete from ${table}`)).rejects.toMatchObject({ code: '42501' })
+    await expect(service.query(`insert into ${table} select * from ${table}`)).rejects.toMatchObject({ code: '42501' })
+  })
+
+  it.each([
+    'create table mine (id integer)',
+    'alter table users add column mine integer',
+    'drop table users',
+    'truncate users',
+    'create index mine on users (name)',
+  ])('may not %s', async (text) => {
+    await expect(service.query(text)).rejects.toMatchObject({ code: '42501' })
+  })
+})
+
+describe('a fresh database for a test', () => {
+  it('has the current schema and shares nothing with the next one', async () => {
+    const [first, second] = await Promise.all([freshPostgres(), freshPostgres()])
+    const [one, two] = [testPostgres(first.url), testPostgres(second.url)]
+    await one.query(`insert into content values ('a', 'b', 'c', now())`)
+    expect(await two.query('select * from content')).toEqual([])
+    await expect(checkSchema({ database: two, directory: migrationsDirectory })).resolves.toBeUndefined()
+    await Promise.all([one.close(), two.close()])
+    await Promise.all([first.drop(), second.drop()])
+  })
+})
+
+const quoted = (identifier: string) => `"${identifier.replaceAll('"', '""')}"`
