@@ -52,10 +52,12 @@ export const createIdentities = (parts: {
 
   const attempt = async (request: Request) => {
     const { provider, profile } = request
-    const owner = await users.findByProvider(provider, profile.providerId)
-    const namesake = await users.findByEmail(profile.email)
     const linkingTo = request.linkingTo === undefined ? undefined : await users.findById(request.linkingTo)
     if (request.linkingTo !== undefined && !linkingTo) return { refused: 'disabled' as const }
+    const namesake = await users.findByEmail(profile.email)
+    // Asked last: whoever else signs this person in meanwhile is then seen as the owner, never as a stranger with the
+    // same address and another identity.
+    const owner = await users.findByProvider(provider, profile.providerId)
     const decision = decide({ provider, owner, namesake, registration, linkingTo })
     if (decision.action === 'refuse') return { refused: decision.reason }
     if (decision.action === 'create') return create(request)
