@@ -40,7 +40,6 @@ import { whoAmIRoutes } from './flows/who-am-i/who-am-i.routes.js'
 import { createCallers } from './http/caller.js'
 import { createCookies } from './http/cookies.js'
 import { createCsrf } from './http/csrf.js'
-import { answers, sendAnswer } from './http/errors.js'
 import { createLimits } from './http/limits.js'
 import { createServer, type Server } from './http/server.js'
 import { type Clock, systemClock } from './lib/clock.js'
@@ -90,8 +89,8 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
 type Nouns = ReturnType<typeof makeNouns>
 
 /** What routes stand on: cookies, the access check, CSRF, limits. */
-const makeGates = (config: Config, platform: Platform, { tokens, keysFor }: Nouns, clock: Clock) => {
-  const cookies = createCookies({ secure: config.production, clock })
+const makeGates = (config: Config, platform: Platform, { tokens, keysFor }: Nouns) => {
+  const cookies = createCookies({ secure: config.production })
   const callers = createCallers({ cookies, tokens })
   const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers, tokens })
   const limits = createLimits({
@@ -145,37 +144,8 @@ const withPort = async (config: Config): Promise<Config> => {
   return Object.freeze({ ...config, port, publicUrl })
 }
 
-export const startApp = async (
-  given: Config,
-  options: { clock?: Clock; log?: Log; onFatal: (error: unknown) => void },
-) => {
-  const config = await withPort(given)
-  const { clock = systemClock, log = createLog({ level: config.logLevel }), onFatal } = options
-  const opened = await openPlatform(config, clock, log)
-  let isReady = false
-  const platform = { ...opened, database: gated(opened.database, () => isReady) }
-  const nouns = makeNouns(config, platform, clock, log)
-  const gates = makeGates(config, platform, nouns, clock)
-  const { production, publicUrl, trustProxy } = config
-  const { server, state, otherMethods } = createServer({ log, production, publicUrl, trustProxy })
-  const pages = await registerVerbs(server, config, platform, nouns, gates)
-  const health = createHealth({
-    clock,
-    deadline: config.healthTimeout,
-    database: platform.database.ping,
-    cache: platform.cache.ping,
-    isDraining: () => state.isDraining,
-  })
-  healthRoutes(server, { health })
-  server.setNotFoundHandler((request, reply) => {
-    const allowed = otherMethods(request)
-    if (allowed.length > 0) return sendAnswer(reply.header('Allow', allowed.join(', ')), answers.methodNotAllowed)
-    const wantsPage = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html')
-    return wantsPage && !request.url.startsWith('/api/')
-      ? pages.notFound(request, reply)
-      : sendAnswer(reply, answers.notFound)
-  })
-
+/** What runs beside the requests once the database is ready: the purge and the mail sender. */
+const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
   const { mails, events, sessions, oneTimeTokens, registrations } = nouns
   const housekeeping = createHousekeeping({
     database: platform.database,
@@ -183,25 +153,62 @@ export const startApp = async (
     purges: [sessions.purge, oneTimeTokens.purge, registrations.purge, events.purge, mails.purge],
     onFailure: (err) => log.warn({ err }, 'expired rows could not be purged'),
   })
+  return {
+    start: () => {
+      mails.start()
+      housekeeping.start()
+    },
+    stop: () => Promise.allSettled([housekeeping.stop(), mails.stop()]),
+  }
+}
+
+/** A database that cannot be reached yet is no reason to wait for ever: health tells, and requests are answered 503. */
+const startPatience = 5 * seconds
+
+type StartOptions = { clock?: Clock; log?: Log; onFatal: (error: unknown) => void }
+
+export const startApp = async (given: Config, options: StartOptions) => {
+  const config = await withPort(given)
+  const { clock = systemClock, log = createLog({ level: config.logLevel }), onFatal } = options
+  const opened = await openPlatform(config, clock, log)
+  let isReady = false
+  const platform = { ...opened, database: gated(opened.database, () => isReady) }
+  const nouns = makeNouns(config, platform, clock, log)
+  const gates = makeGates(config, platform, nouns)
+  const { production, publicUrl, trustProxy, healthTimeout: deadline } = config
+  const { server, state, answerUnknown } = createServer({ log, production, publicUrl, trustProxy })
+  const pages = await registerVerbs(server, config, platform, nouns, gates)
+  const [database, cache, isDraining] = [platform.database.ping, platform.cache.ping, () => state.isDraining]
+  healthRoutes(server, { health: createHealth({ clock, deadline, database, cache, isDraining }) })
+  answerUnknown(pages.notFound)
+
+  const background = createBackground(platform, nouns, log)
   const ending = new AbortController()
-  const preparing = prepareDatabase(config, opened.database, log, ending.signal).then(async () => {
+  const prepare = async () => {
+    await prepareDatabase(config, opened.database, log, ending.signal)
     if (ending.signal.aborted) return
     isReady = true
     if (!production) await nouns.content.seed()
-    mails.start()
-    housekeeping.start()
-  })
-  preparing.catch(onFatal)
-  await server.listen({ host: config.host, port: config.port })
-
+    background.start()
+  }
   /** Health says no first, then the port closes, requests under way finish, and at last the stores close. */
   const close = async () => {
     state.isDraining = true
     ending.abort()
     await wait(config.drainDelay)
     await Promise.race([server.close(), wait(drainLimit, undefined, { ref: false })])
-    await Promise.allSettled([preparing, housekeeping.stop(), mails.stop()])
+    await background.stop()
     await opened.close()
+  }
+
+  try {
+    const prepared = prepare()
+    prepared.catch(onFatal)
+    await server.listen({ host: config.host, port: config.port })
+    await Promise.race([prepared, wait(startPatience, undefined, { ref: false })])
+  } catch (error) {
+    await close()
+    throw error
   }
   return { config, server, log, platform, nouns, close }
 }

@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Issued } from '../domain/sessions/sessions.js'
-import type { Clock } from '../lib/clock.js'
 
 type Attributes = { sameSite: 'Strict' | 'Lax'; path?: string }
 
@@ -9,7 +8,7 @@ const plainValue = /^[\w.-]*$/
 
 export type Cookies = ReturnType<typeof createCookies>
 
-export const createCookies = ({ secure, clock }: { secure: boolean; clock: Clock }) => {
+export const createCookies = ({ secure }: { secure: boolean }) => {
   /** Two cookies of one name count as none: one of them was planted, and nothing tells which. */
   const read = (request: FastifyRequest, name: string) => {
     const values = (request.headers.cookie ?? '').split(';').flatMap((pair) => {
@@ -29,8 +28,6 @@ export const createCookies = ({ secure, clock }: { secure: boolean; clock: Clock
   const clear = (reply: FastifyReply, name: string, attributes: Attributes) =>
     set(reply, name, '', { ...attributes, maxAge: 0 })
 
-  const secondsUntil = (moment: Date) => Math.max(0, Math.round((moment.getTime() - clock.now().getTime()) / 1000))
-
   return {
     read,
     names: (request: FastifyRequest) =>
@@ -38,13 +35,8 @@ export const createCookies = ({ secure, clock }: { secure: boolean; clock: Clock
     set,
     clear,
     setSession: (reply: FastifyReply, issued: Issued) => {
-      const lifetimes = [
-        ['access_token', issued.accessToken, issued.accessTokenExpiresAt],
-        ['refresh_token', issued.refreshToken, issued.refreshTokenExpiresAt],
-      ] as const
-      for (const [name, value, expiresAt] of lifetimes) {
-        set(reply, name, value, { sameSite: 'Strict', maxAge: secondsUntil(expiresAt) })
-      }
+      set(reply, 'access_token', issued.accessToken, { sameSite: 'Strict', maxAge: issued.accessTokenMaxAge })
+      set(reply, 'refresh_token', issued.refreshToken, { sameSite: 'Strict', maxAge: issued.refreshTokenMaxAge })
     },
     clearSession: (reply: FastifyReply) => {
       clear(reply, 'access_token', { sameSite: 'Strict' })

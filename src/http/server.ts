@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import { type FastifyBaseLogger, type FastifyRequest, fastify } from 'fastify'
+import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import { seconds } from '../lib/durations.js'
 import { isCleanText, parseStrictJson } from '../lib/strict-json.js'
 import { createProxyWatch } from './client.js'
@@ -49,7 +49,7 @@ const asPattern = (url: string) =>
 const createInstance = ({ log, trustProxy }: ServerOptions, headers: Readonly<Record<string, string>>) =>
   fastify({
     loggerInstance: log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     trustProxy: trustProxy ? [...trustProxy] : false,
@@ -125,14 +125,18 @@ export const createServer = (options: ServerOptions) => {
   })
   server.setErrorHandler(handleError)
 
-  /** 405 with `Allow` when the path is known under another method. */
-  const otherMethods = (request: FastifyRequest) => {
-    const path = withoutQuery(request.url)
-    const known = [...routes.values()].filter(({ pattern }) => pattern.test(path))
-    return [...new Set(known.flatMap(({ methods }) => [...methods]))].sort()
-  }
+  /** 405 when the path is known under another method; else a page for people and an error for programs. */
+  const answerUnknown = (page: (request: FastifyRequest, reply: FastifyReply) => FastifyReply) =>
+    server.setNotFoundHandler((request, reply) => {
+      const path = withoutQuery(request.url)
+      const known = [...routes.values()].filter(({ pattern }) => pattern.test(path))
+      const methods = [...new Set(known.flatMap(({ methods }) => [...methods]))].sort()
+      if (methods.length > 0) return sendAnswer(reply.header('Allow', methods.join(', ')), answers.methodNotAllowed)
+      const isPerson = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html')
+      return isPerson && !path.startsWith('/api/') ? page(request, reply) : sendAnswer(reply, answers.notFound)
+    })
 
-  return { server, headers, state, otherMethods }
+  return { server, state, answerUnknown }
 }
 
 declare module 'fastify' {

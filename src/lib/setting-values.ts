@@ -59,15 +59,6 @@ export const siteAddress: Read<string> = (value) => {
   return address
 }
 
-export const withScheme =
-  (...schemes: string[]): Read<string> =>
-  (value) => {
-    if (!schemes.some((scheme) => value.startsWith(`${scheme}://`))) {
-      throw must(`an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`)
-    }
-    return value
-  }
-
 export const list =
   <Value>(read: Read<Value>): Read<Value[]> =>
   (value) =>

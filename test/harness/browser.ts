@@ -21,6 +21,7 @@ export const createBrowser = (origin: string) => {
   }
 
   const send = async (method: string, path: string, body?: unknown, options: Options = {}): Promise<Answer> => {
+    const csrf = options.csrf ? { 'x-csrf-token': await csrfToken() } : {}
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
     const response = await fetch(new URL(path, origin), {
       method,
@@ -30,7 +31,7 @@ export const createBrowser = (origin: string) => {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(cookie ? { cookie } : {}),
         ...(options.address ? { 'x-forwarded-for': options.address } : {}),
-        ...(options.csrf ? { 'x-csrf-token': await csrfToken() } : {}),
+        ...csrf,
         ...options.headers,
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),

@@ -19,7 +19,9 @@ export type Issued = {
   accessToken: string
   accessTokenExpiresAt: Date
   refreshToken: string
-  refreshTokenExpiresAt: Date
+  /** In seconds: how long each cookie lives. */
+  accessTokenMaxAge: number
+  refreshTokenMaxAge: number
 }
 
 /** `raced`: the token had just been rotated by another request, and this one got the same successor. */
@@ -58,7 +60,8 @@ export const createSessions = (options: {
       accessToken: tokens.signAccess({ userId: user.id, username: user.username, sid: claims.sid, iat, exp }),
       accessTokenExpiresAt: fromSeconds(exp),
       refreshToken,
-      refreshTokenExpiresAt: fromSeconds(claims.exp),
+      accessTokenMaxAge: exp - iat,
+      refreshTokenMaxAge: claims.exp - iat,
     }
   }
 
