@@ -1,7 +1,7 @@
 import { type MatchExtended, ZxcvbnFactory } from '@zxcvbn-ts/core'
 import { adjacencyGraphs, dictionary as passwords } from '@zxcvbn-ts/language-common'
 import { translations, dictionary as words } from '@zxcvbn-ts/language-en'
-import { createCoreFinder, unshifted } from './password-core.js'
+import { createCommonFinder, isMadeOf, unshifted } from './password-core.js'
 
 export type Estimate = {
   score: 0 | 1 | 2 | 3 | 4
@@ -48,7 +48,7 @@ export const createEstimator = () => {
     l33tMaxSubstitutions: 1,
     maxLength: longest,
   })
-  const commonCore = createCoreFinder(passwords['passwords-common'])
+  const isCommon = createCommonFinder(passwords['passwords-common'])
 
   const isPattern = (password: string, parts: MatchExtended[], inputs: string[]) => {
     if (lengthBesidePatterns(parts) <= 4) return true
@@ -61,8 +61,8 @@ export const createEstimator = () => {
     const inputs = givenInputs.map(withoutHalves)
     const { score, feedback, sequence } = library.check(password, inputs)
     const weaknessOf = () => {
-      if (createCoreFinder(inputs)(password)) return 'personal'
-      if (commonCore(password)) return 'common'
+      if (isMadeOf(inputs, password)) return 'personal'
+      if (isCommon(password)) return 'common'
       return score >= 3 && isPattern(password, sequence, inputs) ? 'pattern' : undefined
     }
     return { score, suggestions: feedback.suggestions, warning: feedback.warning ?? undefined, weakness: weaknessOf() }

@@ -33,23 +33,35 @@ export const unshifted = (text: string) =>
 const onlyLetters = (text: string) => text.replace(/[^\p{L}]/gu, '')
 const reversed = (text: string) => [...text].reverse().join('')
 
-/** Every word that the password may be a dressed-up form of: as it stands, undecorated, in plain letters, backwards. */
-const coresOf = (password: string) => {
+/** As it stands, without what surrounds it, in plain letters for digits and signs, and all of that backwards. */
+const readingsOf = (password: string) => {
   const lower = password.normalize('NFKC').toLowerCase()
   const stems = [lower, unshifted(lower)].flatMap((text) => {
     const untailed = text.replace(/[^\p{L}]+$/u, '')
     return [text, untailed, untailed.replace(/^[^\p{L}]+/u, '')]
   })
   const spelled = stems.flatMap((stem) => [stem, withLetters(stem, 'i'), withLetters(stem, 'l'), onlyLetters(stem)])
-  return new Set(spelled.flatMap((core) => [core, reversed(core)]))
+  return new Set(spelled.flatMap((reading) => [reading, reversed(reading)]))
 }
 
+/** `passwordpassword` is `password`. */
+const unrepeated = (text: string) => text.replace(/^(.{4,}?)\1+$/su, '$1')
+
 /** Tells whether a password is one of the given words with no more than a little decoration around it. */
-export const createCoreFinder = (words: readonly string[]) => {
-  const known = new Set(words.flatMap((word) => [word.toLowerCase(), onlyLetters(word.toLowerCase())]))
+export const createCommonFinder = (words: readonly string[]) => {
+  const known = new Set(words)
   return (password: string) => {
-    const least = Math.max(shortestCore, [...password].length - mostDecoration)
-    for (const core of coresOf(password)) if ([...core].length >= least && known.has(core)) return true
-    return false
+    const least = Math.max(shortestCore, password.length - mostDecoration)
+    const readings = [...readingsOf(password)].filter((reading) => reading.length >= least)
+    return readings.some((reading) => known.has(reading) || known.has(unrepeated(reading)))
   }
+}
+
+/** Tells whether little is left of a password when these words are taken out of it, wherever and however often they stand. */
+export const isMadeOf = (words: readonly string[], password: string) => {
+  const longestFirst = words.filter((word) => word.length >= 3).sort((one, other) => other.length - one.length)
+  return [...readingsOf(password)].some((reading) => {
+    const rest = longestFirst.reduce((text, word) => text.replaceAll(word, ''), reading)
+    return rest.length < reading.length && password.length - (reading.length - rest.length) <= mostDecoration
+  })
 }

@@ -1,0 +1,51 @@
+import bcrypt from 'bcrypt'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createWorkers } from '../../platform/workers/workers.js'
+import { createPasswords } from './passwords.js'
+
+// One thread, so that nothing but the work itself decides how long an answer takes.
+const workers = createWorkers({ threads: 1, queueLimit: 10, deadline: 20_000 })
+afterAll(() => workers.close())
+
+const median = (numbers: number[]) => numbers.sort((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0
+
+/** Interleaved, so that whatever else the machine does falls on all of them alike. */
+const mediansOf = async (samples: number, attempts: (() => Promise<unknown>)[]) => {
+  const times = attempts.map((): number[] => [])
+  for (let n = 0; n < samples; n += 1) {
+    for (const [which, attempt] of attempts.entries()) {
+      const begun = performance.now()
+      await attempt()
+      times[which]?.push(performance.now() - begun)
+    }
+  }
+  return times.map(median)
+}
+
+describe('a failed attempt takes as long', () => {
+  it.each([
+    ['of the current cost', 6, 6],
+    ['from before the cost was raised', 4, 6],
+    ['from before the cost was lowered', 6, 4],
+  ])('for nobody as for somebody with a hash %s', async (_, storedCost, cost) => {
+    const passwords = createPasswords({ workers, cost, productName: 'Latchkey' })
+    const stored = bcrypt.hashSync('right', storedCost)
+    const attempts = [() => passwords.verify('wrong', stored), () => passwords.verify('wrong', undefined)]
+    await mediansOf(3, attempts)
+    const [known = 0, unknown = 0] = await mediansOf(60, attempts)
+    expect(Math.abs(known - unknown)).toBeLessThan(5)
+    // At these low costs five milliseconds would hide a whole step; half of the time does not.
+    expect(Math.min(known, unknown) / Math.max(known, unknown)).toBeGreaterThan(0.6)
+  })
+
+  it('whether the password is short, long or none at all', async () => {
+    const passwords = createPasswords({ workers, cost: 6, productName: 'Latchkey' })
+    const stored = bcrypt.hashSync('right', 6)
+    const candidates = ['wrong', 'w'.repeat(200), 'wrong\0', '😀'.repeat(300)]
+    const medians = await mediansOf(
+      40,
+      candidates.map((password) => () => passwords.verify(password, stored)),
+    )
+    expect(Math.max(...medians) - Math.min(...medians)).toBeLessThan(5)
+  })
+})

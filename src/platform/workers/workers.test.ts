@@ -1,0 +1,82 @@
+import { lookup } from 'node:dns/promises'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createWorkers } from './workers.js'
+
+const workers = createWorkers({ queueLimit: 100, deadline: 20_000 })
+afterAll(() => workers.close())
+
+/** What slows an estimator down: many substitutions, many words, many ways to read each part. */
+const crafted = [
+  '4@8({[</369&#!1/|0$5+7%2'.repeat(3),
+  'p4$$w0rd'.repeat(9),
+  '1!|l7+4@'.repeat(9),
+  'qwertyuiop[]asdfghjkl'.repeat(4),
+  'abcabcabcabd'.repeat(6),
+  '01/02/2003.04-05-2006'.repeat(4),
+  'passwordmonkeydragonletmein'.repeat(3),
+]
+
+describe('the worker threads', () => {
+  it('hash and compare', async () => {
+    const hash = await workers.hash('secret', 4)
+    expect(hash).toMatch(/^\$2b\$04\$/)
+    if (typeof hash !== 'string') return
+    expect(await workers.compare('secret', hash, 4)).toBe(true)
+    expect(await workers.compare('Secret', hash, 4)).toBe(false)
+  })
+
+  it('refuse when the queue is full, and serve again afterwards', async () => {
+    const few = createWorkers({ threads: 1, queueLimit: 2, deadline: 20_000 })
+    const all = await Promise.all(Array.from({ length: 10 }, () => few.hash('secret', 5)))
+    expect(all.filter((result) => typeof result === 'string')).toHaveLength(3)
+    expect(all.filter((result) => typeof result !== 'string')).toEqual(Array(7).fill({ refused: 'busy' }))
+    expect(await few.hash('secret', 4)).toMatch(/^\$2b\$/)
+    await few.close()
+  })
+
+  it('refuse what would wait past the deadline', async () => {
+    const slow = createWorkers({ threads: 1, queueLimit: 100, deadline: 150 })
+    const all = await Promise.all(Array.from({ length: 40 }, () => slow.hash('secret', 9)))
+    expect(all.some((result) => typeof result === 'string')).toBe(true)
+    expect(all.at(-1)).toEqual({ refused: 'busy' })
+    expect(slow.queueLength()).toBe(0)
+    await slow.close()
+  })
+
+  it('end an estimate that takes too long', async () => {
+    const hasty = createWorkers({ threads: 1, queueLimit: 100, deadline: 1 })
+    expect(await hasty.estimate('x'.repeat(72), [])).toEqual({ refused: 'busy' })
+    await hasty.close()
+  })
+
+  it('estimate without waiting for the hashes', async () => {
+    await workers.estimate('warm up', [])
+    const hashes = Promise.all(Array.from({ length: 20 }, () => workers.hash('secret', 9)))
+    let hashed = false
+    void hashes.then(() => {
+      hashed = true
+    })
+    expect(await workers.estimate('Password1!', [])).toMatchObject({ weakness: 'common' })
+    expect(hashed).toBe(false)
+    await hashes
+  })
+
+  it('leave the event loop, DNS and files alone while twenty crafted passwords and as many hashes are at work', async () => {
+    await workers.estimate('warm up', [])
+    const delays = monitorEventLoopDelay({ resolution: 5 })
+    delays.enable()
+    const begun = performance.now()
+    const estimates = Array.from({ length: 20 }, (_, n) => workers.estimate(crafted[n % crafted.length] ?? '', []))
+    const hashes = Array.from({ length: 20 }, () => workers.hash('secret', 9))
+    const asked = performance.now()
+    await lookup('localhost')
+    const lookedUp = performance.now() - asked
+    const all = await Promise.all([...estimates, ...hashes])
+    delays.disable()
+    expect(all.filter((result) => typeof result === 'object' && 'refused' in result)).toEqual([])
+    expect(delays.percentile(90) / 1e6).toBeLessThan(50)
+    expect(lookedUp).toBeLessThan(500)
+    expect(performance.now() - begun).toBeLessThan(20_000)
+  })
+})
