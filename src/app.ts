@@ -8,10 +8,13 @@ import { createHousekeeping } from './domain/housekeeping/housekeeping.js'
 import { createMails } from './domain/mails/mails.js'
 import { createOneTimeTokens } from './domain/one-time-tokens/one-time-tokens.js'
 import { createPasswords } from './domain/passwords/passwords.js'
+import { createAttempts } from './domain/providers/attempt.js'
+import { createIdentities } from './domain/providers/identities.js'
+import { createProviders } from './domain/providers/providers.js'
 import { createRegistrations } from './domain/registrations/registrations.js'
 import { createSessions } from './domain/sessions/sessions.js'
 import { createTokens } from './domain/tokens/tokens.js'
-import { createUsers } from './domain/users/users.js'
+import { createUsers, type ProviderId } from './domain/users/users.js'
 import { apiDocumentRoutes } from './flows/api-document/api-document.routes.js'
 import { createChangePassword } from './flows/change-password/change-password.js'
 import { changePasswordRoutes } from './flows/change-password/change-password.routes.js'
@@ -21,6 +24,7 @@ import { devMailboxRoutes } from './flows/dev-mailbox/dev-mailbox.routes.js'
 import { eventsRoutes } from './flows/events/events.routes.js'
 import { createHealth } from './flows/health/health.js'
 import { healthRoutes } from './flows/health/health.routes.js'
+import { linkedProvidersRoutes } from './flows/linked-providers/linked-providers.routes.js'
 import { createLogin } from './flows/login/login.js'
 import { loginRoutes } from './flows/login/login.routes.js'
 import { logoutRoutes } from './flows/logout/logout.routes.js'
@@ -34,9 +38,12 @@ import { createResetPassword } from './flows/reset-password/reset-password.js'
 import { resetPasswordRoutes } from './flows/reset-password/reset-password.routes.js'
 import { sensitiveRoutes } from './flows/sensitive/sensitive.routes.js'
 import { sessionsRoutes } from './flows/sessions/sessions.routes.js'
+import { createSocialSignIn } from './flows/social-sign-in/social-sign-in.js'
+import { socialSignInRoutes } from './flows/social-sign-in/social-sign-in.routes.js'
 import { createVerifyEmail } from './flows/verify-email/verify-email.js'
 import { verifyEmailRoutes } from './flows/verify-email/verify-email.routes.js'
 import { whoAmIRoutes } from './flows/who-am-i/who-am-i.routes.js'
+import { createAttemptCookies } from './http/attempt-cookies.js'
 import { createCallers } from './http/caller.js'
 import { createCookies } from './http/cookies.js'
 import { createCsrf } from './http/csrf.js'
@@ -53,11 +60,16 @@ const drainLimit = 10 * seconds
 
 /** The nouns: things with rules and a table. */
 const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) => {
-  const { database, secrets, workers, mailer } = platform
+  const { database, secrets, workers, mailer, outbound, providerSettings } = platform
   const keysFor = (purpose: string) => secrets.map((secret) => deriveKey(secret, purpose))
   const tokens = createTokens({ secrets, clock })
   const users = createUsers({ database, clock })
-  const { refreshGrace, sessionMaxAge, publicUrl, productName } = config
+  const { refreshGrace, sessionMaxAge, publicUrl, productName, registration, mailFrom: from } = config
+  const sealFor = (purpose: string) => createSeal(keysFor(purpose))
+  const seal = sealFor('outgoing mail')
+  const mails = createMails({ database, clock, seal, mailer, publicUrl, productName, from, log })
+  const providers = createProviders(providerSettings, { outbound, clock })
+  const nameOf = (provider: ProviderId) => providers[provider]?.name ?? provider
   return {
     keysFor,
     tokens,
@@ -67,16 +79,10 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
     registrations: createRegistrations({ database, users, clock }),
     oneTimeTokens: createOneTimeTokens({ database, clock }),
     content: createContent({ database, clock }),
-    mails: createMails({
-      database,
-      clock,
-      seal: createSeal(keysFor('outgoing mail')),
-      mailer,
-      publicUrl,
-      productName,
-      from: config.mailFrom,
-      log,
-    }),
+    mails,
+    providers,
+    identities: createIdentities({ database, users, mails, nameOf, registration }),
+    attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),
     events: createEvents({
       database,
       clock,
@@ -89,7 +95,7 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
 type Nouns = ReturnType<typeof makeNouns>
 
 /** What routes stand on: cookies, the access check, CSRF, limits. */
-const makeGates = (config: Config, platform: Platform, { tokens, keysFor }: Nouns) => {
+const makeGates = (config: Config, platform: Platform, { tokens, keysFor, attempts }: Nouns) => {
   const cookies = createCookies({ secure: config.production })
   const callers = createCallers({ cookies, tokens })
   const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers, tokens })
@@ -101,7 +107,7 @@ const makeGates = (config: Config, platform: Platform, { tokens, keysFor }: Noun
     sensitive: config.sensitiveLimit,
     onRejection: () => undefined,
   })
-  return { cookies, callers, csrf, limits }
+  return { cookies, callers, csrf, limits, attemptCookies: createAttemptCookies({ cookies, attempts }) }
 }
 
 type Gates = ReturnType<typeof makeGates>
@@ -115,6 +121,8 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   verifyEmailRoutes(server, { ...parts, verifyEmail: createVerifyEmail(parts) })
   resetPasswordRoutes(server, { ...parts, resetPassword: createResetPassword(parts) })
   changePasswordRoutes(server, { ...parts, changePassword: createChangePassword(parts) })
+  socialSignInRoutes(server, { ...parts, socialSignIn: createSocialSignIn(parts) })
+  linkedProvidersRoutes(server, parts)
   refreshRoutes(server, { ...parts, onRefresh: () => undefined })
   logoutRoutes(server, parts)
   sessionsRoutes(server, parts)
@@ -128,7 +136,11 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   return pagesRoutes(server, {
     assets: await loadAssets(),
     theme: { name: config.productName, logoUrl: config.productLogoUrl, accent: config.accentColor },
-    providers: [],
+    providers: Object.values(nouns.providers).map(({ id, name }) => ({
+      id,
+      name,
+      path: `/api/auth/${id.replace('_', '-')}`,
+    })),
     registration: config.registration,
     development: !config.production,
   })

@@ -10,6 +10,7 @@ import { createDevelopmentMailbox } from '../platform/mail/development.js'
 import { createSmtpMailer } from '../platform/mail/smtp.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
 import { createWorkers } from '../platform/workers/workers.js'
+import { openProviders } from './open-providers.js'
 
 export type Platform = Awaited<ReturnType<typeof openPlatform>>
 
@@ -48,7 +49,8 @@ export const openPlatform = async (config: Config, clock: Clock, log: Log) => {
     deadline: 10 * seconds,
   })
   const { mailer, mailbox } = openMail(config, clock, log)
-  const outbound = createOutbound()
+  const outbound = createOutbound({ allowLoopbackHttp: !config.production })
+  const providers = await openProviders(config, log)
 
   return {
     secrets,
@@ -58,7 +60,10 @@ export const openPlatform = async (config: Config, clock: Clock, log: Log) => {
     mailer,
     mailbox,
     outbound,
+    providerSettings: providers.settings,
+    redirectUris: providers.redirectUris,
     close: async () => {
+      await providers.close()
       await workers.close()
       await mailer.close()
       await cache.close()
