@@ -84,7 +84,9 @@ const startUpkeep = (pool: Pool) => {
       }
       if (last === undefined || written?.enough) last = written?.now
     })
-  const timer = setInterval(() => run().catch(() => undefined), upkeepMs)
+  const timer = setInterval(() => {
+    run().catch(() => undefined)
+  }, upkeepMs)
   timer.unref()
   return { stop: () => clearInterval(timer) }
 }

@@ -80,7 +80,7 @@ const rollBack = async (session: Session) => {
 
 const createStatements = (session: Session, state: { ended: boolean }, idleMs: number) => {
   const underWay = new Set<Promise<unknown>>()
-  let failure: unknown
+  let failure: Error | undefined
   let timer: NodeJS.Timeout | undefined
   let expire = () => {}
   const idled = new Promise<never>((_, reject) => {
@@ -100,7 +100,7 @@ const createStatements = (session: Session, state: { ended: boolean }, idleMs: n
     try {
       return await statement
     } catch (error) {
-      failure ??= error
+      failure ??= error instanceof Error ? error : new Error(String(error))
       throw error
     } finally {
       underWay.delete(statement)

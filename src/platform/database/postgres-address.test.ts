@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { parsePostgresAddress } from './postgres-address.js'
+
+describe('the address of a PostgreSQL server', () => {
+  it('is read with everything in it', () => {
+    expect(parsePostgresAddress('postgres://ada:p%40ss%2Fword@db.example:6432/latchkey?sslmode=disable')).toEqual({
+      hosts: [{ host: 'db.example', port: 6432 }],
+      user: 'ada',
+      password: 'p@ss/word',
+      database: 'latchkey',
+      tls: { mode: 'disable' },
+      parameters: {},
+    })
+  })
+
+  it('may name several hosts, each with a port or without', () => {
+    const { hosts } = parsePostgresAddress('postgresql://u@a:5433,b,[::1]:5434/x?target_session_attrs=read-write')
+    expect(hosts).toEqual([
+      { host: 'a', port: 5433 },
+      { host: 'b', port: 5432 },
+      { host: '::1', port: 5434 },
+    ])
+  })
+
+  it('may name a folder with a socket, in either spelling', () => {
+    const expected = [{ host: '/var/run/postgresql', port: 5432 }]
+    expect(parsePostgresAddress('postgres://u@/x?host=/var/run/postgresql').hosts).toEqual(expected)
+    expect(parsePostgresAddress('postgres://u@%2Fvar%2Frun%2Fpostgresql/x').hosts).toEqual(expected)
+  })
+
+  it('has the usual defaults: encryption when offered, the database named like the role', () => {
+    const { database, tls, hosts } = parsePostgresAddress('postgres://ada@/')
+    expect({ database, tls, hosts }).toEqual({
+      database: 'ada',
+      tls: { mode: 'prefer' },
+      hosts: [{ host: 'localhost', port: 5432 }],
+    })
+  })
+
+  it('passes other settings on to the server', () => {
+    expect(parsePostgresAddress('postgres://u@h/x?search_path=auth&target_session_attrs=any').parameters).toEqual({
+      search_path: 'auth',
+    })
+  })
+
+  it.each([
+    'mysql://u:s3cret@h/x',
+    'postgres//u:s3cret@h/x',
+    'postgres://u:s3cret%zz@h/x',
+    'postgres://u:s3cret@h:port/x',
+    'postgres://u:s3cret@h:70000/x',
+    'postgres://u:s3cret@h/x?sslmode=perhaps',
+  ])('is refused without being quoted: %s', (url) => {
+    expect(() => parsePostgresAddress(url)).toThrow(/^The database address/)
+    expect(() => parsePostgresAddress(url)).not.toThrow(/s3cret/)
+  })
+})

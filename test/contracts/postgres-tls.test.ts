@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process'
+import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { StoreUnavailable } from '../../src/platform/database/database.js'
+import { testPostgres } from '../harness/databases.js'
+import { hasPostgres, type PostgresServer, startPostgres } from '../services/postgres.js'
+import { findProgram } from '../services/programs.js'
+
+const run = promisify(execFile)
+const openssl = findProgram('openssl') ?? ''
+
+const makeCertificate = async (folder: string, name: string) => {
+  const [key, cert] = [join(folder, `${name}.key`), join(folder, `${name}.crt`)]
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  await run(openssl, ['req', '-x509', ...kind, ...subject, '-keyout', key, '-out', cert])
+  return { key, cert }
+}
+
+// The server must own its key, and runs as another user when the tests run as root.
+const giveToServer = async (key: string) => {
+  await chmod(key, 0o600)
+  if (process.getuid?.() !== 0) return
+  const { stdout } = await run('id', ['-u', 'postgres']).catch(() => run('id', ['-u', 'nobody']))
+  await chown(key, Number(stdout), 0)
+}
+
+describe.runIf(hasPostgres() && openssl)('an encrypted connection to PostgreSQL', () => {
+  let folder: string
+  let server: PostgresServer
+  let plain: PostgresServer
+  let trusted: string
+  let stranger: string
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'latchkey-tls-'))
+    await chmod(folder, 0o755)
+    const [own, other] = await Promise.all([makeCertificate(folder, 'own'), makeCertificate(folder, 'other')])
+    await giveToServer(own.key)
+    trusted = own.cert
+    stranger = other.cert
+    server = await startPostgres({ settings: { ssl: 'on', ssl_cert_file: own.cert, ssl_key_file: own.key } })
+    plain = await startPostgres()
+  })
+
+  afterAll(async () => {
+    await Promise.all([server.stop(), plain.stop()])
+    await rm(folder, { recursive: true })
+  })
+
+  const isEncrypted = async (port: number, query: string, host = 'localhost') => {
+    const database = testPostgres(`postgres://postgres@${host}:${port}/postgres${query}`)
+    try {
+      const [row] = await database.query<{ ssl: boolean }>('select ssl from pg_stat_ssl where pid = pg_backend_pid()')
+      return row?.ssl
+    } finally {
+      await database.close()
+    }
+  }
+
+  it('is made when the server offers it, and not when it is switched off', async () => {
+    expect(await isEncrypted(server.port, '')).toBe(true)
+    expect(await isEncrypted(server.port, '?sslmode=disable')).toBe(false)
+    expect(await isEncrypted(plain.port, '')).toBe(false)
+  })
+
+  it('is insisted upon when asked for', async () => {
+    expect(await isEncrypted(server.port, '?sslmode=require')).toBe(true)
+    const refused = isEncrypted(plain.port, '?sslmode=require')
+    await expect(refused).rejects.toThrow(StoreUnavailable)
+    await expect(refused).rejects.toThrow('does not offer encryption')
+  })
+
+  it('is verified when asked for: who signed it, and for which host', async () => {
+    expect(await isEncrypted(server.port, `?sslmode=verify-full&sslrootcert=${trusted}`)).toBe(true)
+    const [untrusted, elsewhere] = [`?sslmode=verify-full&sslrootcert=${stranger}`, `&sslrootcert=${trusted}`]
+    await expect(isEncrypted(server.port, untrusted)).rejects.toThrow(StoreUnavailable)
+    await expect(isEncrypted(server.port, '?sslmode=verify-full')).rejects.toThrow(StoreUnavailable)
+    await expect(isEncrypted(server.port, `?sslmode=verify-full${elsewhere}`, '127.0.0.1')).rejects.toThrow(
+      StoreUnavailable,
+    )
+    expect(await isEncrypted(server.port, `?sslmode=verify-ca${elsewhere}`, '127.0.0.1')).toBe(true)
+  })
+})
