@@ -32,6 +32,8 @@ export type Strength = {
   strength: { score: 0 | 1 | 2 | 3 | 4; feedback: string[]; isStrong: boolean }
   validation: { valid: boolean; errors: string[] }
 }
+/** Whose password it is: what is easy to know of somebody makes their password easy to guess. */
+export type About = { username?: string; email?: string; name?: string }
 export type Registration = { username: string; email: string; password: string; name?: string }
 
 /** Repeats a call once with new tokens when its own have run out. A 401 that remains means: the session is over. */
@@ -59,7 +61,8 @@ export const api = {
   askForReset: (email: string) => send<{ message: string }>('POST', '/api/auth/reset-password', { email }),
   confirmReset: (token: string, password: string) =>
     send<undefined>('POST', '/api/auth/reset-password/confirm', { token, password }),
-  strength: (password: string) => send<Strength>('POST', '/api/auth/password-strength', { password }),
+  strength: (password: string, about: About) =>
+    send<Strength>('POST', '/api/auth/password-strength', { password, ...about }),
 
   me: () => read<{ user: { id: string; username: string }; expiresAt: string }>('/api/auth/me'),
   account: () => read<{ user: Account }>('/api/auth/account'),

@@ -6,6 +6,8 @@ export const useMailedToken = () => {
   const [token, setToken] = useState(takeToken)
   useEffect(() => {
     const onHash = () => setToken((known) => takeToken() ?? known)
+    // It may have changed between the first look and this one.
+    onHash()
     addEventListener('hashchange', onHash)
     return () => removeEventListener('hashchange', onHash)
   }, [])

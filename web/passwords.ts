@@ -10,7 +10,7 @@ export const rules = {
   lowercase: (password: string) => /\p{Ll}/u.test(password),
   uppercase: (password: string) => /\p{Lu}/u.test(password),
   digit: (password: string) => /\p{Nd}/u.test(password),
-  special: (password: string) => /[^\p{L}\p{Nd}]/u.test(password),
+  special: (password: string) => /[^\p{L}\p{M}\p{Nd}]/u.test(password),
 } satisfies Record<keyof PasswordWords['rules'], (password: string) => boolean>
 
 /** The service says what is wrong with a password in fixed English sentences; the catalogue has each of them. */

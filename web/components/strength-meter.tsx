@@ -1,5 +1,6 @@
-import { useEffect, useState } from 'preact/hooks'
-import { api, type Strength } from '../api.js'
+import type { RefObject } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { type About, api, type Strength } from '../api.js'
 import { rules, translateFeedback } from '../passwords.js'
 import type { Words } from '../words/catalogue.js'
 import { CheckIcon } from './icons.js'
@@ -10,11 +11,12 @@ const pauseInTyping = 450
 
 /** The rules at once, the estimate after a pause in typing. Where the service does not answer, the rules stand alone. */
 export const StrengthMeter = ({ password, words }: Props) => {
-  const strength = useStrength(password)
+  const place = useRef<HTMLDivElement>(null)
+  const strength = useStrength(password, place)
   const score = strength?.score ?? 0
   const shown = password !== '' && strength !== undefined
   return (
-    <div class="strength">
+    <div class="strength" ref={place}>
       {shown && (
         <div class="meter-line">
           <div class={`meter score-${score}`} aria-hidden="true">
@@ -49,7 +51,7 @@ export const StrengthMeter = ({ password, words }: Props) => {
   )
 }
 
-const useStrength = (password: string) => {
+const useStrength = (password: string, place: RefObject<HTMLElement | null>) => {
   const [strength, setStrength] = useState<Strength['strength']>()
   useEffect(() => {
     let current = true
@@ -58,7 +60,7 @@ const useStrength = (password: string) => {
       return
     }
     const estimate = async () => {
-      const answer = await api.strength(password)
+      const answer = await api.strength(password, aboutIn(place.current))
       // An answer that comes late is about a password that is no longer there.
       if (current) setStrength(answer.ok ? answer.value.strength : undefined)
     }
@@ -69,4 +71,14 @@ const useStrength = (password: string) => {
     }
   }, [password])
   return strength
+}
+
+/** What the form around the meter already says of the person. */
+const aboutIn = (place: HTMLElement | null): About => {
+  const values = new FormData(place?.closest('form') ?? undefined)
+  const given = (['username', 'email', 'name'] as const).flatMap((name) => {
+    const value = values.get(name)
+    return typeof value === 'string' && value !== '' ? [[name, value]] : []
+  })
+  return Object.fromEntries(given)
 }

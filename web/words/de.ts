@@ -56,9 +56,16 @@ export const de: Words = {
       'Password must contain uppercase letters': 'Das Passwort braucht Großbuchstaben',
       'Password must contain numbers': 'Das Passwort braucht Ziffern',
       'Password must contain special characters': 'Das Passwort braucht Sonderzeichen',
+      'Password contains characters that cannot be used':
+        'Das Passwort enthält Zeichen, die nicht verwendet werden können',
+      'Password must be at most 256 characters': 'Das Passwort darf höchstens 256 Zeichen haben',
       'Password is too weak.': 'Das Passwort ist zu schwach.',
     },
     feedback: {
+      'Your name, your email address and the name of this service are easy to guess.':
+        'Ihr Name, Ihre E-Mail-Adresse und der Name dieses Dienstes sind leicht zu erraten.',
+      'Rows of keys, repetitions and dates are easy to guess.':
+        'Tastenreihen, Wiederholungen und Daten sind leicht zu erraten.',
       'Straight rows of keys on your keyboard are easy to guess.': 'Gerade Tastenreihen sind leicht zu erraten.',
       'Short keyboard patterns are easy to guess.': 'Kurze Tastaturmuster sind leicht zu erraten.',
       'Repeated characters like "aaa" are easy to guess.': 'Wiederholte Zeichen wie „aaa“ sind leicht zu erraten.',

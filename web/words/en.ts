@@ -61,6 +61,8 @@ export const en = {
       'Password must contain uppercase letters': 'Password must contain uppercase letters',
       'Password must contain numbers': 'Password must contain numbers',
       'Password must contain special characters': 'Password must contain special characters',
+      'Password contains characters that cannot be used': 'Password contains characters that cannot be used',
+      'Password must be at most 256 characters': 'Password must be at most 256 characters',
       'Password is too weak.': 'Password is too weak.',
     },
     feedback: sameInEnglish,

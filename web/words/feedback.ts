@@ -1,5 +1,7 @@
 /** What the strength estimate may say of a password, in its own English; a sentence that is not listed is shown as it comes. */
 export const feedbackSentences = [
+  'Your name, your email address and the name of this service are easy to guess.',
+  'Rows of keys, repetitions and dates are easy to guess.',
   'Straight rows of keys on your keyboard are easy to guess.',
   'Short keyboard patterns are easy to guess.',
   'Repeated characters like "aaa" are easy to guess.',

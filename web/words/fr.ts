@@ -56,9 +56,15 @@ export const fr: Words = {
       'Password must contain uppercase letters': 'Le mot de passe doit contenir des majuscules',
       'Password must contain numbers': 'Le mot de passe doit contenir des chiffres',
       'Password must contain special characters': 'Le mot de passe doit contenir des caractères spéciaux',
+      'Password contains characters that cannot be used': 'Le mot de passe contient des caractères inutilisables',
+      'Password must be at most 256 characters': 'Le mot de passe ne doit pas dépasser 256 caractères',
       'Password is too weak.': 'Le mot de passe est trop faible.',
     },
     feedback: {
+      'Your name, your email address and the name of this service are easy to guess.':
+        'Votre nom, votre e-mail et le nom de ce service sont faciles à deviner.',
+      'Rows of keys, repetitions and dates are easy to guess.':
+        'Les rangées de touches, les répétitions et les dates sont faciles à deviner.',
       'Straight rows of keys on your keyboard are easy to guess.': 'Les rangées de touches sont faciles à deviner.',
       'Short keyboard patterns are easy to guess.': 'Les motifs courts au clavier sont faciles à deviner.',
       'Repeated characters like "aaa" are easy to guess.':

@@ -13,7 +13,7 @@ let server: Server
 
 beforeAll(async () => {
   assets = await loadAssets()
-  server = fastify() as unknown as Server
+  server = fastify()
   const pages = pagesRoutes(server, {
     assets,
     theme: { name: 'Latchkey', accent: '#1f6f5c' },

@@ -1,0 +1,131 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
+import { fillIn, hasChromium, launchChromium, linkIn, press, register, signIn, visit } from './chromium.js'
+
+let latchkey: Latchkey
+let browser: Browser
+
+beforeAll(async () => {
+  ;[latchkey, browser] = await Promise.all([startLatchkey(), launchChromium()])
+})
+afterAll(async () => {
+  await browser?.close()
+  await latchkey?.stop()
+})
+
+const newPassword = 'Quiet+Orchard+48+marble'
+
+describe.skipIf(!hasChromium)('somebody new', () => {
+  it('registers, proves the address, looks around, changes the password and signs out', async () => {
+    const { page, context, faults } = await visit(browser, latchkey)
+    const email = await register(page, 'mira')
+    await expect.poll(() => page.getByText(`We have sent a mail to ${email}`).isVisible()).toBe(true)
+
+    await page.goto(linkIn(await latchkey.mailTo(email)))
+    await page.getByRole('button', { name: 'Confirm my email' }).waitFor()
+    expect(page.url()).toBe(`${latchkey.url}/verify-email`)
+    await press(page, 'Confirm my email')
+    await page.waitForURL('**/dashboard')
+    await page.getByRole('heading', { name: 'Hello, mira' }).waitFor()
+    await page.getByText(email).waitFor()
+    await page.getByText('Account created').waitFor()
+
+    await latchkey.browser().post('/api/auth/login', { username: 'mira', password: goodPassword })
+    await page.reload()
+    const other = page.getByRole('button', { name: /^Sign out .*, / })
+    await other.click()
+    await page.getByText('That device is signed out.').waitFor()
+    expect(await other.count()).toBe(0)
+
+    await press(page, 'Change password')
+    await fillIn(page, { 'Current password': 'not this one', 'New password': newPassword })
+    await press(page, 'Change password')
+    await page.getByText('That is not your current password.').waitFor()
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('currentPassword')
+    await fillIn(page, { 'Current password': goodPassword })
+    await press(page, 'Change password')
+    await page.getByText('Your password is changed.').waitFor()
+
+    await press(page, 'Sign out')
+    await page.waitForURL('**/login?notice=signed_out')
+    await page.getByText('You have signed out.').waitFor()
+    await signIn(page, email, newPassword)
+    await page.waitForURL('**/dashboard')
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('may type the code of the mail instead', async () => {
+    const { page, context } = await visit(browser, latchkey)
+    const { text } = await latchkey.mailTo(await register(page, 'coda'))
+    const code = /^\s*([A-Z0-9]{4}[ -]?[A-Z0-9]{4})\s*$/m.exec(text)?.[1] ?? ''
+    await fillIn(page, { 'Code from the mail': 'short' })
+    await press(page, 'Confirm')
+    await page.getByText('The code has 8 characters.').waitFor()
+    await fillIn(page, { 'Code from the mail': 'AAAAAAAA' })
+    await press(page, 'Confirm')
+    await page.getByText('That code is not right').waitFor()
+    await fillIn(page, { 'Code from the mail': code.toLowerCase() })
+    await press(page, 'Confirm')
+    await page.getByRole('heading', { name: 'Hello, coda' }).waitFor()
+    await context.close()
+  })
+
+  it('is asked for the password when the link is opened in another browser', async () => {
+    const { page, context } = await visit(browser, latchkey)
+    const mail = await latchkey.mailTo(await register(page, 'otto'))
+    const other = await visit(browser, latchkey)
+    await other.page.goto(linkIn(mail))
+    await press(other.page, 'Confirm my email')
+    await other.page.getByText('This is not the browser you registered with').waitFor()
+    await fillIn(other.page, { Password: 'a wrong one' })
+    await press(other.page, 'Confirm my email')
+    await other.page.getByText('That is not the password you chose').waitFor()
+    await fillIn(other.page, { Password: goodPassword })
+    await press(other.page, 'Confirm my email')
+    await other.page.getByRole('heading', { name: 'Hello, otto' }).waitFor()
+    await Promise.all([context.close(), other.context.close()])
+  })
+
+  it('changes nothing by opening the link alone, and a used link says so', async () => {
+    const { page, context } = await visit(browser, latchkey)
+    const link = linkIn(await latchkey.mailTo(await register(page, 'vera')))
+    await page.goto(link)
+    await page.getByRole('button', { name: 'Confirm my email' }).waitFor()
+    expect(
+      (await latchkey.browser().post('/api/auth/login', { username: 'vera', password: goodPassword })).status,
+    ).toBe(401)
+    await press(page, 'Confirm my email')
+    await page.waitForURL('**/dashboard')
+    await page.goto(link)
+    await press(page, 'Confirm my email')
+    await page.getByText('This link is no longer good.').waitFor()
+    await context.close()
+  })
+
+  it('is told at the fields what is wrong with the form, and where to begin', async () => {
+    const { page, context } = await visit(browser, latchkey)
+    await latchkey.signedUp('taken')
+    await page.goto('/register')
+    await press(page, 'Create account')
+    await expect.poll(() => page.getByText('Please fill in this field.').count()).toBe(3)
+    const focused = page.locator('input:focus')
+    expect(await focused.getAttribute('name')).toBe('username')
+    expect(await focused.getAttribute('aria-invalid')).toBe('true')
+
+    await fillIn(page, { Username: 'taken', Email: 'not an address', 'Choose a password': 'Password1' })
+    await page.getByText('a special character').waitFor()
+    await page.getByText('Weak', { exact: false }).first().waitFor()
+    await press(page, 'Create account')
+    await page.getByText('That does not look like an email address.').waitFor()
+    await fillIn(page, { Email: 'fresh@example.com' })
+    await press(page, 'Create account')
+    await page.getByText('Password must contain special characters').waitFor()
+    await fillIn(page, { 'Choose a password': goodPassword })
+    await page.getByText(/^Strength: (Good|Strong)$/).waitFor()
+    await press(page, 'Create account')
+    await page.getByText('This username is taken.').waitFor()
+    await context.close()
+  })
+})
