@@ -42,6 +42,9 @@ export const discoveryModes: Mode<IssuerBehaviour>[] = [
   ['discovery names another issuer', { document: having({ issuer: 'https://evil.example' }) }, 'failed'],
   ['discovery names no issuer', { document: without('issuer') }, 'failed'],
   ['discovery names no authorization endpoint', { document: without('authorization_endpoint') }, 'failed'],
+  ['discovery names no token endpoint', { document: without('token_endpoint') }, 'failed'],
+  ['discovery names no key set', { document: without('jwks_uri') }, 'failed'],
+  ['discovery sends our secret to a file', { document: having({ token_endpoint: 'file:///etc/hostname' }) }, 'failed'],
   [
     'discovery sends people to an address that is no web page',
     { document: having({ authorization_endpoint: 'javascript:alert(1)' }) },
@@ -64,13 +67,11 @@ const tokenModes: Mode<IssuerBehaviour>[] = [
   ['there is no ID token', { tokenBody: without('id_token') }, 'failed'],
   ['there is no access token', { tokenBody: without('access_token') }, 'failed'],
   ['the token type is unknown', { tokenBody: having({ token_type: 'mac' }) }, 'failed'],
-  ['discovery names no key set', { document: without('jwks_uri') }, 'failed'],
   [
     'discovery sends our secret over plain http to elsewhere',
     { document: having({ token_endpoint: 'http://192.0.2.1/' }) },
     'failed',
   ],
-  ['discovery sends our secret to a file', { document: having({ token_endpoint: 'file:///etc/hostname' }) }, 'failed'],
 ]
 
 const signatureModes: Mode<IssuerBehaviour>[] = [

@@ -26,7 +26,9 @@ export const createDiscovery = (settings: DiscoverySettings, { clock }: { clock:
         [client.customFetch]: fetch,
         execute: settings.allowLoopbackHttp ? [client.allowInsecureRequests] : [],
       })
-      known = { metadata: { ...found.serverMetadata() }, at: now() }
+      const metadata = { ...found.serverMetadata() }
+      if (!isUsable(metadata)) throw new Error('The discovery document lacks an address that a sign-in needs')
+      known = { metadata, at: now() }
       failed = undefined
       return known.metadata
     } catch (error) {
@@ -49,3 +51,9 @@ export const createDiscovery = (settings: DiscoverySettings, { clock }: { clock:
     return known.metadata
   }
 }
+
+/** A document that nobody could sign in with must not take the place of a good one. */
+const isUsable = ({ authorization_endpoint, token_endpoint, jwks_uri }: client.ServerMetadata) =>
+  [authorization_endpoint, token_endpoint, jwks_uri].every(
+    (address) => address !== undefined && URL.canParse(address) && /^https?:$/.test(new URL(address).protocol),
+  )
