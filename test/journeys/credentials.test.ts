@@ -144,7 +144,7 @@ describe.each(storeKinds)('signing in with a password on the %s stores', (stores
       .post('/api/auth/register', { username: 'weak', email: 'weak@example.com', password: 'short' })
     expect(answer.status).toBe(422)
     expect(answer.body).toMatchObject({ valid: false })
-    expect((answer.body.errors as unknown as string[]).slice(0, 4)).toEqual([
+    expect((answer.body.errors as string[]).slice(0, 4)).toEqual([
       'Password must be at least 8 characters',
       'Password must contain uppercase letters',
       'Password must contain numbers',
@@ -230,7 +230,7 @@ describe.each(storeKinds)('signing in with a password on the %s stores', (stores
       providers: [],
       hasPassword: true,
     })
-    const { sessions } = (await tab.get('/api/auth/sessions')).body as unknown as {
+    const { sessions } = (await tab.get('/api/auth/sessions')).body as {
       sessions: Record<string, unknown>[]
     }
     expect(sessions).toHaveLength(2)
@@ -241,7 +241,7 @@ describe.each(storeKinds)('signing in with a password on the %s stores', (stores
     expect((await tab.remove(`/api/auth/sessions/${theirs?.id}`)).status).toBe(404)
     expect((await phone.post('/api/auth/refresh')).status).toBe(401)
 
-    const { events } = (await tab.get('/api/auth/events')).body as unknown as { events: { kind: string }[] }
+    const { events } = (await tab.get('/api/auth/events')).body as { events: { kind: string }[] }
     expect(events.map(({ kind }) => kind)).toEqual(['session_ended', 'signed_in', 'registered'])
   })
 
@@ -255,7 +255,7 @@ describe.each(storeKinds)('signing in with a password on the %s stores', (stores
 
   it('serves content to who is signed in, and nobody else', async () => {
     const tab = await latchkey.signedUp('kim')
-    const { content } = (await tab.get('/api/content')).body as unknown as { content: { slug: string }[] }
+    const { content } = (await tab.get('/api/content')).body as { content: { slug: string }[] }
     expect(content.map(({ slug }) => slug)).toContain('welcome')
     expect((await tab.get('/api/content/welcome')).body).toMatchObject({ slug: 'welcome', body: expect.any(String) })
     expect((await tab.get('/api/content/nothing')).status).toBe(404)
