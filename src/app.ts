@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { openPlatform, type Platform } from './app/open-platform.js'
+import { type Platform as OpenedPlatform, openPlatform } from './app/open-platform.js'
 import { gated, prepareDatabase } from './app/prepare-database.js'
 import type { Config } from './config.js'
 import { createContent } from './domain/content/content.js'
@@ -48,6 +48,7 @@ import { createCallers } from './http/caller.js'
 import { createCookies } from './http/cookies.js'
 import { createCsrf } from './http/csrf.js'
 import { createLimits } from './http/limits.js'
+import { countRequests } from './http/metrics-hook.js'
 import { createServer, type Server } from './http/server.js'
 import { type Clock, systemClock } from './lib/clock.js'
 import { minutes, seconds } from './lib/durations.js'
@@ -55,8 +56,12 @@ import { freePort } from './lib/free-port.js'
 import { deriveKey } from './lib/keys.js'
 import { createSeal } from './lib/seal.js'
 import { createLog, type Log } from './platform/log.js'
+import { createMetrics, type Metrics } from './platform/metrics/metrics.js'
+import { startMetricsServer } from './platform/metrics/metrics-server.js'
 
 const drainLimit = 10 * seconds
+
+type Platform = OpenedPlatform & { metrics: Metrics }
 
 /** The nouns: things with rules and a table. */
 const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) => {
@@ -86,7 +91,7 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
     events: createEvents({
       database,
       clock,
-      listeners: [(event, client) => log.info({ ...event, ...client }, 'event')],
+      listeners: [(event, client) => log.info({ ...event, ...client }, 'event'), platform.metrics.countEvent],
       onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
     }),
   }
@@ -105,7 +110,7 @@ const makeGates = (config: Config, platform: Platform, { tokens, keysFor, attemp
     login: config.loginLimit,
     general: config.generalLimit,
     sensitive: config.sensitiveLimit,
-    onRejection: () => undefined,
+    onRejection: platform.metrics.countRejection,
   })
   return { cookies, callers, csrf, limits, attemptCookies: createAttemptCookies({ cookies, attempts }) }
 }
@@ -123,7 +128,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   changePasswordRoutes(server, { ...parts, changePassword: createChangePassword(parts) })
   socialSignInRoutes(server, { ...parts, socialSignIn: createSocialSignIn(parts) })
   linkedProvidersRoutes(server, parts)
-  refreshRoutes(server, { ...parts, onRefresh: () => undefined })
+  refreshRoutes(server, { ...parts, onRefresh: platform.metrics.countRefresh })
   logoutRoutes(server, parts)
   sessionsRoutes(server, parts)
   whoAmIRoutes(server, parts)
@@ -174,6 +179,14 @@ const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
   }
 }
 
+/** The numbers have a port of their own, and cost a request nothing while that is off. */
+const prepareMetrics = ({ metricsHost: host, metricsPort: port }: Config, platform: Platform, server: Server) => {
+  if (port === undefined) return undefined
+  platform.metrics.watch(platform)
+  countRequests(server, platform.metrics)
+  return () => startMetricsServer({ host, port, metrics: platform.metrics })
+}
+
 /** A database that cannot be reached yet is no reason to wait for ever: health tells, and requests are answered 503. */
 const startPatience = 5 * seconds
 
@@ -184,11 +197,13 @@ export const startApp = async (given: Config, options: StartOptions) => {
   const { clock = systemClock, log = createLog({ level: config.logLevel }), onFatal } = options
   const opened = await openPlatform(config, clock, log)
   let isReady = false
-  const platform = { ...opened, database: gated(opened.database, () => isReady) }
+  const platform = { ...opened, metrics: createMetrics(), database: gated(opened.database, () => isReady) }
   const nouns = makeNouns(config, platform, clock, log)
   const gates = makeGates(config, platform, nouns)
   const { production, publicUrl, trustProxy, healthTimeout: deadline } = config
   const { server, state, answerUnknown } = createServer({ log, production, publicUrl, trustProxy })
+  const openMetrics = prepareMetrics(config, platform, server)
+  let metricsServer: Awaited<ReturnType<typeof startMetricsServer>> | undefined
   const pages = await registerVerbs(server, config, platform, nouns, gates)
   const [database, cache, isDraining] = [platform.database.ping, platform.cache.ping, () => state.isDraining]
   healthRoutes(server, { health: createHealth({ clock, deadline, database, cache, isDraining }) })
@@ -210,12 +225,14 @@ export const startApp = async (given: Config, options: StartOptions) => {
     await wait(config.drainDelay)
     await Promise.race([server.close(), wait(drainLimit, undefined, { ref: false })])
     await background.stop()
+    await metricsServer?.close()
     await opened.close()
   }
 
   try {
     const prepared = prepare()
     prepared.catch(onFatal)
+    metricsServer = await openMetrics?.()
     await server.listen({ host: config.host, port: config.port })
     await Promise.race([prepared, wait(startPatience, undefined, { ref: false })])
   } catch (error) {

@@ -95,6 +95,7 @@ const explain = (error: unknown) => {
     'SchemaOutdated',
     'MigrationsBroken',
     'StoreUnavailable',
+    'MetricsPortUnusable',
   ]
   return isPlain.includes(error.name) ? error.message : (error.stack ?? error.message)
 }

@@ -1,0 +1,14 @@
+import type { Metrics } from '../platform/metrics/metrics.js'
+import type { Server } from './server.js'
+
+/** Counts each answer by the pattern of its route: what a client wrote into the path never becomes a label. */
+export const countRequests = (server: Server, metrics: Metrics) => {
+  server.addHook('onResponse', async (request, reply) => {
+    metrics.countRequest({
+      route: request.is404 ? undefined : request.routeOptions.url,
+      method: request.method,
+      status: reply.statusCode,
+      milliseconds: reply.elapsedTime,
+    })
+  })
+}

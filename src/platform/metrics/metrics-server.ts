@@ -1,0 +1,43 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { seconds } from '../../lib/durations.js'
+import type { Metrics } from './metrics.js'
+
+/** Names the setting to change: the program's own port may be perfectly free. */
+export class MetricsPortUnusable extends Error {
+  override name = 'MetricsPortUnusable'
+}
+
+const refuse = (response: ServerResponse, status: 404 | 405) => {
+  if (status === 405) response.setHeader('allow', 'GET, HEAD')
+  response.writeHead(status).end()
+}
+
+const answer = async (metrics: Metrics, { url = '', method }: IncomingMessage, response: ServerResponse) => {
+  if (url.split('?', 1)[0] !== '/metrics') return refuse(response, 404)
+  if (method !== 'GET' && method !== 'HEAD') return refuse(response, 405)
+  const text = await metrics.text()
+  response.writeHead(200, { 'content-type': metrics.contentType, 'cache-control': 'no-store' }).end(text)
+}
+
+/** On a port of its own, so that what faces the world never serves the numbers by mistake. */
+export const startMetricsServer = async (options: { host: string; port: number; metrics: Metrics }) => {
+  const { host, port, metrics } = options
+  const limits = { requestTimeout: 5 * seconds, headersTimeout: 5 * seconds, maxHeaderSize: 8 * 1024 }
+  const server = createServer(limits, (request, response) => {
+    answer(metrics, request, response).catch(() => response.writeHead(500).end())
+  })
+  server.maxConnections = 50
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) =>
+      reject(new MetricsPortUnusable(`METRICS_HOST and METRICS_PORT cannot be listened on (${cause.code})`, { cause })),
+    )
+    server.listen(port, host, resolve)
+  })
+  return {
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

@@ -1,0 +1,127 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { createBoundedLabel } from './bounded-label.js'
+import { type Watched, watchGauges } from './watched-gauges.js'
+
+export type RefreshOutcome = 'rotated' | 'raced' | 'ended' | 'theft'
+
+/** What is counted of an event: never whom it was about. */
+type CountedEvent = { kind: string; reason?: string }
+
+export type RequestSeen = { route: string | undefined; method: string; status: number; milliseconds: number }
+
+/** From the access check, well under a millisecond, to the longest that a client may take. */
+const latencies = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+const usualMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+const createInstruments = (registers: Registry[]) => ({
+  requests: new Histogram({
+    name: 'latchkey_http_request_duration_seconds',
+    help: 'Time from the first byte of a request to the last of its answer, by route pattern.',
+    labelNames: ['route', 'method', 'status'] as const,
+    buckets: latencies,
+    registers,
+  }),
+  refusals: new Counter({
+    name: 'latchkey_http_refusals_total',
+    help: 'Answers of 400 and above, by exact status.',
+    labelNames: ['status'] as const,
+    registers,
+  }),
+  signIns: new Counter({
+    name: 'latchkey_sign_ins_total',
+    help: 'Sign-ins, by way: password, registration, provider_a, provider_b.',
+    labelNames: ['way'] as const,
+    registers,
+  }),
+  failures: new Counter({
+    name: 'latchkey_sign_in_failures_total',
+    help: 'Sign-ins that were refused, by way and reason.',
+    labelNames: ['way', 'reason'] as const,
+    registers,
+  }),
+  refreshes: new Counter({
+    name: 'latchkey_refreshes_total',
+    help: 'Refreshes, by outcome: rotated, raced (the same successor again), ended (no such session any more), theft.',
+    labelNames: ['outcome'] as const,
+    registers,
+  }),
+  rejections: new Counter({
+    name: 'latchkey_limiter_rejections_total',
+    help: 'Requests that a limiter refused with 429, by limiter.',
+    labelNames: ['limiter'] as const,
+    registers,
+  }),
+  events: new Counter({
+    name: 'latchkey_events_total',
+    help: 'Authentication events, by kind.',
+    labelNames: ['kind'] as const,
+    registers,
+  }),
+})
+
+/** `wrong_password` comes from the password form; `provider_a no_email` names the provider first. */
+const wayAndReason = (reason = 'unknown') => {
+  const [provider = '', cause] = reason.split(' ')
+  return cause === undefined ? { way: 'password', reason } : { way: provider, reason: cause }
+}
+
+export type Metrics = ReturnType<typeof createMetrics>
+
+/**
+ * Everything that is counted. Each call has a registry of its own. Labels are bounded: route patterns, closed lists and
+ * fixed words, never a path, an address or a user, so that nobody outside can make the number of series grow.
+ */
+export const createMetrics = () => {
+  const registry = new Registry()
+  const instruments = createInstruments([registry])
+  const [wayLabel, reasonLabel, kindLabel] = [createBoundedLabel(8), createBoundedLabel(64), createBoundedLabel(64)]
+
+  // A counter that has never been touched is absent, and an alert on an absent one never fires.
+  for (const outcome of ['rotated', 'raced', 'ended', 'theft'] as const) instruments.refreshes.inc({ outcome }, 0)
+
+  const signIn = (way: string) => instruments.signIns.inc({ way: wayLabel(way) })
+
+  return {
+    /** A listener for events. */
+    countEvent: ({ kind, reason }: CountedEvent) => {
+      instruments.events.inc({ kind: kindLabel(kind) })
+      if (kind === 'signed_in') signIn(reason ?? 'unknown')
+      // Who proves an address is signed in by that; a provider's newcomer is announced as a sign-in as well.
+      if (kind === 'registered' && reason === undefined) signIn('registration')
+      if (kind !== 'sign_in_failed') return
+      const failure = wayAndReason(reason)
+      instruments.failures.inc({ way: wayLabel(failure.way), reason: reasonLabel(failure.reason) })
+    },
+    countRefresh: (outcome: RefreshOutcome) => instruments.refreshes.inc({ outcome }),
+    countRejection: (limiter: string) => instruments.rejections.inc({ limiter }),
+    countRequest: ({ route = 'unmatched', method, status, milliseconds }: RequestSeen) => {
+      const labels = {
+        route,
+        method: usualMethods.has(method) ? method : 'OTHER',
+        status: `${Math.floor(status / 100)}xx`,
+      }
+      instruments.requests.observe(labels, milliseconds / 1000)
+      if (status >= 400) instruments.refusals.inc({ status: String(status) })
+    },
+    /** What is asked for at each scrape: the process, queues, the pool, whether the shared counters are in reach. */
+    watch: (watched: Watched) => {
+      collectDefaultMetrics({ register: registry })
+      watchGauges(watched, (name, help, labelNames, collect) => {
+        new Gauge({
+          name,
+          help,
+          labelNames,
+          registers: [registry],
+          collect() {
+            return collect(this)
+          },
+        })
+      })
+    },
+    contentType: registry.contentType,
+    /** The text that Prometheus reads. */
+    text: () => registry.metrics(),
+    names: () => registry.getMetricsAsArray().map(({ name, type }) => ({ name, type: String(type) })),
+  }
+}

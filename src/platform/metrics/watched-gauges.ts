@@ -1,0 +1,74 @@
+import type { Gauge } from 'prom-client'
+import { seconds } from '../../lib/durations.js'
+import type { Cache } from '../cache/cache.js'
+import type { Sql } from '../database/database.js'
+import type { Workers } from '../workers/workers.js'
+import { countWaitingMails } from './waiting-mails.store.js'
+
+/** How many connections are open, how many of those are at work, and how many statements wait for one. */
+export type PoolStats = { open: number; busy: number; waiting: number }
+
+export type Watched = {
+  workers: Pick<Workers, 'queueLength'>
+  cache: Pick<Cache, 'ping'>
+  database: Sql & { stats?(): PoolStats }
+}
+
+type Collect = (gauge: Gauge<string>) => void | Promise<void>
+type AddGauge = (name: string, help: string, labelNames: string[], collect: Collect) => void
+
+/** A store that hangs must not hold up the scrape: that is just when the other numbers are wanted. */
+const patience = 1 * seconds
+
+const within = <Result>(work: Promise<Result>) => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('late')), patience)
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+const watchMails =
+  (database: Sql): Collect =>
+  async (gauge) => {
+    try {
+      const [row] = await within(countWaitingMails(database))
+      gauge.set(row?.waiting ?? 0)
+    } catch {
+      // Not known is not zero: without a value the line in a graph breaks off, as it should.
+      gauge.remove()
+    }
+  }
+
+const watchCache =
+  (cache: Pick<Cache, 'ping'>): Collect =>
+  (gauge) =>
+    within(cache.ping()).then(
+      () => gauge.set(0),
+      () => gauge.set(1),
+    )
+
+/** Gauges are read when Prometheus asks, and at no other time. */
+export const watchGauges = ({ workers, cache, database }: Watched, add: AddGauge) => {
+  add('latchkey_worker_queue_length', 'Password checks that wait for a thread.', [], (gauge) =>
+    gauge.set(workers.queueLength()),
+  )
+  add('latchkey_mails_waiting', 'Mails that no mail server has taken yet, up to 10000.', [], watchMails(database))
+  add(
+    'latchkey_cache_fallback',
+    '1 while the shared counters are out of reach and limits are counted in this process.',
+    [],
+    watchCache(cache),
+  )
+  add('latchkey_database_connections', 'Connections to the database, by state.', ['state'], (gauge) => {
+    const stats = database.stats?.()
+    if (!stats) return
+    gauge.set({ state: 'busy' }, stats.busy)
+    gauge.set({ state: 'idle' }, stats.open - stats.busy)
+  })
+  add('latchkey_database_waiting', 'Statements that wait for a connection.', [], (gauge) => {
+    const stats = database.stats?.()
+    if (stats) gauge.set(stats.waiting)
+    else gauge.remove()
+  })
+}
