@@ -5,5 +5,5 @@ import { platform, setPriority } from 'node:os'
  * its turn although every core hashes. Elsewhere it belongs to the whole process, and nothing is changed.
  */
 export const yieldToOthers = () => {
-  if (platform() === 'linux') setPriority(0, 10)
+  if (platform() === 'linux') setPriority(0, 5)
 }

@@ -1,0 +1,91 @@
+import { spawnSync } from 'node:child_process'
+import { rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/lib/clock.js'
+import { minutes } from '../../src/lib/durations.js'
+import type { Cache } from '../../src/platform/cache/cache.js'
+import { openCache } from '../../src/platform/cache/open.js'
+import { createRedisServer, hasRedisServer, type RedisServer, until } from './redis-server.js'
+
+const limit = { maximum: 5, window: 15 * minutes }
+const log = pino({ level: 'silent' })
+const names = Array.from({ length: 30 }, (_, n) => `guest ${n}`)
+
+const sideOf = async (cache: Cache, key: string) => (await cache.reserve(key, limit)).window.split(' ')[0]
+const granted = async (cache: Cache, key: string) => {
+  const all = await Promise.all(Array.from({ length: 40 }, () => cache.reserve(key, limit)))
+  return all.filter((reservation) => reservation.granted).length
+}
+
+describe.skipIf(!hasRedisServer)('counters in more than one Redis', () => {
+  const leftovers: (() => Promise<void>)[] = []
+  afterAll(async () => {
+    for (const remove of leftovers.splice(0).reverse()) await remove()
+  })
+  const server = async (words: string[], program?: string) => {
+    const redis = await createRedisServer(words, program)
+    leftovers.push(redis.remove)
+    return redis
+  }
+  const open = async (url: string) => {
+    const cache = await openCache({ url, clock: systemClock, log })
+    leftovers.push(cache.close)
+    return cache
+  }
+
+  it('in a Cluster: each key on its own node, and shared again after a node was lost and came back', async () => {
+    const words = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000']
+    const nodes = await Promise.all([server(words), server(words), server(words)])
+    const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`)
+    const created = spawnSync('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-yes'], { timeout: 20_000 })
+    expect(created.status).toBe(0)
+    const isReady = (node: RedisServer) => node.command('CLUSTER', 'INFO').includes('cluster_state:ok')
+    await until(() => nodes.every(isReady), 10_000)
+
+    const cache = await open(`redis://${addresses.join(',')}`)
+    expect(await Promise.all(names.map((name) => granted(cache, name)))).toEqual(names.map(() => 5))
+    for (const node of nodes) expect(Number(node.command('DBSIZE'))).toBeGreaterThan(0)
+
+    const [lost] = nodes
+    lost.freeze()
+    const during = await Promise.all(names.map((name) => granted(cache, `${name} during`)))
+    for (const count of during) expect(count).toBeLessThanOrEqual(10)
+    await until(async () => (await sideOf(cache, 'anybody')) === 'local', 5_000)
+    lost.thaw()
+    const allShared = async () =>
+      (await Promise.all(names.map((name) => sideOf(cache, `${name} after`)))).every((side) => side === 'shared')
+    await until(() => nodes.every(isReady), 10_000)
+    await until(allShared, 5_000)
+  })
+
+  it('with sentinels: the counters move to the new master', async () => {
+    const master = await server([])
+    const replica = await server(['--replicaof', '127.0.0.1', String(master.port)])
+    const file = join(tmpdir(), `latchkey-sentinel-${master.port}.conf`)
+    leftovers.push(() => rm(file, { force: true }))
+    await writeFile(
+      file,
+      [
+        `sentinel monitor latchkey 127.0.0.1 ${master.port} 1`,
+        'sentinel down-after-milliseconds latchkey 500',
+        'sentinel failover-timeout latchkey 2000',
+      ].join('\n'),
+    )
+    const sentinel = await server([file], 'redis-sentinel')
+    await until(() => replica.command('INFO', 'replication').includes('master_link_status:up'), 10_000)
+    await until(() => sentinel.command('SENTINEL', 'REPLICAS', 'latchkey').includes(String(replica.port)), 15_000)
+
+    const cache = await open(`redis+sentinel://127.0.0.1:${sentinel.port}/latchkey`)
+    expect(await granted(cache, 'guest')).toBe(5)
+    await until(() => replica.command('EXISTS', 'latchkey:guest') === '1', 5_000)
+
+    await master.kill()
+    expect((await cache.reserve('guest', limit)).granted).toBe(false)
+    await until(() => replica.command('ROLE').startsWith('master'), 15_000)
+    await until(async () => (await sideOf(cache, 'newcomer')) === 'shared', 5_000)
+    expect((await cache.reserve('guest', limit)).granted).toBe(false)
+  })
+})
