@@ -126,6 +126,15 @@ describe.each([
       expect(everything).not.toContain('(id)=(1)')
     })
 
+    it.each(['53100', '53300', '55P03', '57014', '57P03', '25006', '08006'])(
+      'become StoreUnavailable when the store is to blame: %s',
+      async (code) => {
+        const text = `do $$ begin raise exception 'no' using errcode = '${code}'; end $$`
+        await expect(database.query(text)).rejects.toThrow(StoreUnavailable)
+        await expect(database.query('select 1 as one')).resolves.toEqual([{ one: 1 }])
+      },
+    )
+
     it('leave the connection usable', async () => {
       await expect(database.query('select 1/0')).rejects.toMatchObject({ code: '22012' })
       expect(await database.query('select 1 as one')).toEqual([{ one: 1 }])

@@ -80,7 +80,7 @@ describe('the embedded database', () => {
     expect((await readdir(folder)).sort()).toEqual(['database'])
   })
 
-  it('loses nothing that was answered, however often its process is killed', { timeout: 120_000 }, async () => {
+  it('loses nothing that was answered, however often its process is killed', { timeout: 240_000 }, async () => {
     let acknowledged = 0
     for (let round = 0; round < 10; round += 1) {
       const writer = startWriter()
@@ -99,7 +99,7 @@ describe('the embedded database', () => {
     expect(row?.whole).toBe(true)
   })
 
-  it('is whole or not there when its first start is interrupted', { timeout: 60_000 }, async () => {
+  it('is whole or not there when its first start is interrupted', { timeout: 120_000 }, async () => {
     for (const moment of [100, 250, 400, 550, 700]) {
       const writer = startWriter()
       await Promise.race([wait(moment), writer.ended])
@@ -112,7 +112,7 @@ describe('the embedded database', () => {
     expect(await readdir(folder)).toEqual(['database'])
   })
 
-  it('starts without a prepared template, only slower', { timeout: 60_000 }, async () => {
+  it('starts without a prepared template, only slower', { timeout: 120_000 }, async () => {
     const database = await createPglite({ directory })
     expect(await database.query('select 1 as one')).toEqual([{ one: 1 }])
     await database.close()
@@ -135,13 +135,13 @@ describe('the embedded database', () => {
     await expect(database.query('select count(*) from generate_series(1, 100000000000)')).rejects.toThrow(
       StoreUnavailable,
     )
-    expect(performance.now() - start).toBeLessThan(5_000)
+    expect(performance.now() - start).toBeLessThan(10_000)
     expect(await database.query('select one from kept')).toEqual([{ one: 1 }])
     await database.close()
   })
 
   it('rolls back a transaction that is left open without a statement', async () => {
-    const database = await open(500)
+    const database = await open(3_000)
     await database.query('create table kept (id integer)')
     const idle = database.transaction(async (sql) => {
       await sql.query('insert into kept values (1)')

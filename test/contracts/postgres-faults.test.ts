@@ -77,6 +77,16 @@ describe.runIf(hasPostgres())('PostgreSQL in trouble', () => {
     expect(await database.query('select pg_backend_pid() as pid')).toEqual([before])
   })
 
+  it('takes a statement that grew stale inside a transaction for a passing trouble', async () => {
+    const database = open(server.url, { poolSize: 1 })
+    const read = () => database.transaction((sql) => sql.query('select * from growing'))
+    await database.query('create table growing (a integer)')
+    await read()
+    await open(server.url).query('alter table growing add column b integer')
+    await expect(read()).rejects.toThrow(StoreUnavailable)
+    await expect(read()).resolves.toEqual([])
+  })
+
   it('gives up waiting for a lock', async () => {
     const database = open(server.url)
     await database.query('create table if not exists locked (id integer primary key)')

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises'
 import { connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -54,11 +54,11 @@ const attempts = 40
  * process listens under a name of its own first and only then looks at the others. Of two that start together at least
  * one sees the other; both step back then, and try again after pauses of different length.
  */
-const lockBySocket = async (place: string, directory: string): Promise<DirectoryLock> => {
-  const folder = await createShortName(place, directory)
+const lockBySocket = async (place: string, directory: string, home = dirname(place)): Promise<DirectoryLock> => {
+  const folder = await createShortName(home, place, directory)
   try {
     for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const claim = await createClaim(folder.path, place, directory)
+      const claim = await createClaim(folder.path, home, place)
       const others = await livingOthers(folder.path, place, claim.name)
       if (others.length === 0) {
         claim.hold()
@@ -69,19 +69,32 @@ const lockBySocket = async (place: string, directory: string): Promise<Directory
       await wait(20 + Math.random() * 100)
     }
     throw new DataDirectoryInUse(directory)
+  } catch (error) {
+    if (error instanceof DataDirectoryInUse) throw error
+    const elsewhere = await substituteFor(place)
+    // Some shared folders take files but no sockets. Processes of this machine can still meet at a place of its own.
+    if (noSockets.has(codeOf(error)) && home !== elsewhere) return await lockBySocket(place, directory, elsewhere)
+    throw new DataDirectoryUnwritable(dirname(directory), { cause: error })
   } finally {
     await folder.remove()
   }
 }
 
+const noSockets = new Set(['ENOTSUP', 'EOPNOTSUPP', 'EPERM', 'EINVAL', 'ENOSYS', 'EIO'])
+
+const substituteFor = async (place: string) => {
+  const name = createHash('sha256').update(place).digest('hex').slice(0, 16)
+  const folder = join(tmpdir(), `latchkey-${name}`)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  return folder
+}
+
 const prefixOf = (place: string) => `${basename(place)}.lock-`
 
-const createClaim = async (folder: string, place: string, directory: string) => {
+const createClaim = async (folder: string, home: string, place: string) => {
   const name = `${prefixOf(place)}${randomBytes(6).toString('hex')}`
   let state: State = 'trying'
-  const server = await listen(join(folder, name), () => state).catch((cause) => {
-    throw new DataDirectoryUnwritable(dirname(directory), { cause })
-  })
+  const server = await listen(join(folder, name), () => state)
   return {
     name,
     hold: () => {
@@ -89,7 +102,7 @@ const createClaim = async (folder: string, place: string, directory: string) => 
     },
     release: async () => {
       await close(server)
-      await rm(join(dirname(place), name), { force: true })
+      await rm(join(home, name), { force: true })
     },
   }
 }
@@ -142,15 +155,14 @@ const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? 
 // The kernel takes about a hundred bytes for a socket's path. A longer one is reached through a short link to its folder.
 const longestPath = 100
 
-const createShortName = async (place: string, directory: string) => {
-  const folder = dirname(place)
+const createShortName = async (folder: string, place: string, directory: string) => {
   if (Buffer.byteLength(join(folder, prefixOf(place))) + 12 < longestPath)
     return { path: folder, remove: async () => undefined }
   try {
-    const home = await mkdtemp(join(tmpdir(), 'lk-'))
-    const path = join(home, 'd')
+    const short = await mkdtemp(join(tmpdir(), 'lk-'))
+    const path = join(short, 'd')
     await symlink(folder, path)
-    return { path, remove: () => rm(home, { recursive: true, force: true }) }
+    return { path, remove: () => rm(short, { recursive: true, force: true }) }
   } catch (cause) {
     throw new DataDirectoryUnwritable(directory, { cause })
   }
