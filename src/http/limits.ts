@@ -1,7 +1,11 @@
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import { Type } from 'typebox'
 import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
 import { networkOf } from './client.js'
+
+/** The body of a rejection (2.6); only the login limiter says when to come back in the body as well. */
+export const LoginLimited = Type.Object({ error: Type.String(), message: Type.String(), retryAfter: Type.Integer() })
 
 /** The bodies of section 7, word for word. */
 const bodies = {

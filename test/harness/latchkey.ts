@@ -67,7 +67,7 @@ export const startLatchkey = async (options: { stores?: StoreKind; settings?: Se
   const mails = () => app.platform.mailbox?.mails() ?? []
   /** The newest mail to an address whose subject or text matches; waits for the outbox to send it. */
   const mailTo = async (address: string, pattern: RegExp = /./) => {
-    for (let tries = 0; tries < 200; tries++) {
+    for (let tries = 0; tries < 800; tries++) {
       const mail = mails().find(({ to, subject, text }) => to === address && pattern.test(`${subject}\n${text}`))
       if (mail) return mail
       await new Promise((resolve) => setTimeout(resolve, 25))

@@ -4,7 +4,7 @@ import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Csrf } from '../../http/csrf.js'
 import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
-import type { Limits } from '../../http/limits.js'
+import { type Limits, LoginLimited } from '../../http/limits.js'
 import { NoContent } from '../../http/no-content.js'
 import { PasswordRejected, sendPasswordRejected } from '../../http/password-rejected.js'
 import type { Server } from '../../http/server.js'
@@ -29,7 +29,7 @@ const schema = {
     401: ErrorBody,
     403: ErrorBody,
     422: PasswordRejected,
-    429: ErrorBody,
+    429: LoginLimited,
     503: ErrorBody,
   },
 }

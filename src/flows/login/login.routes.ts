@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
-import type { Limits } from '../../http/limits.js'
+import { type Limits, LoginLimited } from '../../http/limits.js'
 import type { Server } from '../../http/server.js'
 import { SignedIn, sendSignedIn } from '../../http/signed-in.js'
 import type { createLogin, LoginRefusal } from './login.js'
@@ -19,7 +19,7 @@ const schema = {
     username: Type.String({ minLength: 1, maxLength: 254 }),
     password: Type.String({ minLength: 1, maxLength: 1024 }),
   }),
-  response: { 200: SignedIn, 400: ErrorBody, 401: ErrorBody, 403: ErrorBody, 429: ErrorBody, 503: ErrorBody },
+  response: { 200: SignedIn, 400: ErrorBody, 401: ErrorBody, 403: ErrorBody, 429: LoginLimited, 503: ErrorBody },
 }
 
 export const loginRoutes = (

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hours, minutes } from '../../src/lib/durations.js'
+import { goodPassword, type Latchkey, startLatchkey, storeKinds } from '../harness/latchkey.js'
+
+describe.each(storeKinds)('limits on the %s stores', (stores) => {
+  let latchkey: Latchkey
+  beforeAll(async () => {
+    const settings = { LOGIN_LIMIT: '5/15m', SENSITIVE_LIMIT: '3/1h', GENERAL_LIMIT: '100/15m' }
+    latchkey = await startLatchkey({ stores, settings })
+    await latchkey.signedUp('ada')
+  })
+  afterAll(() => latchkey.stop())
+
+  let network = 0
+  const freshAddress = () => `198.51.100.${++network}`
+  const guess = (address: string, password = 'wrong', username = 'ada') =>
+    latchkey.browser().post('/login', { username, password }, { address })
+
+  it('tries exactly five of forty guesses at once, and says so as section 7 does', async () => {
+    const address = freshAddress()
+    const answers = await Promise.all(Array.from({ length: 40 }, () => guess(address)))
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(5)
+    const limited = answers.filter(({ status }) => status === 429)
+    expect(limited).toHaveLength(35)
+    for (const { body, headers } of limited) {
+      expect(body).toEqual({
+        error: 'Too many login attempts',
+        message: 'Please try again after 15 minutes',
+        retryAfter: 900,
+      })
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(890)
+    }
+    expect((await guess(address, goodPassword)).status).toBe(429)
+    expect((await guess(freshAddress(), goodPassword)).status).toBe(200)
+  })
+
+  it('sends both families of headers and none of the old ones', async () => {
+    const { headers } = await guess(freshAddress())
+    expect(headers.get('ratelimit-limit')).toBe('5')
+    expect(headers.get('ratelimit-remaining')).toBe('4')
+    expect(headers.get('ratelimit-reset')).toBe('900')
+    expect(headers.get('ratelimit-policy')).toBe('"login";q=5;w=900')
+    expect(headers.get('ratelimit')).toBe('"login";r=4;t=900')
+    expect([...headers.keys()].filter((name) => name.startsWith('x-ratelimit'))).toEqual([])
+  })
+
+  it('does not count a success, and does not forgive the failures before it', async () => {
+    const address = freshAddress()
+    for (let round = 0; round < 10; round++) expect((await guess(address, goodPassword)).status).toBe(200)
+    for (let wrong = 0; wrong < 4; wrong++) expect((await guess(address)).status).toBe(401)
+    const success = await guess(address, goodPassword)
+    expect([success.status, success.headers.get('ratelimit-remaining')]).toEqual([200, '1'])
+    expect((await guess(address)).status).toBe(401)
+    expect((await guess(address)).status).toBe(429)
+  })
+
+  it('counts both mounts, usernames and emails in one set of counters', async () => {
+    const address = freshAddress()
+    for (const path of ['/login', '/api/auth/login', '/login', '/api/auth/login', '/login']) {
+      await latchkey.browser().post(path, { username: `nobody${path.length}`, password: 'x' }, { address })
+    }
+    expect((await guess(address, 'wrong', 'ada@example.com')).status).toBe(429)
+  })
+
+  it('counts a malformed attempt too', async () => {
+    const address = freshAddress()
+    for (let round = 0; round < 5; round++) await latchkey.browser().post('/login', { username: 1 }, { address })
+    expect((await guess(address)).status).toBe(429)
+  })
+
+  it('opens again when the window has ended', async () => {
+    const address = freshAddress()
+    for (let round = 0; round < 6; round++) await guess(address)
+    latchkey.clock.advance(15 * minutes - 5000)
+    expect((await guess(address)).status).toBe(429)
+    latchkey.clock.advance(10_000)
+    expect((await guess(address, goodPassword)).status).toBe(200)
+  })
+
+  it('counts an IPv6 /64 as one, an embedded IPv4 as itself, and believes only the trusted proxy', async () => {
+    for (let host = 1; host <= 5; host++) expect((await guess(`2001:db8::${host}`)).status).toBe(401)
+    expect((await guess('2001:db8::ffff:6')).status).toBe(429)
+    expect((await guess('2001:db8:0:1::1')).status).toBe(401)
+    for (let round = 0; round < 5; round++) await guess('::ffff:192.0.2.1')
+    expect((await guess('192.0.2.1')).status).toBe(429)
+    expect((await guess('192.0.2.2')).status).toBe(401)
+    for (let made = 0; made < 6; made++) await guess(`203.0.113.${made}, 198.51.100.250`)
+    expect((await guess('198.51.100.250')).status).toBe(429)
+  })
+
+  it('locks reset mails after three an hour, with the words of section 7', async () => {
+    const address = freshAddress()
+    const ask = (path: string) => latchkey.browser().post(path, { email: 'nobody@example.com' }, { address })
+    for (const path of ['/reset-password', '/api/auth/reset-password', '/reset-password'])
+      expect((await ask(path)).status).toBe(202)
+    const limited = await ask('/reset-password')
+    expect(limited.status).toBe(429)
+    expect(limited.body).toEqual({
+      error: 'Too many attempts',
+      message: 'Account temporarily locked. Try again in 1 hour.',
+    })
+    expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(3500)
+    latchkey.clock.advance(1 * hours)
+    expect((await ask('/reset-password')).status).toBe(202)
+  })
+
+  it('slows an anonymous network after a hundred requests, but not a session behind it, nor the access check', async () => {
+    const address = freshAddress()
+    const tab = latchkey.browser()
+    await tab.post('/login', { username: 'ada', password: goodPassword }, { address })
+    const stranger = latchkey.browser()
+    const answers = await Promise.all(
+      Array.from({ length: 110 }, () => stranger.post('/api/auth/refresh', undefined, { address })),
+    )
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(10)
+    expect(answers.find(({ status }) => status === 429)?.body).toEqual({
+      error: 'Too many requests',
+      message: 'Please slow down',
+    })
+    expect((await tab.get('/api/auth/account', { address })).status).toBe(200)
+    const checks = await Promise.all(Array.from({ length: 120 }, () => tab.get('/api/auth/me', { address })))
+    expect(checks.every(({ status }) => status === 200)).toBe(true)
+  })
+
+  it('never clears cookies because of a limit', async () => {
+    const address = freshAddress()
+    const tab = latchkey.browser()
+    await tab.post('/login', { username: 'ada', password: goodPassword }, { address })
+    tab.jar.delete('access_token')
+    await Promise.all(
+      Array.from({ length: 100 }, () => latchkey.browser().post('/api/auth/refresh', undefined, { address })),
+    )
+    const limited = await tab.post('/api/auth/refresh', undefined, { address })
+    expect([limited.status, limited.setCookies]).toEqual([429, []])
+  })
+
+  it('bounds the mails to one address, from however many networks they are asked for', async () => {
+    await latchkey.signedUp('flooded')
+    const count = () =>
+      latchkey.mails().filter(({ to, text }) => to === 'flooded@example.com' && text.includes('reset-password#')).length
+    for (let round = 0; round < 9; round++) {
+      const answer = await latchkey
+        .browser()
+        .post('/reset-password', { email: 'flooded@example.com' }, { address: freshAddress() })
+      expect(answer.status).toBe(202)
+    }
+    await expect.poll(count).toBe(5)
+  })
+})
