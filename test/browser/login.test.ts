@@ -1,0 +1,151 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
+import { fillIn, hasChromium, launchChromium, linkIn, press, register, signIn, visit } from './chromium.js'
+
+let latchkey: Latchkey
+let browser: Browser
+
+beforeAll(async () => {
+  const settings = { LOGIN_LIMIT: '3/15m', SENSITIVE_LIMIT: '3/1h', TRUST_PROXY: '127.0.0.1' }
+  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings }), launchChromium()])
+  await latchkey.signedUp('lena')
+})
+afterAll(async () => {
+  await browser?.close()
+  await latchkey?.stop()
+})
+
+/** Each test comes from an address of its own, so that no limiter remembers the others. */
+const from = (address: string) => visit(browser, latchkey, { extraHTTPHeaders: { 'x-forwarded-for': address } })
+
+describe.skipIf(!hasChromium)('the login page', () => {
+  it('works with the keyboard alone, shows a password when asked, and warns of Caps Lock', async () => {
+    const { page, context } = await from('192.0.2.1')
+    await page.goto('/login')
+    await page.getByLabel('Username or email').waitFor()
+    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('username')
+    await page.keyboard.type('lena')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(goodPassword)
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    expect(await page.locator('[name=password]').getAttribute('type')).toBe('text')
+    await page.locator('[name=password]').dispatchEvent('keydown', { key: 'A', modifierCapsLock: true })
+    await page.getByText('Caps Lock is on.').waitFor()
+    await page.getByRole('button', { name: 'Hide password' }).press('Shift+Tab')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/dashboard')
+    await context.close()
+  })
+
+  it('tells password managers what is what', async () => {
+    const { page, context } = await from('192.0.2.2')
+    await page.goto('/login')
+    await page.getByLabel('Username or email').waitFor()
+    expect(await page.locator('[name=username]').getAttribute('autocomplete')).toBe('username')
+    expect(await page.locator('[name=password]').getAttribute('autocomplete')).toBe('current-password')
+    expect(await page.locator('form').count()).toBe(1)
+    await context.close()
+  })
+
+  it('says what is wrong at the field, and counts down when there were too many tries', async () => {
+    const { page, context } = await from('192.0.2.3')
+    await page.goto('/login')
+    for (let tries = 0; tries < 3; tries += 1) {
+      await signIn(page, 'lena', `wrong ${tries}`)
+      await page.getByText('Username or password is incorrect.').waitFor()
+      expect(await page.locator('input:focus').getAttribute('name')).toBe('password')
+    }
+    await signIn(page, 'lena', goodPassword)
+    await page.getByRole('alert').getByText('Too many login attempts.').waitFor()
+    const timer = page.getByRole('timer')
+    const left = await timer.textContent()
+    expect(left).toMatch(/^Please try again in 1[45]:\d\d\.$/)
+    await expect.poll(() => timer.textContent()).not.toBe(left)
+    expect(await page.getByRole('button', { name: 'Sign in' }).getAttribute('aria-disabled')).toBe('true')
+    await context.close()
+  })
+
+  it.each([
+    ['error=provider_a_auth_failed', 'Signing in with'],
+    ['error=provider_b_auth_failed', 'Signing in with'],
+    ['error=provider_b_auth_failed&reason=no_email', 'No email came from'],
+    ['error=callback_failed', 'We could not finish signing you in.'],
+    ['error=%3Cimg%20src%3Dx%3E', 'Signing in did not work.'],
+  ])('has words for %s', async (query, words) => {
+    const { page, context } = await from('192.0.2.4')
+    await page.goto(`/login?${query}`)
+    await page.getByRole('alert').getByText(words).waitFor()
+    expect(await page.locator('main').textContent()).not.toContain('<img')
+    await context.close()
+  })
+
+  it.each([
+    ['de-AT', 'Willkommen zurück'],
+    ['fr', 'Heureux de vous revoir'],
+    ['ja', 'Welcome back'],
+  ])('speaks to a visitor from %s', async (locale, heading) => {
+    const { page, context } = await visit(browser, latchkey, { locale })
+    await page.goto('/login')
+    await page.getByRole('heading', { name: heading }).waitFor()
+    await context.close()
+  })
+})
+
+describe.skipIf(!hasChromium)('a forgotten password', () => {
+  it('is replaced by way of the mail, and the visitor arrives where they were going', async () => {
+    const { page, context } = await from('192.0.2.5')
+    await page.goto('/login?returnTo=%2Fhealth%2Flive')
+    await page.getByRole('link', { name: 'Forgot password?' }).click()
+    await fillIn(page, { Email: 'lena@example.com' })
+    await press(page, 'Send the link')
+    await page.getByText('If lena@example.com has an account here').waitFor()
+    const link = linkIn(await latchkey.mailTo('lena@example.com', /reset-password#/))
+    const mailTab = await context.newPage()
+    await mailTab.goto(link)
+    await mailTab.getByRole('heading', { name: 'Choose a new password' }).waitFor()
+    expect(mailTab.url()).toBe(`${latchkey.url}/reset-password`)
+    await fillIn(mailTab, { 'New password': 'password' })
+    await press(mailTab, 'Set new password')
+    await mailTab.getByText('Password must contain uppercase letters').waitFor()
+    await fillIn(mailTab, { 'New password': 'Quiet+Orchard+48+marble' })
+    await press(mailTab, 'Set new password')
+    await mailTab.getByText('Your new password is set.').waitFor()
+    await signIn(mailTab, 'lena', 'Quiet+Orchard+48+marble')
+    await mailTab.waitForURL('**/health/live')
+    await mailTab.goto(link)
+    await fillIn(mailTab, { 'New password': 'Quiet+Orchard+48+granite' })
+    await press(mailTab, 'Set new password')
+    await mailTab.getByText('This link is no longer good.').waitFor()
+    await context.close()
+  })
+
+  it('is under a limit of its own', async () => {
+    const { page, context } = await from('192.0.2.6')
+    for (let tries = 0; tries < 4; tries += 1) {
+      await page.goto('/forgot-password')
+      await fillIn(page, { Email: 'nobody@example.com' })
+      await press(page, 'Send the link')
+      if (tries < 3) await page.getByRole('heading', { name: 'Check your mail' }).waitFor()
+    }
+    await page.getByRole('alert').getByText('Too many attempts.').waitFor()
+    expect(await page.getByRole('timer').textContent()).toMatch(/(1:00:00|59:\d\d)/)
+    await context.close()
+  })
+})
+
+describe.skipIf(!hasChromium)('a registration on the way elsewhere', () => {
+  it('arrives there in the end', async () => {
+    const { page, context } = await from('192.0.2.7')
+    await page.goto('/login?returnTo=%2Fhealth%2Flive')
+    const link = await page.getByRole('link', { name: 'Create an account' }).getAttribute('href')
+    const email = await register(page, 'rita', link ?? '')
+    const mailTab = await context.newPage()
+    await mailTab.goto(linkIn(await latchkey.mailTo(email)))
+    await press(mailTab, 'Confirm my email')
+    await mailTab.waitForURL('**/health/live')
+    await context.close()
+  })
+})

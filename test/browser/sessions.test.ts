@@ -1,0 +1,128 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { minutes } from '../../src/lib/durations.js'
+import { type Latchkey, startLatchkey } from '../harness/latchkey.js'
+import { hasChromium, launchChromium, press, signIn, visit } from './chromium.js'
+
+let latchkey: Latchkey
+let browser: Browser
+
+beforeAll(async () => {
+  ;[latchkey, browser] = await Promise.all([startLatchkey(), launchChromium()])
+  for (const name of ['ten', 'back', 'calm', 'gone', 'here']) await latchkey.signedUp(name)
+})
+afterAll(async () => {
+  await browser?.close()
+  await latchkey?.stop()
+})
+
+const greeted = (page: Page, name: string) => page.getByRole('heading', { name: `Hello, ${name}` }).waitFor()
+
+const signedIn = async (name: string) => {
+  const visitor = await visit(browser, latchkey)
+  await visitor.page.goto('/login')
+  await signIn(visitor.page, name)
+  await greeted(visitor.page, name)
+  return visitor
+}
+
+const countCalls = (context: BrowserContext, path: string) => {
+  const calls: number[] = []
+  context.on('response', (response) => {
+    if (new URL(response.url()).pathname === path) calls.push(response.status())
+  })
+  return calls
+}
+
+describe.skipIf(!hasChromium)('a session in the browser', () => {
+  it('is renewed once for ten tabs whose access token has expired at the same moment', async () => {
+    const { context, page } = await signedIn('ten')
+    const tabs = [page, ...(await Promise.all(Array.from({ length: 9 }, () => context.newPage())))]
+    await Promise.all(tabs.map((tab) => tab.goto('/dashboard')))
+    const refreshes = countCalls(context, '/api/auth/refresh')
+    latchkey.clock.advance(16 * minutes)
+    await Promise.all(tabs.map((tab) => tab.reload()))
+    await Promise.all(tabs.map((tab) => greeted(tab, 'ten')))
+    expect(refreshes).toEqual([200])
+    await context.close()
+  })
+
+  it('is no concern of the back button once it is over', async () => {
+    const { context, page } = await signedIn('back')
+    const [away, watching] = [await context.newPage(), await context.newPage()]
+    for (const tab of [away, watching]) {
+      await tab.goto('/dashboard')
+      await greeted(tab, 'back')
+    }
+    await away.goto('/forgot-password')
+    await page.goto('/register')
+    await page.goto('/dashboard')
+    await greeted(page, 'back')
+    await press(page, 'Sign out')
+    await page.getByText('You have signed out.').waitFor()
+    await watching.waitForURL('**/login?notice=signed_out')
+    await Promise.all([away.goBack(), page.goBack()])
+    await away.waitForURL('**/login?notice=sign_in&returnTo=%2Fdashboard')
+    await page.goBack()
+    await page.waitForURL('**/login?notice=sign_in&returnTo=%2Fdashboard')
+    for (const tab of [page, away, watching]) expect(await tab.content()).not.toContain('back@example.com')
+    await context.close()
+  })
+
+  it('outlives a service that is in trouble, and says so meanwhile', async () => {
+    const { context, page } = await signedIn('calm')
+    latchkey.clock.advance(16 * minutes)
+    let tries = 0
+    await context.route('**/api/auth/refresh', async (route) => {
+      tries += 1
+      if (tries === 1) return route.abort('connectionrefused')
+      if (tries === 2) return route.fulfill({ status: 503, json: { error: 'Busy', message: 'Later' } })
+      return route.continue()
+    })
+    await page.reload()
+    await page.getByText('You are still signed in; we keep trying.').waitFor()
+    await greeted(page, 'calm')
+    expect(tries).toBe(3)
+    await context.close()
+  })
+
+  it('leads to the login page and back when it has really ended', async () => {
+    const { context, page } = await signedIn('gone')
+    const elsewhere = latchkey.browser()
+    await elsewhere.post('/api/auth/login', { username: 'gone', password: 'violet-Harbor-91-lantern' })
+    await elsewhere.act('/api/auth/logout-all', {})
+    latchkey.clock.advance(16 * minutes)
+    await press(page, 'Sign out everywhere')
+    await press(page, 'Yes, sign out everywhere')
+    await page.waitForURL('**/login?notice=session_ended&returnTo=%2Fdashboard')
+    await page.getByText('Your session has ended.').waitFor()
+    await signIn(page, 'gone')
+    await greeted(page, 'gone')
+    await context.close()
+  })
+
+  it('makes the login page move on, to a place of this site only', async () => {
+    const { context, page } = await signedIn('here')
+    await page.goto('/login?returnTo=%2Fhealth%2Flive%3Ffrom%3Dlogin')
+    await page.waitForURL('**/health/live?from=login')
+    for (const place of ['//evil.test', 'https://evil.test/', '/\\evil.test', 'javascript:alert(1)']) {
+      await page.goto(`/login?returnTo=${encodeURIComponent(place)}`)
+      await page.waitForURL(`${latchkey.url}/dashboard`)
+    }
+    await page.goto('/')
+    await page.waitForURL('**/dashboard')
+    await context.close()
+  })
+
+  it('begins in one tab and lets the waiting ones in', async () => {
+    const { context, page } = await visit(browser, latchkey)
+    const waiting = await context.newPage()
+    await waiting.goto('/dashboard')
+    await waiting.getByText('Sign in to continue.').waitFor()
+    await page.goto('/login')
+    await signIn(page, 'here')
+    await greeted(page, 'here')
+    await greeted(waiting, 'here')
+    await context.close()
+  })
+})
