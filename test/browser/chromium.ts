@@ -4,6 +4,9 @@ import { goodPassword, type Latchkey } from '../harness/latchkey.js'
 /** Without a browser the tests of this folder say so and stand aside. */
 export const hasChromium = Boolean(process.env.TEST_CHROMIUM)
 
+/** Everything here waits for a browser, a database and bcrypt at once, on machines that may be busy. */
+export const patience = 120_000
+
 export const launchChromium = (): Promise<Browser> =>
   chromium.launch({
     executablePath: process.env.TEST_CHROMIUM ?? '/usr/bin/chromium',
@@ -21,7 +24,7 @@ export const launchChromium = (): Promise<Browser> =>
 /** A visitor with cookies of their own, and whatever went wrong on their pages. */
 export const visit = async (browser: Browser, latchkey: Latchkey, options: BrowserContextOptions = {}) => {
   const context = await browser.newContext({ baseURL: latchkey.url, locale: 'en-GB', ...options })
-  context.setDefaultTimeout(10_000)
+  context.setDefaultTimeout(20_000)
   const faults: string[] = []
   context.on('weberror', (fault) => faults.push(fault.error().message))
   context.on('console', (message) => {

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { fillIn, hasChromium, launchChromium, linkIn, press, register, signIn, visit } from './chromium.js'
+import { fillIn, hasChromium, launchChromium, linkIn, patience, press, register, signIn, visit } from './chromium.js'
 
 let latchkey: Latchkey
 let browser: Browser
@@ -19,7 +19,7 @@ afterAll(async () => {
 /** Each test comes from an address of its own, so that no limiter remembers the others. */
 const from = (address: string) => visit(browser, latchkey, { extraHTTPHeaders: { 'x-forwarded-for': address } })
 
-describe.skipIf(!hasChromium)('the login page', () => {
+describe.skipIf(!hasChromium)('the login page', { timeout: patience }, () => {
   it('works with the keyboard alone, shows a password when asked, and warns of Caps Lock', async () => {
     const { page, context } = await from('192.0.2.1')
     await page.goto('/login')
@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)('the login page', () => {
   })
 })
 
-describe.skipIf(!hasChromium)('a forgotten password', () => {
+describe.skipIf(!hasChromium)('a forgotten password', { timeout: patience }, () => {
   it('is replaced by way of the mail, and the visitor arrives where they were going', async () => {
     const { page, context } = await from('192.0.2.5')
     await page.goto('/login?returnTo=%2Fhealth%2Flive')
@@ -136,7 +136,7 @@ describe.skipIf(!hasChromium)('a forgotten password', () => {
   })
 })
 
-describe.skipIf(!hasChromium)('a registration on the way elsewhere', () => {
+describe.skipIf(!hasChromium)('a registration on the way elsewhere', { timeout: patience }, () => {
   it('arrives there in the end', async () => {
     const { page, context } = await from('192.0.2.7')
     await page.goto('/login?returnTo=%2Fhealth%2Flive')

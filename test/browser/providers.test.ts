@@ -1,0 +1,96 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Latchkey, startLatchkey } from '../harness/latchkey.js'
+import { hasChromium, launchChromium, patience, press, signIn, visit } from './chromium.js'
+
+let latchkey: Latchkey
+let browser: Browser
+
+// In development both providers have stand-ins on this machine, which are another site to the browser, as real ones are.
+beforeAll(async () => {
+  const settings = { NODE_ENV: 'development', PROVIDER_A_NAME: 'Google', PROVIDER_B_NAME: 'GitHub' }
+  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings }), launchChromium()])
+})
+afterAll(async () => {
+  await browser?.close()
+  await latchkey?.stop()
+})
+
+const be = (page: Page, name: string) => page.getByRole('button', { name }).click()
+
+describe.skipIf(!hasChromium)('signing in with a provider', { timeout: patience }, () => {
+  it.each([
+    ['Google', 'Ben Example'],
+    ['GitHub', 'Ada Example'],
+  ])('works with %s, though the cookies do not come along with the way back', async (provider, person) => {
+    const { page, context, faults } = await visit(browser, latchkey)
+    await page.goto('/login')
+    await page.getByRole('link', { name: `Continue with ${provider}` }).click()
+    await be(page, person)
+    await page.waitForURL('**/dashboard')
+    await page.getByRole('heading', { name: `Hello, ${person}` }).waitFor()
+    await page.getByText(`Signed in with ${provider}`).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { name: `Hello, ${person}` }).waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('arrives where the visitor was going', async () => {
+    const { page, context } = await visit(browser, latchkey)
+    await page.goto('/login?returnTo=%2Fhealth%2Flive%3Fvia%3Dprovider')
+    await page.getByRole('link', { name: 'Continue with Google' }).click()
+    await be(page, 'Ben Example')
+    await page.waitForURL('**/health/live?via=provider')
+    await context.close()
+  })
+
+  it('says in words that no email came, and that a refusal is one', async () => {
+    const { page, context } = await visit(browser, latchkey)
+    await page.goto('/login')
+    await page.getByRole('link', { name: 'Continue with GitHub' }).click()
+    await be(page, 'Nobody’s Mail')
+    await page.getByRole('alert').getByText('No email came from GitHub').waitFor()
+    await page.getByRole('link', { name: 'Continue with Google' }).click()
+    await be(page, 'Refuse to sign in')
+    await page.getByRole('alert').getByText('Signing in with Google did not work.').waitFor()
+    await context.close()
+  })
+})
+
+describe.skipIf(!hasChromium)('linked providers', { timeout: patience }, () => {
+  it('are connected and disconnected on the dashboard, but never the last way in', async () => {
+    await latchkey.signedUp('linus', { email: 'linus@example.com' })
+    const { page, context } = await visit(browser, latchkey)
+    await page.goto('/login')
+    await signIn(page, 'linus')
+    await press(page, 'Connect Google')
+    await be(page, 'Zoë')
+    await page.getByText('Google is connected.').waitFor()
+    expect(page.url()).toBe(`${latchkey.url}/dashboard`)
+    await press(page, 'Connect GitHub')
+    await be(page, 'Refuse to sign in')
+    await page.getByText('Connecting GitHub did not work.').waitFor()
+    await press(page, 'Disconnect Google')
+    await page.getByText('Google is disconnected.').waitFor()
+    await page.getByRole('button', { name: 'Connect Google' }).waitFor()
+    await context.close()
+  })
+
+  it('cannot be the identity of somebody else, and the only way in stays', async () => {
+    await latchkey.signedUp('theo', { email: 'theo@example.com' })
+    const { page, context } = await visit(browser, latchkey)
+    await page.goto('/login')
+    await page.getByRole('link', { name: 'Continue with Google' }).click()
+    await be(page, 'Ben Example')
+    await press(page, 'Disconnect Google')
+    await page.getByText('This is your only way to sign in.').waitFor()
+    await page.getByRole('link', { name: 'Set a password' }).waitFor()
+    await press(page, 'Sign out')
+    await signIn(page, 'theo')
+    await press(page, 'Connect Google')
+    await be(page, 'Ben Example')
+    await page.getByText('This account at Google already belongs to somebody else here.').waitFor()
+    await context.close()
+  })
+})
