@@ -3,6 +3,7 @@ import { openStore } from './app/open-platform.js'
 import { migrateDatabase } from './app/prepare-database.js'
 import { type App, startApp } from './app.js'
 import { commandSummaries, runCommand } from './commands/commands.js'
+import { doctor, doctorHelp } from './commands/doctor.js'
 import { openStores } from './commands/open-stores.js'
 import { type Config, ConfigurationFaults, likelyTypos, loadConfig, readEnvironment } from './config.js'
 import { createLog } from './platform/log.js'
@@ -11,6 +12,7 @@ const help = `Latchkey, a self-hosted authentication service.
 
   latchkey serve     Run the service (the default)
   latchkey migrate   Bring the database to this version's schema, as the role of DATABASE_OWNER_URL
+  latchkey doctor    Look at the settings and everything they name, and say what is wrong; changes nothing
 ${commandSummaries.join('\n')}
 
 Settings are environment variables or lines of a .env file: see docs/configuration.md.`
@@ -67,9 +69,17 @@ const migrate = async (config: Config) => {
   }
 }
 
+/** Before the settings are read: it also says what is wrong with those. */
+const examine = async (args: string[]) => {
+  if (args.length > 1) return say(doctorHelp)
+  process.exitCode = await doctor(readEnvironment(), process.stdout)
+  return undefined
+}
+
 const run = async (args: string[]) => {
   const [command = 'serve'] = args
   if (['help', '--help', '-h'].includes(command)) return say(help)
+  if (command === 'doctor') return examine(args)
   const config = loadConfig(readEnvironment())
   if (command === 'serve') return serve(config)
   if (command === 'migrate') return migrate(config)

@@ -1,0 +1,169 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Config } from '../config.js'
+import { seconds } from '../lib/durations.js'
+import type { Database, Sql } from '../platform/database/database.js'
+import { readableTables, writableTables } from '../platform/database/grants.js'
+import { pendingMigrations } from '../platform/database/migrate.js'
+import { createPostgres } from '../platform/database/postgres.js'
+import {
+  type CheckGroup,
+  type Finding,
+  failure,
+  graveInProduction,
+  judgeClock,
+  ok,
+  warning,
+  worstOf,
+} from './doctor-check.js'
+
+/** The same place from `src/commands` and from `dist/commands`. */
+const directory = fileURLToPath(new URL('../../migrations', import.meta.url))
+
+const oldestVersion = 13
+
+type Server = { version: string; major: number; standby: boolean; encoding: string; most: number; reserved: number }
+
+const askServer = async (sql: Sql) => {
+  const [server] = await sql.query<Server>(`
+    select current_setting('server_version') as version,
+           current_setting('server_version_num')::int / 10000 as major,
+           pg_is_in_recovery() as standby,
+           current_setting('server_encoding') as encoding,
+           current_setting('max_connections')::int as most,
+           current_setting('superuser_reserved_connections')::int as reserved`)
+  if (!server) throw new Error('PostgreSQL gave no answer')
+  return server
+}
+
+const checkServer = (server: Server, { databasePool, production }: Config): Finding => {
+  const { version, major, standby, encoding, most, reserved } = server
+  return worstOf(
+    `PostgreSQL ${version}, ${most - reserved} connections for everybody, ${databasePool} for each instance`,
+    [
+      standby ? failure('this server is a standby and takes no writes: name the primary in DATABASE_URL') : ok(''),
+      major < oldestVersion ? failure(`PostgreSQL ${version} is too old: ${oldestVersion} or newer is needed`) : ok(''),
+      encoding === 'UTF8' ? ok('') : failure(`the database is encoded in ${encoding} and must be in UTF8`),
+      databasePool > most - reserved
+        ? graveInProduction(production)(`DATABASE_POOL is ${databasePool}, and the server takes ${most - reserved}`)
+        : ok(''),
+    ],
+  )
+}
+
+type Rights = Record<'superuser' | 'makes' | 'creates' | 'owns' | 'writes' | 'needs', boolean> & {
+  role: string
+}
+
+/** Asks what the role could do, and tries none of it. */
+const askRights = async (sql: Sql) => {
+  const tables = [...writableTables, ...readableTables]
+  const [found] = await sql.query<{ missing: number }>(
+    'select count(*) as missing from unnest($1::text[]) as name where to_regclass(name) is null',
+    [tables],
+  )
+  if (found?.missing !== 0) return undefined
+  const [rights] = await sql.query<Rights>(
+    `select current_user::text as role,
+            rolsuper as superuser,
+            rolcreaterole or rolcreatedb as makes,
+            has_schema_privilege(current_schema(), 'create')
+              or has_database_privilege(current_database(), 'create') as creates,
+            (select bool_or(pg_has_role(relowner, 'usage')) from pg_class
+              where oid = any (select to_regclass(name) from unnest($1::text[]) as name)) as owns,
+            has_table_privilege('content', 'insert') or has_table_privilege('content', 'update')
+              or has_table_privilege('content', 'delete') or has_table_privilege('content', 'truncate') as writes,
+            (select bool_and(has_table_privilege(name, 'select')) from unnest($1::text[]) as name)
+              and (select bool_and(has_table_privilege(name, right_needed)) from unnest($2::text[]) as name,
+                   unnest(array['insert', 'update', 'delete']) as right_needed) as needs
+     from pg_roles where rolname = current_user`,
+    [tables, writableTables],
+  )
+  return rights
+}
+
+const checkRole = async (sql: Sql): Promise<Finding> => {
+  const rights = await askRights(sql)
+  if (!rights) return failure("the tables are not there yet, or not in this role's search path: run `latchkey migrate`")
+  const { role, superuser, makes, creates, owns, writes, needs } = rights
+  if (!needs) return failure(`${role} lacks rights on the tables: run \`latchkey migrate\` with DATABASE_OWNER_URL set`)
+  const tooMuch = [
+    superuser && 'is a superuser',
+    makes && 'may make roles or databases',
+    owns && 'owns the tables',
+    creates && 'may create tables or schemas',
+    writes && 'may write content',
+  ].filter((each) => each !== false)
+  return tooMuch.length > 0
+    ? warning(`${role} ${tooMuch.join(', ')}: give DATABASE_URL a role of its own, and the owner to DATABASE_OWNER_URL`)
+    : ok(`${role} reads and writes rows, only reads content, and creates nothing`)
+}
+
+const checkSchema = async (database: Database): Promise<Finding> => {
+  const pending = await pendingMigrations({ database, directory })
+  return pending.length > 0
+    ? failure(`${pending.join(', ')} not applied yet: run \`latchkey migrate\``)
+    : ok("the schema is this version's")
+}
+
+const checkDurability = async (sql: Sql, production: boolean): Promise<Finding> => {
+  const [row] = await sql.query<Record<'fsync' | 'pages' | 'commit' | 'standbys', string>>(`
+    select current_setting('fsync') as fsync, current_setting('full_page_writes') as pages,
+           current_setting('synchronous_commit') as commit, current_setting('synchronous_standby_names') as standbys`)
+  const grave = graveInProduction(production)
+  return worstOf(`what was answered is on the disk${row?.standbys ? ' and on a standby' : ''}`, [
+    row?.fsync === 'on' ? ok('') : grave('fsync is off: a power cut can destroy the database'),
+    row?.pages === 'on' ? ok('') : grave('full_page_writes is off: a power cut can destroy the database'),
+    row?.commit === 'off' ? grave('synchronous_commit is off: a crash forgets sign-ins that were answered') : ok(''),
+    row?.standbys && row.commit === 'local'
+      ? warning('synchronous_commit is local: a failover forgets sign-ins that were answered')
+      : ok(''),
+  ])
+}
+
+const checkClock = async (sql: Sql): Promise<Finding> => {
+  const askedAt = Date.now()
+  const [row] = await sql.query<{ now: Date }>('select clock_timestamp() as now')
+  return judgeClock('PostgreSQL', askedAt, Date.now(), row?.now.getTime() ?? 0)
+}
+
+const embeddedChecks = ({ dataDir, production }: Config): CheckGroup => {
+  const place = `embedded in ${join(dataDir, 'database')}: one instance only, not safe against power loss`
+  // To open it would take it from a running service, and make it where it is not there yet.
+  return { checks: [{ name: 'database', run: () => (production ? failure(place) : ok(place)) }] }
+}
+
+/** Reads settings and rights of PostgreSQL as the service's own role. The embedded database is left alone. */
+export const databaseChecks = (config: Config): CheckGroup => {
+  if (config.databaseUrl === undefined) return embeddedChecks(config)
+  const database = createPostgres({
+    url: config.databaseUrl,
+    applicationName: 'latchkey doctor',
+    poolSize: 2,
+    connectTimeoutMs: 4 * seconds,
+    statementTimeoutMs: 3 * seconds,
+    idleTimeoutMs: 30 * seconds,
+  })
+  let asked: Promise<Server> | undefined
+  const server = () => {
+    asked ??= askServer(database)
+    return asked
+  }
+  const onceReached = (look: () => Promise<Finding>) => async () => {
+    const isReached = await server().then(
+      () => true,
+      () => false,
+    )
+    return isReached ? look() : warning('not checked, because the database cannot be reached')
+  }
+  return {
+    checks: [
+      { name: 'database', run: async () => checkServer(await server(), config) },
+      { name: 'database role', run: onceReached(() => checkRole(database)) },
+      { name: 'database schema', run: onceReached(() => checkSchema(database)) },
+      { name: 'durability', run: onceReached(() => checkDurability(database, config.production)) },
+      { name: 'database clock', run: onceReached(() => checkClock(database)) },
+    ],
+    close: () => database.close(),
+  }
+}

@@ -1,0 +1,90 @@
+import { constants } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import ipaddr from 'ipaddr.js'
+import type { Config } from '../config.js'
+import {
+  type Check,
+  type CheckGroup,
+  type Finding,
+  failure,
+  graveInProduction,
+  ok,
+  warning,
+  worstOf,
+} from './doctor-check.js'
+
+/** A range that holds so much of the internet that anybody can pass for a proxy. */
+const isWorld = (range: string) => ipaddr.isValidCIDR(range) && ipaddr.parseCIDR(range)[1] < 8
+
+const checkProxy = ({ publicUrl, trustProxy }: Config): Finding => {
+  if (trustProxy?.some(isWorld))
+    return failure('TRUST_PROXY trusts nearly everybody: any client can write its own address and pass every limit')
+  if (trustProxy) return ok(`X-Forwarded-For is believed from ${trustProxy.join(', ')} only`)
+  return publicUrl.startsWith('https:')
+    ? warning('PUBLIC_URL is https, so a proxy stands in front, but TRUST_PROXY is empty: all clients share its limits')
+    : ok('no proxy is trusted: clients count by the address they connect from')
+}
+
+const rotationsInFlight = 3
+
+const checkSecrets = ({ jwtSecret, production }: Config): Finding => {
+  if (!jwtSecret) return ok('the signing secret is generated and kept in DATA_DIR')
+  const older = jwtSecret.length - 1
+  const findings = [
+    new Set(jwtSecret).size < jwtSecret.length ? warning('JWT_SECRET names one secret twice') : ok(''),
+    older >= rotationsInFlight
+      ? warning(`JWT_SECRET holds ${older} old secrets: remove those that are older than 30 days`)
+      : ok(''),
+    jwtSecret.some((secret) => new Set(secret).size < 16)
+      ? graveInProduction(production)('JWT_SECRET uses few different characters: make one with `openssl rand -hex 48`')
+      : ok(''),
+  ]
+  const shortest = Math.min(...jwtSecret.map((secret) => secret.length))
+  const old = older > 0 ? `, and ${older} older still verifies` : ''
+  return worstOf(`the newest of ${jwtSecret.length} signs${old}; at least ${shortest} characters each`, findings)
+}
+
+const isWritable = (path: string) =>
+  access(path, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+const statusOf = (path: string) => stat(path).catch(() => undefined)
+
+/** The directory, or the nearest one above it that exists: that is where it would be made. */
+const nearest = async (directory: string): Promise<string> =>
+  (await statusOf(directory)) || dirname(directory) === directory ? directory : nearest(dirname(directory))
+
+const checkDataDirectory = async ({ dataDir, databaseUrl, jwtSecret }: Config): Promise<Finding> => {
+  if (databaseUrl !== undefined && jwtSecret !== undefined) return ok('nothing is kept in DATA_DIR')
+  const directory = resolve(dataDir)
+  const found = await nearest(directory)
+  if (!(await isWritable(found))) return failure(`${found} cannot be written to by this user: see DATA_DIR`)
+  if (found !== directory) return ok(`${directory} will be made at the first start`)
+  const secret = await statusOf(join(directory, 'secret'))
+  const isOpen = secret !== undefined && (secret.mode & 0o077) !== 0
+  return isOpen
+    ? warning(`${join(directory, 'secret')} can be read by other users: chmod 600`)
+    : ok(`${directory} can be written to`)
+}
+
+const checkThreads = ({ workerThreads, bcryptCost }: Config): Finding => {
+  const cores = availableParallelism()
+  if (workerThreads === undefined) return ok(`as many threads as suit ${cores} cores, bcrypt at cost ${bcryptCost}`)
+  return workerThreads > cores
+    ? warning(`WORKER_THREADS is ${workerThreads} on ${cores} cores: more threads hash no faster, and requests wait`)
+    : ok(`${workerThreads} threads on ${cores} cores, bcrypt at cost ${bcryptCost}`)
+}
+
+/** What can be seen without asking anybody else. */
+export const machineChecks = (config: Config): CheckGroup => {
+  const checks: Check[] = [
+    { name: 'proxy', run: () => checkProxy(config) },
+    { name: 'secrets', run: () => checkSecrets(config) },
+    { name: 'data directory', run: () => checkDataDirectory(config) },
+    { name: 'threads', run: () => checkThreads(config) },
+  ]
+  return { checks }
+}

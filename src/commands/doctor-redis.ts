@@ -1,0 +1,81 @@
+import { Cluster, type Redis } from 'ioredis'
+import type { Config } from '../config.js'
+import { seconds } from '../lib/durations.js'
+import { connectRedis, type RedisClient } from '../platform/cache/redis-client.js'
+import { readRedisUrl } from '../platform/cache/redis-url.js'
+import { type CheckGroup, type Finding, failure, judgeClock, ok, warning, worstOf } from './doctor-check.js'
+
+const connectPatience = 4 * seconds
+
+/** Ready, or the reason why not: the client itself would go on trying for ever. */
+const ready = (client: RedisClient) =>
+  new Promise<RedisClient>((resolve, reject) => {
+    let reason = 'no answer'
+    client.on('error', (error: Error) => {
+      reason = error.message || 'connection refused'
+    })
+    const timer = setTimeout(() => reject(new Error(`Redis cannot be reached: ${reason}`)), connectPatience)
+    client.once('ready', () => {
+      clearTimeout(timer)
+      resolve(client)
+    })
+  })
+
+const mastersOf = (client: RedisClient): Redis[] => (client instanceof Cluster ? client.nodes('master') : [client])
+
+const fieldOf = (info: string, name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1] ?? ''
+
+const checkRole = async (masters: Redis[]): Promise<Finding> => {
+  const infos = await Promise.all(masters.map((server) => server.info()))
+  const version = infos.map((info) => fieldOf(info, 'redis_version')).find(Boolean) ?? 'of unknown version'
+  const isReplica = infos.some((info) => fieldOf(info, 'role') === 'slave')
+  if (isReplica) return failure('this server is a replica and takes no writes: name the master, or the sentinels')
+  const servers = masters.length === 1 ? '' : `, ${masters.length} masters`
+  return ok(`Redis ${version}${servers}`)
+}
+
+/** Under any other policy a full server drops counters, and whoever fills it gets new attempts. */
+const checkPolicy = async (masters: Redis[]): Promise<Finding> => {
+  const infos = await Promise.all(masters.map((server) => server.info('memory')))
+  const findings = infos.map((info) => {
+    const policy = fieldOf(info, 'maxmemory_policy')
+    const isBounded = Number(fieldOf(info, 'maxmemory')) > 0
+    return isBounded && policy !== 'noeviction'
+      ? warning(`maxmemory-policy is ${policy}: counters are dropped when memory is short; set noeviction`)
+      : ok('')
+  })
+  return worstOf('counters stay until they expire', [...new Map(findings.map((each) => [each.says, each])).values()])
+}
+
+const checkClock = async (masters: Redis[]): Promise<Finding> => {
+  const findings = await Promise.all(
+    masters.map(async (server) => {
+      const askedAt = Date.now()
+      const [whole, micro] = await server.time()
+      return judgeClock('Redis', askedAt, Date.now(), Number(whole) * seconds + Number(micro) / 1000)
+    }),
+  )
+  return worstOf(findings[0]?.says ?? '', findings)
+}
+
+/** Only asks: the health check of the service writes a counter, and this does not. */
+export const redisChecks = ({ redisUrl }: Config): CheckGroup => {
+  const place = redisUrl === undefined ? undefined : readRedisUrl(redisUrl)
+  if (!place) return { checks: [{ name: 'redis', run: () => ok('not set: counters in process, for one instance') }] }
+  const client = connectRedis(place, 2 * seconds)
+  const connected = ready(client)
+  connected.catch(() => undefined)
+  const onceReached = (look: (masters: Redis[]) => Promise<Finding>) => () =>
+    connected.then(
+      (found) => look(mastersOf(found)),
+      () => warning('not checked, because Redis cannot be reached'),
+    )
+  return {
+    checks: [
+      { name: 'redis', run: async () => checkRole(mastersOf(await connected)) },
+      { name: 'redis policy', run: onceReached(checkPolicy) },
+      { name: 'redis clock', run: onceReached(checkClock) },
+    ],
+    close: async () => client.disconnect(),
+  }
+}

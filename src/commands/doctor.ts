@@ -1,0 +1,64 @@
+import type { Writable } from 'node:stream'
+import { type Config, ConfigurationFaults, type Environment, likelyTypos, loadConfig } from '../config.js'
+import { type Check, type Finding, failure, ok, runCheck, warning } from './doctor-check.js'
+import { databaseChecks } from './doctor-database.js'
+import { machineChecks } from './doctor-machine.js'
+import { outsideChecks } from './doctor-outside.js'
+import { redisChecks } from './doctor-redis.js'
+import { hideSecrets } from './doctor-secrets.js'
+
+export const doctorHelp = `latchkey doctor
+
+Looks at the settings and at everything they name: the database with its role, schema and durability, Redis, clocks, the
+proxy, mail, both providers, the data directory, threads and secrets. One line each: ok, warning or error. Changes nothing
+and prints no secret. Ends with 1 when there was an error, and with 0 otherwise.`
+
+type Line = Finding & { name: string }
+
+const load = (env: Environment): Config | readonly string[] => {
+  try {
+    return loadConfig(env)
+  } catch (error) {
+    if (error instanceof ConfigurationFaults) return error.faults
+    throw error
+  }
+}
+
+const settingsLines = (env: Environment, faults: readonly string[], config: Config | undefined): Line[] => {
+  const findings = [...faults.map(failure), ...likelyTypos(env).map(warning)]
+  if (config && findings.length === 0) findings.push(ok(`complete, for ${config.nodeEnv}`))
+  return findings.map((finding) => ({ name: 'settings', ...finding }))
+}
+
+/** Side by side, because each waits for somebody else; in the order of the list all the same. */
+const examine = async (config: Config) => {
+  const groups = [machineChecks(config), databaseChecks(config), redisChecks(config), outsideChecks(config)]
+  try {
+    const checks: Check[] = groups.flatMap((group) => group.checks)
+    return await Promise.all(checks.map((check) => runCheck(check)))
+  } finally {
+    await Promise.allSettled(groups.map((group) => group.close?.()))
+  }
+}
+
+const count = (lines: readonly Line[], level: Line['level'], word: string) => {
+  const found = lines.filter((line) => line.level === level).length
+  return `${found} ${word}${found === 1 ? '' : 's'}`
+}
+
+/** Servers and libraries may say their part in several lines. */
+const inOneLine = (text: string) => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
+
+/** Works without valid settings, unlike every other command: that is when it is wanted most. */
+export const doctor = async (env: Environment, stdout: Pick<Writable, 'write'>): Promise<number> => {
+  const loaded = load(env)
+  const config = 'production' in loaded ? loaded : undefined
+  const faults = 'production' in loaded ? [] : loaded
+  const lines = settingsLines(env, faults, config)
+  if (config) lines.push(...(await examine(config)))
+  const hide = config ? hideSecrets(config) : (text: string) => text
+  for (const { level, name, says } of lines)
+    stdout.write(`${level.padEnd(7)}  ${name.padEnd(15)}  ${inOneLine(hide(says))}\n`)
+  stdout.write(`\n${count(lines, 'error', 'error')}, ${count(lines, 'warning', 'warning')}\n`)
+  return lines.some(({ level }) => level === 'error') ? 1 : 0
+}
