@@ -217,6 +217,14 @@ describe('the role of the running service', () => {
     await expect(migrate({ database: service, directory: migrationsDirectory })).resolves.toEqual([])
   })
 
+  it('is told the same when it was granted nothing', async () => {
+    const owner = testPostgres(urls.ownerUrl)
+    await owner.query(`revoke all on schema_migrations from ${quoted(serviceRole)}`)
+    await expect(checkSchema({ database: service, directory: migrationsDirectory })).rejects.toThrow(SchemaOutdated)
+    await owner.close()
+    await migrateAsOwner({ ...urls, directory: migrationsDirectory })
+  })
+
   it.each(writableTables)('may read and write %s', async (table) => {
     await expect(service.query(`select * from ${table}`)).resolves.toEqual([])
     await expect(service.query(`delete from ${table}`)).resolves.toEqual([])

@@ -48,7 +48,7 @@ export const migrate = async ({
   const migrations = await readMigrations(directory)
   const done: string[] = []
   const giveUpAt = performance.now() + patienceMs
-  if (!role && (await missing(database, migrations)).length === 0) return done
+  if (!role && (await missing(database, migrations).catch(explainRefusal)).length === 0) return done
   for (;;) {
     const step = await database.transaction((sql) => applyNext(sql, migrations, role)).catch(explainRefusal)
     if (step === 'finished') return done
@@ -74,7 +74,7 @@ export const pendingMigrations = async ({
   database,
   directory,
 }: Pick<MigrateOptions, 'database' | 'directory'>): Promise<string[]> =>
-  (await missing(database, await readMigrations(directory))).map(({ name }) => name)
+  (await missing(database, await readMigrations(directory)).catch(explainRefusal)).map(({ name }) => name)
 
 // The lock belongs to the transaction. It goes with the commit, and with the connection when the process is killed; the
 // state is read under it, so whoever comes second finds the work done. Asked for, not waited for: a statement that waits

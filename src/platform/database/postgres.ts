@@ -40,6 +40,7 @@ const createOpener = (options: PostgresOptions): OpenSession => {
   const address = parsePostgresAddress(options.url)
   // Whoever was the primary last time is asked first.
   let favourite = 0
+  const warn = createWarning(options.log)
   return async (onClosed) => {
     const deadline = performance.now() + options.connectTimeoutMs
     const failures: unknown[] = []
@@ -55,7 +56,7 @@ const createOpener = (options: PostgresOptions): OpenSession => {
         failures.push(withoutValues(error))
       }
     }
-    throw unreachable(address, failures, options.log)
+    throw warn(unreachable(address, failures))
   }
 }
 
@@ -101,14 +102,26 @@ const connectionParameters = ({ applicationName, statementTimeoutMs }: PostgresO
   timezone: 'UTC',
 })
 
-const unreachable = ({ hosts }: PostgresAddress, failures: unknown[], log: PostgresOptions['log']) => {
+const unreachable = ({ hosts }: PostgresAddress, failures: unknown[]) => {
   const where = hosts.map(({ host, port }) => `${host}:${port}`).join(', ')
   const reasons = failures.map((failure) => reasonOf(failure))
-  const error = new StoreUnavailable(`PostgreSQL at ${where} cannot be used: ${[...new Set(reasons)].join('; ')}`, {
+  return new StoreUnavailable(`PostgreSQL at ${where} cannot be used: ${[...new Set(reasons)].join('; ')}`, {
     cause: failures.at(-1),
   })
-  log?.warn({ hosts: where }, error.message)
-  return error
+}
+
+// Every request tries again while the server is away; the log needs to hear of it now and then only.
+const warningPauseMs = 5_000
+
+const createWarning = (log: PostgresOptions['log']) => {
+  let quietUntil = 0
+  return (error: StoreUnavailable) => {
+    if (performance.now() >= quietUntil) {
+      quietUntil = performance.now() + warningPauseMs
+      log?.warn({}, error.message)
+    }
+    return error
+  }
 }
 
 const reasonOf = (failure: unknown): string => {
