@@ -1,11 +1,30 @@
 // Writes the generated references from the program itself. A test fails when one of them is stale.
-import { writeFile } from 'node:fs/promises'
-import './build.mjs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { build } from './build.mjs'
 
+await build()
 const root = new URL('..', import.meta.url)
-const { configurationGuide, environmentExample } = await import(new URL('dist/config/guide.js', root).href)
-const { openApiDocument } = await import(new URL('dist/app/openapi.js', root).href)
+const load = (/** @type {string} */ path) => import(new URL(`dist/${path}`, root).href)
+const { configurationGuide, environmentExample } = await load('config/guide.js')
+const { loadConfig } = await load('config.js')
+const { startApp } = await load('app.js')
 
-await writeFile(new URL('docs/configuration.md', root), configurationGuide())
-await writeFile(new URL('.env.example', root), environmentExample())
-await writeFile(new URL('docs/openapi.json', root), `${JSON.stringify(await openApiDocument(), null, 2)}\n`)
+const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-docs-'))
+const settings = { NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'error', DRAIN_DELAY: '0ms' }
+const app = await startApp(loadConfig(settings), {
+  onFatal: (/** @type {unknown} */ error) => {
+    throw error
+  },
+})
+const document = await (await fetch(`${app.config.publicUrl}/api/openapi.json`)).json()
+await app.close()
+await rm(dataDir, { recursive: true })
+
+const files = {
+  'docs/configuration.md': configurationGuide(),
+  '.env.example': environmentExample(),
+  'docs/openapi.json': `${JSON.stringify(document, null, 2)}\n`,
+}
+for (const [path, text] of Object.entries(files)) await writeFile(new URL(path, root), text)

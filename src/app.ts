@@ -103,7 +103,7 @@ type Nouns = ReturnType<typeof makeNouns>
 const makeGates = (config: Config, platform: Platform, { tokens, keysFor, attempts }: Nouns) => {
   const cookies = createCookies({ secure: config.production })
   const callers = createCallers({ cookies, tokens })
-  const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers, tokens })
+  const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers })
   const limits = createLimits({
     cache: platform.cache,
     callers,

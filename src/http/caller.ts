@@ -23,8 +23,15 @@ export const createCallers = ({ cookies, tokens }: { cookies: Cookies; tokens: T
     return caller
   }
 
+  /** The session by either of its cookies: the access cookie goes first when it expires, the session goes on. */
+  const sessionOf = (request: FastifyRequest) => {
+    const refreshToken = cookies.read(request, 'refresh_token')
+    return peek(request)?.sessionId ?? (refreshToken && tokens.readRefresh(refreshToken)?.sid)
+  }
+
   return {
     peek,
+    sessionOf,
     required: async (request: FastifyRequest, reply: FastifyReply) =>
       peek(request) ? undefined : sendAnswer(reply, answers.notAuthenticated),
     /** For handlers behind `required`. */

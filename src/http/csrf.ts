@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Tokens } from '../domain/tokens/tokens.js'
 import { days } from '../lib/durations.js'
 import { randomToken, sameBytes } from '../lib/random.js'
 import type { Callers } from './caller.js'
@@ -18,23 +17,17 @@ export type Csrf = ReturnType<typeof createCsrf>
  * A token is a nonce and an HMAC over it, the secret in its own cookie and the session. A secret that a sibling host
  * has planted comes without our key, and a token of one session is worth nothing in another.
  */
-export const createCsrf = (deps: { keys: readonly Buffer[]; cookies: Cookies; callers: Callers; tokens: Tokens }) => {
-  const { keys, cookies, callers, tokens } = deps
+export const createCsrf = (deps: { keys: readonly Buffer[]; cookies: Cookies; callers: Callers }) => {
+  const { keys, cookies, callers } = deps
 
   const secretOf = (request: FastifyRequest) => {
     const secret = cookies.read(request, cookieName)
     return secret && secretShape.test(secret) ? secret : undefined
   }
 
-  /** The session by either of its cookies: the access cookie goes first when it expires, the session goes on. */
-  const sessionOf = (request: FastifyRequest) => {
-    const refreshToken = cookies.read(request, 'refresh_token')
-    return callers.peek(request)?.sessionId ?? (refreshToken && tokens.readRefresh(refreshToken)?.sid) ?? ''
-  }
-
   const signature = (key: Buffer, request: FastifyRequest, secret: string, nonce: string) =>
     createHmac('sha256', key)
-      .update(`${nonce}.${secret}.${sessionOf(request)}`)
+      .update(`${nonce}.${secret}.${callers.sessionOf(request) ?? ''}`)
       .digest()
 
   const isValid = (request: FastifyRequest) => {

@@ -39,8 +39,8 @@ export const createLimits = (deps: {
 
   /** A caller with a valid token counts for itself, so that an office behind one address does not lock itself out. */
   const subjectOf = (limiter: Limiter, request: FastifyRequest) => {
-    const caller = limiter === limiters.general ? callers.peek(request) : undefined
-    return caller ? `session:${caller.sessionId}` : networkOf(request)
+    const session = limiter === limiters.general ? callers.sessionOf(request) : undefined
+    return session ? `session:${session}` : networkOf(request)
   }
 
   const announce = (reply: FastifyReply, { name, limit }: Limiter, { remaining, resetsIn }: Reservation) => {
