@@ -89,17 +89,10 @@ export const withStores = async <Result>(
   }
 }
 
-/** Waits while the reader is slower than we are, so that an export into a pipe stays small. */
-export const write = async (stream: Writable, text: string) => {
-  if (stream.write(text)) return
-  await new Promise<void>((resolve, reject) => {
-    const settle = (error?: Error) => {
-      stream.off('drain', settle).off('error', settle).off('close', settle)
-      if (error instanceof Error) reject(error)
-      else resolve()
-    }
-    stream.once('drain', settle).once('error', settle).once('close', settle)
+/** Waits until the text is gone, so that an export into a slow pipe stays small. */
+export const write = (stream: Writable, text: string) =>
+  new Promise<void>((resolve, reject) => {
+    stream.write(text, (error) => (error ? reject(error) : resolve()))
   })
-}
 
 export const print = (stream: Writable, line: string) => write(stream, `${line}\n`)

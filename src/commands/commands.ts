@@ -38,9 +38,12 @@ export const runCommand = async (args: readonly string[], context: CommandContex
     await print(context.stdout, command.help)
     return 0
   }
+  // A reader that has seen enough (`… | head`) is told apart below; here it only must not be an uncaught error.
+  for (const stream of [context.stdout, context.stderr]) stream.on('error', () => {})
   try {
     return await command.run(rest, context)
   } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return 1
     if (!(error instanceof UsageFault) && !(error instanceof CommandFailure)) throw error
     await print(context.stderr, error.message)
     if (error instanceof CommandFailure) return 1

@@ -59,7 +59,7 @@ const isFolder = async (path: string) => {
 }
 
 export const contentLoad: Command = {
-  summary: 'load the pages that signed-in users may read',
+  summary: 'Load the pages that signed-in users may read',
   help: `latchkey content load FILE|FOLDER
 
 Adds pages to the content resource, and replaces those with the same slug: all of them, or none when one is wrong.

@@ -48,10 +48,16 @@ const judgeCallback = (publicUrl: string, redirectUri: string, letter: 'A' | 'B'
 
 /** Begins a sign-in as a browser would, and throws it away: that takes discovery, and all that discovery can get wrong. */
 const checkProviderA = async (config: Config, outbound: Outbound): Promise<Finding> => {
-  const { providerAClientId: clientId, providerAIssuer: issuer, publicUrl, production } = config
-  if (clientId === undefined) return withoutClient(config, 'A')
+  const {
+    providerAClientId: clientId,
+    providerAClientSecret: clientSecret,
+    providerAIssuer: issuer,
+    publicUrl,
+    production,
+  } = config
+  if (clientId === undefined || clientSecret === undefined) return withoutClient(config, 'A')
   const redirectUri = config.providerARedirectUri ?? `${publicUrl}/api/auth/provider-a/callback`
-  const settings = { name: config.providerAName, issuer, clientId, clientSecret: '', redirectUri, production }
+  const settings = { name: config.providerAName, issuer, clientId, clientSecret, redirectUri, production }
   const provider = createOpenIdConnect('provider_a', settings, { outbound, clock: systemClock })
   const begun = await provider.begin({ state: 'doctor', verifier: 'doctor'.repeat(8), nonce: 'doctor' })
   if ('refused' in begun) return failure(`${issuer} cannot be discovered: ${begun.cause}`)

@@ -8,10 +8,11 @@ const interrupt = '\u0003'
 
 /** Reads one line without showing it. The terminal is put back as it was, also when the person gives up. */
 const askHidden = async ({ stdin, stderr }: Terminal, question: string) => {
-  await write(stderr, question)
   const decoder = new StringDecoder('utf8')
+  // Before the question: whoever answers it at once would see what they type.
   stdin.setRawMode?.(true)
   try {
+    await write(stderr, question)
     return await new Promise<string>((resolve, reject) => {
       let typed: string[] = []
       const finish = (settle: () => void) => {

@@ -15,8 +15,9 @@ export const createProgress = (stderr: Terminal['stderr'], totalBytes: number | 
   }
 
   const draw = (bytes: number, rows: number) => {
+    if (!stderr.isTTY) return
     const now = performance.now()
-    if (!stderr.isTTY || now - drawnAt < pause) return
+    if (now - drawnAt < pause) return
     drawnAt = now
     const share = totalBytes ? Math.min(bytes / totalBytes, 1) : undefined
     const filled = Math.round((share ?? 0) * barWidth)
@@ -24,7 +25,7 @@ export const createProgress = (stderr: Terminal['stderr'], totalBytes: number | 
       share === undefined ? '' : `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} ${Math.floor(share * 100)} %  `
     const perSecond = Math.round(rows / Math.max((now - began) / 1_000, 0.001))
     const line = `${bar}${rows.toLocaleString('en')} rows, ${perSecond.toLocaleString('en')} a second`
-    stderr.write(`\r\u001b[2K${line.slice(0, (stderr.columns ?? 80) - 1)}`)
+    stderr.write(`\r\u001b[2K${line.slice(0, (stderr.columns || 80) - 1)}`)
     shown = true
   }
 

@@ -20,7 +20,7 @@ const nameFrom = (text: string | undefined) => {
 }
 
 export const userAdd: Command = {
-  summary: 'add a user with a password',
+  summary: 'Add a user with a password',
   help: `latchkey user add --email EMAIL --username NAME [--name DISPLAY_NAME] [--password-stdin]
 
 Adds a user who can sign in at once: the address counts as proven, because you vouch for it.

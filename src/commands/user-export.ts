@@ -36,7 +36,7 @@ const formatNamed = (name: string) => {
 }
 
 export const userExport: Command = {
-  summary: 'write all users to standard output',
+  summary: 'Write all users to standard output',
   help: `latchkey user export [--format jsonl|csv] [--with-password-hashes] > FILE
 
 Writes every user, a line each, in the form that \`latchkey user import\` reads.

@@ -90,7 +90,7 @@ const importAll = async (
 }
 
 export const userImport: Command = {
-  summary: 'add users from a CSV or JSON lines file',
+  summary: 'Add users from a CSV or JSON lines file',
   help: `latchkey user import FILE [--format csv|jsonl] [--dry-run]
 
 Adds users with the bcrypt hashes that another system made, so that their passwords go on working. FILE may be - for

@@ -50,7 +50,7 @@ const limitFrom = (text: string) => {
 }
 
 export const userList: Command = {
-  summary: 'list users, a page at a time',
+  summary: 'List users, a page at a time',
   help: `latchkey user list [--limit N] [--after ID] [--json]
 
 Lists users in the order in which they came, oldest first.

@@ -4,7 +4,7 @@ import { whom } from './whom.js'
 const sessionsInWords = (count: number) => `${count} ${count === 1 ? 'session' : 'sessions'}`
 
 export const userDisable: Command = {
-  summary: 'keep a user from signing in, and end their sessions',
+  summary: 'Keep a user from signing in, and end their sessions',
   help: `latchkey user disable USER
 
 Nobody can sign in as this user until they are enabled again, and every session of theirs ends. An access token that is
@@ -26,7 +26,7 @@ already out lives for at most 15 more minutes. USER is a username, an email or a
 }
 
 export const userEnable: Command = {
-  summary: 'let a disabled user sign in again',
+  summary: 'Let a disabled user sign in again',
   help: `latchkey user enable USER
 
 USER is a username, an email or an id. Sessions that were ended stay ended.`,
@@ -43,7 +43,7 @@ USER is a username, an email or an id. Sessions that were ended stay ended.`,
 }
 
 export const userSessionsEnd: Command = {
-  summary: 'sign a user out everywhere',
+  summary: 'Sign a user out everywhere',
   help: `latchkey user sessions end USER
 
 Ends every session of the user, on every device. They can sign in again at once; to keep them out, disable them. An

@@ -27,7 +27,9 @@ export const latchkey = async (
   const answers = [...(typed ?? [])]
   const stdin = Object.assign(new PassThrough(), { isTTY, setRawMode: (mode: boolean) => modes.push(mode) })
   stderr.on('data', (chunk: Buffer) => {
-    if (chunk.toString().endsWith(': ')) stdin.write(answers.shift() ?? '')
+    if (!chunk.toString().endsWith(': ')) return
+    if (modes.at(-1) !== true) throw new Error('The terminal would show what is typed now')
+    stdin.write(answers.shift() ?? '')
   })
   if (!isTTY) stdin.end(input ?? '')
   const code = await runCommand(args, { stdin, stdout, stderr, openStores })
