@@ -1,0 +1,94 @@
+import type { IncomingMessage } from 'node:http'
+import { Agent, request } from 'node:https'
+
+type Options = { headers?: Record<string, string>; csrf?: boolean }
+
+export type Answer = {
+  status: number
+  headers: IncomingMessage['headers']
+  /** Every header line as it came, so that doubles show. */
+  lines: [string, string][]
+  text: string
+  body: Record<string, unknown>
+}
+
+export type Door = { port: number; certificate: string }
+
+/** Connections to the front end that are kept, as a browser keeps them. `from` is the client's address on loopback. */
+export const createConnections = ({ certificate }: Door, from = '127.0.0.1') =>
+  new Agent({ ca: certificate, keepAlive: true, maxSockets: 64, localAddress: from })
+
+const linesOf = ({ rawHeaders }: IncomingMessage) =>
+  rawHeaders.flatMap((name, index): [string, string][] =>
+    index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? '']] : [],
+  )
+
+const readJson = (text: string, type = '') => (type.startsWith('application/json') ? JSON.parse(text) : {})
+
+/** Somebody's browser at the front end: keeps cookies, and sends what our own pages send. */
+export const createVisitor = (door: Door, connections = createConnections(door)) => {
+  const jar = new Map<string, string>()
+  const origin = `https://localhost:${door.port}`
+
+  const keep = (setCookie: string) => {
+    const [pair = '', ...attributes] = setCookie.split('; ')
+    const [name = '', ...value] = pair.split('=')
+    if (attributes.includes('Max-Age=0')) jar.delete(name)
+    else jar.set(name, value.join('='))
+  }
+
+  const exchange = (method: string, path: string, text: string | undefined, headers: Record<string, string>) =>
+    new Promise<Answer>((resolve, reject) => {
+      const asked = request({ host: 'localhost', port: door.port, agent: connections, method, path, headers })
+      asked.once('error', reject)
+      asked.once('response', (answer) => {
+        let received = ''
+        answer.setEncoding('utf8').on('data', (chunk: string) => {
+          received += chunk
+        })
+        answer.once('error', reject)
+        answer.once('end', () => {
+          for (const each of answer.headers['set-cookie'] ?? []) keep(each)
+          const body = readJson(received, answer.headers['content-type'])
+          const { headers: got, statusCode: status = 0 } = answer
+          resolve({ status, headers: got, lines: linesOf(answer), text: received, body })
+        })
+      })
+      asked.end(text)
+    })
+
+  const send = async (method: string, path: string, body?: unknown, options: Options = {}): Promise<Answer> => {
+    const csrf = options.csrf
+      ? { 'x-csrf-token': String((await send('GET', '/api/auth/csrf-token')).body.csrfToken) }
+      : {}
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body)
+    return exchange(method, path, text, {
+      ...(method === 'GET' ? {} : { origin, 'sec-fetch-site': 'same-origin' }),
+      ...(text === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
+      ...(cookie ? { cookie } : {}),
+      ...csrf,
+      ...options.headers,
+    })
+  }
+
+  return {
+    jar,
+    send,
+    get: (path: string, headers?: Record<string, string>) => send('GET', path, undefined, { headers: headers ?? {} }),
+    post: (path: string, body: unknown = {}, headers?: Record<string, string>) =>
+      send('POST', path, body, { headers: headers ?? {} }),
+    act: (path: string, body: unknown = {}) => send('POST', path, body, { csrf: true }),
+    refresh: () => send('POST', '/api/auth/refresh', {}),
+    /** The same cookies in another hand. */
+    copy: () => {
+      const other = createVisitor(door, connections)
+      for (const [name, value] of jar) other.jar.set(name, value)
+      return other
+    },
+  }
+}
+
+export type Visitor = ReturnType<typeof createVisitor>
