@@ -7,6 +7,14 @@ export const hasChromium = Boolean(process.env.TEST_CHROMIUM)
 /** Everything here waits for a browser, a database and bcrypt at once, on machines that may be busy. */
 export const patience = 120_000
 
+/** Both buttons are there; no test that uses these goes to the providers behind them. */
+export const namedProviders = {
+  PROVIDER_A_CLIENT_ID: 'a',
+  PROVIDER_A_CLIENT_SECRET: 'secret of a',
+  PROVIDER_B_CLIENT_ID: 'b',
+  PROVIDER_B_CLIENT_SECRET: 'secret of b',
+}
+
 export const launchChromium = (): Promise<Browser> =>
   chromium.launch({
     executablePath: process.env.TEST_CHROMIUM ?? '/usr/bin/chromium',

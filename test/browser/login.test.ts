@@ -1,13 +1,28 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { fillIn, hasChromium, launchChromium, linkIn, patience, press, register, signIn, visit } from './chromium.js'
+import {
+  fillIn,
+  hasChromium,
+  launchChromium,
+  linkIn,
+  namedProviders,
+  patience,
+  press,
+  register,
+  signIn,
+  visit,
+} from './chromium.js'
 
 let latchkey: Latchkey
 let browser: Browser
 
 beforeAll(async () => {
-  const settings = { LOGIN_LIMIT: '3/15m', SENSITIVE_LIMIT: '3/1h', TRUST_PROXY: '127.0.0.1' }
+  const settings = {
+    LOGIN_LIMIT: '3/15m',
+    SENSITIVE_LIMIT: '3/1h',
+    ...namedProviders,
+  }
   ;[latchkey, browser] = await Promise.all([startLatchkey({ settings }), launchChromium()])
   await latchkey.signedUp('lena')
 })
@@ -69,9 +84,9 @@ describe.skipIf(!hasChromium)('the login page', { timeout: patience }, () => {
   })
 
   it.each([
-    ['error=provider_a_auth_failed', 'Signing in with'],
-    ['error=provider_b_auth_failed', 'Signing in with'],
-    ['error=provider_b_auth_failed&reason=no_email', 'No email came from'],
+    ['error=provider_a_auth_failed', 'Signing in with Google did not work.'],
+    ['error=provider_b_auth_failed', 'Signing in with GitHub did not work.'],
+    ['error=provider_b_auth_failed&reason=no_email', 'No email came from GitHub'],
     ['error=callback_failed', 'We could not finish signing you in.'],
     ['error=%3Cimg%20src%3Dx%3E', 'Signing in did not work.'],
   ])('has words for %s', async (query, words) => {

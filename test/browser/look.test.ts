@@ -1,0 +1,116 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
+import { fillIn, hasChromium, launchChromium, namedProviders, patience, press, signIn, visit } from './chromium.js'
+
+const pictures = new URL('../../test-output/screenshots/', import.meta.url)
+const schemes = ['light', 'dark'] as const
+const sizes = { wide: { width: 1280, height: 900 }, narrow: { width: 360, height: 740 } }
+
+/** Every page, and the states of it that people see. */
+const scenes: Record<string, (page: Page) => Promise<unknown>> = {
+  login: (page) => page.goto('/login'),
+  'login-refused': async (page) => {
+    await page.goto('/login?error=provider_a_auth_failed&reason=no_email')
+    await signIn(page, 'paula', 'not the password')
+    await page.getByText('Username or password is incorrect.').waitFor()
+  },
+  register: async (page) => {
+    await page.goto('/register')
+    await fillIn(page, { Username: 'paula', 'Choose a password': 'Password1' })
+    await page.getByText(/^Strength:/).waitFor()
+  },
+  'verify-email': (page) => page.goto('/verify-email'),
+  'verify-email-link': (page) => page.goto('/verify-email#token=abc'),
+  'forgot-password': (page) => page.goto('/forgot-password'),
+  'reset-password': async (page) => {
+    await page.goto('/reset-password#token=abc')
+    await fillIn(page, { 'New password': goodPassword })
+    await page.getByText(/^Strength:/).waitFor()
+  },
+  'reset-password-expired': (page) => page.goto('/reset-password'),
+  'not-found': (page) => page.goto('/no/such/door'),
+  dashboard: async (page) => {
+    await page.goto('/login')
+    await signIn(page, 'paula')
+    await page.getByRole('heading', { name: 'Hello, paula' }).waitFor()
+    await press(page, 'Change password')
+    await press(page, 'Sign out everywhere')
+  },
+}
+
+let latchkey: Latchkey
+let browser: Browser
+let axe: string
+
+beforeAll(async () => {
+  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings: namedProviders }), launchChromium()])
+  axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+  await mkdir(pictures, { recursive: true })
+  await latchkey.signedUp('paula')
+})
+afterAll(async () => {
+  await browser?.close()
+  await latchkey?.stop()
+})
+
+/** WCAG 2.2 AA and axe's own good practices; what it finds, in one line each. */
+const faultsOf = async (page: Page) => {
+  await page.evaluate(axe)
+  const results = (await page.evaluate(
+    `axe.run({ runOnly: ${JSON.stringify([
+      'wcag2a',
+      'wcag2aa',
+      'wcag21a',
+      'wcag21aa',
+      'wcag22aa',
+      'best-practice',
+    ])} })`,
+  )) as AxeResults
+  return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+}
+
+const widerThanItsWindow = (page: Page) =>
+  page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
+
+describe.skipIf(!hasChromium).each(schemes)('in the %s scheme', (colorScheme) => {
+  it.each(Object.entries(scenes))(
+    '%s can be used by everybody, on a phone and on a desk',
+    { timeout: patience },
+    async (name, act) => {
+      const { page, context, faults } = await visit(browser, latchkey, { colorScheme, reducedMotion: 'reduce' })
+      await page.setViewportSize(sizes.wide)
+      await act(page)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      for (const [size, viewport] of Object.entries(sizes)) {
+        await page.setViewportSize(viewport)
+        const path = new URL(`${name}-${size}-${colorScheme}.png`, pictures).pathname
+        await page.screenshot({ path, fullPage: true })
+        expect(await faultsOf(page)).toEqual([])
+        expect(await widerThanItsWindow(page)).toBe(false)
+      }
+      await page.setViewportSize({ width: 320, height: 640 })
+      expect(await widerThanItsWindow(page)).toBe(false)
+      expect(faults).toEqual([])
+      await context.close()
+    },
+  )
+})
+
+describe.skipIf(!hasChromium)('an accent of the operator', { timeout: patience }, () => {
+  it.each(['#ffe066', '#10204d', '#ff3366'])('%s stays readable', async (accent) => {
+    const theirs = await startLatchkey({ settings: { ACCENT_COLOR: accent, PRODUCT_NAME: 'Acme & Söhne' } })
+    for (const colorScheme of schemes) {
+      const { page, context } = await visit(browser, theirs, { colorScheme, reducedMotion: 'reduce' })
+      await page.goto('/login')
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      expect(await page.title()).toBe('Sign in · Acme & Söhne')
+      expect(await faultsOf(page)).toEqual([])
+      await context.close()
+    }
+    await theirs.stop()
+  })
+})
