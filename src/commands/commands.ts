@@ -7,7 +7,7 @@ import { userList } from './user-list.js'
 import { userDisable, userEnable, userSessionsEnd } from './user-state.js'
 
 /** Every verb of the command line but those that main.ts has itself, in the order in which the help names them. */
-export const commands: Readonly<Record<string, Command>> = {
+const commands: Readonly<Record<string, Command>> = {
   'user add': userAdd,
   'user list': userList,
   'user disable': userDisable,

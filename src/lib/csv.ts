@@ -96,5 +96,5 @@ export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
 }
 
 /** A field as RFC 4180 writes it: in quotes only when it must be. */
-export const csvField = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+const csvField = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 export const csvLine = (fields: readonly string[]) => `${fields.map(csvField).join(',')}\r\n`

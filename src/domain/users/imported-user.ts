@@ -18,7 +18,7 @@ export type ImportedUser = {
 }
 
 /** The fields that a row may have, as the export writes them. Other spellings of a name (`passwordHash`) count too. */
-export const importFields = [
+const importFields = [
   'id',
   'email',
   'username',

@@ -19,8 +19,8 @@ const shell = (title: string, main: string) => `<!doctype html>
 <body>
 <header class="brand">${key}<span>Development mailbox</span></header>
 <main>${main}</main>
-<p class="below">No mail leaves this machine while <code>SMTP_URL</code> is not set. The newest 100 are kept until the
-service stops. This page does not exist in production. For scripts: <a href="/dev/mailbox.json">mailbox.json</a></p>
+<footer class="below">No mail leaves this machine while <code>SMTP_URL</code> is not set. The newest 100 are kept until the
+service stops. This page does not exist in production. For scripts: <a href="/dev/mailbox.json">mailbox.json</a></footer>
 </body>
 </html>
 `
