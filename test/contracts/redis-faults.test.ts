@@ -36,6 +36,16 @@ describe.skipIf(!hasRedisServer).concurrent('counters when Redis', () => {
   const attempts = (cache: Cache, key: string, count: number) =>
     Promise.all(Array.from({ length: count }, () => attempt(cache, key)))
 
+  /** On a machine with much else to do, the first commands may well take longer than they are given. */
+  const guesserWithTwoAttempts = async (cache: Cache) => {
+    let name = ''
+    await until(async () => {
+      name = `guesser ${Math.random()}`
+      return (await attempts(cache, name, 2)).every(({ side }) => side === 'shared')
+    }, 10_000)
+    return name
+  }
+
   const faults: { name: string; strike(redis: RedisServer): unknown; heal(redis: RedisServer): unknown }[] = [
     { name: 'hangs', strike: (redis) => redis.freeze(), heal: (redis) => redis.thaw() },
     { name: 'is killed', strike: (redis) => redis.kill(), heal: (redis) => redis.start() },
@@ -64,13 +74,14 @@ describe.skipIf(!hasRedisServer).concurrent('counters when Redis', () => {
   it.each(faults)('$name: give up soon, go on in process, and are shared again', async ({ strike, heal }) => {
     const redis = await server()
     const { cache, lines } = await open(redis)
-    expect((await attempts(cache, 'guesser', 2)).map(({ side }) => side)).toEqual(['shared', 'shared'])
+    const guesser = await guesserWithTwoAttempts(cache)
+    const before = lines.length
 
     await strike(redis)
-    const during = await attempts(cache, 'guesser', 40)
+    const during = await attempts(cache, guesser, 40)
     expect(during.filter(({ granted }) => granted)).toHaveLength(3)
     expect(Math.max(...during.map(({ took }) => took))).toBeLessThan(750)
-    const next = await attempt(cache, 'guesser')
+    const next = await attempt(cache, guesser)
     expect(next).toMatchObject({ granted: false, side: 'local' })
     expect(next.took).toBeLessThan(150)
     expect((await attempts(cache, 'newcomer', 40)).filter(({ granted }) => granted)).toHaveLength(5)
@@ -84,7 +95,7 @@ describe.skipIf(!hasRedisServer).concurrent('counters when Redis', () => {
     await heal(redis)
     await until(async () => (await attempt(cache, `after ${Math.random()}`)).side === 'shared', 5_000)
     expect(await answersPing(cache)).toBe(true)
-    expect(lines).toEqual([expect.stringContaining('out of reach'), expect.stringContaining('are back')])
+    expect(lines.slice(before)).toEqual([expect.stringContaining('out of reach'), expect.stringContaining('are back')])
   })
 
   it('comes and goes: a refund goes to the side where the attempt was counted', async () => {
@@ -101,17 +112,17 @@ describe.skipIf(!hasRedisServer).concurrent('counters when Redis', () => {
     await redis.start()
     await until(() => answersPing(cache), 5_000)
     await cache.refund('guest', local.window)
-    expect(redis.command('EXISTS', 'latchkey:guest')).toBe('0')
+    expect(await redis.command('EXISTS', 'latchkey:guest')).toBe('0')
   })
 
   it('is flushed: count from the beginning, and nothing fails', async () => {
     const redis = await server()
     const { cache, lines } = await open(redis)
     const [first] = await attempts(cache, 'guest', 5)
-    redis.command('FLUSHALL')
-    redis.command('SCRIPT', 'FLUSH')
+    await redis.command('FLUSHALL')
+    await redis.command('SCRIPT', 'FLUSH')
     await cache.refund('guest', first?.window ?? '')
-    expect(redis.command('EXISTS', 'latchkey:guest')).toBe('0')
+    expect(await redis.command('EXISTS', 'latchkey:guest')).toBe('0')
     expect((await attempts(cache, 'guest', 40)).filter(({ granted }) => granted)).toHaveLength(5)
     expect(lines).toEqual([])
   })

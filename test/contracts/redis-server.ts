@@ -1,9 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createConnection, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { Cache } from '../../src/platform/cache/cache.js'
 
 /** Real servers for the tests that break them. Where there is no binary those tests are skipped. */
@@ -12,7 +13,7 @@ export const hasRedisServer = spawnSync('redis-server', ['--version']).status ==
 export type RedisServer = {
   port: number
   url: string
-  command(...words: string[]): string
+  command(...words: string[]): Promise<string>
   freeze(): void
   thaw(): void
   kill(): Promise<void>
@@ -86,8 +87,10 @@ export const createRedisServer = async (words: string[] = [], program = 'redis-s
   return {
     port,
     url: `redis://127.0.0.1:${port}`,
-    command: (...command) =>
-      spawnSync('redis-cli', ['-p', String(port), ...command], { encoding: 'utf8', timeout: 5_000 }).stdout.trim(),
+    command: async (...command) => {
+      const { stdout } = await promisify(execFile)('redis-cli', ['-p', String(port), ...command], { timeout: 10_000 })
+      return stdout.trim()
+    },
     freeze: () => void running?.kill('SIGSTOP'),
     thaw: () => void running?.kill('SIGCONT'),
     kill,

@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { afterAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/lib/clock.js'
@@ -13,6 +14,9 @@ import { createRedisServer, hasRedisServer, type RedisServer, until } from './re
 const limit = { maximum: 5, window: 15 * minutes }
 const log = pino({ level: 'silent' })
 const names = Array.from({ length: 30 }, (_, n) => `guest ${n}`)
+
+const says = async (server: RedisServer, text: string, ...command: string[]) =>
+  (await server.command(...command)).includes(text)
 
 const sideOf = async (cache: Cache, key: string) => (await cache.reserve(key, limit)).window.split(' ')[0]
 const granted = async (cache: Cache, key: string) => {
@@ -40,14 +44,14 @@ describe.skipIf(!hasRedisServer)('counters in more than one Redis', () => {
     const words = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000']
     const nodes = await Promise.all([server(words), server(words), server(words)])
     const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`)
-    const created = spawnSync('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-yes'], { timeout: 20_000 })
-    expect(created.status).toBe(0)
-    const isReady = (node: RedisServer) => node.command('CLUSTER', 'INFO').includes('cluster_state:ok')
-    await until(() => nodes.every(isReady), 10_000)
+    await promisify(execFile)('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-yes'], { timeout: 20_000 })
+    const isReady = (node: RedisServer) => says(node, 'cluster_state:ok', 'CLUSTER', 'INFO')
+    const areReady = async () => (await Promise.all(nodes.map(isReady))).every(Boolean)
+    await until(areReady, 10_000)
 
     const cache = await open(`redis://${addresses.join(',')}`)
     expect(await Promise.all(names.map((name) => granted(cache, name)))).toEqual(names.map(() => 5))
-    for (const node of nodes) expect(Number(node.command('DBSIZE'))).toBeGreaterThan(0)
+    for (const node of nodes) expect(Number(await node.command('DBSIZE'))).toBeGreaterThan(0)
 
     const [lost] = nodes
     lost.freeze()
@@ -57,7 +61,7 @@ describe.skipIf(!hasRedisServer)('counters in more than one Redis', () => {
     lost.thaw()
     const allShared = async () =>
       (await Promise.all(names.map((name) => sideOf(cache, `${name} after`)))).every((side) => side === 'shared')
-    await until(() => nodes.every(isReady), 10_000)
+    await until(areReady, 10_000)
     await until(allShared, 5_000)
   })
 
@@ -75,16 +79,16 @@ describe.skipIf(!hasRedisServer)('counters in more than one Redis', () => {
       ].join('\n'),
     )
     const sentinel = await server([file], 'redis-sentinel')
-    await until(() => replica.command('INFO', 'replication').includes('master_link_status:up'), 10_000)
-    await until(() => sentinel.command('SENTINEL', 'REPLICAS', 'latchkey').includes(String(replica.port)), 15_000)
+    await until(() => says(replica, 'master_link_status:up', 'INFO', 'replication'), 10_000)
+    await until(() => says(sentinel, String(replica.port), 'SENTINEL', 'REPLICAS', 'latchkey'), 15_000)
 
     const cache = await open(`redis+sentinel://127.0.0.1:${sentinel.port}/latchkey`)
     expect(await granted(cache, 'guest')).toBe(5)
-    await until(() => replica.command('EXISTS', 'latchkey:guest') === '1', 5_000)
+    await until(() => says(replica, '1', 'EXISTS', 'latchkey:guest'), 5_000)
 
     await master.kill()
     expect((await cache.reserve('guest', limit)).granted).toBe(false)
-    await until(() => replica.command('ROLE').startsWith('master'), 15_000)
+    await until(() => says(replica, 'role:master', 'INFO', 'replication'), 15_000)
     await until(async () => (await sideOf(cache, 'newcomer')) === 'shared', 5_000)
     expect((await cache.reserve('guest', limit)).granted).toBe(false)
   })

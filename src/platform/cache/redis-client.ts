@@ -30,7 +30,7 @@ export const connectRedis = (place: RedisPlace, commandTimeout: number): RedisCl
     username: place.username,
     password: place.password,
     ...(place.tls && { tls: {} }),
-    commandTimeout,
+    commandTimeout: 2 * commandTimeout,
     connectTimeout: longestPause,
     // A peer that vanished without a word would hold its connection for minutes; only waiting commands start this timer.
     socketTimeout: 4 * commandTimeout,

@@ -32,12 +32,14 @@ export const createRedisCache = ({ place, prefix, clock, log, commandTimeout = 2
   // Without a listener a lost connection would end the process. Whoever asks for a counter learns of it anyway.
   client.on('error', (error: Error) => log.debug({ reason: error.message }, 'redis connection'))
 
-  /** The client's own deadline starts when a command is sent; this one starts when it is asked for. */
+  /** Starts when a counter is asked for; the client's own deadline, which frees its queues, starts when a command is sent. */
   const withinDeadline = async <Result>(ask: () => Promise<Result>): Promise<Result> => {
     if (client.status !== 'ready') throw new StoreUnavailable('Redis is not connected')
     let timer: NodeJS.Timeout | undefined
     const deadline = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer within ${commandTimeout} ms`)), commandTimeout)
+      const giveUp = () => reject(new Error(`no answer within ${commandTimeout} ms`))
+      // If it was this process that stood still, the answer lies in the socket by now and is read before an immediate.
+      timer = setTimeout(() => setImmediate(giveUp), commandTimeout)
     })
     try {
       return await Promise.race([ask(), deadline])

@@ -52,6 +52,8 @@ export const createEstimator = () => {
 
   const isPattern = (password: string, parts: MatchExtended[], inputs: string[]) => {
     if (lengthBesidePatterns(parts) <= 4) return true
+    // The second look costs as much as the first. Nobody walks over the keys for longer than this.
+    if (password.length > 32) return false
     const plain = unshifted(password)
     return plain !== password && lengthBesidePatterns(library.check(plain, inputs).sequence) <= 4
   }
