@@ -22,7 +22,8 @@ const mediansOf = async (samples: number, attempts: (() => Promise<unknown>)[]) 
   return times.map(median)
 }
 
-describe('a failed attempt takes as long', () => {
+// A real difference shows every time; one that a busy machine makes does not. So it may be measured again.
+describe('a failed attempt takes as long', { retry: 3 }, () => {
   it.each([
     ['of the current cost', 6, 6],
     ['from before the cost was raised', 4, 6],
