@@ -201,7 +201,7 @@ export const startApp = async (given: Config, options: StartOptions) => {
   const nouns = makeNouns(config, platform, clock, log)
   const gates = makeGates(config, platform, nouns)
   const { production, publicUrl, trustProxy, healthTimeout: deadline } = config
-  const { server, state, answerUnknown } = createServer({ log, production, publicUrl, trustProxy })
+  const { server, state, answerUnknown, drain } = createServer({ log, production, publicUrl, trustProxy })
   const openMetrics = prepareMetrics(config, platform, server)
   let metricsServer: Awaited<ReturnType<typeof startMetricsServer>> | undefined
   const pages = await registerVerbs(server, config, platform, nouns, gates)
@@ -223,7 +223,7 @@ export const startApp = async (given: Config, options: StartOptions) => {
     state.isDraining = true
     ending.abort()
     await wait(config.drainDelay)
-    await Promise.race([server.close(), wait(drainLimit, undefined, { ref: false })])
+    await drain({ lastCalls: config.drainDelay, limit: drainLimit })
     await background.stop()
     await metricsServer?.close()
     await opened.close()
@@ -231,10 +231,13 @@ export const startApp = async (given: Config, options: StartOptions) => {
 
   try {
     const prepared = prepare()
-    prepared.catch(onFatal)
+    // A failure is heard of below; when listening fails first, that is what counts.
+    prepared.catch(() => undefined)
     metricsServer = await openMetrics?.()
-    await server.listen({ host: config.host, port: config.port })
+    // The port opens when there is something behind it: a proxy takes an open port for a ready instance.
     await Promise.race([prepared, wait(startPatience, undefined, { ref: false })])
+    prepared.catch(onFatal)
+    await server.listen({ host: config.host, port: config.port })
   } catch (error) {
     await close()
     throw error
