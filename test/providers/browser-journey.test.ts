@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Latchkey, startLatchkey } from '../harness/latchkey.js'
+import { browserNames, isInstalled, launch, type RealBrowser } from './real-browsers.js'
+import { startProviders, startService, type TestProviders, usersOf } from './visitor.js'
+
+// The service is at localhost and every provider at 127.0.0.1: two sites, as with real providers. What is tried here is
+// what no request library can try, namely which cookies a browser keeps and sends after it was sent back.
+describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
+  const journey = it.skipIf(!isInstalled(name))
+
+  let browser: RealBrowser
+  let providers: TestProviders
+  let direct: Latchkey
+  let demonstration: Latchkey
+
+  beforeAll(async () => {
+    if (!isInstalled(name)) return
+    browser = await launch(name)
+    providers = await startProviders()
+    direct = await startService(providers, 'postgres')
+    demonstration = await startLatchkey({ stores: 'postgres', settings: { NODE_ENV: 'development' } })
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await direct?.stop()
+    await demonstration?.stop()
+    await providers?.close()
+  })
+
+  journey.each(['Google', 'GitHub'])('a provider that sends the browser back at once: %s', async (provider) => {
+    const tab = await browser.tab()
+    await tab.goTo(`${direct.url}/login`)
+    await tab.press(`Continue with ${provider}`)
+    await tab.see('Hello, Ada Example')
+    expect(new URL(tab.address()).pathname).toBe('/dashboard')
+    await tab.reload()
+    await tab.see('Hello, Ada Example')
+    await tab.close()
+  })
+
+  journey.each(['Google', 'GitHub'])('a provider that shows a page of its own: %s', async (provider) => {
+    const tab = await browser.tab()
+    await tab.goTo(`${demonstration.url}/login`)
+    await tab.press(`Continue with ${provider}`)
+    await tab.see('Demonstration provider')
+    expect(new URL(tab.address()).hostname).toBe('127.0.0.1')
+    await tab.press('Ada Example')
+    await tab.see('Hello, Ada Example')
+    expect(tab.address()).toBe(`${demonstration.url}/dashboard`)
+    await tab.close()
+  })
+
+  journey('somebody without an email, and somebody who refuses, are told so', async () => {
+    const tab = await browser.tab()
+    await tab.goTo(`${demonstration.url}/login`)
+    await tab.press('Continue with Google')
+    await tab.press('has no email address')
+    await tab.see('No email came from Google')
+    await tab.press('Continue with GitHub')
+    await tab.press('Refuse to sign in')
+    await tab.see('Signing in with GitHub did not work')
+    await tab.close()
+  })
+
+  journey('the way leads on to where the visitor was going', async () => {
+    const tab = await browser.tab()
+    await tab.goTo(`${direct.url}/login?returnTo=${encodeURIComponent('/dashboard?from=notes')}`)
+    await tab.press('Continue with Google')
+    await tab.see('Hello, Ada Example')
+    expect(tab.address()).toBe(`${direct.url}/dashboard?from=notes`)
+    await tab.close()
+  })
+
+  journey('a second provider is linked from the account page, and removed again', async () => {
+    const tab = await browser.tab()
+    await tab.goTo(`${demonstration.url}/login`)
+    await tab.press('Continue with Google')
+    await tab.press('Ben Example')
+    await tab.see('Hello, Ben Example')
+    await tab.press('Connect GitHub')
+    await tab.press('Zo\u00eb')
+    await tab.see('Hello, Ben Example')
+    const ben = async () => (await usersOf(demonstration)).find(({ email }) => email === 'ben@example.com')
+    expect(await ben()).toMatchObject({ provider_a_id: 'demonstration-ben', provider_b_id: '1003' })
+    await tab.press('Disconnect GitHub')
+    await tab.see('GitHub is disconnected')
+    expect(await ben()).toMatchObject({ provider_a_id: 'demonstration-ben', provider_b_id: null })
+    await tab.close()
+  })
+})
