@@ -10,7 +10,7 @@ const open = async () => {
   try {
     return await openDatabase({ embedded: { directory } })
   } catch (error) {
-    console.log(`${error.name}: ${error.message}`)
+    console.log(error instanceof Error ? `${error.name}: ${error.message}` : String(error))
     process.exit(3)
   }
 }
@@ -21,7 +21,7 @@ const [{ last }] = await database.query('select coalesce(max(id), 0) as last fro
 stdout.write('open\n')
 
 for (let id = last + 1; ; id += 1) {
-  await database.transaction(async (sql) => {
+  await database.transaction(async (/** @type {import('../../src/platform/database/database.js').Sql} */ sql) => {
     await sql.query('insert into written (id, padding) values ($1, $2)', [id, 'x'.repeat(500)])
     await sql.query('update written set half = $2 where id = $1', [id, id])
   })
