@@ -8,6 +8,10 @@ export const mount = <Page extends PageName>(Page: ComponentType<{ settings: Set
   if (!main) throw new Error('The document has no place for its page')
   const settings = readSettings<Page>()
   hideBrokenLogo()
+  // A page that the browser kept for the back button is out of date: who is signed in may have changed meanwhile.
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) location.reload()
+  })
   main.replaceChildren()
   render(
     <SettingsContext.Provider value={settings}>

@@ -19,6 +19,8 @@ const newPassword = 'Quiet+Orchard+48+marble'
 describe.skipIf(!hasChromium)('somebody new', { timeout: patience }, () => {
   it('registers, proves the address, looks around, changes the password and signs out', async () => {
     const { page, context, faults } = await visit(browser, latchkey)
+    const asked = new Set<string>()
+    page.on('request', (request) => asked.add(new URL(request.url()).origin))
     const email = await register(page, 'mira')
     await expect.poll(() => page.getByText(`We have sent a mail to ${email}`).isVisible()).toBe(true)
 
@@ -53,6 +55,7 @@ describe.skipIf(!hasChromium)('somebody new', { timeout: patience }, () => {
     await signIn(page, email, newPassword)
     await page.waitForURL('**/dashboard')
     expect(faults).toEqual([])
+    expect([...asked].filter((origin) => origin !== 'null')).toEqual([latchkey.url])
     await context.close()
   })
 

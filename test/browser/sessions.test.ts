@@ -9,7 +9,7 @@ let browser: Browser
 
 beforeAll(async () => {
   ;[latchkey, browser] = await Promise.all([startLatchkey(), launchChromium()])
-  for (const name of ['ten', 'back', 'calm', 'gone', 'here']) await latchkey.signedUp(name)
+  for (const name of ['ten', 'back', 'calm', 'gone', 'here', 'held']) await latchkey.signedUp(name)
 })
 afterAll(async () => {
   await browser?.close()
@@ -77,12 +77,29 @@ describe.skipIf(!hasChromium)('a session in the browser', { timeout: patience },
       tries += 1
       if (tries === 1) return route.abort('connectionrefused')
       if (tries === 2) return route.fulfill({ status: 503, json: { error: 'Busy', message: 'Later' } })
+      if (tries === 3) {
+        const headers = { 'retry-after': '1' }
+        return route.fulfill({ status: 429, headers, json: { error: 'Too many requests', message: 'Later' } })
+      }
       return route.continue()
     })
     await page.reload()
     await page.getByText('You are still signed in; we keep trying.').waitFor()
     await greeted(page, 'calm')
-    expect(tries).toBe(3)
+    expect(tries).toBe(4)
+    await context.close()
+  })
+
+  it('does not wait for a tab that holds the lock and sleeps', async () => {
+    const { context, page } = await signedIn('held')
+    const sleeping = await context.newPage()
+    await sleeping.goto('/health/live')
+    await sleeping.evaluate(() => {
+      void navigator.locks.request('latchkey-refresh', () => new Promise(() => undefined))
+    })
+    latchkey.clock.advance(16 * minutes)
+    await page.reload()
+    await greeted(page, 'held')
     await context.close()
   })
 

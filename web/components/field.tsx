@@ -33,6 +33,7 @@ export const Field = (props: Props) => {
   // Preact's types know each kind of input for itself and none that changes.
   const typed = (shown ? 'text' : type) as 'text'
   const errors = problems.fields?.[name] ?? []
+  const described = [`${id}-errors`, ...(hint ? [`${id}-hint`] : []), ...(props.below ? [`${id}-below`] : [])]
 
   // A password manager saves what it sees in a password field, so the field is one again when the form is sent.
   useEffect(() => setShown(false), [submissions])
@@ -62,7 +63,7 @@ export const Field = (props: Props) => {
           autocorrect="off"
           spellcheck={false}
           aria-invalid={errors.length > 0 || undefined}
-          aria-describedby={`${id}-errors ${id}-hint ${id}-below`}
+          aria-describedby={described.join(' ')}
           onInput={(event) => props.onInput?.(event.currentTarget.value)}
           onKeyDown={caps.onKey}
           onKeyUp={caps.onKey}

@@ -27,7 +27,8 @@ export const Form = ({ children, submitLabel, look = 'primary', onSubmit }: Prop
   const [problems, setProblems] = useState<Problems>({})
   const [submissions, setSubmissions] = useState(0)
   const [busy, setBusy] = useState(false)
-  const waiting = problems.retryAfter !== undefined
+  const [waited, setWaited] = useState(false)
+  const waiting = problems.retryAfter !== undefined && !waited
 
   useEffect(() => {
     form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
@@ -40,8 +41,11 @@ export const Form = ({ children, submitLabel, look = 'primary', onSubmit }: Prop
     if (missing) return setProblems({ fields: missing })
     setBusy(true)
     const found = await onSubmit(valuesOf(form.current))
+    // Nothing in the way: another page or another step is coming, and until then there is nothing to press.
+    if (!found) return
     setBusy(false)
-    setProblems(found ?? {})
+    setWaited(false)
+    setProblems(found)
   }
 
   return (
@@ -59,7 +63,7 @@ export const Form = ({ children, submitLabel, look = 'primary', onSubmit }: Prop
             kind="error"
             after={
               problems.retryAfter !== undefined && (
-                <Countdown seconds={problems.retryAfter} onEnd={() => setProblems({})} />
+                <Countdown seconds={problems.retryAfter} onEnd={() => setWaited(true)} />
               )
             }
           >

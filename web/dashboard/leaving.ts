@@ -9,18 +9,13 @@ export const leaveSignedOut = (notice: 'signed_out' | 'signed_out_everywhere') =
 }
 
 /**
- * Browsers keep whole pages, script and all, for the back button. Ours is emptied on its way there and asks anew on
- * its way back; and a tab that is told of a sign-out elsewhere leaves as well.
+ * Browsers keep whole pages, script and all, for the back button. This one is emptied on its way there; and a tab that
+ * is told of a sign-out elsewhere leaves as well.
  */
 export const guardTheScreen = () => {
-  const onHide = ({ persisted }: PageTransitionEvent) => {
+  addEventListener('pagehide', ({ persisted }) => {
     if (persisted) unmount()
-  }
-  const onShow = ({ persisted }: PageTransitionEvent) => {
-    if (persisted) location.reload()
-  }
-  addEventListener('pagehide', onHide)
-  addEventListener('pageshow', onShow)
+  })
   onNews('signed-out', () => {
     unmount()
     location.replace('/login?notice=signed_out')

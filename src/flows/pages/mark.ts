@@ -1,5 +1,5 @@
 /** Our own sign: a latchkey whose bit is the latch. Drawn on 32 by 32, in the colour it is given. */
-export const markShapes =
+const markShapes =
   '<rect width="32" height="32" rx="9" fill="var(--mark,currentColor)"/>' +
   '<g fill="none" stroke="var(--on-mark,#fff)" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round">' +
   '<circle cx="11.6" cy="16" r="4.4"/><path d="M16 16h8.6v4.2M20.6 16v2.8"/></g>'
