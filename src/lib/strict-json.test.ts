@@ -21,6 +21,7 @@ describe('strict JSON', () => {
         const text = JSON.stringify(given, null, indent)
         expect(parse(text)).toEqual({ value: JSON.parse(text) })
       }),
+      { numRuns: 1000 },
     )
   })
 

@@ -1,7 +1,9 @@
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** In valid JSON a string is followed by a colon exactly when it is a key. */
-const writtenKeys = /"(?:[^"\\]|\\.)*"\s*:/g
+/** Every text with what follows it: in valid JSON a text is followed by a colon exactly when it is a key. */
+const texts = /"(?:[^"\\]|\\.)*"(\s*:)?/g
+
+const countWrittenKeys = (json: string) => [...json.matchAll(texts)].filter(([, colon]) => colon !== undefined).length
 
 export const isCleanText = (value: string) => !value.includes('\0') && value.isWellFormed()
 
@@ -25,7 +27,7 @@ export const parseStrictJson = (bytes: Uint8Array): { value: unknown } | undefin
       }
       if (!Array.isArray(next)) keys += Object.keys(next).length
     }
-    return keys === (text.match(writtenKeys)?.length ?? 0) ? { value } : undefined
+    return keys === countWrittenKeys(text) ? { value } : undefined
   } catch {
     return undefined
   }
