@@ -38,7 +38,7 @@ export const securityHeaders = (production: boolean): Readonly<Record<string, st
   const request = new IncomingMessage(new Socket())
   const response = new ServerResponse(request)
   policy(production)(request, response, (error) => {
-    if (error) throw error
+    if (error) throw new Error('Helmet could not make the security headers', { cause: error })
   })
   const headers = Object.entries(response.getHeaders()).map(([name, value]) => [name, String(value)])
   return Object.freeze({ ...Object.fromEntries(headers), 'cache-control': 'no-store' })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
+import { type Server as HttpServer, STATUS_CODES } from 'node:http'
+import { Server as NetServer, type Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import { seconds } from '../lib/durations.js'
@@ -70,21 +71,39 @@ const createInstance = ({ log, trustProxy }: ServerOptions, headers: Readonly<Re
         headers,
       )
     },
-    frameworkErrors: (error, _request, reply) => {
+    frameworkErrors: (error, request, reply) => {
       reply.headers(headers)
-      handleError(error, _request as FastifyRequest, reply)
+      handleError(error, request, reply)
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
 
 const isCleanRecord = (record: unknown) =>
   Object.values(record ?? {}).every((value) => typeof value !== 'string' || isCleanText(value))
 
+/**
+ * The port closes first, and the connections that a proxy has kept go on for a moment. A new connection is refused, and
+ * any proxy may then ask another instance; a request on an old one is answered, and its connection ends with it. To
+ * close idle connections at once, as Node does, cuts off the request that is just arriving on one of them.
+ */
+const createDrain =
+  (server: HttpServer, state: { isClosing: boolean }) =>
+  async ({ lastCalls, limit }: { lastCalls: number; limit: number }) => {
+    state.isClosing = true
+    const quiet = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
+    await Promise.race([quiet, wait(lastCalls)])
+    const closeIdle = () => server.closeIdleConnections()
+    closeIdle()
+    const sweep = setInterval(closeIdle, 100)
+    await Promise.race([quiet, wait(limit, undefined, { ref: false })])
+    clearInterval(sweep)
+  }
+
 /** Limits, parsing, headers, logging and the answers that belong to no route. Routes are added by whoever composes. */
 export const createServer = (options: ServerOptions) => {
   const headers = securityHeaders(options.production)
   const server = createInstance(options, headers)
   const routes = new Map<string, { pattern: RegExp; methods: Set<string> }>()
-  const state = { isDraining: false }
+  const state = { isDraining: false, isClosing: false }
   const watchProxy = createProxyWatch({
     trustsProxy: options.trustProxy !== undefined,
     warn: () =>
@@ -107,7 +126,7 @@ export const createServer = (options: ServerOptions) => {
   })
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(headers)
-    if (state.isDraining) reply.header('connection', 'close')
+    if (state.isClosing) reply.header('connection', 'close')
     watchProxy(request)
   })
   server.addHook('onRequest', refuseCrossSite(options.publicUrl))
@@ -136,7 +155,7 @@ export const createServer = (options: ServerOptions) => {
       return isPerson && !path.startsWith('/api/') ? page(request, reply) : sendAnswer(reply, answers.notFound)
     })
 
-  return { server, state, answerUnknown }
+  return { server, state, answerUnknown, drain: createDrain(server.server, state) }
 }
 
 declare module 'fastify' {
