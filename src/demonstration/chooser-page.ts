@@ -11,7 +11,7 @@ body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding
 main { width: 100%; max-width: 26rem; background: var(--card); border: 1px solid var(--line); border-radius: 1rem; padding: 1.75rem }
 p { margin: 0 0 1rem } h1 { font-size: 1.35rem; margin: 0 0 .5rem; line-height: 1.25 }
 .tag { display: inline-block; background: var(--glow); color: var(--mark); border-radius: 2rem; padding: .15rem .75rem; font-size: .85rem; font-weight: 600; margin-bottom: .75rem }
-.note { color: var(--soft); font-size: .9rem }
+.note { color: var(--soft); font-size: .9rem; margin: 1.25rem 0 0 }
 form { display: grid; gap: .5rem; margin: 1.25rem 0 0 }
 button { font: inherit; color: inherit; text-align: left; cursor: pointer; background: none; border: 1px solid var(--line); border-radius: .75rem; padding: .65rem .9rem }
 button:hover { border-color: var(--mark); background: var(--glow) }

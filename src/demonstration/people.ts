@@ -32,10 +32,10 @@ export const people: readonly Person[] = [
     key: 'zoe',
     number: 1003,
     login: 'ada-too',
-    name: 'Zo\u00eb \u5c0f\u660e Example',
+    name: 'Zo\u00eb Example',
     email: 'ada@example.org',
     emailVerified: true,
-    says: 'ada@example.org, whose username is taken once Ada was here',
+    says: 'ada@example.org: a name that is taken once Ada was here',
   },
   { key: 'nomail', number: 1004, login: 'no-mail', name: 'Nobody\u2019s Mail', says: 'has no email address' },
   {

@@ -16,8 +16,8 @@ export type GitHubBehaviour = {
   callback?: (parameters: URLSearchParams) => void
 }
 
-export const member = { id: 583231, login: 'ada', name: 'Ada Example' as string | null }
-export const addresses: Address[] = [
+const member = { id: 583231, login: 'ada', name: 'Ada Example' as string | null }
+const addresses: Address[] = [
   { email: 'ada@users.noreply.example.com', primary: false, verified: true },
   { email: 'ada@example.com', primary: true, verified: true },
 ]

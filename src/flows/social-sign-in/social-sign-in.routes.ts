@@ -41,11 +41,12 @@ type Deps = {
 export const socialSignInRoutes = (server: Server, deps: Deps) => {
   for (const id of providerIds) {
     const path = `/api/auth/${id.replace('_', '-')}`
-    const onRequest = deps.limits.general
-    server.get(path, { schema: beginSchema, onRequest }, (request, reply) =>
+    // Coming back uses an attempt up, which a HEAD must not do.
+    const options = { onRequest: deps.limits.general, exposeHeadRoute: false }
+    server.get(path, { schema: beginSchema, ...options }, (request, reply) =>
       begin(id, deps, request, reply, request.query.returnTo),
     )
-    server.get(`${path}/callback`, { schema: callbackSchema, onRequest }, (request, reply) =>
+    server.get(`${path}/callback`, { schema: callbackSchema, ...options }, (request, reply) =>
       comeBack(id, deps, request, reply),
     )
   }

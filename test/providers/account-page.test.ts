@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { storeKinds } from '../harness/latchkey.js'
+import { createStage, onlyAddress, type Stage } from './stage.js'
+import { comeBack, sessionCookiesOf, signInWith, usersOf } from './visitor.js'
+
+const failedA = '/login?error=provider_a_auth_failed'
+
+describe.each(storeKinds)('the account page, with the %s stores', (stores) => {
+  let stage: Stage
+
+  beforeAll(async () => {
+    stage = await createStage(stores)
+  })
+  afterAll(() => stage.close())
+  beforeEach(() => stage.nextTurn())
+
+  describe('from the account page', () => {
+    it('adds a provider whatever its address, tells the owner, and then signs in with it', async () => {
+      const ada = await stage.signedUp('ada')
+      stage.providers.github.become({ login: 'at-work' }, onlyAddress(stage.addressOf('work')))
+      const linked = await comeBack(ada, await stage.beginLink(ada, 'provider-b'))
+      expect(linked.location).toBe('/dashboard?linked=provider_b')
+      expect(sessionCookiesOf(linked)).toEqual([])
+      expect((await ada.get('/api/auth/account')).body.user).toMatchObject({ providers: ['provider_b'] })
+      await stage.service.mailTo(stage.addressOf('ada'), /GitHub/)
+      expect(stage.service.mails().filter(({ to }) => to === stage.addressOf('work'))).toEqual([])
+      const browser = stage.service.browser()
+      await signInWith(browser, 'provider-b')
+      expect(await stage.idOf(browser)).toBe(await stage.idOf(ada))
+    })
+
+    it('comes back without Strict cookies, as from another site', async () => {
+      const ada = await stage.signedUp('ada')
+      const callback = await stage.beginLink(ada, 'provider-a')
+      for (const name of ['access_token', 'refresh_token', 'csrf_secret']) ada.jar.delete(name)
+      expect((await comeBack(ada, callback)).location).toBe('/dashboard?linked=provider_a')
+    })
+
+    it('needs an access token and a CSRF token, and a provider that exists', async () => {
+      const ada = await stage.signedUp('ada')
+      const path = '/api/auth/providers/provider-a/link'
+      expect((await stage.service.browser().act(path, {})).status).toBe(401)
+      expect((await ada.post(path, {})).status).toBe(403)
+      const crossSite = { headers: { 'sec-fetch-site': 'cross-site' } }
+      expect((await ada.post(path, {}, { csrf: true, ...crossSite })).status).toBe(403)
+      expect((await ada.act('/api/auth/providers/provider-c/link', {})).status).toBe(400)
+      expect((await ada.get(path)).status).toBe(405)
+    })
+
+    it('refuses once the session that began it has ended', async () => {
+      const ada = await stage.signedUp('ada')
+      const callback = await stage.beginLink(ada, 'provider-a')
+      await ada.copy().act('/api/auth/logout')
+      expect((await comeBack(ada, callback)).location).toBe('/dashboard?error=provider_a_auth_failed&reason=signed_out')
+      expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: null }])
+      expect((await ada.act('/api/auth/providers/provider-a/link', {})).status).toBe(401)
+    })
+
+    it('refuses in a browser that did not begin it', async () => {
+      const mallory = await stage.signedUp('mallory')
+      const callback = await stage.beginLink(mallory, 'provider-a')
+      const ada = await stage.signedUp('ada')
+      expect((await comeBack(ada, callback)).location).toBe(failedA)
+      expect((await usersOf(stage.service)).every(({ provider_a_id }) => provider_a_id === null)).toBe(true)
+    })
+
+    it('refuses an identity that belongs to another account', async () => {
+      await signInWith(stage.service.browser(), 'provider-a')
+      const bob = await stage.signedUp('bob')
+      expect((await comeBack(bob, await stage.beginLink(bob, 'provider-a'))).location).toBe(
+        '/dashboard?error=provider_a_auth_failed&reason=identity_taken',
+      )
+      expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: 'subject-1' }, { provider_a_id: null }])
+    })
+
+    it('refuses an identity whose address has an account of its own', async () => {
+      await stage.signedUp('ada')
+      const mallory = await stage.signedUp('mallory')
+      expect((await comeBack(mallory, await stage.beginLink(mallory, 'provider-a'))).location).toBe(
+        '/dashboard?error=provider_a_auth_failed&reason=email_taken',
+      )
+    })
+
+    it('refuses a second identity of one provider, before the way and after it', async () => {
+      const ada = await stage.signedUp('ada')
+      const early = await stage.beginLink(ada, 'provider-a')
+      expect((await comeBack(ada, await stage.beginLink(ada, 'provider-a'))).location).toBe(
+        '/dashboard?linked=provider_a',
+      )
+      expect((await ada.act('/api/auth/providers/provider-a/link', {})).status).toBe(409)
+      expect((await comeBack(ada, early)).location).toBe('/dashboard?linked=provider_a')
+      await ada.remove('/api/auth/providers/provider-a')
+      const late = await stage.beginLink(ada, 'provider-a')
+      stage.atIssuer({ sub: 'subject-2', email: stage.addressOf('other') })
+      const other = await stage.beginLink(ada, 'provider-a')
+      expect((await comeBack(ada, other)).location).toBe('/dashboard?linked=provider_a')
+      stage.atIssuer()
+      expect((await comeBack(ada, late)).location).toBe('/dashboard?error=provider_a_auth_failed&reason=other_identity')
+    })
+
+    it('ends on the dashboard when the person declines', async () => {
+      const ada = await stage.signedUp('ada')
+      stage.providers.github.behave({ callback: (p) => [p.delete('code'), p.set('error', 'access_denied')] })
+      expect((await comeBack(ada, await stage.beginLink(ada, 'provider-b'))).location).toBe(
+        '/dashboard?error=provider_b_auth_failed',
+      )
+    })
+
+    it('links once when the answer comes twenty times at once', async () => {
+      const ada = await stage.signedUp('ada')
+      const callback = await stage.beginLink(ada, 'provider-a')
+      const answers = await Promise.all(Array.from({ length: 20 }, () => comeBack(ada.copy(), callback)))
+      expect(answers.filter(({ location }) => location === '/dashboard?linked=provider_a')).toHaveLength(1)
+    })
+
+    it('records linking and unlinking', async () => {
+      const ada = await stage.signedUp('ada')
+      await comeBack(ada, await stage.beginLink(ada, 'provider-a'))
+      await ada.remove('/api/auth/providers/provider-a')
+      const events = await stage.service.sql.query(
+        `select kind, reason from events where kind like 'provider%' order by kind`,
+      )
+      expect(events).toEqual([
+        { kind: 'provider_linked', reason: 'provider_a' },
+        { kind: 'provider_unlinked', reason: 'provider_a' },
+      ])
+    })
+  })
+
+  describe('unlinking', () => {
+    it('removes a provider, after which it signs in nobody to that account', async () => {
+      const ada = await stage.signedUp('ada')
+      stage.atIssuer({ email: stage.addressOf('elsewhere') })
+      await comeBack(ada, await stage.beginLink(ada, 'provider-a'))
+      expect((await ada.remove('/api/auth/providers/provider-a')).status).toBe(204)
+      expect((await ada.remove('/api/auth/providers/provider-a')).status).toBe(404)
+      const browser = stage.service.browser()
+      await signInWith(browser, 'provider-a')
+      expect(await stage.idOf(browser)).not.toBe(await stage.idOf(ada))
+    })
+
+    it('refuses to remove the last way in', async () => {
+      const browser = stage.service.browser()
+      await signInWith(browser, 'provider-a')
+      const refused = await browser.remove('/api/auth/providers/provider-a')
+      expect(refused.status).toBe(409)
+      expect(refused.body).toMatchObject({ error: 'Last way in' })
+      await signInWith(stage.service.browser(), 'provider-b')
+      expect((await browser.remove('/api/auth/providers/provider-a')).status).toBe(204)
+    })
+
+    it('leaves one of two when both are removed at once', async () => {
+      const browser = stage.service.browser()
+      await signInWith(browser, 'provider-a')
+      await signInWith(stage.service.browser(), 'provider-b')
+      const answers = await Promise.all(
+        (['provider-a', 'provider-b'] as const).map((side) => browser.remove(`/api/auth/providers/${side}`)),
+      )
+      expect(answers.map(({ status }) => status).sort()).toEqual([204, 409])
+    })
+
+    it('needs an access token and a CSRF token', async () => {
+      const ada = await stage.signedUp('ada')
+      expect((await stage.service.browser().remove('/api/auth/providers/provider-a')).status).toBe(401)
+      expect((await ada.send('DELETE', '/api/auth/providers/provider-a')).status).toBe(403)
+    })
+  })
+})
