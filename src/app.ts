@@ -224,6 +224,7 @@ export const startApp = async (given: Config, options: StartOptions) => {
     ending.abort()
     await wait(config.drainDelay)
     await drain({ lastCalls: config.drainDelay, limit: drainLimit })
+    await server.close()
     await background.stop()
     await metricsServer?.close()
     await opened.close()

@@ -54,8 +54,8 @@ describe.skipIf(!hasNginx)('the TLS front end', () => {
     new Promise<{ status: number; location: string; server: string; hsts: string | undefined }>((resolve, reject) => {
       const asked = requestPlain({ host: '127.0.0.1', port: site.front.ports.plain, path, headers }, (answer) => {
         answer.resume()
-        const { location = '', server = '', 'strict-transport-security': sent } = answer.headers
-        resolve({ status: answer.statusCode ?? 0, location, server, hsts: sent })
+        const { location = '', server, 'strict-transport-security': sent } = answer.headers
+        resolve({ status: answer.statusCode ?? 0, location, server: String(server), hsts: sent })
       })
       asked.once('error', reject).end()
     })

@@ -58,21 +58,17 @@ export const createVisitor = (door: Door, connections = createConnections(door))
     })
 
   const send = async (method: string, path: string, body?: unknown, options: Options = {}): Promise<Answer> => {
-    const csrf = options.csrf
-      ? { 'x-csrf-token': String((await send('GET', '/api/auth/csrf-token')).body.csrfToken) }
-      : {}
+    const headers: Record<string, string> = options.csrf ? { 'x-csrf-token': await csrfToken() } : {}
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
     const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body)
-    return exchange(method, path, text, {
-      ...(method === 'GET' ? {} : { origin, 'sec-fetch-site': 'same-origin' }),
-      ...(text === undefined
-        ? {}
-        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
-      ...(cookie ? { cookie } : {}),
-      ...csrf,
-      ...options.headers,
-    })
+    if (method !== 'GET') Object.assign(headers, { origin, 'sec-fetch-site': 'same-origin' })
+    if (text !== undefined) headers['content-type'] = 'application/json'
+    if (text !== undefined) headers['content-length'] = String(Buffer.byteLength(text))
+    if (cookie) headers.cookie = cookie
+    return exchange(method, path, text, { ...headers, ...options.headers })
   }
+
+  const csrfToken = async () => String((await send('GET', '/api/auth/csrf-token')).body.csrfToken)
 
   return {
     jar,
