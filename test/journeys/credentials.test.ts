@@ -197,6 +197,18 @@ describe.each(storeKinds)('signing in with a password on the %s stores', (stores
     expect((await confirm(tokens[1])).status).toBe(400)
   })
 
+  it('a change of the password makes a reset mail worthless', async () => {
+    const tab = await latchkey.signedUp('lia')
+    await latchkey.browser().post('/reset-password', { email: 'lia@example.com' })
+    const token = tokenIn((await latchkey.mailTo('lia@example.com', /reset-password#/)).text)
+    await tab.act('/api/auth/change-password', {
+      currentPassword: goodPassword,
+      newPassword: 'copper-Willow-83-anchor',
+    })
+    const late = await latchkey.browser().post('/api/auth/reset-password/confirm', { token, password: goodPassword })
+    expect(late.status).toBe(400)
+  })
+
   it('changes a password, ends the other sessions and keeps this one', async () => {
     const tab = await latchkey.signedUp('hal')
     const other = latchkey.browser()

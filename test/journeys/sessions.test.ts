@@ -172,6 +172,23 @@ describe.each(storeKinds)('sessions on the %s stores', (stores) => {
     expect((await tab.post('/login', { username: 'mo', password: goodPassword })).status).toBe(401)
   })
 
+  it('a change of the password during a sign-in wins', async () => {
+    await signedIn('pia')
+    let login: Promise<Answer> | undefined
+    await latchkey.sql.transaction(async (sql) => {
+      await sql.query("update users set password_hash = 'another' where username = 'pia'")
+      await sql.query("delete from refresh_token_records where user_id = (select id from users where username = 'pia')")
+      login = latchkey.browser().post('/login', { username: 'pia', password: goodPassword })
+      // Long enough for the sign-in to have checked the old password, which it still sees.
+      await sql.query('select pg_sleep(1)')
+    })
+    expect((await login)?.status).toBe(401)
+    const rows = await latchkey.sql.query(
+      "select 1 from refresh_token_records r join users u on u.id = r.user_id where u.username = 'pia'",
+    )
+    expect(rows).toEqual([])
+  })
+
   it('purges what has expired, and nothing else', async () => {
     await signedIn('ned')
     latchkey.clock.advance(20 * days)

@@ -21,6 +21,8 @@ export const createOneTimeTokens = ({ database, clock }: { database: Database; c
     })
     return token
   },
+  /** A password that was changed leaves no reset mail behind that could undo it. */
+  forgetResets: (sql: Sql, userId: string) => store.deleteOfUser(sql, userId, 'reset_password'),
   /** Whose reset this is, without using it up. */
   peekReset: async (token: string) => {
     const [row] = await store.selectToken(database, fingerprint(token), 'reset_password', clock.now())

@@ -23,6 +23,10 @@ export type Rotation = {
   client: Client
 }
 
+/**
+ * Starts a session only while the user is enabled and, if a hash is given, still has the password that was checked. The
+ * lock makes a change of the password that is under way finish first, and one that comes later find this session.
+ */
 export const insertRecord = (
   sql: Sql,
   record: {
@@ -33,12 +37,16 @@ export const insertRecord = (
     expiresAt: Date
     clockOffset: number
     client: Client
+    passwordHash: string | null
   },
 ) =>
   sql.query(
     `insert into refresh_token_records
        (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at)
-     values ($1, $2, $3, 0, $4, ${databaseNow('$5')}, $6, $7, $8, $4, $4)`,
+     select $1::uuid, u.id, $3::bytea, 0, $4::timestamptz, ${databaseNow('$5')}, $6::timestamptz, $7::text, $8::text, $4, $4
+     from users as u
+     where u.id = $2 and u.disabled_at is null and ($9::text is null or u.password_hash = $9)
+     for share returning id`,
     [
       record.id,
       record.userId,
@@ -48,6 +56,7 @@ export const insertRecord = (
       record.expiresAt,
       record.client.ip,
       record.client.userAgent,
+      record.passwordHash,
     ],
   )
 

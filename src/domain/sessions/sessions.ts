@@ -65,7 +65,7 @@ export const createSessions = (options: {
     }
   }
 
-  const start = async (user: SignedInUser, client: Client, sql: Sql = database): Promise<Issued> => {
+  const begin = async (user: SignedInUser, client: Client, passwordHash: string | null) => {
     const now = clock.now()
     const iat = inSeconds(now)
     const sid = uuidv7(now)
@@ -79,7 +79,7 @@ export const createSessions = (options: {
       exp: expiryFor(iat, now),
     }
     const refreshToken = tokens.signRefresh(claims)
-    await store.insertRecord(sql, {
+    const begun = await store.insertRecord(database, {
       id: sid,
       userId: user.id,
       tokenHash: fingerprint(refreshToken),
@@ -87,9 +87,10 @@ export const createSessions = (options: {
       expiresAt: fromSeconds(claims.exp),
       clockOffset: clock.offset(),
       client,
+      passwordHash,
     })
     const { id, username, email, name } = user
-    return issue({ id, username, email, name }, claims, refreshToken)
+    return begun.length > 0 ? issue({ id, username, email, name }, claims, refreshToken) : undefined
   }
 
   /** Why a rotation found no row: it was raced by another request, the session has ended, or the token was stolen. */
@@ -138,7 +139,13 @@ export const createSessions = (options: {
   }
 
   return {
-    start,
+    start: async (user: SignedInUser, client: Client) => {
+      const issued = await begin(user, client, null)
+      if (!issued) throw new Error('The user was disabled or deleted while signing in')
+      return issued
+    },
+    /** Nothing when the password that was checked is no longer the user's: a reset during a sign-in wins. */
+    startByPassword: (user: SignedInUser, passwordHash: string, client: Client) => begin(user, client, passwordHash),
     rotate,
 
     /** Ends the session of a refresh token, whatever became of the token; says whose it was. */

@@ -94,9 +94,13 @@ export const clearProvider = (sql: Sql, userId: string, provider: ProviderId) =>
 export const updatePassword = (sql: Sql, userId: string, passwordHash: string) =>
   sql.query('update users set password_hash = $2 where id = $1', [userId, passwordHash])
 
-/** Replaces a hash only by a better one of the same password: a password that was changed meanwhile stays. */
-export const upgradePassword = (sql: Sql, userId: string, oldHash: string, newHash: string) =>
-  sql.query('update users set password_hash = $3 where id = $1 and password_hash = $2', [userId, oldHash, newHash])
+/** Only while the hash is the one that was checked: a password that was changed meanwhile stays. */
+export const replacePassword = (sql: Sql, userId: string, oldHash: string, newHash: string) =>
+  sql.query('update users set password_hash = $3 where id = $1 and password_hash = $2 returning id', [
+    userId,
+    oldHash,
+    newHash,
+  ])
 
 export const updateDisabled = (sql: Sql, userId: string, disabledAt: Date | null) =>
   sql.query<{ id: string }>('update users set disabled_at = $2 where id = $1 returning id', [userId, disabledAt])

@@ -119,8 +119,8 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
     linkProvider,
     unlinkProvider,
     setPassword: (sql: Sql, userId: string, passwordHash: string) => store.updatePassword(sql, userId, passwordHash),
-    upgradePassword: (userId: string, oldHash: string, newHash: string) =>
-      store.upgradePassword(database, userId, oldHash, newHash),
+    replacePassword: async (userId: string, oldHash: string, newHash: string, sql: Sql = database) =>
+      (await store.replacePassword(sql, userId, oldHash, newHash)).length > 0,
     disable: (userId: string, sql: Sql = database) => store.updateDisabled(sql, userId, clock.now()),
     enable: (userId: string, sql: Sql = database) => store.updateDisabled(sql, userId, null),
   }

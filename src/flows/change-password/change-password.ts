@@ -1,6 +1,7 @@
 import type { Events } from '../../domain/events/events.js'
 import type { Language } from '../../domain/mails/languages.js'
 import type { Mails } from '../../domain/mails/mails.js'
+import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { PasswordValidation } from '../../domain/passwords/rules.js'
 import type { Client } from '../../domain/sessions/client.js'
@@ -11,12 +12,20 @@ import type { Database } from '../../platform/database/database.js'
 export type ChangeRefusal = 'not_authenticated' | 'invalid_credentials' | 'busy'
 type Changed = 'done' | { rejected: PasswordValidation } | { refused: ChangeRefusal }
 
-type Deps = { database: Database; users: Users; passwords: Passwords; sessions: Sessions; mails: Mails; events: Events }
+type Deps = {
+  database: Database
+  users: Users
+  passwords: Passwords
+  sessions: Sessions
+  mails: Mails
+  oneTimeTokens: OneTimeTokens
+  events: Events
+}
 type Request = { userId: string; sessionId: string; currentPassword: string; newPassword: string }
 
 /** Replaces the password of whoever knows the present one, and ends every other session. */
 export const createChangePassword =
-  ({ database, users, passwords, sessions, mails, events }: Deps) =>
+  ({ database, users, passwords, sessions, oneTimeTokens, mails, events }: Deps) =>
   async (
     { userId, sessionId, currentPassword, newPassword }: Request,
     client: Client,
@@ -35,8 +44,9 @@ export const createChangePassword =
     if (!checked.validation.valid) return { rejected: checked.validation }
     const passwordHash = await passwords.hash(newPassword)
     if (typeof passwordHash !== 'string') return passwordHash
-    await database.transaction(async (sql) => {
-      await users.setPassword(sql, userId, passwordHash)
+    const wasChanged = await database.transaction(async (sql) => {
+      if (!(await users.replacePassword(userId, user.passwordHash ?? '', passwordHash, sql))) return false
+      await oneTimeTokens.forgetResets(sql, userId)
       await sessions.endAll(userId, { except: sessionId, sql })
       await mails.queue(sql, {
         to: user.email,
@@ -44,7 +54,9 @@ export const createChangePassword =
         values: { username: user.username },
         language,
       })
+      return true
     })
+    if (!wasChanged) return { refused: 'invalid_credentials' }
     await events.record({ kind: 'password_changed', userId, sessionId }, client)
     return 'done'
   }
