@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startOddServer, startSmtpInbox } from '../../../test/mail/smtp-inbox.js'
 import { movableClock, type TestStore, testStores } from '../../../test/mail/stores.js'
 import { days, hours, minutes } from '../../lib/durations.js'
 import { createSeal } from '../../lib/seal.js'
 import type { Database } from '../../platform/database/database.js'
-import { createSmtpMailer } from '../../platform/mail/smtp.js'
+import { createSmtpMailer, type SmtpDeadlines } from '../../platform/mail/smtp.js'
 import { readSmtpUrl } from '../../platform/mail/smtp-url.js'
 import { createMails, type MailRequest, type Mails } from './mails.js'
 
@@ -23,6 +23,10 @@ type Row = { content: string | null; attempts: number; next_attempt_at: Date | n
 const rowsIn = (database: Database) =>
   database.query<Row>('select content, attempts, next_attempt_at, sent_at from outgoing_mail order by id')
 
+// Nothing here is about speed, and the machine may be busy.
+vi.setConfig({ testTimeout: 60_000 })
+const eventually = { timeout: 20_000 }
+
 describe.each(testStores)('outgoing mail on $name', ({ open }) => {
   const key = randomBytes(32)
   let store: TestStore
@@ -35,11 +39,10 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     lines.push({ level, text: `${message} ${JSON.stringify(details)}` })
   }
 
-  const mailsFor = (url: string, on = database): Mails => {
+  const mailsFor = (url: string, on = database, deadlines?: SmtpDeadlines): Mails => {
     const server = readSmtpUrl(url)
     if ('refused' in server) throw new Error(server.refused)
-    const deadlines = { connect: 500, greeting: 500, silence: 500, whole: 1_000 }
-    const mailer = createSmtpMailer({ server, deadlines })
+    const mailer = createSmtpMailer({ server, ...(deadlines && { deadlines }) })
     const mails = createMails({
       database: on,
       clock,
@@ -85,7 +88,9 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     })
     await expect(broken).rejects.toThrow('rolled back')
     await database.transaction((sql) => mails.queue(sql, reset('ada@example.com')))
-    await expect.poll(() => server.received.map(({ recipients }) => recipients[0])).toEqual(['ada@example.com'])
+    await expect
+      .poll(() => server.received.map(({ recipients }) => recipients[0]), eventually)
+      .toEqual(['ada@example.com'])
     expect(server.received[0]?.text).toContain('\nhttps://auth.example.com/reset-password#token=TOKEN\n')
   })
 
@@ -133,25 +138,27 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     const mails = mailsFor(first.url)
     mails.start()
     await mails.queue(database, notice('ada@example.com'))
-    await expect.poll(() => lines.filter(({ text }) => text.includes('could not be sent yet')).length).toBe(1)
+    await expect
+      .poll(() => lines.filter(({ text }) => text.includes('could not be sent yet')).length, eventually)
+      .toBe(1)
     const second = await inbox({}, first.port)
     mails.nudge()
     await sleep(200)
     expect(second.received).toHaveLength(0)
     clock.forward(2 * minutes)
     mails.nudge()
-    await expect.poll(() => second.received.length).toBe(1)
+    await expect.poll(() => second.received.length, eventually).toBe(1)
     expect((await rowsIn(database))[0]).toMatchObject({ attempts: 2, next_attempt_at: null })
   })
 
   it('is put off by a mail server that hangs or refuses for now, and dropped when the recipient is refused', async () => {
     const hanging = await startOddServer()
     ends.push(hanging.stop)
-    const hung = mailsFor(hanging.url)
+    const hung = mailsFor(hanging.url, database, { connect: 500, greeting: 500, silence: 500, whole: 1_000 })
     hung.start()
     await hung.queue(database, notice('hung@example.com'))
     expect(lines, 'whoever queues a mail does not wait for the mail server').toEqual([])
-    await expect.poll(() => lines.map(({ text }) => text).join(), { timeout: 5_000 }).toContain('ETIMEDOUT')
+    await expect.poll(() => lines.map(({ text }) => text).join(), eventually).toContain('ETIMEDOUT')
     await hung.stop()
 
     const answers: Record<string, number> = { 'busy@example.com': 451, 'gone@example.com': 550 }
@@ -165,8 +172,10 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     mails.start()
     await mails.queue(database, notice('gone@example.com'))
     await mails.queue(database, notice('busy@example.com'))
-    await expect.poll(() => lines.filter(({ text }) => text.includes('answered 451')).length).toBe(1)
-    await expect.poll(() => lines.filter(({ level, text }) => level === 'error' && text.includes('550')).length).toBe(1)
+    await expect.poll(() => lines.filter(({ text }) => text.includes('answered 451')).length, eventually).toBe(1)
+    await expect
+      .poll(() => lines.filter(({ level, text }) => level === 'error' && text.includes('550')).length, eventually)
+      .toBe(1)
     const rows = await rowsIn(database)
     expect(rows.map((row) => row.next_attempt_at !== null)).toEqual([true, false, true])
     expect(rows[1]?.content).toBeNull()
@@ -178,13 +187,15 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     await mails.queue(database, reset('ada@example.com'))
     await mails.queue(database, notice('ada@example.com'))
     mails.start()
-    await expect.poll(async () => (await rowsIn(database)).every(({ attempts }) => attempts === 1)).toBe(true)
+    await expect
+      .poll(async () => (await rowsIn(database)).every(({ attempts }) => attempts === 1), eventually)
+      .toBe(true)
     clock.forward(31 * minutes)
     mails.nudge()
-    await expect.poll(() => lines.filter(({ text }) => text.includes('too late')).length).toBe(1)
+    await expect.poll(() => lines.filter(({ text }) => text.includes('too late')).length, eventually).toBe(1)
     clock.forward(2 * days)
     mails.nudge()
-    await expect.poll(() => lines.filter(({ text }) => text.includes('too late')).length).toBe(2)
+    await expect.poll(() => lines.filter(({ text }) => text.includes('too late')).length, eventually).toBe(2)
     expect((await rowsIn(database)).every((row) => row.content === null && row.sent_at === null)).toBe(true)
   })
 
@@ -193,7 +204,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     await mails.queue(database, notice('ada@example.com'))
     await database.query("update outgoing_mail set content = 'AAAA'")
     mails.start()
-    await expect.poll(() => lines.map(({ text }) => text).join()).toContain('no longer configured')
+    await expect.poll(() => lines.map(({ text }) => text).join(), eventually).toContain('no longer configured')
   })
 
   it('is sent once by two senders at work together', async () => {
@@ -204,7 +215,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     await Promise.all(queued)
     one.start()
     other.start()
-    await expect.poll(() => server.received.length, { timeout: 15_000 }).toBe(60)
+    await expect.poll(() => server.received.length, eventually).toBe(60)
     await Promise.all([one.stop(), other.stop()])
     expect(new Set(server.received.map(({ messageId }) => messageId)).size).toBe(60)
     expect((await rowsIn(database)).every(({ sent_at, attempts }) => sent_at && attempts === 1)).toBe(true)
@@ -229,7 +240,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     expect(server.received).toHaveLength(0)
     clock.forward(61_000)
     mails.nudge()
-    await expect.poll(() => server.received.length).toBe(1)
+    await expect.poll(() => server.received.length, eventually).toBe(1)
     await mails.stop()
     expect(await rowsIn(database)).toMatchObject([{ attempts: 2, content: null }])
   })
@@ -239,7 +250,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     const mails = mailsFor(server.url)
     for (const name of ['a', 'b', 'c']) await mails.queue(database, notice(`${name}@example.com`))
     mails.start()
-    await expect.poll(() => server.received.length).toBe(3)
+    await expect.poll(() => server.received.length, eventually).toBe(3)
     await mails.stop()
     await mails.queue(database, notice('waiting@example.com'))
     expect(await mails.purge(database, 2)).toBe(0)
