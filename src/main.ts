@@ -10,9 +10,9 @@ import { createLog } from './platform/log.js'
 
 const help = `Latchkey, a self-hosted authentication service.
 
-  latchkey serve     Run the service (the default)
-  latchkey migrate   Bring the database to this version's schema, as the role of DATABASE_OWNER_URL
-  latchkey doctor    Look at the settings and everything they name, and say what is wrong; changes nothing
+  latchkey serve              Run the service (the default)
+  latchkey migrate            Bring the database to this version's schema, as the role of DATABASE_OWNER_URL
+  latchkey doctor             Look at the settings and everything they name, and say what is wrong; changes nothing
 ${commandSummaries.join('\n')}
 
 Settings are environment variables or lines of a .env file: see docs/configuration.md.`
