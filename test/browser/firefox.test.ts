@@ -55,6 +55,7 @@ describe.skipIf(!hasFirefox)('in Firefox', { timeout: patience }, () => {
 
     await press(page, 'Change password')
     await type(page, { currentPassword: goodPassword, newPassword })
+    await read(page, 'Strength')
     await press(page, 'Change password')
     await read(page, 'Your password is changed.')
     await press(page, 'Sign out')

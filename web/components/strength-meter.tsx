@@ -17,19 +17,22 @@ export const StrengthMeter = ({ password, words }: Props) => {
   const shown = password !== '' && strength !== undefined
   return (
     <div class="strength" ref={place}>
-      {shown && (
-        <div class="meter-line">
-          <div class={`meter score-${score}`} aria-hidden="true">
-            {[1, 2, 3, 4].map((step) => (
-              <span key={step} class={step <= Math.max(1, score) ? 'on' : ''} />
-            ))}
-          </div>
-          <p class="score" role="status">
-            <span class="unseen">{words.strength}: </span>
-            {words.scores[score]}
-          </p>
+      {/* Always there, so that the button below does not move away under somebody who is about to press it. */}
+      <div class="meter-line">
+        <div class={`meter score-${score}`} aria-hidden="true">
+          {[1, 2, 3, 4].map((step) => (
+            <span key={step} class={shown && step <= Math.max(1, score) ? 'on' : ''} />
+          ))}
         </div>
-      )}
+        <p class="score" role="status">
+          {shown && (
+            <>
+              <span class="unseen">{words.strength}: </span>
+              {words.scores[score]}
+            </>
+          )}
+        </p>
+      </div>
       <ul class="rules" aria-label={words.rulesTitle}>
         {Object.entries(words.rules).map(([rule, text]) => {
           const met = rules[rule as keyof typeof rules](password)
