@@ -32,6 +32,7 @@ const scenes: Record<string, (page: Page) => Promise<unknown>> = {
     await page.getByText(/^Strength:/).waitFor()
   },
   'reset-password-expired': (page) => page.goto('/reset-password'),
+  'development-mailbox': (page) => page.goto('/dev/mailbox'),
   'not-found': (page) => page.goto('/no/such/door'),
   dashboard: async (page) => {
     await page.goto('/login')
