@@ -1,4 +1,5 @@
 import type { Database } from '../../platform/database/database.js'
+import { isUniqueViolation } from '../../platform/database/unique-violation.js'
 import type { Language } from '../mails/languages.js'
 import type { Mails } from '../mails/mails.js'
 import { readEmail } from '../users/email.js'
@@ -28,14 +29,6 @@ export const createIdentities = (parts: {
 }) => {
   const { database, users, mails, nameOf, registration } = parts
 
-  const tellOwner = (user: User, provider: ProviderId, language: Language | undefined) =>
-    mails.queue(database, {
-      to: user.email,
-      template: 'provider-linked',
-      values: { username: user.username, providerName: nameOf(provider) },
-      ...(language && { language }),
-    })
-
   const create = async ({ provider, profile }: Request): Promise<Resolved | undefined> => {
     const email = readEmail(profile.email)
     if ('refused' in email) throw new Error('A profile has an email that cannot be one')
@@ -44,10 +37,20 @@ export const createIdentities = (parts: {
     return 'refused' in created ? undefined : { user: created, how: 'create' }
   }
 
+  /** The link and the mail that tells its owner are one change: nobody is linked without hearing of it. */
   const link = async ({ provider, profile, language }: Request, user: User): Promise<Resolved | undefined> => {
-    if ((await users.linkProvider(user.id, provider, profile.providerId)) !== true) return undefined
-    await tellOwner(user, provider, language)
-    return { user: { ...user, providers: [...user.providers, provider] }, how: 'link' }
+    const change = database.transaction(async (sql) => {
+      const linked = await users.linkProvider(sql, user.id, provider, profile.providerId)
+      const values = { username: user.username, providerName: nameOf(provider) }
+      if (linked)
+        await mails.queue(sql, { to: user.email, template: 'provider-linked', values, ...(language && { language }) })
+      return linked
+    })
+    const linked = await change.catch((error: unknown) => {
+      if (isUniqueViolation(error)) return false
+      throw error
+    })
+    return linked ? { user: { ...user, providers: [...user.providers, provider] }, how: 'link' } : undefined
   }
 
   const attempt = async (request: Request) => {

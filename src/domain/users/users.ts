@@ -1,7 +1,6 @@
 import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
-import { isUniqueViolation } from '../../platform/database/unique-violation.js'
 import { type Email, emailKey } from './email.js'
 import { type Username, usernameFrom, usernameKey, withSuffix } from './username.js'
 import * as store from './users.store.js'
@@ -91,16 +90,6 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
     throw new Error('No free username was found')
   }
 
-  const linkProvider = async (userId: string, provider: ProviderId, providerId: string) => {
-    const linked = await store.updateProvider(database, userId, provider, providerId).catch((error: unknown) => {
-      if (isUniqueViolation(error)) return []
-      throw error
-    })
-    if (linked.length > 0) return true
-    const owner = await findByProvider(provider, providerId)
-    return { refused: owner && owner.id !== userId ? ('provider_taken' as const) : ('already_linked' as const) }
-  }
-
   const unlinkProvider = async (userId: string, provider: ProviderId) => {
     const [unlinked] = await store.clearProvider(database, userId, provider)
     if (unlinked) return true
@@ -116,7 +105,9 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
     findByProvider,
     createWithPassword,
     createFromProvider,
-    linkProvider,
+    /** False when the account has an identity there, or the identity an account; of two at once, one gets the violation. */
+    linkProvider: async (sql: Sql, userId: string, provider: ProviderId, providerId: string) =>
+      (await store.updateProvider(sql, userId, provider, providerId)).length > 0,
     unlinkProvider,
     setPassword: (sql: Sql, userId: string, passwordHash: string) => store.updatePassword(sql, userId, passwordHash),
     replacePassword: async (userId: string, oldHash: string, newHash: string, sql: Sql = database) =>
