@@ -26,7 +26,7 @@ export const worstOf = (fine: string, findings: readonly Finding[]): Finding => 
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : 'an unknown failure')
 
-export const deadline = 8 * seconds
+const deadline = 8 * seconds
 
 /** Whatever a check does, it ends with a finding in time: the others are printed all the same. */
 export const runCheck = async ({ name, run }: Check, patience = deadline) => {

@@ -37,7 +37,7 @@ const examine = async (config: Config) => {
     const checks: Check[] = groups.flatMap((group) => group.checks)
     return await Promise.all(checks.map((check) => runCheck(check)))
   } finally {
-    await Promise.allSettled(groups.map((group) => group.close?.()))
+    await Promise.allSettled(groups.map(async (group) => group.close?.()))
   }
 }
 

@@ -151,7 +151,7 @@ describe('on a broken set-up', () => {
       expect((await examine(embedded)).about('redis policy')).toEqual([
         expect.stringMatching(/^warning: maxmemory-policy is allkeys-lru: .*set noeviction/),
       ])
-      redis.command('replicaof', '127.0.0.1', String(await freePort()))
+      await redis.command('replicaof', '127.0.0.1', String(await freePort()))
       expect((await examine(embedded)).about('redis')).toEqual([expect.stringMatching(/^error: .* is a replica/)])
     } finally {
       await redis.remove()

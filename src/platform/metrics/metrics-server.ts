@@ -3,7 +3,7 @@ import { seconds } from '../../lib/durations.js'
 import type { Metrics } from './metrics.js'
 
 /** Names the setting to change: the program's own port may be perfectly free. */
-export class MetricsPortUnusable extends Error {
+class MetricsPortUnusable extends Error {
   override name = 'MetricsPortUnusable'
 }
 
