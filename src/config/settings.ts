@@ -100,7 +100,7 @@ export const settings = {
   METRICS_PORT: { read: integer(1, 65_535), otherwise: 'off', meaning: 'Port for Prometheus metrics.' },
   METRICS_HOST: { read: text, fallback: '127.0.0.1', meaning: 'Address that the metrics listen on.' },
   PRODUCT_NAME: { read: text, fallback: 'Latchkey', meaning: 'Name shown on the pages and in mails.' },
-  PRODUCT_LOGO_URL: { read: text, otherwise: "Latchkey's mark", meaning: 'Logo shown on the pages: a path on this site or an `https` address.' },
-  ACCENT_COLOR: { read: colour, fallback: '#2f5bea', meaning: 'Colour of buttons and links.' },
+  PRODUCT_LOGO_URL: { read: text, otherwise: "Latchkey's mark", meaning: 'Logo shown on the pages: an `https` address. Its server must send `Cross-Origin-Resource-Policy: cross-origin`, or the browser will not show it.' },
+  ACCENT_COLOR: { read: colour, fallback: '#1f6f5c', meaning: 'Colour of buttons and links.' },
   LOG_LEVEL: { read: logLevel, fallback: 'info', meaning: 'Least level that is logged.' },
 } satisfies Record<string, Setting>

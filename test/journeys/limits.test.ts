@@ -110,7 +110,7 @@ describe.each(storeKinds)('limits on the %s stores', (stores) => {
     await tab.post('/login', { username: 'ada', password: goodPassword }, { address })
     const stranger = latchkey.browser()
     const answers = await Promise.all(
-      Array.from({ length: 110 }, () => stranger.post('/api/auth/refresh', undefined, { address })),
+      Array.from({ length: 110 }, () => stranger.post('/api/auth/verify-email', {}, { address })),
     )
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(10)
     expect(answers.find(({ status }) => status === 429)?.body).toEqual({

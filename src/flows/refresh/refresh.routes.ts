@@ -1,3 +1,4 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Events } from '../../domain/events/events.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import { clientOf } from '../../http/client.js'
@@ -22,10 +23,13 @@ type Deps = {
 }
 
 export const refreshRoutes = (server: Server, { sessions, events, cookies, limits, onRefresh }: Deps) => {
-  server.post('/api/auth/refresh', { schema, onRequest: limits.general }, async (request, reply) => {
-    const token = cookies.read(request, 'refresh_token')
+  /** Every visit to the sign-in page asks whether there is a session; without a cookie there is nothing to count. */
+  const tokenRequired = async (request: FastifyRequest, reply: FastifyReply) =>
+    cookies.read(request, 'refresh_token') === undefined ? sendAnswer(reply, answers.notAuthenticated) : undefined
+
+  server.post('/api/auth/refresh', { schema, onRequest: [tokenRequired, limits.general] }, async (request, reply) => {
     const client = clientOf(request)
-    const result = token === undefined ? { refused: 'invalid' as const } : await sessions.rotate(token, client)
+    const result = await sessions.rotate(cookies.read(request, 'refresh_token') ?? '', client)
     if ('issued' in result) {
       onRefresh(result.raced ? 'raced' : 'rotated')
       return sendSignedIn(reply, cookies, result.issued)
