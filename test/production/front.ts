@@ -58,14 +58,14 @@ http {
 }
 `
 
-const makeCertificate = async (folder: string) => {
+export const makeCertificate = async (folder: string) => {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', 'privkey.pem']
   const name = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
   await run('openssl', ['req', '-x509', ...key, '-out', 'fullchain.pem', '-days', '30', ...name], { cwd: folder })
   return readFile(join(folder, 'fullchain.pem'), 'utf8')
 }
 
-const listens = (port: number) =>
+export const listens = (port: number) =>
   new Promise<boolean>((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' }, () => resolve(true))
     socket.once('connect', () => socket.destroy())

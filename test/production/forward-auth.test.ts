@@ -1,0 +1,210 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasChromium, launchChromium } from '../browser/chromium.js'
+import { freshPostgres } from '../harness/databases.js'
+import { freePort } from '../services/server.js'
+import { type Application, startApplication, startElsewhere } from './application.js'
+import { type Front, freePorts, hasNginx, startFront } from './front.js'
+import { type Instance, startInstance } from './instance.js'
+import { addPeople, password } from './site.js'
+import { createVisitor } from './visitor.js'
+
+const leftovers: (() => Promise<void>)[] = []
+afterAll(async () => {
+  for (const leave of leftovers.reverse()) await leave()
+})
+
+let application: Application
+let instance: Instance
+let front: Front
+
+beforeAll(async () => {
+  if (!hasNginx) return
+  const database = await freshPostgres()
+  leftovers.push(database.drop)
+  await addPeople(database.url, ['zoë'])
+  application = await startApplication()
+  leftovers.push(application.stop)
+  const ports = await freePorts()
+  instance = await startInstance(await freePort(), {
+    DATABASE_URL: database.url,
+    REDIS_URL: process.env.TEST_REDIS_URL ?? '',
+    REDIS_PREFIX: `test:${Math.random().toString(36).slice(2)}:`,
+    SMTP_URL: 'smtp://127.0.0.1:2525',
+    PUBLIC_URL: `https://localhost:${ports.tls}`,
+  })
+  leftovers.push(instance.stop)
+  front = await startFront({
+    instances: [instance.port],
+    ports,
+    site: 'forward-auth/nginx.conf',
+    changes: [['127.0.0.1:8080', `127.0.0.1:${application.port}`]],
+  })
+  leftovers.push(front.stop)
+}, 90_000)
+
+const signedIn = async () => {
+  const visitor = createVisitor(front)
+  const { status } = await visitor.post('/login', { username: 'zoë', password })
+  expect(status).toBe(200)
+  return visitor
+}
+
+/** The application's own page is there, and knows who is looking at it. */
+const greeted = (page: Page) => page.waitForSelector('h1:text-is("Hello, zo%25C3%25AB")')
+
+/** What a browser sends along when a person follows a link. */
+const navigation = (site: string) => ({ accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-site': site })
+const forged = { 'x-auth-user-id': 'forged', 'x-auth-username': 'forged', x_auth_user_id: 'forged' }
+const identity = (headers: object | undefined) =>
+  Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => /auth[-_]/.test(name)))
+
+describe.skipIf(!hasNginx)('an application behind nginx and the access check', () => {
+  it('is told who asks, by nginx alone, and gets no token', async () => {
+    const visitor = await signedIn()
+    visitor.jar.set('theme', 'dark')
+    const { status } = await visitor.post('/reports?a=1&b=%2F', { some: 'body' }, forged)
+    expect(status).toBe(200)
+    const { body } = await visitor.get('/api/auth/me')
+    const { id } = body.user as { id: string }
+    const heard = application.last()
+    expect(heard).toMatchObject({ method: 'POST', url: '/reports?a=1&b=%2F', body: '{"some":"body"}' })
+    expect(identity(heard?.headers)).toEqual({ 'x-auth-user-id': id, 'x-auth-username': 'zo%C3%AB' })
+    expect(heard?.headers.cookie).toBe('theme=dark')
+  })
+
+  it.each([
+    ['a program', {}, 'GET'],
+    [
+      'a script of the application',
+      { accept: '*/*', 'sec-fetch-mode': 'cors', 'sec-fetch-site': 'same-origin' },
+      'GET',
+    ],
+    ['a form', navigation('same-origin'), 'POST'],
+  ])('answers %s that is not signed in with 401 and tells the application nothing', async (_, headers, method) => {
+    const before = application.heard.length
+    const answer = await createVisitor(front).send(method, '/reports', undefined, {
+      headers: { ...forged, ...headers },
+    })
+    expect(answer.status).toBe(401)
+    expect(answer.body).toEqual({ error: 'Not authenticated', message: 'Sign in to continue' })
+    expect(answer.headers.refresh).toBeUndefined()
+    expect(application.heard).toHaveLength(before)
+  })
+
+  it('shows a person the way to the login page, and bounces a link from another site once', async () => {
+    const visitor = createVisitor(front)
+    const near = await visitor.get('/reports?a=1&b=2', navigation('none'))
+    expect([near.status, near.headers.refresh]).toEqual([401, undefined])
+    expect(near.text).toContain("location.replace('/login?returnTo=' + encodeURIComponent(")
+
+    const first = await visitor.get('/reports?a=1&b=2', navigation('cross-site'))
+    expect([first.status, first.headers.refresh]).toEqual([401, '0'])
+    const second = await visitor.get('/reports?a=1&b=2', navigation('cross-site'))
+    expect([second.status, second.headers.refresh]).toEqual([401, undefined])
+    expect(second.text).toBe(near.text)
+    for (const { lines } of [near, first, second]) {
+      const names = lines.map(([name]) => name).filter((name) => !['connection', 'set-cookie'].includes(name))
+      expect(names).toEqual([...new Set(names)])
+      expect(lines).toContainEqual(['strict-transport-security', 'max-age=31536000; includeSubDomains'])
+      expect(lines).toContainEqual(['cache-control', 'no-store'])
+    }
+  })
+
+  it('leaves open what is public, without an identity, and judges the path that it passes on', async () => {
+    const { status } = await createVisitor(front).get('/public/news?x=1', forged)
+    expect(status).toBe(200)
+    expect(application.last()?.url).toBe('/public/news?x=1')
+    expect(identity(application.last()?.headers)).toEqual({})
+
+    await createVisitor(front).get('/private/..%2fpublic/news')
+    expect(application.last()?.url).toBe('/public/news')
+    const before = application.heard.length
+    for (const path of [
+      '/public/../reports',
+      '/public/..%2freports',
+      '/public/%2e%2e/reports',
+      '//public/../reports',
+    ]) {
+      expect((await createVisitor(front).get(path)).status).toBe(401)
+    }
+    expect(application.heard).toHaveLength(before)
+  })
+
+  it('does not let anybody ask the inner addresses', async () => {
+    const visitor = await signedIn()
+    for (const path of ['/.latchkey/verify', '/.latchkey/sign-in/bounce', '/.latchkey/unavailable']) {
+      expect((await visitor.get(path)).status).toBe(404)
+    }
+  })
+})
+
+describe.skipIf(!hasNginx || !hasChromium)(
+  'in a browser, an application behind the access check',
+  { timeout: 90_000 },
+  () => {
+    const open = async () => {
+      const browser = await launchChromium()
+      leftovers.push(() => browser.close())
+      const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-GB' })
+      context.setDefaultTimeout(20_000)
+      const page = await context.newPage()
+      const elsewhere = await startElsewhere()
+      leftovers.push(elsewhere.stop)
+      const here = `https://localhost:${front.port}`
+      const asked: string[] = []
+      page.on('request', (request) => {
+        if (request.isNavigationRequest() && request.url().startsWith(here))
+          asked.push(request.url().slice(here.length))
+      })
+      return { context, page, here, elsewhere, asked: () => asked.splice(0) }
+    }
+
+    it('sends a stranger to sign in and back, and greets friends whatever brought them', async () => {
+      const { context, page, here, elsewhere, asked } = await open()
+      const wanted = '/reports?a=1&b=2#part'
+      await page.goto(`${here}${wanted}`)
+      await page.waitForURL('**/login?returnTo=*')
+      await page.getByLabel('Username or email').fill('zoë')
+      await page.getByLabel('Password', { exact: true }).fill(password)
+      await page.keyboard.press('Enter')
+      await page.waitForURL(`${here}${wanted}`)
+      await greeted(page)
+
+      // A link on another site: the Strict cookies stay away at first, and one bounce brings them.
+      asked()
+      await page.goto(elsewhere.pageWithLinkTo(`${here}/reports?a=3&b=4`))
+      await page.click('a')
+      await greeted(page)
+      expect(asked()).toEqual(['/reports?a=3&b=4', '/reports?a=3&b=4'])
+
+      // The access token has run out, and its cookie with it: /login renews it without a word.
+      await context.clearCookies({ name: 'access_token' })
+      await page.goto(`${here}/reports?a=5&b=6`)
+      await page.waitForURL(`${here}/reports?a=5&b=6`)
+      await greeted(page)
+      expect(asked()).toEqual(['/reports?a=5&b=6', '/login?returnTo=%2Freports%3Fa%3D5%26b%3D6', '/reports?a=5&b=6'])
+
+      // Both at once, and then a stranger by the same way: each arrives somewhere, and nobody goes round in circles.
+      await context.clearCookies({ name: 'access_token' })
+      await page.goto(elsewhere.pageWithLinkTo(`${here}/reports?a=7&b=8`))
+      await page.click('a')
+      await greeted(page)
+      expect(asked().length).toBeLessThanOrEqual(4)
+      await context.clearCookies()
+      await page.goto(elsewhere.pageWithLinkTo(`${here}/reports`))
+      await page.click('a')
+      await page.waitForURL('**/login?returnTo=%2Freports')
+      await page.waitForTimeout(1_000)
+      expect(asked()).toEqual(['/reports', '/reports', '/login?returnTo=%2Freports'])
+    })
+  },
+)
+
+describe.skipIf(!hasNginx)('without an instance', () => {
+  it('the application is closed, and says that this will pass', async () => {
+    instance.signal('SIGKILL')
+    const answer = await createVisitor(front).get('/reports', navigation('none'))
+    expect([answer.status, answer.headers['retry-after']]).toEqual([503, '5'])
+  })
+})
