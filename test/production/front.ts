@@ -25,7 +25,7 @@ const replaced = (text: string, changes: [string | RegExp, string][]) =>
   }, text)
 
 /** The shipped file with nothing changed but names, ports and places. */
-const localised = (text: string, folder: string, { plain, tls }: Ports, instances: number[]) =>
+const localised = (text: string, folder: string, { plain, tls }: Ports) =>
   replaced(text, [
     [/ {4}listen \[::\].*\n/g, ''],
     [/listen 80;/g, `listen 127.0.0.1:${plain};`],
@@ -34,10 +34,6 @@ const localised = (text: string, folder: string, { plain, tls }: Ports, instance
     ['https://$server_name$request_uri', `https://$server_name:${tls}$request_uri`],
     ['/etc/ssl/latchkey/', `${folder}/`],
     ['/var/log/nginx/', `${folder}/`],
-    [
-      /( {4}server 127\.0\.0\.1:300\d (max_fails.*)\n)+/g,
-      instances.map((port) => `    server 127.0.0.1:${port} $2\n`).join(''),
-    ],
   ])
 
 const mainFile = (folder: string, site: string) => `
@@ -92,9 +88,14 @@ export const startFront = async ({ instances, site = 'nginx/latchkey.conf', chan
   const certificate = await makeCertificate(folder)
   await mkdir(join(folder, 'snippets'))
   await cp(join(deploy, 'nginx/snippets'), join(folder, 'snippets'), { recursive: true })
-  const own = join(folder, 'snippets/latchkey-own-answers.conf')
-  await writeFile(own, replaced(await readFile(own, 'utf8'), [['$server_name$', `$server_name:${ports.tls}$`]]))
-  const shipped = localised(await readFile(join(deploy, site), 'utf8'), folder, ports, instances)
+  const change = async (name: string, changes: [string | RegExp, string][]) => {
+    const file = join(folder, 'snippets', name)
+    await writeFile(file, replaced(await readFile(file, 'utf8'), changes))
+  }
+  await change('latchkey-own-answers.conf', [['$server_name$', `$server_name:${ports.tls}$`]])
+  const servers = instances.map((port) => `server 127.0.0.1:${port} $2\n`).join('')
+  await change('latchkey-instances.conf', [[/(server 127\.0\.0\.1:300\d (max_fails.*)\n)+/g, servers]])
+  const shipped = localised(await readFile(join(deploy, site), 'utf8'), folder, ports)
   await writeFile(join(folder, 'site.conf'), changes.length > 0 ? replaced(shipped, changes) : shipped)
   await writeFile(join(folder, 'nginx.conf'), mainFile(folder, 'site.conf'))
 

@@ -1,0 +1,27 @@
+#!/bin/bash
+# Makes the secrets that deploy/compose.yaml reads, each in a file of its own. What is there already is left alone.
+#   deploy/make-secrets.sh smtp://user:password@mail.example.com:587
+set -euo pipefail
+umask 077
+cd "$(dirname "$0")"
+mkdir -p secrets/tls
+# The containers read them as another user; whoever cannot enter the folder cannot read them either.
+chmod 700 secrets
+
+random() { openssl rand -hex "$1"; }
+keep() { # name, value
+  if [[ ! -e "secrets/$1" ]]; then
+    printf '%s\n' "$2" >"secrets/$1"
+    chmod 644 "secrets/$1"
+  fi
+}
+
+keep postgres_password "$(random 24)"
+keep latchkey_password "$(random 24)"
+keep redis_password "$(random 24)"
+keep jwt_secret "$(random 48)"
+keep database_owner_url "postgres://latchkey_owner:$(cat secrets/postgres_password)@postgres:5432/latchkey"
+keep database_url "postgres://latchkey:$(cat secrets/latchkey_password)@postgres:5432/latchkey"
+keep redis_url "redis://:$(cat secrets/redis_password)@redis:6379"
+keep smtp_url "${1:?name the mail server, such as smtp://user:password@mail.example.com:587}"
+echo "Made what was missing in $(pwd)/secrets. Put fullchain.pem and privkey.pem into secrets/tls."
