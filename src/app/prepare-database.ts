@@ -39,6 +39,7 @@ export const gated = (database: Database, isReady: () => boolean): Database => {
     query: (text, parameters) => (isReady() ? database.query(text, parameters) : refuse()),
     transaction: (work) => (isReady() ? database.transaction(work) : refuse()),
     ping: () => (isReady() ? database.ping() : refuse()),
+    ...(database.stats && { stats: database.stats }),
     close: () => database.close(),
   }
 }

@@ -3,8 +3,13 @@ import { type DestinationStream, pino } from 'pino'
 export type Log = ReturnType<typeof createLog>
 
 /** Names under which something secret could ever reach a log line; none should, and these make sure. */
-const secretNames = ['password', 'token', 'code', 'secret', 'cookie', 'authorization', 'set-cookie']
-const redacted = secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])
+const secretNames = ['password', 'token', 'secret', 'cookie', 'authorization', 'set-cookie']
+// A `code` is a secret by itself, and the name of a fault inside an error.
+const redacted = ['code', ...secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])]
+
+/** What JSON leaves as it is and a terminal may obey: DEL, the 8-bit controls, and two line separators. */
+const terminalControls = /[\u007f-\u009f\u2028\u2029]/g
+const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** An error without what its library attached to it: parameters, queries and details may hold what users typed. */
 const describe = (error: unknown): object => {
@@ -24,6 +29,7 @@ export const createLog = ({ level, destination }: { level: string; destination?:
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: redacted, censor: '[hidden]' },
       serializers: { err: describe },
+      hooks: { streamWrite: (line) => line.replaceAll(terminalControls, escaped) },
     },
     destination ?? pino.destination({ sync: true }),
   )

@@ -13,7 +13,7 @@ const typedIntoTheWrongField = 'Granite-Whisper-85-saddle'
 /** What would colour a terminal, clear it, or begin a line of its own. */
 const hostile = '\u001b[31mred\u001b[2J\r\n{"level":"info","msg":"forged"}'
 /** Node's parser takes no control character in a header but the tab. */
-const agent = 'Mozilla/5.0\t"quoted" \u00e9'
+const agent = 'Mozilla/5.0\t"quoted" \u009b31m'
 
 /** Everything that must never be in a log: what was typed, and every token, code and cookie that went back or forth. */
 const secrets = new Map<string, string>()
@@ -180,7 +180,7 @@ describe('after a long day at the lowest level, the log', () => {
     const lines = service.logLines.join('').split('\n').filter(Boolean)
     for (const line of lines) {
       expect(() => JSON.parse(line)).not.toThrow()
-      expect(line).not.toMatch(/[\u0000-\u001f]/)
+      expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/)
     }
     const messages = lines.map((line) => JSON.parse(line).msg)
     expect(messages).toContain(hostile)

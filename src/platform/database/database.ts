@@ -19,6 +19,8 @@ export type Database = Sql & {
    */
   transaction<Result>(work: (sql: Transaction) => Promise<Result>): Promise<Result>
   ping(): Promise<void>
+  /** How many connections there are, how many are at work, and how many statements wait for one. */
+  stats?(): { open: number; busy: number; waiting: number }
   close(): Promise<void>
 }
 

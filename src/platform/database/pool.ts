@@ -126,6 +126,7 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
   const isBusy = () => sessions.size > idle.length
 
   return {
+    stats: () => ({ open: sessions.size, busy: sessions.size - idle.length, waiting: waiters.size }),
     use: async <Result>(work: (session: Session) => Promise<Result>): Promise<Result> => {
       const session = await acquire()
       try {

@@ -41,6 +41,7 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
     ping: async () => {
       await query('select 1')
     },
+    stats: pool.stats,
     close: () => pool.close(closeGraceMs),
   }
 }
