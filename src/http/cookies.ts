@@ -6,16 +6,21 @@ type Attributes = { sameSite: 'Strict' | 'Lax'; path?: string }
 /** Everything that we put into a cookie is made of these characters, so nothing ever needs escaping. */
 const plainValue = /^[\w.-]*$/
 
+const nameOf = (pair: string) => {
+  const end = pair.indexOf('=')
+  return (end === -1 ? pair : pair.slice(0, end)).trim()
+}
+
+const pairsOf = (request: FastifyRequest) => (request.headers.cookie ?? '').split(';')
+
 export type Cookies = ReturnType<typeof createCookies>
 
 export const createCookies = ({ secure }: { secure: boolean }) => {
   /** Two cookies of one name count as none: one of them was planted, and nothing tells which. */
   const read = (request: FastifyRequest, name: string) => {
-    const values = (request.headers.cookie ?? '').split(';').flatMap((pair) => {
-      const [key = '', ...value] = pair.split('=')
-      return key.trim() === name ? [value.join('=').trim()] : []
-    })
-    return values.length === 1 && values[0] !== '' ? values[0] : undefined
+    const [only = '', ...others] = pairsOf(request).filter((pair) => nameOf(pair) === name)
+    if (others.length > 0 || !only.includes('=')) return undefined
+    return only.slice(only.indexOf('=') + 1).trim() || undefined
   }
 
   const set = (reply: FastifyReply, name: string, value: string, attributes: Attributes & { maxAge: number }) => {
@@ -30,8 +35,7 @@ export const createCookies = ({ secure }: { secure: boolean }) => {
 
   return {
     read,
-    names: (request: FastifyRequest) =>
-      (request.headers.cookie ?? '').split(';').map((pair) => pair.split('=', 1)[0]?.trim() ?? ''),
+    names: (request: FastifyRequest) => pairsOf(request).map(nameOf),
     set,
     clear,
     setSession: (reply: FastifyReply, issued: Issued) => {
