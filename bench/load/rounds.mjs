@@ -1,0 +1,71 @@
+// Rounds and tables. Every subject has its turn in every round, so that whatever else the machine does hits all of them
+// alike, and a ratio is always of two turns of the same round.
+
+/** @typedef {{ perSecond: number, p99?: number }} Turn */
+/** @typedef {{ name: string, turn: (seconds: number) => Promise<Turn> }} Subject */
+/** @typedef {{ name: string, perSecond: number, ratio: number, least: number, most: number, p99: number | undefined }} Row */
+
+/** @type {(numbers: number[]) => number} */
+export const median = (numbers) => {
+  const sorted = numbers.toSorted((one, other) => one - other)
+  const middle = sorted.length >> 1
+  const [below = Number.NaN, above = Number.NaN] = [sorted[middle - 1], sorted[middle]]
+  return sorted.length % 2 === 1 ? above : (below + above) / 2
+}
+
+/**
+ * The first subject is the limit that the others are compared with. One short round before the first warms everybody up.
+ * @param {Subject[]} subjects
+ * @param {{ rounds: number, seconds: number }} plan
+ * @returns {Promise<Row[]>}
+ */
+export const inRounds = async (subjects, { rounds, seconds }) => {
+  /** @type {Turn[][]} */
+  const turns = subjects.map(() => [])
+  for (const { turn } of subjects) await turn(Math.min(2, seconds))
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [index, { turn }] of subjects.entries()) turns[index]?.push(await turn(seconds))
+  }
+  return subjects.map(({ name }, index) => {
+    const own = turns[index] ?? []
+    const ratios = own.map(({ perSecond }, round) => perSecond / (turns[0]?.[round]?.perSecond ?? Number.NaN))
+    const p99 = own.flatMap((turn) => turn.p99 ?? [])
+    return {
+      name,
+      perSecond: median(own.map((turn) => turn.perSecond)),
+      ratio: median(ratios),
+      least: Math.min(...ratios),
+      most: Math.max(...ratios),
+      p99: p99.length > 0 ? median(p99) : undefined,
+    }
+  })
+}
+
+const count = (/** @type {number} */ number) =>
+  number.toLocaleString('en', { maximumFractionDigits: number < 100 ? 1 : 0 })
+
+/** @type {(number: number | undefined) => string} */
+export const inMilliseconds = (number) => (number === undefined ? '' : `${number.toFixed(number < 10 ? 1 : 0)} ms`)
+
+/** Prints a table in Markdown, so that it can be read here and kept there. @type {(title: string, rows: string[][]) => void} */
+export const printTable = (title, rows) => {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const line = (/** @type {string[]} */ row) =>
+    `| ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join(' | ')} |`
+  const rule = `|${widths.map((width, column) => (column === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`
+  const [head = [], ...others] = rows
+  console.log(`\n${title}\n\n${[line(head), rule, ...others.map(line)].join('\n')}`)
+}
+
+/** @type {(title: string, rows: Row[]) => void} */
+export const printRows = (title, rows) =>
+  printTable(title, [
+    ['', 'a second', 'ratio', 'range', 'p99'],
+    ...rows.map(({ name, perSecond, ratio, least, most, p99 }) => [
+      name,
+      count(perSecond),
+      ratio.toFixed(2),
+      `${least.toFixed(2)}–${most.toFixed(2)}`,
+      inMilliseconds(p99),
+    ]),
+  ])

@@ -1,0 +1,52 @@
+// How many callers can be told from strangers in a second.
+import { askOnce, request } from '../load/connection.mjs'
+import { inRounds, printRows } from '../load/rounds.mjs'
+import { flood, hasWrk } from '../load/wrk.mjs'
+import { startBareHttp } from '../subjects/limits.mjs'
+
+/** @typedef {import('../run.mjs').Stage} Stage */
+
+const connections = 32
+const plan = { rounds: 5, seconds: 4 }
+
+/** What an answer of the service carries, but for what each server says about the connection itself. @type {(head: string) => Record<string, string>} */
+const headersOf = (head) => {
+  const pairs = head
+    .split('\r\n')
+    .slice(1)
+    .map((line) => line.split(/: (.*)/s, 2))
+  return Object.fromEntries(pairs.filter(([name = '']) => !/^(date|connection|keep-alive)$/i.test(name)))
+}
+
+/** @param {Stage} stage */
+export const measureAccess = async ({ latchkey, peers }) => {
+  const cookie = await latchkey.signIn('person-0')
+  const check = await askOnce(latchkey.port, request('GET', '/api/auth/verify', { cookie }))
+  if (check.status !== 204) throw new Error(`The access check answered ${check.status}`)
+  const bare = await startBareHttp(headersOf(check.head))
+
+  const subject = (/** @type {string} */ name, /** @type {number} */ port, path = '/', sent = cookie) => ({
+    name,
+    turn: (/** @type {number} */ seconds) => flood({ port, path, cookie: sent, connections, seconds }),
+  })
+  const subjects = [
+    subject('limit: node:http, the same headers, a fixed 204', bare.port),
+    subject('Latchkey `GET /api/auth/verify`', latchkey.port, '/api/auth/verify'),
+    subject('Latchkey `GET /api/auth/me`', latchkey.port, '/api/auth/me'),
+  ]
+  if (peers) {
+    const { plain, cached } = peers
+    const [plainCookie, cachedCookie] = [await plain.signIn('person-0'), await cached.signIn('person-0')]
+    subjects.push(
+      subject('Better Auth `get-session`, cookie cache', cached.port, cached.sessionPath, cachedCookie),
+      subject('Better Auth `get-session`', plain.port, plain.sessionPath, plainCookie),
+    )
+  }
+  try {
+    const by = (await hasWrk()) ? 'wrk' : 'our own clients'
+    const title = `Access check: ${connections} connections by ${by}, ${plan.rounds} rounds of ${plan.seconds} s, medians`
+    printRows(title, await inRounds(subjects, plan))
+  } finally {
+    await bare.stop()
+  }
+}

@@ -1,0 +1,80 @@
+// node bench/run.mjs [access] [login] [refresh] [saturation] [priority]
+//
+// Measures Latchkey against what nothing can beat (an empty node:http, bcrypt alone, one row updated by its key) and, when it
+// is installed, against Better Auth: on loopback, in one run, in turns, as ratios. Without names it measures everything but
+// `priority`, which takes some six minutes; everything ends by itself and is cleaned up.
+//
+//   npm ci && npm run build                            the program that is measured is dist/main.js
+//   npm ci --ignore-scripts --prefix bench/peers       Better Auth, in a folder of its own; left out when it is not there
+//
+// PostgreSQL and Redis are started privately, as the tests start theirs, or taken from BENCH_DATABASE_URL (a role that may
+// create databases) and BENCH_REDIS_URL. Without them the embedded stores serve, and the refresh and the peer are left out.
+// wrk and pgbench are used where they are installed. Nothing else should run on the machine: look at the range of the ratios
+// before you believe their medians.
+import { availableParallelism, cpus, loadavg } from 'node:os'
+import { measureAccess } from './measures/access.mjs'
+import { measureLogin } from './measures/login.mjs'
+import { measurePriority } from './measures/priority.mjs'
+import { measureRefresh } from './measures/refresh.mjs'
+import { measureSaturation } from './measures/saturation.mjs'
+import { hasBetterAuth, startBetterAuth } from './subjects/better-auth.mjs'
+import { startLatchkey } from './subjects/latchkey.mjs'
+import { openStores } from './subjects/stores.mjs'
+
+/** @typedef {Awaited<ReturnType<typeof startPeers>>} Peers */
+/** @typedef {{ latchkey: import('./subjects/latchkey.mjs').Latchkey, peers: Peers, databaseUrl: string | undefined }} Stage */
+
+/** @type {Record<string, (stage: Stage) => Promise<void>>} */
+const measures = {
+  access: measureAccess,
+  login: measureLogin,
+  refresh: measureRefresh,
+  saturation: measureSaturation,
+  priority: measurePriority,
+}
+const usual = ['access', 'login', 'refresh', 'saturation']
+const longest = 25 * 60_000
+
+/** One after the other: two that start at once would both migrate, and one would fail. @param {string | undefined} databaseUrl */
+const startPeers = async (databaseUrl) => {
+  if (!databaseUrl || !hasBetterAuth()) return undefined
+  const plain = await startBetterAuth({ databaseUrl, cookieCache: false })
+  const cached = await startBetterAuth({ databaseUrl, cookieCache: true })
+  for (let person = 0; person < 8; person += 1) await plain.signUp(`person-${person}`)
+  return { plain, cached }
+}
+
+const run = async (/** @type {string[]} */ names) => {
+  const stores = await openStores()
+  const databaseUrl = await stores?.database()
+  const latchkey = await startLatchkey(stores && databaseUrl ? { databaseUrl, redisUrl: stores.redisUrl } : undefined)
+  const peers = await startPeers(await stores?.database())
+  if (!peers) console.log('Better Auth is left out: it is not installed, or there is no PostgreSQL for it.')
+  try {
+    for (const name of names) await measures[name]?.({ latchkey, peers, databaseUrl })
+  } finally {
+    await Promise.all([latchkey.stop(), peers?.plain.stop(), peers?.cached.stop()])
+    await stores?.close()
+  }
+}
+
+const asked = process.argv.slice(2)
+const unknown = asked.filter((name) => !(name in measures))
+if (unknown.length > 0) {
+  console.error(
+    `There is nothing called ${unknown.join(', ')} to measure; there is ${Object.keys(measures).join(', ')}.`,
+  )
+  process.exit(2)
+}
+// Servers are kept by processes that end with this one, however it ends.
+setTimeout(() => {
+  console.error('This takes far too long; something hangs.')
+  process.exit(1)
+}, longest).unref()
+
+const load = loadavg().map((each) => each.toFixed(1))
+console.log(
+  `${availableParallelism()} cores (${cpus()[0]?.model ?? 'of an unknown kind'}), Node ${process.version}, load ${load[0]}`,
+)
+await run(asked.length > 0 ? asked : usual)
+console.log(`\nThe load of the machine was ${load[0]} before and is ${loadavg()[0]?.toFixed(1)} now.`)

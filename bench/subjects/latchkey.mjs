@@ -1,0 +1,88 @@
+// The built program in a process of its own, set up as in production: its log at the usual level, its limiters counting.
+// Only their maxima are out of reach, because everybody here comes from one address.
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import bcrypt from 'bcrypt'
+import { askOnce, cookiesOf, request } from '../load/connection.mjs'
+import { processes } from './stores.mjs'
+
+/** @typedef {Awaited<ReturnType<typeof startLatchkey>>} Latchkey */
+
+const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+
+export const password = 'violet-Harbor-91-lantern'
+export const cost = 10
+const people = Array.from({ length: 32 }, (_, index) => `person-${index}`)
+
+/** @type {(stores: { databaseUrl: string, redisUrl: string } | undefined, folder: string) => Record<string, string>} */
+const settingsFor = (stores, folder) => ({
+  HOST: '127.0.0.1',
+  DATA_DIR: folder,
+  JWT_SECRET: randomBytes(48).toString('hex'),
+  BCRYPT_COST: String(cost),
+  LOGIN_LIMIT: '100000000/15m',
+  GENERAL_LIMIT: '100000000/15m',
+  DRAIN_DELAY: '0ms',
+  LOG_LEVEL: 'info',
+  ...(stores
+    ? {
+        NODE_ENV: 'production',
+        PUBLIC_URL: 'https://localhost',
+        DATABASE_URL: stores.databaseUrl,
+        REDIS_URL: stores.redisUrl,
+        REDIS_PREFIX: `latchkey-bench-${randomBytes(4).toString('hex')}:`,
+        SMTP_URL: 'smtp://127.0.0.1:1',
+        MAIL_FROM: 'Latchkey <no-reply@example.com>',
+      }
+    : { NODE_ENV: 'test' }),
+})
+
+/** Adds the people with the program's own import, before it serves: the embedded database has room for one process. */
+const importPeople = async (/** @type {Record<string, string>} */ settings) => {
+  const hash = await bcrypt.hash(password, cost)
+  const rows = people.map((name) =>
+    JSON.stringify({ email: `${name}@example.com`, username: name, password_hash: hash }),
+  )
+  const args = [program, 'user', 'import', '--format', 'jsonl', '-']
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, ...settings },
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+  child.stdin.end(`${rows.join('\n')}\n`)
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error('The people could not be added')
+}
+
+/** @param {{ databaseUrl: string, redisUrl: string } | undefined} stores */
+export const startLatchkey = async (stores) => {
+  const { freePort, ownFolder, startServer } = await processes()
+  const [folder, port] = [await ownFolder('bench'), await freePort()]
+  const settings = { ...settingsFor(stores, folder), PORT: String(port) }
+  await importPeople(settings)
+  const server = await startServer({
+    command: process.execPath,
+    args: [program, 'serve'],
+    folder,
+    env: settings,
+    ready: () =>
+      askOnce(port, request('GET', '/health')).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+  })
+  return {
+    port,
+    pid: server.pid,
+    people,
+    stop: server.stop,
+    login: (/** @type {string} */ username) => request('POST', '/api/auth/login', { body: { username, password } }),
+    /** The cookies of somebody who has just signed in. */
+    signIn: async (/** @type {string} */ username) => {
+      const answer = await askOnce(port, request('POST', '/api/auth/login', { body: { username, password } }))
+      if (answer.status !== 200) throw new Error(`A sign-in ended with ${answer.status}: ${answer.body}`)
+      return cookiesOf(answer)
+    },
+  }
+}

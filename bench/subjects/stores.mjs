@@ -1,0 +1,61 @@
+// A PostgreSQL and a Redis for one run: those that are named, else private ones, started as the tests start theirs.
+import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import postgres from 'postgres'
+import { runnerImport } from 'vite'
+
+/** @typedef {Awaited<ReturnType<typeof openStores>>} Stores */
+
+/** The tests' own parts are TypeScript, which Node does not run by itself. @type {(path: string) => Promise<unknown>} */
+const testPart = async (path) => {
+  const { module } = await runnerImport(fileURLToPath(new URL(`../../test/services/${path}`, import.meta.url)))
+  return module
+}
+
+export const processes = async () =>
+  /** @type {typeof import('../../test/services/server.js')} */ (await testPart('server.ts'))
+
+const openPostgres = async () => {
+  const url = process.env.BENCH_DATABASE_URL
+  if (url) return { url, stop: async () => {} }
+  const part = /** @type {typeof import('../../test/services/postgres.js')} */ (await testPart('postgres.ts'))
+  return part.hasPostgres() ? part.startPostgres() : undefined
+}
+
+const openRedis = async () => {
+  const url = process.env.BENCH_REDIS_URL
+  if (url) return { url, stop: async () => {} }
+  const part = /** @type {typeof import('../../test/services/redis.js')} */ (await testPart('redis.ts'))
+  return part.hasRedis() ? part.startRedis() : undefined
+}
+
+/** Nothing when one of the two is not to be had. Each `database()` is a fresh one, and all are dropped at the end. */
+export const openStores = async () => {
+  const [server, redis] = [await openPostgres(), await openRedis()]
+  const stop = async () => {
+    await Promise.all([server?.stop(), redis?.stop()])
+  }
+  if (!server || !redis) {
+    await stop()
+    return undefined
+  }
+  const sql = postgres(server.url, { max: 1, onnotice: () => undefined })
+  /** @type {string[]} */
+  const names = []
+  return {
+    redisUrl: redis.url,
+    database: async () => {
+      const name = `latchkey_bench_${randomBytes(4).toString('hex')}`
+      await sql.unsafe(`create database ${name}`)
+      names.push(name)
+      const url = new URL(server.url)
+      url.pathname = `/${name}`
+      return url.href
+    },
+    close: async () => {
+      for (const name of names) await sql.unsafe(`drop database ${name} with (force)`)
+      await sql.end()
+      await stop()
+    },
+  }
+}
