@@ -13,12 +13,12 @@ need() { # package, then the places of a program in it, any of which will do
   missing+=("$package")
 }
 
-# A server that the environment already names need not be here.
-[[ -n "${TEST_DATABASE_URL:-}" ]] || need postgresql initdb /usr/lib/postgresql/*/bin/initdb
-[[ -n "${TEST_REDIS_URL:-}" ]] || need redis-server redis-server valkey-server
+need postgresql initdb /usr/lib/postgresql/*/bin/initdb
+need redis-server redis-server valkey-server
 need nginx nginx
 need openssl openssl
 need testssl.sh testssl testssl.sh
+need caddy caddy
 need chromium chromium chromium-browser google-chrome
 need firefox-esr firefox-esr firefox
 

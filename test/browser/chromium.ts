@@ -1,8 +1,6 @@
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { goodPassword, type Latchkey } from '../harness/latchkey.js'
-
-/** Without a browser the tests of this folder say so and stand aside. */
-export const hasChromium = Boolean(process.env.TEST_CHROMIUM)
+import { testProgram } from '../services/programs.js'
 
 /** Everything here waits for a browser, a database and bcrypt at once, on machines that may be busy. */
 export const patience = 120_000
@@ -17,7 +15,7 @@ export const namedProviders = {
 
 export const launchChromium = (): Promise<Browser> =>
   chromium.launch({
-    executablePath: process.env.TEST_CHROMIUM ?? '/usr/bin/chromium',
+    executablePath: testProgram('chromium'),
     args: [
       '--no-sandbox',
       '--disable-gpu',

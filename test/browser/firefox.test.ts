@@ -2,9 +2,9 @@ import { type Browser, launch, type Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
+import { testProgram } from '../services/programs.js'
 import { linkIn, patience } from './chromium.js'
 
-const hasFirefox = Boolean(process.env.TEST_FIREFOX)
 const newPassword = 'Quiet+Orchard+48+marble'
 
 let latchkey: Latchkey
@@ -13,7 +13,7 @@ let browser: Browser
 beforeAll(async () => {
   const firefox = launch({
     browser: 'firefox',
-    executablePath: process.env.TEST_FIREFOX ?? '/usr/bin/firefox-esr',
+    executablePath: testProgram('firefox'),
     headless: true,
     // Its own services are not reachable in a test, and it would go on asking for them.
     extraPrefsFirefox: { 'intl.accept_languages': 'en-GB', 'network.captive-portal-service.enabled': false },
@@ -36,7 +36,7 @@ const arrive = async (page: Page, path: string) => {
   await page.waitForFunction((wanted) => location.pathname === wanted, {}, path)
 }
 
-describe.skipIf(!hasFirefox)('in Firefox', { timeout: patience }, () => {
+describe('in Firefox', { timeout: patience }, () => {
   it('somebody registers, proves the address, changes the password, signs out and in again', async () => {
     const page = await browser.newPage()
     page.setDefaultTimeout(30_000)

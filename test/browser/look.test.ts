@@ -4,7 +4,7 @@ import type { AxeResults } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { fillIn, hasChromium, launchChromium, namedProviders, patience, press, signIn, visit } from './chromium.js'
+import { fillIn, launchChromium, namedProviders, patience, press, signIn, visit } from './chromium.js'
 
 const pictures = new URL('../../test-output/screenshots/', import.meta.url)
 const schemes = ['light', 'dark'] as const
@@ -79,7 +79,7 @@ const faultsOf = async (page: Page) => {
 const widerThanItsWindow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
 
-describe.skipIf(!hasChromium).each(schemes)('in the %s scheme', (colorScheme) => {
+describe.each(schemes)('in the %s scheme', (colorScheme) => {
   it.each(Object.entries(scenes))(
     '%s can be used by everybody, on a phone and on a desk',
     { timeout: patience },
@@ -103,7 +103,7 @@ describe.skipIf(!hasChromium).each(schemes)('in the %s scheme', (colorScheme) =>
   )
 })
 
-describe.skipIf(!hasChromium)('an accent of the operator', { timeout: patience }, () => {
+describe('an accent of the operator', { timeout: patience }, () => {
   it.each(['#ffe066', '#10204d', '#ff3366'])('%s stays readable', async (accent) => {
     const theirs = await startLatchkey({ settings: { ACCENT_COLOR: accent, PRODUCT_NAME: 'Acme & Söhne' } })
     for (const colorScheme of schemes) {

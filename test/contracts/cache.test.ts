@@ -9,7 +9,7 @@ import { createMemoryCache } from '../../src/platform/cache/memory.js'
 import { openCache } from '../../src/platform/cache/open.js'
 import { createRedisCache } from '../../src/platform/cache/redis.js'
 import { readRedisUrl } from '../../src/platform/cache/redis-url.js'
-import { answersPing, createRedisServer, hasRedisServer, type RedisServer, until } from './redis-server.js'
+import { answersPing, until } from './redis-server.js'
 
 const log = pino({ level: 'silent' })
 const limit = { maximum: 5, window: 15 * minutes }
@@ -25,18 +25,9 @@ const createMovableClock = (): Clock & { move(by: number): void } => {
   }
 }
 
-const given = process.env.TEST_REDIS_URL
-let own: RedisServer | undefined
-let url = given ?? ''
+const url = process.env.TEST_REDIS_URL ?? ''
 
-beforeAll(async () => {
-  if (given !== undefined || !hasRedisServer) return
-  own = await createRedisServer()
-  url = own.url
-})
-afterAll(() => own?.remove())
-
-type Side = { name: string; needsRedis: boolean; open(clock: Clock): Promise<Cache> }
+type Side = { name: string; open(clock: Clock): Promise<Cache> }
 
 /** Keys of one run never meet those of another, whatever else uses the server. */
 const prefix = `test:${randomUUID()}:`
@@ -50,18 +41,17 @@ const openRedis = async (clock: Clock) => {
 }
 
 const sides: Side[] = [
-  { name: 'in process', needsRedis: false, open: async (clock) => createMemoryCache({ clock, maximumKeys: 1_000 }) },
-  { name: 'in Redis', needsRedis: true, open: openRedis },
-  { name: 'in Redis, resilient', needsRedis: true, open: (clock) => openCache({ url, prefix, clock, log }) },
+  { name: 'in process', open: async (clock) => createMemoryCache({ clock, maximumKeys: 1_000 }) },
+  { name: 'in Redis', open: openRedis },
+  { name: 'in Redis, resilient', open: (clock) => openCache({ url, prefix, clock, log }) },
 ]
 
-describe.each(sides)('counters $name', ({ needsRedis, open }) => {
-  const present = !needsRedis || given !== undefined || hasRedisServer
+describe.each(sides)('counters $name', ({ open }) => {
   const clock = createMovableClock()
   let cache: Cache
 
   beforeAll(async () => {
-    if (present) cache = await open(clock)
+    cache = await open(clock)
   })
   afterAll(() => cache?.close())
 
@@ -70,7 +60,7 @@ describe.each(sides)('counters $name', ({ needsRedis, open }) => {
     for (let n = 0; n < times; n += 1) await cache.reserve(name, limit)
   }
 
-  describe.skipIf(!present)('behave alike', () => {
+  describe('behave alike', () => {
     it('grant exactly five of forty parallel attempts', async () => {
       const name = key()
       const all = await Promise.all(Array.from({ length: 40 }, () => cache.reserve(name, limit)))
@@ -153,7 +143,7 @@ describe.each(sides)('counters $name', ({ needsRedis, open }) => {
   })
 })
 
-describe.skipIf(given === undefined && !hasRedisServer)('keys in Redis', () => {
+describe('keys in Redis', () => {
   const short = { maximum: 5, window: 60 }
   let redis: Redis
   let cache: Cache

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Database, StoreUnavailable } from '../../src/platform/database/database.js'
 import { testPostgres } from '../harness/databases.js'
-import { hasPostgres, type PostgresServer, startPostgres } from '../services/postgres.js'
+import { type PostgresServer, startPostgres } from '../services/postgres.js'
 import { freePort } from '../services/server.js'
 
 const impatient = { connectTimeoutMs: 1_000, statementTimeoutMs: 500 }
@@ -42,7 +42,7 @@ const untilItAnswers = async (database: Database) => {
   throw new Error('The database did not come back')
 }
 
-describe.runIf(hasPostgres())('PostgreSQL in trouble', () => {
+describe('PostgreSQL in trouble', () => {
   let server: PostgresServer
 
   beforeAll(async () => {
@@ -179,7 +179,7 @@ describe.runIf(hasPostgres())('PostgreSQL in trouble', () => {
   })
 })
 
-describe.runIf(hasPostgres())('a connection through a network in trouble', () => {
+describe('a connection through a network in trouble', () => {
   let server: PostgresServer
   let proxy: Awaited<ReturnType<typeof startProxy>>
 
@@ -217,7 +217,7 @@ describe.runIf(hasPostgres())('a connection through a network in trouble', () =>
   })
 })
 
-describe.runIf(hasPostgres())('several hosts', () => {
+describe('several hosts', () => {
   let primary: PostgresServer
   let standby: PostgresServer
 

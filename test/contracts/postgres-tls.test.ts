@@ -6,11 +6,11 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/platform/database/database.js'
 import { testPostgres } from '../harness/databases.js'
-import { hasPostgres, type PostgresServer, startPostgres } from '../services/postgres.js'
-import { findProgram } from '../services/programs.js'
+import { type PostgresServer, startPostgres } from '../services/postgres.js'
+import { testProgram } from '../services/programs.js'
 
 const run = promisify(execFile)
-const openssl = findProgram('openssl') ?? ''
+const openssl = testProgram('openssl')
 
 const makeCertificate = async (folder: string, name: string) => {
   const [key, cert] = [join(folder, `${name}.key`), join(folder, `${name}.crt`)]
@@ -28,7 +28,7 @@ const giveToServer = async (key: string) => {
   await chown(key, Number(stdout), 0)
 }
 
-describe.runIf(hasPostgres() && openssl)('an encrypted connection to PostgreSQL', () => {
+describe('an encrypted connection to PostgreSQL', () => {
   let folder: string
   let server: PostgresServer
   let plain: PostgresServer

@@ -4,12 +4,12 @@ import { systemClock } from '../../src/lib/clock.js'
 import { minutes } from '../../src/lib/durations.js'
 import type { Cache } from '../../src/platform/cache/cache.js'
 import { openCache } from '../../src/platform/cache/open.js'
-import { answersPing, createRedisServer, hasRedisServer, type RedisServer, until } from './redis-server.js'
+import { answersPing, createRedisServer, type RedisServer, until } from './redis-server.js'
 
 const limit = { maximum: 5, window: 15 * minutes }
 
 // Each test breaks a server of its own, and most of the time they wait: so they wait together.
-describe.skipIf(!hasRedisServer).concurrent('counters when Redis', () => {
+describe.concurrent('counters when Redis', () => {
   const leftovers: (() => Promise<void>)[] = []
   afterAll(async () => {
     for (const remove of leftovers.splice(0).reverse()) await remove()

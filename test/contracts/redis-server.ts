@@ -1,4 +1,4 @@
-import { execFile, spawn, spawnSync } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createConnection, createServer } from 'node:net'
@@ -6,10 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Cache } from '../../src/platform/cache/cache.js'
+import { testProgram } from '../services/programs.js'
 
-/** Real servers for the tests that break them. Where there is no binary those tests are skipped. */
-export const hasRedisServer = spawnSync('redis-server', ['--version']).status === 0
-
+/** A real server for the tests that break it. */
 export type RedisServer = {
   port: number
   url: string
@@ -65,16 +64,19 @@ export const answersPing = (cache: Cache) =>
     () => false,
   )
 
-/** `program` is the server itself or `redis-sentinel`, which wants a file of its own to write to as its first word. */
-export const createRedisServer = async (words: string[] = [], program = 'redis-server'): Promise<RedisServer> => {
+/** A sentinel wants a file of its own to write to as its first word. */
+export const createRedisServer = async (
+  words: string[] = [],
+  role: 'server' | 'sentinel' = 'server',
+): Promise<RedisServer> => {
   const folder = await mkdtemp(join(tmpdir(), 'latchkey-redis-'))
   const port = await freePort()
   const fixed = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder]
-  const lasting = program === 'redis-server' ? ['--save', '', '--appendonly', 'no'] : []
+  const lasting = role === 'server' ? ['--save', '', '--appendonly', 'no'] : ['--sentinel']
   let running: ReturnType<typeof spawn> | undefined
 
   const start = async () => {
-    running = spawn(program, [...words, ...fixed, ...lasting], { stdio: 'ignore' })
+    running = spawn(testProgram('redis'), [...words, ...fixed, ...lasting], { stdio: 'ignore' })
     await until(() => answers(port), 5_000)
   }
   const kill = async () => {

@@ -9,7 +9,7 @@ import { systemClock } from '../../src/lib/clock.js'
 import { minutes } from '../../src/lib/durations.js'
 import type { Cache } from '../../src/platform/cache/cache.js'
 import { openCache } from '../../src/platform/cache/open.js'
-import { createRedisServer, hasRedisServer, type RedisServer, until } from './redis-server.js'
+import { createRedisServer, type RedisServer, until } from './redis-server.js'
 
 const limit = { maximum: 5, window: 15 * minutes }
 const log = pino({ level: 'silent' })
@@ -24,13 +24,13 @@ const granted = async (cache: Cache, key: string) => {
   return all.filter((reservation) => reservation.granted).length
 }
 
-describe.skipIf(!hasRedisServer)('counters in more than one Redis', () => {
+describe('counters in more than one Redis', () => {
   const leftovers: (() => Promise<void>)[] = []
   afterAll(async () => {
     for (const remove of leftovers.splice(0).reverse()) await remove()
   })
-  const server = async (words: string[], program?: string) => {
-    const redis = await createRedisServer(words, program)
+  const server = async (words: string[], role?: 'server' | 'sentinel') => {
+    const redis = await createRedisServer(words, role)
     leftovers.push(redis.remove)
     return redis
   }
@@ -78,7 +78,7 @@ describe.skipIf(!hasRedisServer)('counters in more than one Redis', () => {
         'sentinel failover-timeout latchkey 2000',
       ].join('\n'),
     )
-    const sentinel = await server([file], 'redis-sentinel')
+    const sentinel = await server([file], 'sentinel')
     await until(() => says(replica, 'master_link_status:up', 'INFO', 'replication'), 10_000)
     await until(() => says(sentinel, String(replica.port), 'SENTINEL', 'REPLICAS', 'latchkey'), 15_000)
 

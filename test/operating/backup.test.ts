@@ -37,7 +37,7 @@ const login = async (service: Latchkey, username: string) =>
 const patience = 60_000
 
 /** The steps of docs/operating.md, in its order. */
-describe.skipIf(!dump || !restore)('a dump of PostgreSQL', () => {
+describe('a dump of PostgreSQL', () => {
   const role = `latchkey_backup_${randomBytes(6).toString('hex')}`
 
   /** People of three kinds: gone quiet before the dump, active after it, and new after it. */

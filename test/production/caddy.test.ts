@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freshPostgres } from '../harness/databases.js'
-import { findProgram } from '../services/programs.js'
+import { testProgram } from '../services/programs.js'
 import { freePort, ownFolder, startServer } from '../services/server.js'
 import { type Application, startApplication } from './application.js'
 import { freePorts, listens, makeCertificate } from './front.js'
@@ -11,7 +11,6 @@ import { startInstance } from './instance.js'
 import { addPeople, password } from './site.js'
 import { createVisitor, type Door } from './visitor.js'
 
-const command = findProgram('caddy')
 const file = fileURLToPath(new URL('../../deploy/forward-auth/Caddyfile', import.meta.url))
 
 const startCaddy = async (ports: { plain: number; tls: number }, instance: number, application: number) => {
@@ -25,7 +24,7 @@ const startCaddy = async (ports: { plain: number; tls: number }, instance: numbe
   const global = `{\n\tadmin off\n\thttp_port ${ports.plain}\n\thttps_port ${ports.tls}\n\tskip_install_trust\n}\n`
   await writeFile(join(folder, 'Caddyfile'), global + site)
   const server = await startServer({
-    command: command ?? 'caddy',
+    command: testProgram('caddy'),
     args: ['run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')],
     folder,
     env: { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
@@ -34,7 +33,7 @@ const startCaddy = async (ports: { plain: number; tls: number }, instance: numbe
   return { ...server, port: ports.tls, certificate }
 }
 
-describe.skipIf(!command)('an application behind Caddy and the access check', () => {
+describe('an application behind Caddy and the access check', () => {
   const leftovers: (() => Promise<void>)[] = []
   let application: Application
   let door: Door

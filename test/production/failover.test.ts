@@ -1,9 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { freshPostgres, testPostgres } from '../harness/databases.js'
-import { hasPostgres, startPostgres } from '../services/postgres.js'
-import { hasRedis } from '../services/redis.js'
-import { hasNginx } from './front.js'
+import { startPostgres } from '../services/postgres.js'
 import { until } from './instance.js'
 import { createRedisCluster, createSentinelGroup } from './redis-groups.js'
 import { addPeople, password, startSite } from './site.js'
@@ -20,7 +18,7 @@ const later = <Started extends { stop(): Promise<void> }>(started: Started) => {
 
 const names = Array.from({ length: 6 }, (_, index) => `person-${index}`)
 
-describe.skipIf(!hasNginx || !hasPostgres())('PostgreSQL with a synchronous standby', { timeout: 120_000 }, () => {
+describe('PostgreSQL with a synchronous standby', { timeout: 120_000 }, () => {
   it('loses its primary under load, and nothing that was answered', async () => {
     const primary = later(await startPostgres({ settings: { synchronous_standby_names: 'second' } }))
     const standby = later(await startPostgres({ standby: { of: primary, name: 'second' } }))
@@ -72,7 +70,7 @@ describe.skipIf(!hasNginx || !hasPostgres())('PostgreSQL with a synchronous stan
   })
 })
 
-describe.skipIf(!hasNginx || !hasRedis())('counters on several Redis servers', { timeout: 90_000 }, () => {
+describe('counters on several Redis servers', { timeout: 90_000 }, () => {
   const guess = async (site: Awaited<ReturnType<typeof startSite>>, count: number, from: string) => {
     const ask = () => site.visitor(from).post('/login', { username: 'nobody', password: 'wrong' })
     const answers = await Promise.all(Array.from({ length: count }, ask))
@@ -114,32 +112,28 @@ describe.skipIf(!hasNginx || !hasRedis())('counters on several Redis servers', {
 /** `KILL_ROUNDS=500` is what docs/deployment.md reports; a few are enough to notice a mistake. */
 const rounds = Number(process.env.KILL_ROUNDS ?? 6)
 
-describe.skipIf(!hasNginx)(
-  'an instance killed in the middle of rotations',
-  { timeout: 60_000 + rounds * 8_000 },
-  () => {
-    it(`leaves the client with a token that works, ${rounds} times`, async () => {
-      const site = later(await startSite({ instances: 2 }))
-      await addPeople(site.databaseUrl, names)
-      const people = await Promise.all(names.map((name) => site.signedIn(name)))
-      let going = true
-      const rotate = async (person: Visitor) => {
-        while (going) await person.refresh().catch(() => undefined)
-      }
-      const work = people.map(rotate)
-      for (let round = 0; round < rounds; round += 1) {
-        await pause(Math.random() * 150)
-        const instance = site.instances[round % 2]
-        instance?.signal('SIGKILL')
-        await until('it is gone', () => !instance?.alive())
-        await instance?.again()
-      }
-      going = false
-      await Promise.all(work)
-      await pause(2_200)
-      const statuses = await Promise.all(people.map(async (person) => (await person.refresh()).status))
-      expect(statuses).toEqual(people.map(() => 200))
-      expect(people.filter(({ jar }) => !jar.has('refresh_token'))).toEqual([])
-    })
-  },
-)
+describe('an instance killed in the middle of rotations', { timeout: 60_000 + rounds * 8_000 }, () => {
+  it(`leaves the client with a token that works, ${rounds} times`, async () => {
+    const site = later(await startSite({ instances: 2 }))
+    await addPeople(site.databaseUrl, names)
+    const people = await Promise.all(names.map((name) => site.signedIn(name)))
+    let going = true
+    const rotate = async (person: Visitor) => {
+      while (going) await person.refresh().catch(() => undefined)
+    }
+    const work = people.map(rotate)
+    for (let round = 0; round < rounds; round += 1) {
+      await pause(Math.random() * 150)
+      const instance = site.instances[round % 2]
+      instance?.signal('SIGKILL')
+      await until('it is gone', () => !instance?.alive())
+      await instance?.again()
+    }
+    going = false
+    await Promise.all(work)
+    await pause(2_200)
+    const statuses = await Promise.all(people.map(async (person) => (await person.refresh()).status))
+    expect(statuses).toEqual(people.map(() => 200))
+    expect(people.filter(({ jar }) => !jar.has('refresh_token'))).toEqual([])
+  })
+})

@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hasChromium, launchChromium } from '../browser/chromium.js'
+import { launchChromium } from '../browser/chromium.js'
 import { freshPostgres } from '../harness/databases.js'
 import { freePort } from '../services/server.js'
 import { type Application, startApplication, startElsewhere } from './application.js'
-import { type Front, freePorts, hasNginx, startFront } from './front.js'
+import { type Front, freePorts, startFront } from './front.js'
 import { type Instance, startInstance } from './instance.js'
 import { addPeople, password } from './site.js'
 import { createVisitor } from './visitor.js'
@@ -19,7 +19,6 @@ let instance: Instance
 let front: Front
 
 beforeAll(async () => {
-  if (!hasNginx) return
   const database = await freshPostgres()
   leftovers.push(database.drop)
   await addPeople(database.url, ['zoë'])
@@ -59,7 +58,7 @@ const forged = { 'x-auth-user-id': 'forged', 'x-auth-username': 'forged', x_auth
 const identity = (headers: object | undefined) =>
   Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => /auth[-_]/.test(name)))
 
-describe.skipIf(!hasNginx)('an application behind nginx and the access check', () => {
+describe('an application behind nginx and the access check', () => {
   it('is told who asks, by nginx alone, and gets no token', async () => {
     const visitor = await signedIn()
     visitor.jar.set('theme', 'dark')
@@ -139,69 +138,64 @@ describe.skipIf(!hasNginx)('an application behind nginx and the access check', (
   })
 })
 
-describe.skipIf(!hasNginx || !hasChromium)(
-  'in a browser, an application behind the access check',
-  { timeout: 90_000 },
-  () => {
-    const open = async () => {
-      const browser = await launchChromium()
-      leftovers.push(() => browser.close())
-      const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-GB' })
-      context.setDefaultTimeout(20_000)
-      const page = await context.newPage()
-      const elsewhere = await startElsewhere()
-      leftovers.push(elsewhere.stop)
-      const here = `https://localhost:${front.port}`
-      const asked: string[] = []
-      page.on('request', (request) => {
-        if (request.isNavigationRequest() && request.url().startsWith(here))
-          asked.push(request.url().slice(here.length))
-      })
-      return { context, page, here, elsewhere, asked: () => asked.splice(0) }
-    }
-
-    it('sends a stranger to sign in and back, and greets friends whatever brought them', async () => {
-      const { context, page, here, elsewhere, asked } = await open()
-      const wanted = '/reports?a=1&b=2#part'
-      await page.goto(`${here}${wanted}`)
-      await page.waitForURL('**/login?returnTo=*')
-      await page.getByLabel('Username or email').fill('zoë')
-      await page.getByLabel('Password', { exact: true }).fill(password)
-      await page.keyboard.press('Enter')
-      await page.waitForURL(`${here}${wanted}`)
-      await greeted(page)
-
-      // A link on another site: the Strict cookies stay away at first, and one bounce brings them.
-      asked()
-      await page.goto(elsewhere.pageWithLinkTo(`${here}/reports?a=3&b=4`))
-      await page.click('a')
-      await greeted(page)
-      expect(asked()).toEqual(['/reports?a=3&b=4', '/reports?a=3&b=4'])
-
-      // The access token has run out, and its cookie with it: /login renews it without a word.
-      await context.clearCookies({ name: 'access_token' })
-      await page.goto(`${here}/reports?a=5&b=6`)
-      await page.waitForURL(`${here}/reports?a=5&b=6`)
-      await greeted(page)
-      expect(asked()).toEqual(['/reports?a=5&b=6', '/login?returnTo=%2Freports%3Fa%3D5%26b%3D6', '/reports?a=5&b=6'])
-
-      // Both at once, and then a stranger by the same way: each arrives somewhere, and nobody goes round in circles.
-      await context.clearCookies({ name: 'access_token' })
-      await page.goto(elsewhere.pageWithLinkTo(`${here}/reports?a=7&b=8`))
-      await page.click('a')
-      await greeted(page)
-      expect(asked().length).toBeLessThanOrEqual(4)
-      await context.clearCookies()
-      await page.goto(elsewhere.pageWithLinkTo(`${here}/reports`))
-      await page.click('a')
-      await page.waitForURL('**/login?returnTo=%2Freports')
-      await page.waitForTimeout(1_000)
-      expect(asked()).toEqual(['/reports', '/reports', '/login?returnTo=%2Freports'])
+describe('in a browser, an application behind the access check', { timeout: 90_000 }, () => {
+  const open = async () => {
+    const browser = await launchChromium()
+    leftovers.push(() => browser.close())
+    const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-GB' })
+    context.setDefaultTimeout(20_000)
+    const page = await context.newPage()
+    const elsewhere = await startElsewhere()
+    leftovers.push(elsewhere.stop)
+    const here = `https://localhost:${front.port}`
+    const asked: string[] = []
+    page.on('request', (request) => {
+      if (request.isNavigationRequest() && request.url().startsWith(here)) asked.push(request.url().slice(here.length))
     })
-  },
-)
+    return { context, page, here, elsewhere, asked: () => asked.splice(0) }
+  }
 
-describe.skipIf(!hasNginx)('without an instance', () => {
+  it('sends a stranger to sign in and back, and greets friends whatever brought them', async () => {
+    const { context, page, here, elsewhere, asked } = await open()
+    const wanted = '/reports?a=1&b=2#part'
+    await page.goto(`${here}${wanted}`)
+    await page.waitForURL('**/login?returnTo=*')
+    await page.getByLabel('Username or email').fill('zoë')
+    await page.getByLabel('Password', { exact: true }).fill(password)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${here}${wanted}`)
+    await greeted(page)
+
+    // A link on another site: the Strict cookies stay away at first, and one bounce brings them.
+    asked()
+    await page.goto(elsewhere.pageWithLinkTo(`${here}/reports?a=3&b=4`))
+    await page.click('a')
+    await greeted(page)
+    expect(asked()).toEqual(['/reports?a=3&b=4', '/reports?a=3&b=4'])
+
+    // The access token has run out, and its cookie with it: /login renews it without a word.
+    await context.clearCookies({ name: 'access_token' })
+    await page.goto(`${here}/reports?a=5&b=6`)
+    await page.waitForURL(`${here}/reports?a=5&b=6`)
+    await greeted(page)
+    expect(asked()).toEqual(['/reports?a=5&b=6', '/login?returnTo=%2Freports%3Fa%3D5%26b%3D6', '/reports?a=5&b=6'])
+
+    // Both at once, and then a stranger by the same way: each arrives somewhere, and nobody goes round in circles.
+    await context.clearCookies({ name: 'access_token' })
+    await page.goto(elsewhere.pageWithLinkTo(`${here}/reports?a=7&b=8`))
+    await page.click('a')
+    await greeted(page)
+    expect(asked().length).toBeLessThanOrEqual(4)
+    await context.clearCookies()
+    await page.goto(elsewhere.pageWithLinkTo(`${here}/reports`))
+    await page.click('a')
+    await page.waitForURL('**/login?returnTo=%2Freports')
+    await page.waitForTimeout(1_000)
+    expect(asked()).toEqual(['/reports', '/reports', '/login?returnTo=%2Freports'])
+  })
+})
+
+describe('without an instance', () => {
   it('the application is closed, and says that this will pass', async () => {
     instance.signal('SIGKILL')
     const answer = await createVisitor(front).get('/reports', navigation('none'))

@@ -4,13 +4,11 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { findNginx } from '../services/programs.js'
+import { testProgram } from '../services/programs.js'
 import { freePort, ownFolder, startServer } from '../services/server.js'
 
 const run = promisify(execFile)
 const deploy = fileURLToPath(new URL('../../deploy', import.meta.url))
-
-export const hasNginx = findNginx() !== undefined
 
 export type Front = Awaited<ReturnType<typeof startFront>>
 
@@ -81,7 +79,7 @@ export const freePorts = async (): Promise<Ports> => ({ plain: await freePort(),
 
 /** A real nginx with a shipped configuration, a throw-away certificate and a folder of its own. */
 export const startFront = async ({ instances, site = 'nginx/latchkey.conf', changes = [], ...rest }: FrontOptions) => {
-  const command = findNginx()
+  const command = testProgram('nginx')
   if (!command) throw new Error('nginx is not on this machine')
   const ports = rest.ports ?? (await freePorts())
   const folder = await ownFolder('nginx')

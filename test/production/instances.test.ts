@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHousekeeping } from '../../src/domain/housekeeping/housekeeping.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { freshPostgres, testPostgres } from '../harness/databases.js'
-import { hasNginx } from './front.js'
 import { secretOf, until } from './instance.js'
 import { startLoad } from './load.js'
 import { addPeople, password, type Site, startSite } from './site.js'
@@ -14,7 +13,7 @@ const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 /** nginx tries an instance again that refused it after this long (`fail_timeout`). */
 const trustReturnsAfter = 2_200
 
-describe.skipIf(!hasNginx).each([2, 4])('%i instances behind nginx', { timeout: 90_000 }, (count) => {
+describe.each([2, 4])('%i instances behind nginx', { timeout: 90_000 }, (count) => {
   let site: Site
   let database: Database
   beforeAll(async () => {
@@ -80,7 +79,7 @@ const keyIdOf = ({ jar }: Visitor) => {
   return JSON.parse(Buffer.from(header, 'base64url').toString()).kid
 }
 
-describe.skipIf(!hasNginx)('a rolling restart', { timeout: 120_000 }, () => {
+describe('a rolling restart', { timeout: 120_000 }, () => {
   let site: Site
   beforeAll(async () => {
     site = await startSite({ instances: 2 })

@@ -6,16 +6,15 @@ import { connect as connectTls } from 'node:tls'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { securityHeaders } from '../../src/http/headers.js'
-import { findProgram } from '../services/programs.js'
-import { hasNginx } from './front.js'
+import { testProgram } from '../services/programs.js'
 import { addPeople, password, type Site, startSite } from './site.js'
 import { createVisitor } from './visitor.js'
 
 const run = promisify(execFile)
 const hsts = 'max-age=31536000; includeSubDomains'
-const testssl = findProgram('testssl', 'testssl.sh')
+const testssl = testProgram('testssl')
 
-describe.skipIf(!hasNginx)('the TLS front end', () => {
+describe('the TLS front end', () => {
   let site: Site
   beforeAll(async () => {
     site = await startSite({ instances: 2, settings: { LOGIN_LIMIT: '5/15m' } })
@@ -179,12 +178,12 @@ describe.skipIf(!hasNginx)('the TLS front end', () => {
   })
 
   // Every check takes three times as long; docs/deployment.md has the command. These are the ones that a setting decides.
-  it.skipIf(!testssl)('gives testssl nothing of medium or above to complain about', { timeout: 120_000 }, async () => {
+  it('gives testssl nothing of medium or above to complain about', { timeout: 120_000 }, async () => {
     const file = join(site.front.folder, 'testssl.json')
     const checks = ['--protocols', '--std', '--server-preference', '--header', '--compression', '--breach']
     const quick = ['--quiet', '--color', '0', '--warnings', 'off', '--ip', '127.0.0.1', '--sneaky']
     const place = `https://localhost:${site.front.port}/login`
-    await run(testssl ?? '', [...quick, ...checks, '--jsonfile', file, '--severity', 'MEDIUM', place]).catch(() => {})
+    await run(testssl, [...quick, ...checks, '--jsonfile', file, '--severity', 'MEDIUM', place]).catch(() => {})
     const findings: { id: string; severity: string; finding: string }[] = JSON.parse(await readFile(file, 'utf8'))
     const grave = findings.filter(({ severity }) => ['MEDIUM', 'HIGH', 'CRITICAL'].includes(severity))
     expect(findings.map(({ id }) => id)).not.toContain('scanProblem')

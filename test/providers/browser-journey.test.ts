@@ -1,20 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { browserNames, isInstalled, launch, type RealBrowser } from './real-browsers.js'
+import { browserNames, launch, type RealBrowser } from './real-browsers.js'
 import { startProviders, startService, type TestProviders, usersOf } from './visitor.js'
 
 // The service is at localhost and every provider at 127.0.0.1: two sites, as with real providers. What is tried here is
 // what no request library can try, namely which cookies a browser keeps and sends after it was sent back.
 describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
-  const journey = it.skipIf(!isInstalled(name))
-
   let browser: RealBrowser
   let providers: TestProviders
   let direct: Latchkey
   let demonstration: Latchkey
 
   beforeAll(async () => {
-    if (!isInstalled(name)) return
     browser = await launch(name)
     providers = await startProviders()
     direct = await startService(providers, 'postgres')
@@ -28,7 +25,7 @@ describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
     await providers?.close()
   })
 
-  journey.each(['Google', 'GitHub'])('a provider that sends the browser back at once: %s', async (provider) => {
+  it.each(['Google', 'GitHub'])('a provider that sends the browser back at once: %s', async (provider) => {
     const tab = await browser.tab()
     await tab.goTo(`${direct.url}/login`)
     await tab.press(`Continue with ${provider}`)
@@ -39,7 +36,7 @@ describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
     await tab.close()
   })
 
-  journey.each(['Google', 'GitHub'])('a provider that shows a page of its own: %s', async (provider) => {
+  it.each(['Google', 'GitHub'])('a provider that shows a page of its own: %s', async (provider) => {
     const tab = await browser.tab()
     await tab.goTo(`${demonstration.url}/login`)
     await tab.press(`Continue with ${provider}`)
@@ -51,7 +48,7 @@ describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
     await tab.close()
   })
 
-  journey('somebody without an email, and somebody who refuses, are told so', async () => {
+  it('somebody without an email, and somebody who refuses, are told so', async () => {
     const tab = await browser.tab()
     await tab.goTo(`${demonstration.url}/login`)
     await tab.press('Continue with Google')
@@ -63,7 +60,7 @@ describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
     await tab.close()
   })
 
-  journey('the way leads on to where the visitor was going', async () => {
+  it('the way leads on to where the visitor was going', async () => {
     const tab = await browser.tab()
     await tab.goTo(`${direct.url}/login?returnTo=${encodeURIComponent('/dashboard?from=notes')}`)
     await tab.press('Continue with Google')
@@ -72,7 +69,7 @@ describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
     await tab.close()
   })
 
-  journey('a second provider is linked from the account page, and removed again', async () => {
+  it('a second provider is linked from the account page, and removed again', async () => {
     const tab = await browser.tab()
     await tab.goTo(`${demonstration.url}/login`)
     await tab.press('Continue with Google')

@@ -1,15 +1,9 @@
-import { existsSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 import puppeteer from 'puppeteer-core'
+import { testProgram } from '../services/programs.js'
 
-const places = {
-  chromium: process.env.TEST_CHROMIUM ?? '/usr/bin/chromium',
-  firefox: process.env.TEST_FIREFOX ?? '/usr/bin/firefox-esr',
-}
-
-export type BrowserName = keyof typeof places
-export const browserNames: readonly BrowserName[] = ['chromium', 'firefox']
-export const isInstalled = (name: BrowserName) => existsSync(places[name])
+export const browserNames = ['chromium', 'firefox'] as const
+export type BrowserName = (typeof browserNames)[number]
 
 /** What a person does in a tab, said once for both browsers. */
 export type Tab = {
@@ -32,7 +26,7 @@ const control = (text: string) => `//*[self::a or self::button][contains(., "${t
 const launchChromium = async (): Promise<RealBrowser> => {
   const quiet = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
   const browser = await chromium.launch({
-    executablePath: places.chromium,
+    executablePath: testProgram('chromium'),
     args: ['--no-sandbox', '--disable-component-update', '--disable-sync', ...quiet],
   })
   const tab = async (): Promise<Tab> => {
@@ -54,7 +48,7 @@ const launchChromium = async (): Promise<RealBrowser> => {
 const launchFirefox = async (): Promise<RealBrowser> => {
   const browser = await puppeteer.launch({
     browser: 'firefox',
-    executablePath: places.firefox,
+    executablePath: testProgram('firefox'),
     headless: true,
     extraPrefsFirefox: { 'intl.accept_languages': 'en-GB', 'network.captive-portal-service.enabled': false },
   })

@@ -1,57 +1,44 @@
-import { hasPostgres, startPostgres } from './postgres.js'
-import { findChromium, findFirefox, findNginx } from './programs.js'
-import { hasRedis, startRedis } from './redis.js'
+import { startPostgres } from './postgres.js'
+import { findTestProgram, type TestProgram } from './programs.js'
+import { startRedis } from './redis.js'
 
-type Service = { variable: string; name: string; packages: string; has: () => boolean; start: () => Promise<Started> }
-type Started = { url: string; stop: () => Promise<void> }
-
-const services: Service[] = [
-  {
-    variable: 'TEST_DATABASE_URL',
-    name: 'PostgreSQL',
-    packages: 'Debian: apt-get install postgresql, macOS: brew install postgresql@17',
-    has: hasPostgres,
-    start: startPostgres,
-  },
-  {
-    variable: 'TEST_REDIS_URL',
-    name: 'Redis',
-    packages: 'Debian: apt-get install redis-server, macOS: brew install redis',
-    has: hasRedis,
-    start: startRedis,
-  },
+/** What the tests start for themselves: faults need servers that may be frozen and killed. */
+const needed: { program: TestProgram; name: string; debian: string; macos: string }[] = [
+  { program: 'initdb', name: 'PostgreSQL', debian: 'postgresql', macos: 'postgresql@17' },
+  { program: 'redis', name: 'Redis', debian: 'redis-server', macos: 'redis' },
+  { program: 'nginx', name: 'nginx', debian: 'nginx', macos: 'nginx' },
+  { program: 'openssl', name: 'OpenSSL', debian: 'openssl', macos: 'openssl' },
+  { program: 'testssl', name: 'testssl.sh', debian: 'testssl.sh', macos: 'testssl' },
+  { program: 'caddy', name: 'Caddy', debian: 'caddy', macos: 'caddy' },
+  { program: 'chromium', name: 'Chromium', debian: 'chromium', macos: '--cask chromium' },
+  { program: 'firefox', name: 'Firefox', debian: 'firefox-esr', macos: '--cask firefox' },
 ]
 
 /** Vitest calls this once before the first test, and what it returns after the last. */
 export const setup = async () => {
-  const wanted = services.filter(({ variable }) => !process.env[variable])
-  const missing = wanted.filter(({ has }) => !has())
+  const missing = needed.filter(({ program }) => !findTestProgram(program))
   if (missing.length > 0) giveUp(missing)
-
-  const started = await Promise.all(
-    wanted.map(async ({ variable, start }) => {
-      const server = await start()
-      process.env[variable] = server.url
-      return server
-    }),
-  )
-  namePrograms()
+  const started = await Promise.all([
+    startUnlessGiven('TEST_DATABASE_URL', startPostgres),
+    startUnlessGiven('TEST_REDIS_URL', startRedis),
+  ])
   return async () => {
-    await Promise.all(started.map((server) => server.stop()))
+    await Promise.all(started.map((server) => server?.stop()))
   }
 }
 
-const giveUp = (missing: Service[]): never => {
-  for (const { name, packages, variable } of missing) {
-    console.error(`The tests need ${name}: install it (${packages}) or set ${variable} to a server they may use.`)
-  }
+/** The environment may name a server for the ordinary tests. */
+const startUnlessGiven = async (variable: string, start: () => Promise<{ url: string; stop(): Promise<void> }>) => {
+  if (process.env[variable]) return undefined
+  const server = await start()
+  process.env[variable] = server.url
+  return server
+}
+
+const giveUp = (missing: typeof needed): never => {
+  const names = missing.map(({ name }) => name).join(', ')
+  const debian = missing.map((each) => each.debian).join(' ')
+  const macos = missing.map((each) => each.macos).join(' ')
+  console.error(`The tests need ${names}: apt-get install ${debian} (Debian) or brew install ${macos} (macOS).`)
   process.exit(1)
-}
-
-// Tests that need one of these skip themselves without it, and say so by its variable.
-const namePrograms = () => {
-  const programs = { TEST_NGINX: findNginx(), TEST_CHROMIUM: findChromium(), TEST_FIREFOX: findFirefox() }
-  for (const [variable, program] of Object.entries(programs)) {
-    if (program) process.env[variable] = program
-  }
 }

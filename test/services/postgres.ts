@@ -3,7 +3,7 @@ import { chown } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { childrenOf, sendSignal } from './processes.js'
-import { findProgram } from './programs.js'
+import { testProgram } from './programs.js'
 import { type Account, freePort, ownFolder, type RunningServer, startServer } from './server.js'
 
 const run = promisify(execFile)
@@ -27,12 +27,9 @@ const testSettings = {
   listen_addresses: '127.0.0.1',
 }
 
-export const hasPostgres = (): boolean => findProgram('initdb') !== undefined
-
 /** A PostgreSQL server of its own, on a free port, in a temporary folder. Everybody on this machine may connect. */
 export const startPostgres = async ({ settings = {}, standby }: PostgresOptions = {}): Promise<PostgresServer> => {
-  const initdb = findProgram('initdb')
-  if (!initdb) throw new Error('PostgreSQL is not on this machine')
+  const initdb = testProgram('initdb')
   const programs = dirname(initdb)
   const account = await unprivilegedAccount()
   const folder = await ownFolder('postgres')

@@ -22,13 +22,28 @@ export const findProgram = (...names: string[]): string | undefined => {
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isProgram)
 }
 
-export const findNginx = () => process.env.TEST_NGINX || findProgram('nginx')
+/** What the tests start, by the names it goes under. `TEST_CHROMIUM=/path` and its like choose another one. */
+const programs = {
+  initdb: ['initdb'],
+  redis: ['redis-server', 'valkey-server'],
+  nginx: ['nginx'],
+  openssl: ['openssl'],
+  testssl: ['testssl', 'testssl.sh'],
+  caddy: ['caddy'],
+  chromium: ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'Chromium', 'Google Chrome'],
+  firefox: ['firefox-esr', 'firefox'],
+} as const
+export type TestProgram = keyof typeof programs
 
-export const findChromium = () =>
-  process.env.TEST_CHROMIUM ||
-  findProgram('chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'Chromium', 'Google Chrome')
+export const findTestProgram = (name: TestProgram) =>
+  process.env[`TEST_${name.toUpperCase()}`] || findProgram(...programs[name])
 
-export const findFirefox = () => process.env.TEST_FIREFOX || findProgram('firefox-esr', 'firefox')
+/** For a test, which runs only where everything was found. */
+export const testProgram = (name: TestProgram) => {
+  const program = findTestProgram(name)
+  if (!program) throw new Error(`${name} is not on this machine`)
+  return program
+}
 
 const expand = (place: string): string[] => {
   const [before = '', after] = place.split('*')

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { findProgram } from './programs.js'
+import { testProgram } from './programs.js'
 import { freePort, ownFolder, type RunningServer, startServer } from './server.js'
 
 export type RedisServer = RunningServer & { port: number; url: string }
@@ -14,12 +14,9 @@ export type RedisOptions = {
 
 const testSettings = { bind: '127.0.0.1', save: '""', appendonly: 'no' }
 
-export const hasRedis = (): boolean => findProgram('redis-server', 'valkey-server') !== undefined
-
 /** A Redis server (or sentinel) of its own, on a free port, in a temporary folder. */
 export const startRedis = async ({ settings = {}, sentinel = false }: RedisOptions = {}): Promise<RedisServer> => {
-  const command = findProgram('redis-server', 'valkey-server')
-  if (!command) throw new Error('Redis is not on this machine')
+  const command = testProgram('redis')
   const folder = await ownFolder('redis')
   const port = await freePort()
   const file = join(folder, 'redis.conf')

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { hasPostgres, startPostgres } from './postgres.js'
-import { findProgram } from './programs.js'
-import { hasRedis, startRedis } from './redis.js'
+import { startPostgres } from './postgres.js'
+import { testProgram } from './programs.js'
+import { startRedis } from './redis.js'
 import { freePort, ownFolder } from './server.js'
 
 const isAlive = (pid: number) => {
@@ -36,7 +36,7 @@ describe('the servers every test can rely on', () => {
   })
 })
 
-describe.skipIf(!hasPostgres())('a PostgreSQL of a test', () => {
+describe('a PostgreSQL of a test', () => {
   it('keeps what was committed over kill -9 and a restart, at the same address', async () => {
     const server = await startPostgres()
     onTestFinished(() => server.stop())
@@ -65,7 +65,7 @@ describe.skipIf(!hasPostgres())('a PostgreSQL of a test', () => {
   })
 })
 
-describe.skipIf(!hasRedis())('a Redis of a test', () => {
+describe('a Redis of a test', () => {
   it('is gone after stop, with its folder', async () => {
     const server = await startRedis()
     const pid = server.pid()
@@ -95,7 +95,7 @@ describe.skipIf(!hasRedis())('a Redis of a test', () => {
   it('does not outlive a test process that is killed', async () => {
     const folder = await ownFolder('redis')
     const task = {
-      command: findProgram('redis-server', 'valkey-server'),
+      command: testProgram('redis'),
       args: ['--port', String(await freePort()), '--bind', '127.0.0.1'],
       folder,
       log: `${folder}/server.log`,
