@@ -109,7 +109,7 @@ describe('counters on several Redis servers', { timeout: 90_000 }, () => {
   })
 })
 
-/** `KILL_ROUNDS=500` is what docs/deployment.md reports; a few are enough to notice a mistake. */
+/** docs/deployment.md says how many were made by hand; a few are enough to notice a mistake. */
 const rounds = Number(process.env.KILL_ROUNDS ?? 6)
 
 describe('an instance killed in the middle of rotations', { timeout: 60_000 + rounds * 8_000 }, () => {

@@ -7,7 +7,7 @@ const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 export const secretOf = (letter: string) =>
   Array.from({ length: 16 }, (_, index) => `${letter}${(index * 7919 + 104_729).toString(36)}`).join('-')
 
-export const productionSettings = {
+const productionSettings = {
   NODE_ENV: 'production',
   HOST: '127.0.0.1',
   TRUST_PROXY: '127.0.0.1',
@@ -30,7 +30,7 @@ export type Instance = Omit<RunningServer, 'restart'> & {
   again(settings?: Record<string, string>): Promise<void>
 }
 
-export const isHealthy = (port: number) =>
+const isHealthy = (port: number) =>
   new Promise<boolean>((resolve) => {
     const asked = get({ host: '127.0.0.1', port, path: '/health', timeout: 3000, agent: false }, (answer) => {
       answer.resume()
