@@ -23,7 +23,7 @@ export const setup = async () => {
     startUnlessGiven('TEST_REDIS_URL', startRedis),
   ])
   return async () => {
-    await Promise.all(started.map((server) => server?.stop()))
+    await Promise.all(started.map(async (server) => server?.stop()))
   }
 }
 
