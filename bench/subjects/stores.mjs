@@ -15,18 +15,25 @@ const testPart = async (path) => {
 export const processes = async () =>
   /** @type {typeof import('../../test/services/server.js')} */ (await testPart('server.ts'))
 
+const isThere = async (/** @type {string[]} */ ...names) => {
+  const { findProgram } = /** @type {typeof import('../../test/services/programs.js')} */ (
+    await testPart('programs.ts')
+  )
+  return findProgram(...names) !== undefined
+}
+
 const openPostgres = async () => {
   const url = process.env.BENCH_DATABASE_URL
   if (url) return { url, stop: async () => {} }
   const part = /** @type {typeof import('../../test/services/postgres.js')} */ (await testPart('postgres.ts'))
-  return part.hasPostgres() ? part.startPostgres() : undefined
+  return (await isThere('initdb')) ? part.startPostgres() : undefined
 }
 
 const openRedis = async () => {
   const url = process.env.BENCH_REDIS_URL
   if (url) return { url, stop: async () => {} }
   const part = /** @type {typeof import('../../test/services/redis.js')} */ (await testPart('redis.ts'))
-  return part.hasRedis() ? part.startRedis() : undefined
+  return (await isThere('redis-server', 'valkey-server')) ? part.startRedis() : undefined
 }
 
 /** Nothing when one of the two is not to be had. Each `database()` is a fresh one, and all are dropped at the end. */
