@@ -105,7 +105,7 @@ describe('counters on several Redis servers', { timeout: 90_000 }, () => {
       expect(tried).toBeLessThanOrEqual(10)
       return tried === 5
     })
-    expect((await site.visitor().get('/health')).status).toBe(200)
+    await until('every instance is healthy', async () => (await site.visitor().get('/health')).status === 200)
   })
 })
 
