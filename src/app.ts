@@ -215,7 +215,8 @@ export const startApp = async (given: Config, options: StartOptions) => {
     await prepareDatabase(config, opened.database, log, ending.signal)
     if (ending.signal.aborted) return
     isReady = true
-    if (!production) await nouns.content.seed()
+    // With an owner of the tables, the service's own role may only read the content.
+    if (!production && config.databaseOwnerUrl === undefined) await nouns.content.seed()
     background.start()
   }
   /** Health says no first, then the port closes, requests under way finish, and at last the stores close. */
