@@ -1,9 +1,9 @@
 // Rounds and tables. Every subject has its turn in every round, so that whatever else the machine does hits all of them
 // alike, and a ratio is always of two turns of the same round.
 
-/** @typedef {{ perSecond: number, p99?: number }} Turn */
+/** `core` is the core time of an answer in microseconds. @typedef {{ perSecond: number, p99?: number, core?: number }} Turn */
 /** @typedef {{ name: string, turn: (seconds: number) => Promise<Turn> }} Subject */
-/** @typedef {{ name: string, perSecond: number, ratio: number, least: number, most: number, p99: number | undefined }} Row */
+/** @typedef {{ name: string, perSecond: number, ratio: number, least: number, most: number, p99: number | undefined, core: number | undefined }} Row */
 
 /** @type {(numbers: number[]) => number} */
 export const median = (numbers) => {
@@ -12,6 +12,8 @@ export const median = (numbers) => {
   const [below = Number.NaN, above = Number.NaN] = [sorted[middle - 1], sorted[middle]]
   return sorted.length % 2 === 1 ? above : (below + above) / 2
 }
+
+const medianOf = (/** @type {number[]} */ numbers) => (numbers.length > 0 ? median(numbers) : undefined)
 
 /**
  * The first subject is the limit that the others are compared with. One short round before the first warms everybody up.
@@ -29,14 +31,14 @@ export const inRounds = async (subjects, { rounds, seconds }) => {
   return subjects.map(({ name }, index) => {
     const own = turns[index] ?? []
     const ratios = own.map(({ perSecond }, round) => perSecond / (turns[0]?.[round]?.perSecond ?? Number.NaN))
-    const p99 = own.flatMap((turn) => turn.p99 ?? [])
     return {
       name,
       perSecond: median(own.map((turn) => turn.perSecond)),
       ratio: median(ratios),
       least: Math.min(...ratios),
       most: Math.max(...ratios),
-      p99: p99.length > 0 ? median(p99) : undefined,
+      p99: medianOf(own.flatMap((turn) => turn.p99 ?? [])),
+      core: medianOf(own.flatMap((turn) => turn.core ?? [])),
     }
   })
 }
@@ -57,15 +59,17 @@ export const printTable = (title, rows) => {
   console.log(`\n${title}\n\n${[line(head), rule, ...others.map(line)].join('\n')}`)
 }
 
+/** How much less core time the limit needs for an answer, where that was measured. @type {(row: Row, limit: Row | undefined) => string[]} */
+const coreCells = ({ core }, limit) =>
+  limit?.core === undefined ? [] : [core ? `${core.toFixed(0)} µs` : '', core ? (limit.core / core).toFixed(2) : '']
+
 /** @type {(title: string, rows: Row[]) => void} */
-export const printRows = (title, rows) =>
-  printTable(title, [
-    ['', 'a second', 'ratio', 'range', 'p99'],
-    ...rows.map(({ name, perSecond, ratio, least, most, p99 }) => [
-      name,
-      count(perSecond),
-      ratio.toFixed(2),
-      `${least.toFixed(2)}–${most.toFixed(2)}`,
-      inMilliseconds(p99),
-    ]),
-  ])
+export const printRows = (title, rows) => {
+  const head = ['', 'a second', 'ratio', 'range', 'p99']
+  const cells = rows.map((row) => {
+    const { name, perSecond, ratio, least, most, p99 } = row
+    const range = `${least.toFixed(2)}–${most.toFixed(2)}`
+    return [name, count(perSecond), ratio.toFixed(2), range, inMilliseconds(p99), ...coreCells(row, rows[0])]
+  })
+  printTable(title, [[...head, ...(rows[0]?.core === undefined ? [] : ['core time', 'its ratio'])], ...cells])
+}

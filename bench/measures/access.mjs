@@ -1,5 +1,6 @@
 // How many callers can be told from strangers in a second.
 import { askOnce, request } from '../load/connection.mjs'
+import { withCoreTime } from '../load/core-time.mjs'
 import { inRounds, printRows } from '../load/rounds.mjs'
 import { flood, hasWrk } from '../load/wrk.mjs'
 import { startBareHttp } from '../subjects/limits.mjs'
@@ -25,21 +26,22 @@ export const measureAccess = async ({ latchkey, peers }) => {
   if (check.status !== 204) throw new Error(`The access check answered ${check.status}`)
   const bare = await startBareHttp(headersOf(check.head))
 
-  const subject = (/** @type {string} */ name, /** @type {number} */ port, path = '/', sent = cookie) => ({
+  /** @param {string} name @param {{ port: number, pid: () => number }} server */
+  const subject = (name, { port, pid }, path = '/', sent = cookie) => ({
     name,
-    turn: (/** @type {number} */ seconds) => flood({ port, path, cookie: sent, connections, seconds }),
+    turn: withCoreTime(pid(), (seconds) => flood({ port, path, cookie: sent, connections, seconds })),
   })
   const subjects = [
-    subject('limit: node:http, the same headers, a fixed 204', bare.port),
-    subject('Latchkey `GET /api/auth/verify`', latchkey.port, '/api/auth/verify'),
-    subject('Latchkey `GET /api/auth/me`', latchkey.port, '/api/auth/me'),
+    subject('limit: node:http, the same headers, a fixed 204', bare),
+    subject('Latchkey `GET /api/auth/verify`', latchkey, '/api/auth/verify'),
+    subject('Latchkey `GET /api/auth/me`', latchkey, '/api/auth/me'),
   ]
   if (peers) {
     const { plain, cached } = peers
     const [plainCookie, cachedCookie] = [await plain.signIn('person-0'), await cached.signIn('person-0')]
     subjects.push(
-      subject('Better Auth `get-session`, cookie cache', cached.port, cached.sessionPath, cachedCookie),
-      subject('Better Auth `get-session`', plain.port, plain.sessionPath, plainCookie),
+      subject('Better Auth `get-session`, cookie cache', cached, cached.sessionPath, cachedCookie),
+      subject('Better Auth `get-session`', plain, plain.sessionPath, plainCookie),
     )
   }
   try {

@@ -1,8 +1,8 @@
 // Whether it helps that the hashing threads give way: the same process, its threads set to one priority after another, with
 // more sign-ins than it can hash for. Linux, where a priority belongs to a thread, and root, who may raise one again.
-import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism, platform, setPriority } from 'node:os'
 import { openConnection } from '../load/connection.mjs'
+import { coreTimes } from '../load/core-time.mjs'
 import { closedLoad } from '../load/loads.mjs'
 import { inMilliseconds, median, printTable } from '../load/rounds.mjs'
 import { ahead, offerChecks } from './saturation.mjs'
@@ -13,17 +13,6 @@ import { ahead, offerChecks } from './saturation.mjs'
 const clients = 8
 const plan = { rounds: 5, seconds: 8 }
 const priorities = [0, 5, 10, 19]
-
-/** How much time each thread has had on a core, in ticks. @type {(pid: number) => Map<number, number>} */
-const ticksOf = (pid) =>
-  new Map(
-    readdirSync(`/proc/${pid}/task`).map((thread) => {
-      const fields = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')
-        .replace(/^.*\) /s, '')
-        .split(' ')
-      return [Number(thread), Number(fields[11])]
-    }),
-  )
 
 /** @type {(latchkey: Latchkey, seconds: number) => ReturnType<typeof closedLoad>} */
 const signInFor = async ({ port, login }, seconds) => {
@@ -39,10 +28,10 @@ const signInFor = async ({ port, login }, seconds) => {
 const hashingThreads = async (latchkey) => {
   const pid = latchkey.pid()
   await signInFor(latchkey, 1)
-  const before = ticksOf(pid)
+  const before = coreTimes(pid)
   await signInFor(latchkey, 3)
-  const worked = [...ticksOf(pid)].map(([thread, ticks]) => ({ thread, ticks: ticks - (before.get(thread) ?? 0) }))
-  const busiest = worked.filter(({ thread }) => thread !== pid).sort((one, other) => other.ticks - one.ticks)
+  const worked = [...coreTimes(pid)].map(([thread, time]) => ({ thread, time: time - (before.get(thread) ?? 0) }))
+  const busiest = worked.filter(({ thread }) => thread !== pid).sort((one, other) => other.time - one.time)
   return busiest.slice(0, availableParallelism()).map(({ thread }) => thread)
 }
 

@@ -41,6 +41,7 @@ export const startBetterAuth = async ({ databaseUrl, cookieCache }) => {
   const addressOf = (/** @type {string} */ name) => `${name}@example.com`
   return {
     port,
+    pid: server.pid,
     sessionPath: paths.session,
     stop: server.stop,
     signUp: (/** @type {string} */ name) => post(paths.signUp, { name, email: addressOf(name), password }),

@@ -25,7 +25,7 @@ export const startBareHttp = async (headers) => {
         () => false,
       ),
   })
-  return { port, stop: server.stop }
+  return { port, pid: server.pid, stop: server.stop }
 }
 
 /** The service's own port to PostgreSQL, with its own number of connections. @param {string} url @param {number} rows */
