@@ -13,3 +13,9 @@ export const createMovableClock = (): MovableClock => {
     },
   }
 }
+
+/** A clock that is wrong, as opposed to one that the test has moved: nobody knows by how much. */
+export const createWrongClock = (error: number): MovableClock => {
+  const clock = createMovableClock()
+  return { ...clock, now: () => new Date(clock.now().getTime() + error) }
+}

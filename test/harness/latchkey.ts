@@ -6,7 +6,7 @@ import { startApp } from '../../src/app.js'
 import { loadConfig } from '../../src/config.js'
 import { createLog } from '../../src/platform/log.js'
 import { createBrowser } from './browser.js'
-import { createMovableClock } from './clock.js'
+import { createMovableClock, type MovableClock } from './clock.js'
 import { freshPostgres } from './databases.js'
 
 export type StoreKind = 'embedded' | 'postgres'
@@ -42,10 +42,12 @@ const storesFor = async (kind: StoreKind, dataDir: string) => {
 }
 
 /** A running service on a free port with its own stores, a clock that can be moved, and everything it logged. */
-export const startLatchkey = async (options: { stores?: StoreKind; settings?: Settings } = {}) => {
+export const startLatchkey = async (
+  options: { stores?: StoreKind; settings?: Settings; clock?: MovableClock } = {},
+) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-test-'))
   const { settings, drop } = await storesFor(options.stores ?? 'postgres', dataDir)
-  const clock = createMovableClock()
+  const clock = options.clock ?? createMovableClock()
   const logLines: string[] = []
   const destination = new Writable({
     write: (chunk: Buffer, _encoding, done) => {

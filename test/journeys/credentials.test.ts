@@ -66,6 +66,13 @@ describe.each(storeKinds)('signing in with a password on the %s stores', (stores
     }
   })
 
+  it('takes a space at the end of a password for what it is', async () => {
+    await latchkey.signedUp('spaced', { password: `${goodPassword} ` })
+    const tab = latchkey.browser()
+    expect((await tab.post('/login', { username: 'spaced', password: goodPassword })).status).toBe(401)
+    expect((await tab.post('/login', { username: 'spaced', password: `${goodPassword} ` })).status).toBe(200)
+  })
+
   it('lets nobody but the browser that registered finish by the link alone', async () => {
     await latchkey
       .browser()

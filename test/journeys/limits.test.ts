@@ -124,6 +124,26 @@ describe.each(storeKinds)('limits on the %s stores', (stores) => {
     expect(checks.every(({ status }) => status === 200)).toBe(true)
   })
 
+  it('limits every other path that takes a password or a token too', async () => {
+    const tab = latchkey.browser()
+    const address = freshAddress()
+    await tab.post('/login', { username: 'ada', password: goodPassword }, { address })
+    const wrong = { currentPassword: 'wrong', newPassword: 'copper-Willow-83-anchor' }
+    const change = () => tab.post('/api/auth/change-password', wrong, { address, csrf: true })
+    for (let round = 0; round < 5; round++) expect((await change()).status).toBe(401)
+    expect((await change()).status).toBe(429)
+
+    const body = { token: 'x'.repeat(43), password: goodPassword }
+    const confirm = () =>
+      latchkey.browser().post('/api/auth/reset-password/confirm', body, { address: '198.51.100.201' })
+    for (let round = 0; round < 5; round++) expect((await confirm()).status).toBe(400)
+    expect((await confirm()).status).toBe(429)
+
+    const verify = () => latchkey.browser().post('/api/auth/verify-email', body, { address: '198.51.100.202' })
+    const verified = await Promise.all(Array.from({ length: 101 }, verify))
+    expect(verified.filter(({ status }) => status === 429)).toHaveLength(1)
+  })
+
   it('never clears cookies because of a limit', async () => {
     const address = freshAddress()
     const tab = latchkey.browser()

@@ -118,6 +118,24 @@ describe.each(storeKinds)('sessions on the %s stores', (stores) => {
     expect((await other.post('/api/auth/refresh')).status).toBe(401)
   })
 
+  it('a reset during refreshes wins', async () => {
+    const tab = await signedIn('quin')
+    const user = await latchkey.app.nouns.users.findByLogin('quin')
+    const refreshes = Array.from({ length: 20 }, () => tab.copy().post('/api/auth/refresh'))
+    await latchkey.app.nouns.sessions.endAll(user?.id ?? '')
+    const answers = await Promise.all(refreshes)
+    const newest = answers.map(refreshCookieOf).find((cookie) => cookie?.includes('Max-Age=2592000'))
+    if (newest) tab.jar.set('refresh_token', newest.split(/[=;]/)[1] ?? '')
+    expect((await tab.post('/api/auth/refresh')).status).toBe(401)
+  })
+
+  it('keeps the whole Cookie header under 4 KB, attempts at a provider included', async () => {
+    const tab = await latchkey.signedUp('u'.repeat(64))
+    await tab.csrfToken()
+    const header = [...tab.jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    expect(header.length).toBeLessThan(1700)
+  })
+
   it('leaves cookies alone that are absent, not ours, or doubled', async () => {
     const stranger = latchkey.browser()
     const without = await stranger.post('/api/auth/refresh')
