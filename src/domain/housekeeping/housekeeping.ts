@@ -5,7 +5,7 @@ const advisoryLock = 7_210_451
 
 const batch = 500
 
-/** Deletes up to `limit` expired rows of one noun and says how many it deleted. */
+/** Deletes some expired rows of one noun, and says `limit` or more when there is more to do at once. */
 export type Purge = (sql: Sql, limit: number) => Promise<number>
 
 export type Housekeeping = ReturnType<typeof createHousekeeping>
@@ -25,9 +25,9 @@ export const createHousekeeping = (options: {
     database.transaction(async (sql) => {
       const [lock] = await sql.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [advisoryLock])
       if (!lock?.mine) return 0
-      let deleted = 0
-      for (const purge of purges) deleted += await purge(sql, batch)
-      return deleted
+      let done = 0
+      for (const purge of purges) done += await purge(sql, batch)
+      return done
     })
 
   /** A full batch means that there is more: go on soon, yet never without a pause for everybody else. */
@@ -38,8 +38,8 @@ export const createHousekeeping = (options: {
           onFailure(error)
           return 0
         })
-        .then((deleted) => {
-          if (timer) schedule(deleted >= batch ? interval / 60 : interval)
+        .then((done) => {
+          if (timer) schedule(done >= batch ? interval / 60 : interval)
         })
     }, delay)
     timer.unref()

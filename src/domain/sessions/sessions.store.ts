@@ -128,13 +128,13 @@ export const deleteAllOfUser = (sql: Sql, userId: string, except: string | null)
  * make every rotation write it; walking the key in small steps costs the hot path nothing.
  */
 export const purgeAfter = (sql: Sql, cursor: string, now: Date, limit: number) =>
-  sql.query<{ cursor: string | null; deleted: number }>(
+  sql.query<{ cursor: string | null }>(
     `with step as materialized (
        select id, expires_at from refresh_token_records where id > $1 order by id limit $3
      ), gone as (
        delete from refresh_token_records as r using step
        where r.id = step.id and step.expires_at <= $2 and r.expires_at <= $2 returning r.id
      )
-     select (select id from step order by id desc limit 1) as cursor, (select count(*)::int from gone) as deleted`,
+     select (select id from step order by id desc limit 1) as cursor`,
     [cursor, now, limit],
   )

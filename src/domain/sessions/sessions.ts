@@ -1,5 +1,5 @@
 import { type Clock, later } from '../../lib/clock.js'
-import { days } from '../../lib/durations.js'
+import { days, hours } from '../../lib/durations.js'
 import { fingerprint, sameBytes } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
@@ -9,6 +9,7 @@ import * as store from './sessions.store.js'
 
 const refreshTokenLifetime = 30 * days
 const firstId = '00000000-0000-0000-0000-000000000000'
+const purgeRest = 1 * hours
 
 export type SignedInUser = { id: string; username: string; email: string; name: string | null }
 
@@ -46,6 +47,7 @@ export const createSessions = (options: {
   const { database, tokens, clock, refreshGrace, sessionMaxAge } = options
 
   let purgeCursor = firstId
+  let purgeRestsUntil = new Date(0)
 
   /** The expiry of a token issued now, never past the session's absolute end. */
   const expiryFor = (authTime: number, now: Date) =>
@@ -161,11 +163,17 @@ export const createSessions = (options: {
     isLive: async (sessionId: string, userId: string) =>
       (await store.selectLive(database, sessionId, userId, clock.now())).length > 0,
     list: (userId: string) => store.selectOfUser(database, userId, clock.now()),
-    /** Deletes the expired sessions among the next `limit` records, and begins again at the end of the table. */
+    /**
+     * Deletes the expired sessions among the next records of the table. Most are alive, so a step looks at more than it may
+     * delete; while there is more to walk it counts as a full one. At the end it rests, then begins anew.
+     */
     purge: async (sql: Sql, limit: number) => {
-      const [step] = await store.purgeAfter(sql, purgeCursor, clock.now(), limit)
+      if (clock.now() < purgeRestsUntil) return 0
+      const [step] = await store.purgeAfter(sql, purgeCursor, clock.now(), limit * 10)
       purgeCursor = step?.cursor ?? firstId
-      return step?.deleted ?? 0
+      if (step?.cursor) return limit
+      purgeRestsUntil = later(clock.now(), purgeRest)
+      return 0
     },
   }
 }
