@@ -11,8 +11,8 @@ import { ahead, offerChecks } from './saturation.mjs'
 /** @typedef {import('../subjects/latchkey.mjs').Latchkey} Latchkey */
 
 const clients = 8
-const plan = { rounds: 5, seconds: 8 }
-const priorities = [0, 5, 10, 19]
+const plan = { rounds: 5, seconds: 6 }
+const priorities = [0, 5, 10]
 
 /** @type {(latchkey: Latchkey, seconds: number) => ReturnType<typeof closedLoad>} */
 const signInFor = async ({ port, login }, seconds) => {

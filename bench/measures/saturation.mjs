@@ -45,7 +45,13 @@ const offerLogins = ({ port, login }, rate, seconds) => {
 /** @type {(port: number, path: string, cookie: string, seconds: number) => ReturnType<typeof offeredLoad>} */
 export const offerChecks = (port, path, cookie, seconds) => {
   const text = request('GET', path, { cookie })
-  return offeredLoad({ port, rate: offered.checks, seconds, text: () => text, succeeds: (status) => status < 300 })
+  return offeredLoad({
+    port,
+    rate: offered.checks,
+    seconds,
+    text: () => text,
+    succeeds: (status) => status === 200 || status === 204,
+  })
 }
 
 /** @type {(port: number, seconds: number) => ReturnType<typeof offeredLoad>} */
