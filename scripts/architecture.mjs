@@ -15,7 +15,9 @@ export const readModules = async () => {
   const paths = await Promise.all(
     folders.map(async (folder) => (await filesBelow(join(home, folder))).map((path) => `${folder}/${path}`)),
   )
-  const ours = paths.flat().filter((path) => /\.(tsx?|mjs)$/.test(path) && !path.endsWith('.d.ts'))
+  const ours = paths
+    .flat()
+    .filter((path) => /\.(tsx?|mjs)$/.test(path) && !path.endsWith('.d.ts') && !path.includes('node_modules/'))
   return Promise.all(ours.map(async (path) => readModule(path, await readFile(join(home, path), 'utf8'))))
 }
 

@@ -12,7 +12,7 @@ const timeIn = (stat) => {
 }
 
 /** Of all threads of a process. Nothing where there is no /proc. @type {(pid: number) => number | undefined} */
-export const coreTime = (pid) => {
+const coreTime = (pid) => {
   try {
     return timeIn(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {

@@ -64,7 +64,8 @@ const answerFor = (error: FastifyError): Answer => {
 /** The one place that answers failures. Only what we did not expect is logged with its stack. */
 export const handleError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
   const answer = answerFor(error)
-  if (answer === answers.internal) request.log.error({ err: error }, 'request failed')
-  else if (answer === answers.unavailable) request.log.warn({ err: error }, 'a store is unavailable')
+  if (answer === answers.internal) request.log.error({ requestId: request.id, err: error }, 'request failed')
+  else if (answer === answers.unavailable)
+    request.log.warn({ requestId: request.id, err: error }, 'a store is unavailable')
   return sendAnswer(reply, answer)
 }

@@ -15,8 +15,6 @@ describe.each(storeKinds)('sessions on the %s stores', (stores) => {
     return tab
   }
   const refreshCookieOf = (answer: Answer) => answer.setCookies.find((cookie) => cookie.startsWith('refresh_token='))
-  const records = () =>
-    latchkey.sql.query<{ count: number }>('select count(*)::int as count from refresh_token_records')
 
   it('rotates: a new pair of tokens each time', async () => {
     const tab = await signedIn('ada')
@@ -213,14 +211,17 @@ describe.each(storeKinds)('sessions on the %s stores', (stores) => {
     const tab = await signedIn('oz')
     latchkey.clock.advance(11 * days)
     const { sessions } = latchkey.app.nouns
-    const [before] = await records()
-    for (let step = 0; step < 30; step++) await latchkey.sql.transaction((sql) => sessions.purge(sql, 2))
-    const [after] = await records()
-    expect(after?.count).toBeLessThan(before?.count ?? 0)
+    // The service purges by itself as well: wherever it stands and however it rests, two more passes see everything.
+    for (const pass of [1, 2]) {
+      while ((await latchkey.sql.transaction((sql) => sessions.purge(sql, pass))) > 0);
+      latchkey.clock.advance(61 * minutes)
+    }
     const rows = await latchkey.sql.query('select 1 from refresh_token_records where expires_at <= $1', [
       latchkey.clock.now(),
     ])
     expect(rows).toEqual([])
+    const gone = "select 1 from refresh_token_records r join users u on u.id = r.user_id where u.username = 'ned'"
+    expect(await latchkey.sql.query(gone)).toEqual([])
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)
   })
 })

@@ -105,5 +105,5 @@ const attemptOf = (request: FastifyRequest, callback: URL, attemptCookies: Attem
 
 const logFault = (request: FastifyRequest, error: unknown) => {
   const level = error instanceof StoreUnavailable ? 'warn' : 'error'
-  request.log[level]({ err: error }, 'a sign-in with a provider could not be completed')
+  request.log[level]({ requestId: request.id, err: error }, 'a sign-in with a provider could not be completed')
 }
