@@ -53,7 +53,8 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
       from: 'Latchkey <no-reply@auth.example.com>',
       log: { info: logging('info'), warn: logging('warn'), error: logging('error') },
     })
-    ends.unshift(() => mailer.close(), mails.stop)
+    // Before the servers they talk to: a server waits for its clients to leave.
+    ends.unshift(mails.stop, () => mailer.close())
     return mails
   }
 
@@ -74,7 +75,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     ends = []
   })
   afterEach(async () => {
-    for (const end of ends.reverse()) await end()
+    for (const end of ends) await end()
   })
   afterAll(() => store.drop())
 
@@ -148,7 +149,8 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     clock.forward(2 * minutes)
     mails.nudge()
     await expect.poll(() => second.received.length, eventually).toBe(1)
-    expect((await rowsIn(database))[0]).toMatchObject({ attempts: 2, next_attempt_at: null })
+    await expect.poll(async () => (await rowsIn(database))[0]?.next_attempt_at, eventually).toBeNull()
+    expect((await rowsIn(database))[0]).toMatchObject({ attempts: 2 })
   })
 
   it('is put off by a mail server that hangs or refuses for now, and dropped when the recipient is refused', async () => {
@@ -188,8 +190,8 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     await mails.queue(database, notice('ada@example.com'))
     mails.start()
     await expect
-      .poll(async () => (await rowsIn(database)).every(({ attempts }) => attempts === 1), eventually)
-      .toBe(true)
+      .poll(() => lines.filter(({ text }) => text.includes('could not be sent yet')).length, eventually)
+      .toBe(2)
     clock.forward(31 * minutes)
     mails.nudge()
     await expect.poll(() => lines.filter(({ text }) => text.includes('too late')).length, eventually).toBe(1)

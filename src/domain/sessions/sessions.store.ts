@@ -14,6 +14,8 @@ export type SessionRow = {
 
 export type Rotation = {
   id: string
+  /** The presented token's. */
+  generation: number
   presented: Uint8Array
   successor: Uint8Array
   issuedAt: Date
@@ -60,13 +62,18 @@ export const insertRecord = (
     ],
   )
 
+/**
+ * A token of ours that is newer than its record is as good as the one that the record knows: the record was lost with a
+ * primary whose standby had not heard of it yet, or the database was restored to an earlier state.
+ */
 export const rotateRecord = (sql: Sql, rotation: Rotation) =>
   sql.query<{ email: string; name: string | null }>(
     `update refresh_token_records as r
-     set token_hash = $3, previous_hash = r.token_hash, generation = r.generation + 1, issued_at = $4, expires_at = $5,
+     set token_hash = $3, previous_hash = $2, generation = $10::int + 1, issued_at = $4, expires_at = $5,
          rotated_at = ${databaseNow('$6')}, last_used_at = $7, ip = $8, user_agent = $9
      from users as u
-     where r.id = $1 and r.token_hash = $2 and r.expires_at > $7 and u.id = r.user_id and u.disabled_at is null
+     where r.id = $1 and (r.token_hash = $2 or r.generation < $10::int) and r.expires_at > $7
+       and u.id = r.user_id and u.disabled_at is null
      returning u.email, u.name`,
     [
       rotation.id,
@@ -78,6 +85,7 @@ export const rotateRecord = (sql: Sql, rotation: Rotation) =>
       rotation.now,
       rotation.client.ip,
       rotation.client.userAgent,
+      rotation.generation,
     ],
   )
 

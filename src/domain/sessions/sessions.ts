@@ -112,8 +112,6 @@ export const createSessions = (options: {
       const user = { id: userId, username: claims.username, email: row.email, name: row.name }
       return token ? { issued: issue(user, successor, token), raced: true } : ended
     }
-    // A token newer than its record means that the database was restored to an earlier state: no one stole anything.
-    if (claims.gen > row.generation) return ended
     await store.deleteRecord(database, sessionId)
     return { ...ended, refused: 'theft' }
   }
@@ -128,6 +126,7 @@ export const createSessions = (options: {
     const presented = fingerprint(refreshToken)
     const [user] = await store.rotateRecord(database, {
       id: claims.sid,
+      generation: claims.gen,
       presented,
       successor: fingerprint(token),
       issuedAt: fromSeconds(iat),

@@ -82,12 +82,14 @@ export const pendingMigrations = async ({
 const applyNext = async (sql: Transaction, migrations: Migration[], role: string | undefined) => {
   const [lock] = await sql.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lockKey])
   if (!lock?.mine) return 'busy'
+  // Before the look at what is applied: a session may still remember that there is no such table, although whoever had the
+  // lock until now has made it. Making it, unlike asking for it by name, hears of that.
+  await sql.script(tableOfMigrations)
   const [next] = await missing(sql, migrations)
   if (!next) {
     if (role) await grantTo(sql, role)
     return 'finished'
   }
-  await sql.script(tableOfMigrations)
   await sql.script(next.text)
   await sql.query('insert into schema_migrations (name, checksum, applied_at) values ($1, $2, now())', [
     next.name,
