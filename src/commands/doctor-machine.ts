@@ -20,7 +20,7 @@ const isWorld = (range: string) => ipaddr.isValidCIDR(range) && ipaddr.parseCIDR
 
 const checkProxy = ({ publicUrl, trustProxy }: Config): Finding => {
   if (trustProxy?.some(isWorld))
-    return failure('TRUST_PROXY trusts nearly everybody: any client can write its own address and pass every limit')
+    return failure('TRUST_PROXY trusts nearly everybody: every client can write its own address and pass every limit')
   if (trustProxy) return ok(`X-Forwarded-For is believed from ${trustProxy.join(', ')} only`)
   return publicUrl.startsWith('https:')
     ? warning('PUBLIC_URL is https, so a proxy stands in front, but TRUST_PROXY is empty: all clients share its limits')
