@@ -1,49 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
-import type { Latchkey } from '../harness/latchkey.js'
-import {
-  comeBack,
-  forgetEverybody,
-  goToProvider,
-  type Side,
-  sessionCookiesOf,
-  startProviders,
-  startService,
-  type TestProviders,
-  usersOf,
-} from './visitor.js'
+import { expectNobody, failedAt, setScene, sides } from './scene.js'
+import { comeBack, goToProvider, type Side, sessionCookiesOf } from './visitor.js'
 
-let providers: TestProviders
-let service: Latchkey
-
-beforeAll(async () => {
-  providers = await startProviders()
-  service = await startService(providers, 'postgres')
-})
-
-afterAll(async () => {
-  await service.stop()
-  await providers.close()
-})
-
-beforeEach(async () => {
-  providers.behaveWell()
-  await forgetEverybody(service)
-})
-
-const sides: Side[] = ['provider-a', 'provider-b']
-const failedAt = (side: Side) => `/login?error=${side.replace('-', '_')}_auth_failed`
-
-const expectNobody = async (answer: { setCookies: string[] }) => {
-  expect(sessionCookiesOf(answer)).toEqual([])
-  expect(await usersOf(service)).toEqual([])
-}
+const scene = setScene()
 
 describe.each(sides)('an answer from %s', (side) => {
   const other: Side = side === 'provider-a' ? 'provider-b' : 'provider-a'
 
   it('is refused without a state, with a made-up one, or with two', async () => {
-    const browser = service.browser()
+    const browser = scene.service.browser()
     const callback = await goToProvider(browser, side)
     const state = new URLSearchParams(callback.split('?')[1]).get('state') ?? ''
     const forged = [
@@ -56,30 +22,30 @@ describe.each(sides)('an answer from %s', (side) => {
     for (const each of forged) {
       const answer = await comeBack(browser, each)
       expect(answer.location).toBe(failedAt(side))
-      await expectNobody(answer)
+      await expectNobody(scene.service, answer)
     }
   })
 
   it('is refused in another browser', async () => {
-    const callback = await goToProvider(service.browser(), side)
-    const stranger = service.browser()
+    const callback = await goToProvider(scene.service.browser(), side)
+    const stranger = scene.service.browser()
     await goToProvider(stranger, side)
     const answer = await comeBack(stranger, callback)
     expect(answer.location).toBe(failedAt(side))
-    await expectNobody(answer)
+    await expectNobody(scene.service, answer)
   })
 
   it('is refused when the attempt was altered', async () => {
-    const browser = service.browser()
+    const browser = scene.service.browser()
     const callback = await goToProvider(browser, side)
     for (const [name, value] of browser.jar) browser.jar.set(name, `${value.slice(0, 20)}x${value.slice(21)}x`)
     const answer = await comeBack(browser, callback)
     expect(answer.location).toBe(failedAt(side))
-    await expectNobody(answer)
+    await expectNobody(scene.service, answer)
   })
 
   it('is refused when it comes twice', async () => {
-    const browser = service.browser()
+    const browser = scene.service.browser()
     const callback = await goToProvider(browser, side)
     const thief = browser.copy()
     expect((await comeBack(browser, callback)).location).toBe('/dashboard')
@@ -89,43 +55,43 @@ describe.each(sides)('an answer from %s', (side) => {
   })
 
   it('makes one session when it comes twenty times at once', async () => {
-    const browser = service.browser()
+    const browser = scene.service.browser()
     const callback = await goToProvider(browser, side)
     const tabs = Array.from({ length: 20 }, () => browser.copy())
     const answers = await Promise.all(tabs.map((tab) => comeBack(tab, callback)))
     expect(answers.filter(({ location }) => location === '/dashboard')).toHaveLength(1)
     expect(answers.filter(({ location }) => location === failedAt(side))).toHaveLength(19)
     expect(answers.flatMap(sessionCookiesOf)).toHaveLength(2)
-    expect(await service.sql.query('select id from refresh_token_records')).toHaveLength(1)
+    expect(await scene.service.sql.query('select id from refresh_token_records')).toHaveLength(1)
   })
 
   it('is refused at the other provider\u2019s callback', async () => {
-    const browser = service.browser()
+    const browser = scene.service.browser()
     const callback = await goToProvider(browser, side)
     const answer = await comeBack(browser, callback.replace(side, other))
     expect(answer.location).toBe(failedAt(other))
-    await expectNobody(answer)
+    await expectNobody(scene.service, answer)
   })
 
   it('is not looked at when only its headers are asked for', async () => {
-    const browser = service.browser()
+    const browser = scene.service.browser()
     const callback = await goToProvider(browser, side)
     const cookie = [...browser.jar].map(([name, value]) => `${name}=${value}`).join('; ')
-    const looked = await fetch(new URL(callback, service.url), { method: 'HEAD', headers: { cookie } })
+    const looked = await fetch(new URL(callback, scene.service.url), { method: 'HEAD', headers: { cookie } })
     expect(looked.status).toBe(405)
     expect((await comeBack(browser, callback)).location).toBe('/dashboard')
   })
 
   it('is refused after ten minutes', async () => {
-    const browser = service.browser()
+    const browser = scene.service.browser()
     const callback = await goToProvider(browser, side)
-    service.clock.advance(10 * minutes + 1000)
+    scene.service.clock.advance(10 * minutes + 1000)
     try {
       const answer = await comeBack(browser, callback)
       expect(answer.location).toBe(failedAt(side))
-      await expectNobody(answer)
+      await expectNobody(scene.service, answer)
     } finally {
-      service.clock.advance(-10 * minutes - 1000)
+      scene.service.clock.advance(-10 * minutes - 1000)
     }
   })
 })

@@ -1,39 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { seconds } from '../../src/lib/durations.js'
-import type { Latchkey } from '../harness/latchkey.js'
 import { githubModes } from './github-modes.js'
 import { discoveryModes, issuerModes, type Outcome } from './issuer-modes.js'
 import { replies } from './replies.js'
-import {
-  comeBack,
-  forgetEverybody,
-  goToProvider,
-  type Side,
-  sessionCookiesOf,
-  signInWith,
-  startProviders,
-  startService,
-  type TestProviders,
-  usersOf,
-} from './visitor.js'
+import { setScene } from './scene.js'
+import { comeBack, goToProvider, type Side, sessionCookiesOf, signInWith, usersOf } from './visitor.js'
 
-let providers: TestProviders
-let service: Latchkey
-
-beforeAll(async () => {
-  providers = await startProviders()
-  service = await startService(providers, 'postgres')
-})
-
-afterAll(async () => {
-  await service.stop()
-  await providers.close()
-})
-
-beforeEach(async () => {
-  providers.behaveWell()
-  await forgetEverybody(service)
-})
+const scene = setScene()
 
 const landings = (side: Side): Record<Outcome, string> => {
   const failed = `/login?error=${side.replace('-', '_')}_auth_failed`
@@ -41,57 +14,57 @@ const landings = (side: Side): Record<Outcome, string> => {
 }
 
 const expectOutcome = async (side: Side, outcome: Outcome) => {
-  const answer = await signInWith(service.browser(), side)
+  const answer = await signInWith(scene.service.browser(), side)
   expect(answer.status).toBe(303)
   expect(answer.location).toBe(landings(side)[outcome])
   expect(sessionCookiesOf(answer)).toHaveLength(outcome === 'signed_in' ? 2 : 0)
-  expect(await usersOf(service)).toHaveLength(outcome === 'signed_in' ? 1 : 0)
+  expect(await usersOf(scene.service)).toHaveLength(outcome === 'signed_in' ? 1 : 0)
 }
 
 describe('provider A, before it was ever reached', () => {
   it.each(discoveryModes)('%s: the browser stays here', async (_sentence, behaviour) => {
-    providers.issuer.behave(behaviour)
+    scene.providers.issuer.behave(behaviour)
     // A failure is remembered for some seconds.
-    service.clock.advance(6 * seconds)
-    const answer = await service.browser().get('/api/auth/provider-a')
+    scene.service.clock.advance(6 * seconds)
+    const answer = await scene.service.browser().get('/api/auth/provider-a')
     expect(answer.status).toBe(303)
     expect(answer.headers.get('location')).toBe('/login?error=provider_a_auth_failed')
     expect(answer.setCookies).toEqual([])
   })
 
   it('is found once it is back, without a restart', async () => {
-    service.clock.advance(6 * seconds)
+    scene.service.clock.advance(6 * seconds)
     await expectOutcome('provider-a', 'signed_in')
   })
 })
 
-// What is known of discovery and keys serves on through trouble with them, which providers.test.ts looks at.
+// What is known of discovery and keys serves on through trouble with them, which scene.providers.test.ts looks at.
 const whileKnown = issuerModes.filter(([, { document, keySet, instead }]) => !document && !keySet && !instead?.keys)
 
 describe('provider A', () => {
   it.each(whileKnown)('%s', async (_sentence, behaviour, outcome) => {
-    providers.issuer.behave(behaviour)
+    scene.providers.issuer.behave(behaviour)
     await expectOutcome('provider-a', outcome)
   })
 })
 
 describe('provider B', () => {
   it.each(githubModes)('%s', async (_sentence, behaviour, outcome) => {
-    providers.github.behave(behaviour)
+    scene.providers.github.behave(behaviour)
     await expectOutcome('provider-b', outcome)
   })
 })
 
 describe('a provider that is stuck', () => {
   it('is given up after ten seconds, and holds up nobody meanwhile', async () => {
-    const browsers = Array.from({ length: 40 }, () => service.browser())
+    const browsers = Array.from({ length: 40 }, () => scene.service.browser())
     const callbacks = await Promise.all(browsers.map((browser) => goToProvider(browser, 'provider-a')))
-    providers.issuer.behave({ instead: { token: replies.silent } })
+    scene.providers.issuer.behave({ instead: { token: replies.silent } })
     const started = Date.now()
     const stuck = Promise.all(browsers.map((browser, index) => comeBack(browser, callbacks[index] ?? '')))
 
-    expect((await signInWith(service.browser(), 'provider-b')).location).toBe('/dashboard')
-    expect((await service.browser().get('/health')).status).toBe(200)
+    expect((await signInWith(scene.service.browser(), 'provider-b')).location).toBe('/dashboard')
+    expect((await scene.service.browser().get('/health')).status).toBe(200)
     expect(Date.now() - started).toBeLessThan(5 * seconds)
 
     const answers = await stuck
