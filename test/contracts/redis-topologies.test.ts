@@ -84,12 +84,12 @@ describe('counters in more than one Redis', () => {
 
     const cache = await open(`redis+sentinel://127.0.0.1:${sentinel.port}/latchkey`)
     expect(await granted(cache, 'guest')).toBe(5)
-    await until(() => says(replica, '1', 'EXISTS', 'latchkey:guest'), 5_000)
+    await until(() => says(replica, '1', 'EXISTS', 'latchkey:guest'), 15_000)
 
     await master.kill()
     expect((await cache.reserve('guest', limit)).granted).toBe(false)
     await until(() => says(replica, 'role:master', 'INFO', 'replication'), 15_000)
-    await until(async () => (await sideOf(cache, 'newcomer')) === 'shared', 5_000)
+    await until(async () => (await sideOf(cache, 'newcomer')) === 'shared', 15_000)
     expect((await cache.reserve('guest', limit)).granted).toBe(false)
   })
 })

@@ -53,8 +53,7 @@ export const createSessions = (options: {
   const expiryFor = (authTime: number, now: Date) =>
     Math.min(inSeconds(later(now, refreshTokenLifetime)), authTime + Math.floor(sessionMaxAge / 1000))
 
-  const issue = (user: SignedInUser, claims: RefreshClaims, refreshToken: string): Issued => {
-    const iat = inSeconds(clock.now())
+  const issue = (user: SignedInUser, claims: RefreshClaims, refreshToken: string, iat = claims.iat): Issued => {
     const exp = Math.min(iat + accessTokenLifetime / 1000, claims.exp)
     return {
       user,
@@ -110,7 +109,8 @@ export const createSessions = (options: {
       }
       const token = tokens.signRefreshWithEach(successor).find((each) => sameBytes(fingerprint(each), row.token_hash))
       const user = { id: userId, username: claims.username, email: row.email, name: row.name }
-      return token ? { issued: issue(user, successor, token), raced: true } : ended
+      const now = inSeconds(clock.now())
+      return token ? { issued: issue(user, successor, token, now), raced: true } : ended
     }
     await store.deleteRecord(database, sessionId)
     return { ...ended, refused: 'theft' }
