@@ -126,7 +126,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   verifyEmailRoutes(server, { ...parts, verifyEmail: createVerifyEmail(parts) })
   resetPasswordRoutes(server, { ...parts, resetPassword: createResetPassword(parts) })
   changePasswordRoutes(server, { ...parts, changePassword: createChangePassword(parts) })
-  socialSignInRoutes(server, { ...parts, socialSignIn: createSocialSignIn(parts) })
+  socialSignInRoutes(server, { ...parts, socialSignIn: createSocialSignIn(parts), afterSignIn: config.afterSignIn })
   linkedProvidersRoutes(server, parts)
   refreshRoutes(server, { ...parts, onRefresh: platform.metrics.countRefresh })
   logoutRoutes(server, parts)
@@ -147,6 +147,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
       path: `/api/auth/${id.replace('_', '-')}`,
     })),
     registration: config.registration,
+    afterSignIn: config.afterSignIn,
     development: !config.production,
   })
 }

@@ -42,6 +42,24 @@ describe('configuration', () => {
     })
   })
 
+  it('takes a path of this site for the end of a sign-in, and not the login page', () => {
+    expect(loadConfig({}).afterSignIn).toBe('/dashboard')
+    expect(loadConfig({ AFTER_SIGN_IN: '/inbox?all=1#newest' }).afterSignIn).toBe('/inbox?all=1#newest')
+    for (const refused of [
+      'https://evil.example',
+      '//evil.example',
+      '/\\evil',
+      'inbox',
+      '/login',
+      '/login/?x',
+      '/x/../login',
+    ]) {
+      expect(faultsOf({ AFTER_SIGN_IN: refused }), refused).toEqual([
+        'AFTER_SIGN_IN: must be a path of this site such as /dashboard, and not the login page',
+      ])
+    }
+  })
+
   it('is frozen', () => {
     expect(Object.isFrozen(loadConfig({}))).toBe(true)
   })

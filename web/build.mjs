@@ -92,7 +92,7 @@ const wordsOf = (catalogue, page, parts) =>
  * @param {import('esbuild').Metafile} metafile
  */
 const filesByEntry = ({ outputs }) => {
-  const address = (/** @type {string} */ path) => `/assets/${basename(path)}`
+  const address = (/** @type {string} */ path) => `/api/auth/assets/${basename(path)}`
   return (/** @type {string} */ entryPoint) => {
     const found = Object.entries(outputs).find(([, output]) => output.entryPoint === entryPoint)
     if (!found) throw new Error(`The bundler made nothing of ${entryPoint}`)

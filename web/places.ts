@@ -1,6 +1,6 @@
 import { safeReturnTo } from '../src/lib/return-to.js'
+import { readSettings } from './settings.js'
 
-const home = '/dashboard'
 const memoryName = 'latchkey.return-to'
 const memoryLasts = 60 * 60 * 1_000
 
@@ -16,7 +16,8 @@ export const wantedPlace = () => safeReturnTo(query().get('returnTo') ?? undefin
 export const withWantedPlace = (path: string, place: string | undefined) =>
   place === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}returnTo=${encodeURIComponent(place)}`
 
-export const moveOn = (place: string | undefined) => location.replace(place ?? home)
+/** To the place that was wanted, or to where the operator lets a sign-in end. */
+export const moveOn = (place: string | undefined) => location.replace(place ?? readSettings().afterSignIn)
 
 /** The way to the login page and back to here. */
 export const leaveForLogin = (notice: 'sign_in' | 'session_ended') =>
@@ -28,7 +29,7 @@ export const rememberPlace = (place: string | undefined) => {
     if (place === undefined) localStorage.removeItem(memoryName)
     else localStorage.setItem(memoryName, JSON.stringify({ place, until: Date.now() + memoryLasts }))
   } catch {
-    // Without storage the visitor arrives at the dashboard instead.
+    // Without storage the visitor arrives where every sign-in ends.
   }
 }
 

@@ -13,6 +13,8 @@ type Installation = {
   productName: string
   providers: Provider[]
   registration: 'open' | 'closed'
+  /** A path of this site. */
+  afterSignIn: string
   development: boolean
 }
 export type Settings<Page extends PageName> = Installation & { words: WordsOf<Page> & Pick<Words, 'common'> }

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { safeReturnTo } from '../lib/return-to.js'
 import { weaknessOfSecret } from '../lib/secret-strength.js'
 import {
   duration,
@@ -56,6 +57,13 @@ const redisAddress: Read<string> = (value) => {
   if (!readRedisUrl(value)) throw new InvalidValue('must be an address such as redis://localhost:6379')
   return value
 }
+const ownPath: Read<string> = (value) => {
+  const path = safeReturnTo(value)
+  // The login page moves on to this address: to itself it would move on for ever.
+  if (path === undefined || /^\/login(?![^/?#])/.test(path))
+    throw new InvalidValue('must be a path of this site such as /dashboard, and not the login page')
+  return path
+}
 const logLevel = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
 
 // biome-ignore format: one setting a line, so that the table can be read as a table
@@ -90,6 +98,7 @@ export const settings = {
   SMTP_URL: { read: smtpServer, otherwise: 'development mailbox', secret: true, meaning: 'Server for outgoing mail. Required in production.' },
   MAIL_FROM: { read: text, fallback: 'Latchkey <no-reply@localhost>', meaning: 'Sender of the mails. Required in production.' },
   REGISTRATION: { read: oneOf('open', 'closed'), fallback: 'open', meaning: '`closed`: only the command line adds users.' },
+  AFTER_SIGN_IN: { read: ownPath, fallback: '/dashboard', meaning: 'Where a sign-in ends that was not on its way anywhere: a path of this site. Set it to a page of your application when Latchkey shares its host.' },
   LOGIN_LIMIT: { read: limit, fallback: '5/15m', meaning: 'Failed sign-ins for each client network.' },
   GENERAL_LIMIT: { read: limit, fallback: '100/15m', meaning: 'Requests to the API for each session or client network.' },
   SENSITIVE_LIMIT: { read: limit, fallback: '3/1h', meaning: 'Requests for a reset mail for each client network.' },

@@ -39,7 +39,7 @@ describe('security headers', () => {
     'x-download-options': 'noopen',
   }
 
-  it.each(['/health', '/login', '/api/auth/me', '/nothing', '/api/nothing', '/%zz', '/assets/nothing.js'])(
+  it.each(['/health', '/login', '/api/auth/me', '/nothing', '/api/nothing', '/%zz', '/api/auth/assets/nothing.js'])(
     'are on %s',
     async (path) => {
       const { headers } = await latchkey.browser().get(path)

@@ -11,24 +11,32 @@ const firstLoadLimit = 30_000
 let assets: Assets
 let server: Server
 
-beforeAll(async () => {
-  assets = await loadAssets()
-  server = fastify()
-  const pages = pagesRoutes(server, {
+const serverWith = (afterSignIn: string) => {
+  const made: Server = fastify()
+  const pages = pagesRoutes(made, {
     assets,
     theme: { name: 'Latchkey', accent: '#1f6f5c' },
     providers: [],
     registration: 'open',
+    afterSignIn,
     development: false,
   })
-  server.setNotFoundHandler(pages.notFound)
+  made.setNotFoundHandler(pages.notFound)
+  return made
+}
+
+beforeAll(async () => {
+  assets = await loadAssets()
+  server = serverWith('/dashboard')
 })
 
 const get = (url: string, headers: Record<string, string> = {}) => server.inject({ method: 'GET', url, headers })
 
 /** Every address that the browser fetches by itself when it opens the page. */
 const filesOf = (html: string) =>
-  [...html.matchAll(/(?:href|src)="\/assets\/([^"]+)"/g)].flatMap(([, name]) => (name === undefined ? [] : [name]))
+  [...html.matchAll(/(?:href|src)="\/api\/auth\/assets\/([^"]+)"/g)].flatMap(([, name]) =>
+    name === undefined ? [] : [name],
+  )
 
 describe('a page', () => {
   it.each(pageNames)('/%s is served fresh, to everybody, in every language', async (name) => {
@@ -42,6 +50,14 @@ describe('a page', () => {
       expect(page.headers['set-cookie']).toBeUndefined()
       expect(page.body).toContain(`<html lang="${language}">`)
     }
+  })
+
+  it('of the account is also below /api/auth/, for a host whose application has its own /dashboard', async () => {
+    const [own, other] = await Promise.all([get('/dashboard'), get('/api/auth/account-page')])
+
+    expect(other.statusCode).toBe(200)
+    expect(other.body).toBe(own.body)
+    expect(other.headers['cache-control']).toBe('no-store')
   })
 
   it('answers HEAD', async () => {
@@ -66,7 +82,7 @@ describe('a page', () => {
     const headers = { 'accept-encoding': 'br' }
     const page = await get('/login', headers)
     const files = filesOf(brotliDecompressSync(page.rawPayload).toString())
-    const loads = await Promise.all(files.map((file) => get(`/assets/${file}`, headers)))
+    const loads = await Promise.all(files.map((file) => get(`/api/auth/assets/${file}`, headers)))
     const sizes = [page, ...loads].map(({ rawPayload }) => rawPayload.length)
 
     expect(files.length).toBeGreaterThan(2)
@@ -81,7 +97,7 @@ describe('a page', () => {
 describe('an asset', () => {
   it('may be kept for ever, since its name changes with it', async () => {
     const [name = ''] = filesOf((await get('/login')).body)
-    const asset = await get(`/assets/${name}`, { 'accept-encoding': 'br' })
+    const asset = await get(`/api/auth/assets/${name}`, { 'accept-encoding': 'br' })
 
     expect(name).toMatch(/^[a-z-]+-[A-Z0-9]{8}\.(?:js|css)$/)
     expect(asset.headers['cache-control']).toBe('public, max-age=31536000, immutable')
@@ -96,7 +112,17 @@ describe('an asset', () => {
   })
 
   it.each(['nothing.js', 'manifest.json', '..%2fmanifest.json'])('is not %s', async (name) => {
+    const missing = await get(`/api/auth/assets/${name}`, { accept: 'text/html' })
+
+    expect(missing.statusCode).toBe(404)
+    expect(missing.json()).toEqual({ error: 'Not found', message: 'There is nothing at this address' })
+  })
+
+  it('is nowhere but below /api/auth/: an application on the same host has /assets/ to itself', async () => {
+    const [name = ''] = filesOf((await get('/login')).body)
+
     expect((await get(`/assets/${name}`)).statusCode).toBe(404)
+    expect((await get('/login')).body).not.toMatch(/["']\/assets\//)
   })
 })
 
@@ -106,6 +132,9 @@ describe('the rest', () => {
 
     expect(root.statusCode).toBe(302)
     expect(root.headers.location).toBe('/login')
+    // The login page would move on to the root, and the root back to the login page.
+    const own = await serverWith('/').inject({ method: 'GET', url: '/' })
+    expect(own.headers.location).toBe('/dashboard')
   })
 
   it('answers the lost kindly, in their language, without repeating what they asked for', async () => {

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type Language, languageFrom } from '../../domain/mails/languages.js'
+import { answers, sendAnswer } from '../../http/errors.js'
 import type { Server } from '../../http/server.js'
 import { type Assets, type PageName, pageNames } from './assets.js'
 import { type Body, compressed, sendCompressed } from './compressed.js'
@@ -21,22 +22,24 @@ export const pagesRoutes = (server: Server, { assets, theme, ...installation }: 
     renderNotFound(assets.notFound, theme, language),
   )
 
-  for (const name of pageNames) {
-    server.get(`/${name}`, { schema: { hide: true } }, (request, reply) =>
+  const addPage = (path: string, name: PageName) =>
+    server.get(path, { schema: { hide: true } }, (request, reply) =>
       sendPage(request, reply, rendered(name, languageOf(request))),
     )
-  }
+  for (const name of pageNames) addPage(`/${name}`, name)
+  // An application on the same host may have a /dashboard of its own.
+  addPage('/api/auth/account-page', 'dashboard')
 
-  server.get('/', { schema: { hide: true } }, (_, reply) =>
-    reply.header('cache-control', 'no-store').redirect('/login'),
-  )
+  // The login page moves on to where a sign-in ends. If that is this address, it must not lead back to the login page.
+  const start = installation.afterSignIn === '/' ? '/dashboard' : '/login'
+  server.get('/', { schema: { hide: true } }, (_, reply) => reply.header('cache-control', 'no-store').redirect(start))
 
   server.get(
-    '/assets/:name',
+    '/api/auth/assets/:name',
     { schema: { hide: true, params: Type.Object({ name: Type.String({ maxLength: 200 }) }) } },
     (request, reply) => {
       const asset = assets.files.get(request.params.name)
-      if (!asset) return reply.callNotFound()
+      if (!asset) return sendAnswer(reply, answers.notFound)
       reply.header('content-type', asset.type).header('vary', 'accept-encoding')
       // The name carries a hash of the content, so whoever has the file never needs to ask for it again.
       reply.header('cache-control', 'public, max-age=31536000, immutable')

@@ -4,9 +4,9 @@ import { renderNotFound, renderPage } from './shell.js'
 
 const words = { title: 'Sign in', noscript: 'Switch <it> on', sections: { login: { heading: '</script><b>&' } } }
 const page: Page = {
-  script: '/assets/login-X.js',
-  preload: ['/assets/shared-Y.js'],
-  styles: ['/assets/base-Z.css'],
+  script: '/api/auth/assets/login-X.js',
+  preload: ['/api/auth/assets/shared-Y.js'],
+  styles: ['/api/auth/assets/base-Z.css'],
   words: { en: words, de: { ...words, title: 'Anmelden' }, fr: words },
 }
 const settings = {
@@ -14,6 +14,7 @@ const settings = {
   productName: 'Latchkey',
   providers: [{ id: 'provider_a', name: 'Google', path: '/api/auth/provider-a' }],
   registration: 'open' as const,
+  afterSignIn: '/dashboard',
   development: false,
 }
 const theme = { name: 'Latchkey', accent: '#1f6f5c' }
@@ -24,9 +25,9 @@ describe('the shell of a page', () => {
 
     expect(html).toContain('<html lang="de">')
     expect(html).toContain('<title>Anmelden · Latchkey</title>')
-    expect(html).toContain('<link rel="stylesheet" href="/assets/base-Z.css">')
-    expect(html).toContain('<link rel="modulepreload" href="/assets/shared-Y.js">')
-    expect(html).toContain('<script type="module" src="/assets/login-X.js"></script>')
+    expect(html).toContain('<link rel="stylesheet" href="/api/auth/assets/base-Z.css">')
+    expect(html).toContain('<link rel="modulepreload" href="/api/auth/assets/shared-Y.js">')
+    expect(html).toContain('<script type="module" src="/api/auth/assets/login-X.js"></script>')
   })
 
   it('hands the settings over as data that can neither end its element nor be run', () => {
@@ -42,7 +43,7 @@ describe('the shell of a page', () => {
 
     expect(scripts).toEqual([
       '<script type="application/json" id="settings">',
-      '<script type="module" src="/assets/login-X.js">',
+      '<script type="module" src="/api/auth/assets/login-X.js">',
     ])
   })
 
@@ -70,7 +71,7 @@ describe('the page for lost visitors', () => {
   it('needs no script', () => {
     const text = { title: 'Lost', heading: 'No door', text: 'Here is nothing.', action: 'Home' }
     const html = renderNotFound(
-      { styles: ['/assets/base-Z.css'], words: { en: text, de: text, fr: text } },
+      { styles: ['/api/auth/assets/base-Z.css'], words: { en: text, de: text, fr: text } },
       theme,
       'fr',
     )

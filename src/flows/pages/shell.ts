@@ -13,6 +13,7 @@ export type PageSettings = {
   productName: string
   providers: ProviderButton[]
   registration: 'open' | 'closed'
+  afterSignIn: string
   development: boolean
 }
 

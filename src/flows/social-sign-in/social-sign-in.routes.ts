@@ -21,7 +21,7 @@ const beginSchema = {
   tags: ['social sign-in'],
   summary: 'Go to the provider to sign in',
   querystring: Type.Object({
-    returnTo: Type.Optional(Type.String({ description: 'A path of this site to arrive at; /dashboard otherwise' })),
+    returnTo: Type.Optional(Type.String({ description: 'A path of this site to arrive at; AFTER_SIGN_IN otherwise' })),
   }),
   response: { ...response, 400: ErrorBody },
 }
@@ -36,6 +36,8 @@ type Deps = {
   limits: Limits
   /** Where each provider sends the browser back to. */
   redirectUris: Record<ProviderId, string>
+  /** Where a sign-in ends that was not on its way anywhere. */
+  afterSignIn: string
 }
 
 export const socialSignInRoutes = (server: Server, deps: Deps) => {
@@ -56,12 +58,12 @@ const goTo = (reply: FastifyReply, place: string) => reply.header('cache-control
 
 const begin = async (
   id: ProviderId,
-  { providers, attempts, attemptCookies, socialSignIn }: Deps,
+  { providers, attempts, attemptCookies, socialSignIn, afterSignIn }: Deps,
   request: FastifyRequest,
   reply: FastifyReply,
   returnTo: string | undefined,
 ) => {
-  const attempt = attempts.begin(id, safeReturnTo(returnTo) ?? '/dashboard', { kind: 'sign_in' })
+  const attempt = attempts.begin(id, safeReturnTo(returnTo) ?? afterSignIn, { kind: 'sign_in' })
   const begun = (await providers[id]?.begin(attempt)) ?? { cause: 'switched_off' }
   if (!(begun instanceof URL)) {
     await socialSignIn.noteFailure(id, begun.cause, clientOf(request))
