@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.js'
 import { seconds } from '../lib/durations.js'
 import { type Database, StoreUnavailable } from '../platform/database/database.js'
-import { migrate } from '../platform/database/migrate.js'
+import { migrate, schemaStatus } from '../platform/database/migrate.js'
 import { migrateAsOwner } from '../platform/database/open.js'
 import type { Log } from '../platform/log.js'
 
@@ -23,6 +23,8 @@ export const prepareDatabase = async (config: Config, database: Database, log: L
     try {
       const applied = await migrateDatabase(config, database)
       for (const name of applied) log.info({ migration: name }, 'migration applied')
+      const { newer } = await schemaStatus({ database, directory })
+      if (newer.length > 0) log.warn({ migrations: newer }, 'the database is newer than this program, and lets it run')
       return
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error

@@ -4,7 +4,7 @@ import type { Config } from '../config.js'
 import { seconds } from '../lib/durations.js'
 import type { Database, Sql } from '../platform/database/database.js'
 import { readableTables, writableTables } from '../platform/database/grants.js'
-import { pendingMigrations } from '../platform/database/migrate.js'
+import { schemaStatus } from '../platform/database/migrate.js'
 import { createPostgres } from '../platform/database/postgres.js'
 import {
   type CheckGroup,
@@ -100,9 +100,11 @@ const checkRole = async (sql: Sql): Promise<Finding> => {
 }
 
 const checkSchema = async (database: Database): Promise<Finding> => {
-  const pending = await pendingMigrations({ database, directory })
-  return pending.length > 0
-    ? failure(`${pending.join(', ')} not applied yet: run \`latchkey migrate\``)
+  const { pending, newer } = await schemaStatus({ database, directory })
+  const names = pending.map(({ name }) => name).join(', ')
+  if (pending.length > 0) return failure(`${names} not applied yet: run \`latchkey migrate\``)
+  return newer.length > 0
+    ? warning(`the database has ${newer.join(', ')} of a newer version, which lets this one run: start the newer one`)
     : ok("the schema is this version's")
 }
 

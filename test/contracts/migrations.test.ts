@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,18 +12,19 @@ import {
   pendingMigrations,
   SchemaOutdated,
   SchemaTooNew,
+  schemaStatus,
 } from '../../src/platform/database/migrate.js'
-import { migrateAsOwner, openDatabase } from '../../src/platform/database/open.js'
+import { openDatabase } from '../../src/platform/database/open.js'
 import {
   emptyPostgres,
   type FreshDatabase,
   freshPostgres,
   migrationsDirectory,
   testPostgres,
-  testServerUrl,
-  urlFor,
 } from '../harness/databases.js'
 
+const stop = '-- older programs: must stop\n'
+const from = (number: string) => `-- older programs: can run from ${number}\n`
 const first = `create table a (x text); -- a comment; with a semicolon\ninsert into a values (';');\n`
 
 const tablesOf = async (database: Database) => {
@@ -58,7 +58,7 @@ describe.each([{ name: 'the embedded database' }, { name: 'PostgreSQL' }])('migr
     await database.transaction((sql) => sql.script('drop schema public cascade; create schema public;'))
     directory = await mkdtemp(join(tmpdir(), 'latchkey-migrations-'))
     await file('0001-first.sql', first)
-    await file('0002-second.sql', 'create table b (id integer); create table c (id integer);')
+    await file('0002-second.sql', `${stop}create table b (id integer); create table c (id integer);`)
   })
 
   afterEach(() => rm(directory, { recursive: true, force: true }))
@@ -77,10 +77,10 @@ describe.each([{ name: 'the embedded database' }, { name: 'PostgreSQL' }])('migr
   })
 
   it('keep what was applied when a later one fails, and go on from there', async () => {
-    await file('0002-second.sql', 'create table b (id integer); create table a (again integer);')
+    await file('0002-second.sql', `${stop}create table b (id integer); create table a (again integer);`)
     await expect(migrate({ database, directory })).rejects.toMatchObject({ code: '42P07' })
     expect(await tablesOf(database)).toEqual(['a', 'schema_migrations'])
-    await file('0002-second.sql', 'create table b (id integer);')
+    await file('0002-second.sql', `${stop}create table b (id integer);`)
     expect(await migrate({ database, directory })).toEqual(['0002-second.sql'])
   })
 
@@ -96,13 +96,13 @@ describe.each([{ name: 'the embedded database' }, { name: 'PostgreSQL' }])('migr
     await migrate({ database, directory })
     await file('0001-first.sql', first.replaceAll('\n', '\r\n'))
     await expect(migrate({ database, directory })).resolves.toEqual([])
-    await file('0002-second.sql', 'create table b (id bigint);')
+    await file('0002-second.sql', `${stop}create table b (id bigint);`)
     await expect(migrate({ database, directory })).rejects.toThrow(MigrationsBroken)
     await expect(migrate({ database, directory })).rejects.toThrow('0002-second.sql was changed')
   })
 
   it('refuse a schema that is newer than the program, and change nothing', async () => {
-    await file('0003-third.sql', 'create table d (id integer);')
+    await file('0003-third.sql', `${stop}create table d (id integer);`)
     await migrate({ database, directory })
     await rm(join(directory, '0003-third.sql'))
     await expect(migrate({ database, directory })).rejects.toThrow(SchemaTooNew)
@@ -110,11 +110,69 @@ describe.each([{ name: 'the embedded database' }, { name: 'PostgreSQL' }])('migr
     expect(await appliedOn(database)).toHaveLength(3)
   })
 
+  it('let an older program run on a newer schema that allows it, and change nothing', async () => {
+    await file('0003-third.sql', `${from('0002')}create table d (id integer);`)
+    await file('0004-fourth.sql', `${from('0001')}create table e (id integer);`)
+    await migrate({ database, directory })
+    const before = await database.query('select * from schema_migrations order by name')
+    await rm(join(directory, '0004-fourth.sql'))
+    await rm(join(directory, '0003-third.sql'))
+    await expect(checkSchema({ database, directory })).resolves.toBeUndefined()
+    expect(await migrate({ database, directory })).toEqual([])
+    expect(await database.query('select * from schema_migrations order by name')).toEqual(before)
+    expect(await schemaStatus({ database, directory })).toMatchObject({
+      applied: [
+        { name: '0001-first.sql', oldestProgram: null },
+        { name: '0002-second.sql', oldestProgram: null },
+        { name: '0003-third.sql', oldestProgram: 2 },
+        { name: '0004-fourth.sql', oldestProgram: 1 },
+      ],
+      pending: [],
+      newer: ['0003-third.sql', '0004-fourth.sql'],
+    })
+  })
+
+  it('refuse a program that is older than one of the newer migrations allows', async () => {
+    await file('0003-third.sql', `${from('0002')}alter table b add column name text;`)
+    await file('0004-fourth.sql', `${from('0003')}alter table b drop column id;`)
+    await migrate({ database, directory })
+    await rm(join(directory, '0004-fourth.sql'))
+    await expect(checkSchema({ database, directory })).resolves.toBeUndefined()
+    await rm(join(directory, '0003-third.sql'))
+    for (const attempt of [migrate, checkSchema, schemaStatus]) {
+      await expect(attempt({ database, directory })).rejects.toThrow(SchemaTooNew)
+      await expect(attempt({ database, directory })).rejects.toThrow(
+        'The database has 0004-fourth.sql, which is newer than this program and does not let it run',
+      )
+    }
+  })
+
+  it('refuse an older program whose own migrations are not all there, although the newer ones allow it', async () => {
+    await file('0003-third.sql', `${from('0001')}create table d (id integer);`)
+    await migrate({ database, directory })
+    await rm(join(directory, '0003-third.sql'))
+    await database.query(`delete from schema_migrations where name = '0002-second.sql'`)
+    await expect(migrate({ database, directory })).rejects.toThrow('0002-second.sql was not applied')
+    await file('0002-second.sql', `${stop}create table b (id bigint);`)
+    await expect(migrate({ database, directory })).rejects.toThrow(MigrationsBroken)
+  })
+
+  it.each(['select 1', '-- older programs: may run\n', from('0002'), from('0000'), ` ${stop}`, `select 1;\n${stop}`])(
+    'must say first which older programs can run on them: not %j',
+    async (text) => {
+      await file('0002-second.sql', text)
+      await expect(migrate({ database, directory })).rejects.toThrow(
+        '0002-second.sql must begin with "-- older programs:',
+      )
+      expect(await tablesOf(database)).toEqual([])
+    },
+  )
+
   it('refuse gaps, doubles and other names', async () => {
-    await file('0004-fourth.sql', 'select 1')
+    await file('0004-fourth.sql', `${stop}select 1`)
     await expect(migrate({ database, directory })).rejects.toThrow(MigrationsBroken)
     await rm(join(directory, '0004-fourth.sql'))
-    await file('0002-other.sql', 'select 1')
+    await file('0002-other.sql', `${stop}select 1`)
     await expect(migrate({ database, directory })).rejects.toThrow(MigrationsBroken)
     await rm(join(directory, '0002-other.sql'))
     await file('third.sql', 'select 1')
@@ -161,7 +219,7 @@ describe('migrations on PostgreSQL by several at once', () => {
 
   it('are resumed by another instance when the one that ran them was killed', async () => {
     await writeFile(join(directory, '0001-first.sql'), 'create table a (id integer);')
-    await writeFile(join(directory, '0002-slow.sql'), 'create table b (id integer); select pg_sleep(0.7);')
+    await writeFile(join(directory, '0002-slow.sql'), `${stop}create table b (id integer); select pg_sleep(0.7);`)
     const [doomed, other, admin] = [testPostgres(fresh.url), testPostgres(fresh.url), testPostgres(fresh.url)]
     const first = migrate({ database: doomed, directory }).catch((error: unknown) => error)
     await wait(300)
@@ -171,79 +229,6 @@ describe('migrations on PostgreSQL by several at once', () => {
     expect(await second).toEqual(['0002-slow.sql'])
     expect(await appliedOn(admin)).toHaveLength(2)
     await Promise.all([doomed, other, admin].map((database) => database.close()))
-  })
-})
-
-describe('the role of the running service', () => {
-  const suffix = randomBytes(6).toString('hex')
-  const [ownerRole, serviceRole] = [`latchkey_owner_${suffix}`, `latchkey "service" ${suffix}`]
-  const password = 'not/so@secret:1'
-  let admin: Database
-  let fresh: FreshDatabase
-  let service: Database
-  let urls: { url: string; ownerUrl: string }
-
-  beforeAll(async () => {
-    admin = testPostgres(testServerUrl())
-    fresh = await emptyPostgres()
-    const name = new URL(fresh.url).pathname.slice(1)
-    await admin.query(`create role ${ownerRole} login password '${password}'`)
-    await admin.query(`create role ${quoted(serviceRole)} login password '${password}'`)
-    await admin.query(`alter database ${name} owner to ${ownerRole}`)
-    urls = {
-      url: urlFor(fresh.url, { user: encodeURIComponent(serviceRole), password: encodeURIComponent(password) }),
-      ownerUrl: urlFor(fresh.url, { user: ownerRole, password: encodeURIComponent(password) }),
-    }
-    service = testPostgres(urls.url)
-  })
-
-  afterAll(async () => {
-    await service.close()
-    await fresh.drop()
-    for (const role of [ownerRole, serviceRole]) await admin.query(`drop role ${quoted(role)}`)
-    await admin.close()
-  })
-
-  it('cannot migrate, and is told who can', async () => {
-    const attempt = migrate({ database: service, directory: migrationsDirectory })
-    await expect(attempt).rejects.toThrow(SchemaOutdated)
-    await expect(attempt).rejects.toThrow('run `latchkey migrate` as the role that owns the schema')
-  })
-
-  it('is granted what it needs by the owner, as often as that is run', async () => {
-    expect(await migrateAsOwner({ ...urls, directory: migrationsDirectory })).not.toEqual([])
-    expect(await migrateAsOwner({ ...urls, directory: migrationsDirectory })).toEqual([])
-    await expect(checkSchema({ database: service, directory: migrationsDirectory })).resolves.toBeUndefined()
-    await expect(migrate({ database: service, directory: migrationsDirectory })).resolves.toEqual([])
-  })
-
-  it('is told the same when it was granted nothing', async () => {
-    const owner = testPostgres(urls.ownerUrl)
-    await owner.query(`revoke all on schema_migrations from ${quoted(serviceRole)}`)
-    await expect(checkSchema({ database: service, directory: migrationsDirectory })).rejects.toThrow(SchemaOutdated)
-    await owner.close()
-    await migrateAsOwner({ ...urls, directory: migrationsDirectory })
-  })
-
-  it.each(writableTables)('may read and write %s', async (table) => {
-    await expect(service.query(`select * from ${table}`)).resolves.toEqual([])
-    await expect(service.query(`delete from ${table}`)).resolves.toEqual([])
-  })
-
-  it.each(readableTables)('may only read %s', async (table) => {
-    await expect(service.query(`select * from ${table}`)).resolves.toBeInstanceOf(Array)
-    await expect(service.query(`delete from ${table}`)).rejects.toMatchObject({ code: '42501' })
-    await expect(service.query(`insert into ${table} select * from ${table}`)).rejects.toMatchObject({ code: '42501' })
-  })
-
-  it.each([
-    'create table mine (id integer)',
-    'alter table users add column mine integer',
-    'drop table users',
-    'truncate users',
-    'create index mine on users (name)',
-  ])('may not %s', async (text) => {
-    await expect(service.query(text)).rejects.toMatchObject({ code: '42501' })
   })
 })
 
@@ -258,5 +243,3 @@ describe('a fresh database for a test', () => {
     await Promise.all([first.drop(), second.drop()])
   })
 })
-
-const quoted = (identifier: string) => `"${identifier.replaceAll('"', '""')}"`

@@ -134,6 +134,23 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
   })
 })
 
+describe('a database at a newer schema that lets this program run', () => {
+  it('is served, with a warning', async () => {
+    const { url, drop } = await freshPostgres()
+    const database = testPostgres(url)
+    await database.query(
+      `insert into schema_migrations (name, checksum, applied_at, oldest_program)
+       values ('9999-future.sql', 'x', now(), (select count(*) from schema_migrations))`,
+    )
+    await database.close()
+    const program = run({ DATABASE_URL: url })
+    await program.until(/the database is newer than this program, and lets it run/)
+    expect((await fetch(`${await program.ready()}/health`)).status).toBe(200)
+    await program.stop()
+    await drop()
+  })
+})
+
 describe('a database that cannot be reached at the start', () => {
   it('is waited for: the log says so, health is 503, and access goes on once it is there', async () => {
     const port = await freePort()

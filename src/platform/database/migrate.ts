@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Database, type Sql, StoreUnavailable, type Transaction } from './database.js'
 import { grantTo } from './grants.js'
 
-/** The database has been migrated by a newer program: this one would misread it. */
+/** A newer program has migrated the database, and a migration of it does not let this program run. */
 export class SchemaTooNew extends Error {
   override name = 'SchemaTooNew'
 }
@@ -20,8 +20,23 @@ export class MigrationsBroken extends Error {
   override name = 'MigrationsBroken'
 }
 
-type Migration = { name: string; text: string; checksum: string }
-type Applied = { name: string; checksum: string }
+/**
+ * `oldestProgram` is the number of the last migration that an older program must know to run on this one; null when
+ * every older program must stop.
+ */
+type Migration = { name: string; text: string; checksum: string; oldestProgram: number | null }
+type Applied = { name: string; checksum: string; appliedAt: Date; oldestProgram: number | null }
+type AppliedRow = { name: string; checksum: string; applied_at: Date; oldest_program?: number | null }
+
+export type SchemaStatus = {
+  applied: Pick<Applied, 'name' | 'appliedAt' | 'oldestProgram'>[]
+  /** The program has these and the database does not. */
+  pending: Pick<Migration, 'name' | 'oldestProgram'>[]
+  /** The database has these and the program does not know them. All of them let the program run. */
+  newer: string[]
+}
+
+type SchemaOptions = Pick<MigrateOptions, 'database' | 'directory'>
 
 export type MigrateOptions = {
   /** Connected as the role that owns the schema. */
@@ -48,7 +63,7 @@ export const migrate = async ({
   const migrations = await readMigrations(directory)
   const done: string[] = []
   const giveUpAt = performance.now() + patienceMs
-  if (!role && (await missing(database, migrations).catch(explainRefusal)).length === 0) return done
+  if (!role && (await compare(database, migrations).catch(explainRefusal)).pending.length === 0) return done
   for (;;) {
     const step = await database.transaction((sql) => applyNext(sql, migrations, role)).catch(explainRefusal)
     if (step === 'finished') return done
@@ -59,22 +74,20 @@ export const migrate = async ({
   }
 }
 
-/** For an instance that must not migrate: resolves when the schema is the program's own, and says what to run when not. */
-export const checkSchema = async ({
-  database,
-  directory,
-}: Pick<MigrateOptions, 'database' | 'directory'>): Promise<void> => {
-  const [first] = await pendingMigrations({ database, directory })
+/** For an instance that must not migrate: resolves when the program can run on the schema, and says what to run when not. */
+export const checkSchema = async (options: SchemaOptions): Promise<void> => {
+  const [first] = await pendingMigrations(options)
   if (first)
     throw new SchemaOutdated(`The database lacks ${first}: run \`latchkey migrate\` as the role that owns the schema.`)
 }
 
 /** The names of the files that have not been applied yet. */
-export const pendingMigrations = async ({
-  database,
-  directory,
-}: Pick<MigrateOptions, 'database' | 'directory'>): Promise<string[]> =>
-  (await missing(database, await readMigrations(directory)).catch(explainRefusal)).map(({ name }) => name)
+export const pendingMigrations = async (options: SchemaOptions): Promise<string[]> =>
+  (await schemaStatus(options)).pending.map(({ name }) => name)
+
+/** What was applied, what is missing, and what a newer program has added. Rejects when this program must not run on it. */
+export const schemaStatus = async ({ database, directory }: SchemaOptions): Promise<SchemaStatus> =>
+  await compare(database, await readMigrations(directory)).catch(explainRefusal)
 
 // The lock belongs to the transaction. It goes with the commit, and with the connection when the process is killed; the
 // state is read under it, so whoever comes second finds the work done. Asked for, not waited for: a statement that waits
@@ -85,23 +98,26 @@ const applyNext = async (sql: Transaction, migrations: Migration[], role: string
   // Before the look at what is applied: a session may still remember that there is no such table, although whoever had the
   // lock until now has made it. Making it, unlike asking for it by name, hears of that.
   await sql.script(tableOfMigrations)
-  const [next] = await missing(sql, migrations)
+  const { pending, newer } = await compare(sql, migrations)
+  const [next] = pending
   if (!next) {
-    if (role) await grantTo(sql, role)
+    // What the role needs on a newer schema is known to the newer program, which has granted it.
+    if (role && newer.length === 0) await grantTo(sql, role)
     return 'finished'
   }
   await sql.script(next.text)
-  await sql.query('insert into schema_migrations (name, checksum, applied_at) values ($1, $2, now())', [
-    next.name,
-    next.checksum,
-  ])
+  await sql.query(
+    'insert into schema_migrations (name, checksum, applied_at, oldest_program) values ($1, $2, now(), $3)',
+    [next.name, next.checksum, next.oldestProgram],
+  )
   return { applied: next.name }
 }
 
 const tableOfMigrations = `create table if not exists schema_migrations (
   name text primary key,
   checksum text not null,
-  applied_at timestamptz not null
+  applied_at timestamptz not null,
+  oldest_program integer
 )`
 
 const explainRefusal = (error: unknown): never => {
@@ -114,30 +130,38 @@ const explainRefusal = (error: unknown): never => {
   throw error
 }
 
-const missing = async (sql: Sql, migrations: Migration[]): Promise<Migration[]> => {
+const compare = async (sql: Sql, migrations: Migration[]) => {
   const applied = await readApplied(sql)
   const known = new Map(migrations.map((migration) => [migration.name, migration]))
-  const unknown = applied.find(({ name }) => !known.has(name))
-  const newest = migrations.at(-1)?.name ?? ''
-  if (unknown && numberOf(unknown.name) > numberOf(newest)) {
+  const newest = migrations.length
+  const newer = applied.filter(({ name }) => !known.has(name) && numberOf(name) > newest)
+  const shared = applied.filter((each) => !newer.includes(each))
+  const refusing = newer.find(({ oldestProgram }) => oldestProgram === null || oldestProgram > newest)
+  if (refusing) {
     throw new SchemaTooNew(
-      `The database has ${unknown.name}, which is newer than this program: start the newer program.`,
+      `The database has ${refusing.name}, which is newer than this program and does not let it run: start the newer program.`,
     )
   }
-  if (unknown) throw new MigrationsBroken(`The database has ${unknown.name}, which this program does not have.`)
-  for (const { name, checksum } of applied) {
-    if (known.get(name)?.checksum !== checksum)
-      throw new MigrationsBroken(`${name} was changed after it had been applied.`)
+  for (const { name, checksum } of shared) {
+    const own = known.get(name)
+    if (!own) throw new MigrationsBroken(`The database has ${name}, which this program does not have.`)
+    if (own.checksum !== checksum) throw new MigrationsBroken(`${name} was changed after it had been applied.`)
   }
-  const gap = applied.findIndex(({ name }, place) => name !== migrations[place]?.name)
-  if (gap >= 0) throw new MigrationsBroken(`${migrations[gap]?.name} was not applied, although later ones were.`)
-  return migrations.slice(applied.length)
+  // With something newer in the database, everything of this program's must be there as well.
+  const places = newer.length > 0 ? migrations : migrations.slice(0, shared.length)
+  const gap = places.find(({ name }, place) => name !== shared[place]?.name)
+  if (gap) throw new MigrationsBroken(`${gap.name} was not applied, although later ones were.`)
+  return { applied, pending: migrations.slice(shared.length), newer: newer.map(({ name }) => name) }
 }
 
 const readApplied = async (sql: Sql): Promise<Applied[]> => {
   const [table] = await sql.query<{ exists: boolean }>(`select to_regclass('schema_migrations') is not null as exists`)
   if (!table?.exists) return []
-  return await sql.query<Applied>('select name, checksum from schema_migrations order by name')
+  // All columns: a newer or an older program may have made the table with others.
+  const rows = await sql.query<AppliedRow>('select * from schema_migrations order by name')
+  return rows.map(({ applied_at: appliedAt, oldest_program: oldestProgram = null, ...row }) => {
+    return { ...row, appliedAt, oldestProgram }
+  })
 }
 
 const numberOf = (name: string) => Number.parseInt(name, 10) || 0
@@ -155,5 +179,20 @@ const readMigrations = async (directory: string): Promise<Migration[]> => {
 const readMigration = async (directory: string, name: string): Promise<Migration> => {
   // A checkout on Windows may have other line ends; that is not another migration.
   const text = (await readFile(join(directory, name), 'utf8')).replaceAll('\r\n', '\n')
-  return { name, text, checksum: createHash('sha256').update(text).digest('hex') }
+  const checksum = createHash('sha256').update(text).digest('hex')
+  return { name, text, checksum, oldestProgram: readOldestProgram(name, text) }
+}
+
+const firstLine = /^-- older programs: (?:can run from (?<oldest>\d{4})|must stop)(?:\n|$)/
+
+// Before the first migration there is no program that could be older.
+const readOldestProgram = (name: string, text: string): number | null => {
+  if (numberOf(name) === 1) return null
+  const line = firstLine.exec(text)
+  const oldest = line?.groups?.oldest
+  if (!line || (oldest !== undefined && (numberOf(oldest) < 1 || numberOf(oldest) >= numberOf(name))))
+    throw new MigrationsBroken(
+      `${name} must begin with "-- older programs: can run from NNNN" (an earlier number) or "-- older programs: must stop".`,
+    )
+  return oldest === undefined ? null : numberOf(oldest)
 }

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto'
+import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Database } from '../../src/platform/database/database.js'
+import { readableTables, writableTables } from '../../src/platform/database/grants.js'
+import { checkSchema, migrate, SchemaOutdated } from '../../src/platform/database/migrate.js'
+import { migrateAsOwner } from '../../src/platform/database/open.js'
+import {
+  emptyPostgres,
+  type FreshDatabase,
+  migrationsDirectory,
+  testPostgres,
+  testServerUrl,
+  urlFor,
+} from '../harness/databases.js'
+
+describe('the role of the running service', () => {
+  const suffix = randomBytes(6).toString('hex')
+  const [ownerRole, serviceRole] = [`latchkey_owner_${suffix}`, `latchkey "service" ${suffix}`]
+  const password = 'not/so@secret:1'
+  let admin: Database
+  let fresh: FreshDatabase
+  let service: Database
+  let urls: { url: string; ownerUrl: string }
+
+  beforeAll(async () => {
+    admin = testPostgres(testServerUrl())
+    fresh = await emptyPostgres()
+    const name = new URL(fresh.url).pathname.slice(1)
+    await admin.query(`create role ${ownerRole} login password '${password}'`)
+    await admin.query(`create role ${quoted(serviceRole)} login password '${password}'`)
+    await admin.query(`alter database ${name} owner to ${ownerRole}`)
+    urls = {
+      url: urlFor(fresh.url, { user: encodeURIComponent(serviceRole), password: encodeURIComponent(password) }),
+      ownerUrl: urlFor(fresh.url, { user: ownerRole, password: encodeURIComponent(password) }),
+    }
+    service = testPostgres(urls.url)
+  })
+
+  afterAll(async () => {
+    await service.close()
+    await fresh.drop()
+    for (const role of [ownerRole, serviceRole]) await admin.query(`drop role ${quoted(role)}`)
+    await admin.close()
+  })
+
+  it('cannot migrate, and is told who can', async () => {
+    const attempt = migrate({ database: service, directory: migrationsDirectory })
+    await expect(attempt).rejects.toThrow(SchemaOutdated)
+    await expect(attempt).rejects.toThrow('run `latchkey migrate` as the role that owns the schema')
+  })
+
+  it('is granted what it needs by the owner, as often as that is run', async () => {
+    expect(await migrateAsOwner({ ...urls, directory: migrationsDirectory })).not.toEqual([])
+    expect(await migrateAsOwner({ ...urls, directory: migrationsDirectory })).toEqual([])
+    await expect(checkSchema({ database: service, directory: migrationsDirectory })).resolves.toBeUndefined()
+    await expect(migrate({ database: service, directory: migrationsDirectory })).resolves.toEqual([])
+  })
+
+  it('is told the same when it was granted nothing', async () => {
+    const owner = testPostgres(urls.ownerUrl)
+    await owner.query(`revoke all on schema_migrations from ${quoted(serviceRole)}`)
+    await expect(checkSchema({ database: service, directory: migrationsDirectory })).rejects.toThrow(SchemaOutdated)
+    await owner.close()
+    await migrateAsOwner({ ...urls, directory: migrationsDirectory })
+  })
+
+  it('keeps what a newer program has granted when an older one migrates', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'latchkey-migrations-'))
+    await cp(migrationsDirectory, directory, { recursive: true })
+    const { length: count } = await readdir(migrationsDirectory)
+    const [known, next] = [count, count + 1].map((number) => String(number).padStart(4, '0'))
+    const text = `-- older programs: can run from ${known}\ngrant insert on content to ${quoted(serviceRole)};`
+    await writeFile(join(directory, `${next}-newer.sql`), text)
+    const owner = testPostgres(urls.ownerUrl)
+    // Without the role: the newer program would grant it anew and so take this one back.
+    await migrate({ database: owner, directory })
+    expect(await migrateAsOwner({ ...urls, directory: migrationsDirectory })).toEqual([])
+    await expect(service.query(`insert into content values ('a', 'b', 'c', now())`)).resolves.toEqual([])
+    await owner.query('delete from content')
+    await owner.query('delete from schema_migrations where name = $1', [`${next}-newer.sql`])
+    await owner.close()
+    await rm(directory, { recursive: true })
+    await migrateAsOwner({ ...urls, directory: migrationsDirectory })
+  })
+
+  it.each(writableTables)('may read and write %s', async (table) => {
+    await expect(service.query(`select * from ${table}`)).resolves.toEqual([])
+    await expect(service.query(`delete from ${table}`)).resolves.toEqual([])
+  })
+
+  it.each(readableTables)('may only read %s', async (table) => {
+    await expect(service.query(`select * from ${table}`)).resolves.toBeInstanceOf(Array)
+    await expect(service.query(`delete from ${table}`)).rejects.toMatchObject({ code: '42501' })
+    await expect(service.query(`insert into ${table} select * from ${table}`)).rejects.toMatchObject({ code: '42501' })
+  })
+
+  it.each([
+    'create table mine (id integer)',
+    'alter table users add column mine integer',
+    'drop table users',
+    'truncate users',
+    'create index mine on users (name)',
+  ])('may not %s', async (text) => {
+    await expect(service.query(text)).rejects.toMatchObject({ code: '42501' })
+  })
+})
+
+const quoted = (identifier: string) => `"${identifier.replaceAll('"', '""')}"`
