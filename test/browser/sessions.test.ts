@@ -131,6 +131,26 @@ describe('a session in the browser', { timeout: patience }, () => {
     await context.close()
   })
 
+  it('shows no sign-in form while it is being renewed, and the form when that takes too long', async () => {
+    const { context, page } = await signedIn('here')
+    await context.clearCookies({ name: 'access_token' })
+    let letThrough = () => {}
+    const held = new Promise<void>((resolve) => {
+      letThrough = resolve
+    })
+    await page.route('**/api/auth/refresh', async (route) => {
+      await held
+      await route.continue()
+    })
+    await page.goto('/login?returnTo=%2Fhealth%2Flive')
+    await page.getByText('One moment…').waitFor()
+    await page.locator('form').waitFor()
+    expect(await page.getByText('One moment…').count()).toBe(0)
+    letThrough()
+    await page.waitForURL('**/health/live')
+    await context.close()
+  })
+
   it('begins in one tab and lets the waiting ones in', async () => {
     const { context, page } = await visit(browser, latchkey)
     const waiting = await context.newPage()

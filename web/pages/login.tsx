@@ -14,7 +14,7 @@ import { announce, onNews } from '../tabs.js'
 const Login = ({ settings }: { settings: Settings<'login'> }) => {
   const { login: words, common } = settings.words
   const place = wantedPlace()
-  const movingOn = useSignedInAlready(place)
+  const visitor = useVisitor(place)
 
   const submit = async ({ username = '', password = '' }: Values) => {
     const answer = await api.login(username, password)
@@ -28,11 +28,11 @@ const Login = ({ settings }: { settings: Settings<'login'> }) => {
     return { notice: sentence, retryAfter: answer.refusal.retryAfter }
   }
 
-  if (movingOn) {
+  if (visitor !== 'signed-out') {
     return (
       <Card>
         <p class="lead" role="status">
-          {words.movingOn}
+          {words.oneMoment}
         </p>
       </Card>
     )
@@ -83,18 +83,31 @@ const AddressNotice = ({ settings }: { settings: Settings<'login'> }) => {
   return <Notice kind={good ? 'success' : 'info'}>{words.notices[known]}</Notice>
 }
 
-/** Whoever is signed in already, here or in another tab, is taken on. Who was just sent here is not sent back at once. */
-const useSignedInAlready = (place: string | undefined) => {
-  const [signedIn, setSignedIn] = useState(false)
+/** How long a slow answer may keep the form from the visitor. */
+const longestWait = 3_000
+
+/**
+ * A visitor who is signed in already, here or in another tab, is taken on. The form is not shown before that is known:
+ * a session may be renewed just now. A visitor who was sent here with a notice is known to be signed out.
+ */
+const useVisitor = (place: string | undefined) => {
+  const wasSentHere = wordInAddress('notice') !== undefined
+  const [visitor, setVisitor] = useState<'unknown' | 'signed-out' | 'signed-in'>(wasSentHere ? 'signed-out' : 'unknown')
   useEffect(() => {
     const goOn = () => {
-      setSignedIn(true)
+      setVisitor('signed-in')
       moveOn(place)
     }
-    if (wordInAddress('notice') === undefined) void api.me().then(({ ok }) => ok && goOn())
-    return onNews('signed-in', goOn)
+    const showForm = () => setVisitor((known) => (known === 'unknown' ? 'signed-out' : known))
+    const timer = setTimeout(showForm, longestWait)
+    if (!wasSentHere) void api.me().then(({ ok }) => (ok ? goOn() : showForm()))
+    const stopListening = onNews('signed-in', goOn)
+    return () => {
+      clearTimeout(timer)
+      stopListening()
+    }
   }, [])
-  return signedIn
+  return visitor
 }
 
 mount(Login)

@@ -113,7 +113,7 @@ export const de: Words = {
     with: 'Weiter mit {provider}',
     noAccount: 'Neu hier?',
     register: 'Konto anlegen',
-    movingOn: 'Sie sind angemeldet. Es geht gleich weiter …',
+    oneMoment: 'Einen Moment …',
     notices: {
       signed_out: 'Sie haben sich abgemeldet.',
       signed_out_everywhere: 'Sie haben sich auf allen Geräten abgemeldet.',

@@ -77,7 +77,7 @@ export const en = {
     with: 'Continue with {provider}',
     noAccount: 'New here?',
     register: 'Create an account',
-    movingOn: 'You are signed in. Taking you on…',
+    oneMoment: 'One moment…',
     notices: {
       signed_out: 'You have signed out.',
       signed_out_everywhere: 'You have signed out on every device.',

@@ -112,7 +112,7 @@ export const fr: Words = {
     with: 'Continuer avec {provider}',
     noAccount: 'Nouveau ici ?',
     register: 'Créer un compte',
-    movingOn: 'Vous êtes connecté. On continue…',
+    oneMoment: 'Un instant…',
     notices: {
       signed_out: 'Vous êtes déconnecté.',
       signed_out_everywhere: 'Vous êtes déconnecté sur tous vos appareils.',
