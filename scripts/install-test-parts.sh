@@ -21,6 +21,8 @@ need testssl.sh testssl testssl.sh
 need caddy caddy
 need chromium chromium chromium-browser google-chrome
 need firefox-esr firefox-esr firefox
+need prometheus promtool
+need haproxy haproxy
 
 [[ ${#missing[@]} -eq 0 ]] && exit 0
 echo "Installing for the tests: ${missing[*]}"

@@ -1,4 +1,5 @@
 import { type DestinationStream, pino } from 'pino'
+import { plainLine } from './plain-lines.js'
 
 export type Log = ReturnType<typeof createLog>
 
@@ -19,8 +20,12 @@ const describe = (error: unknown): object => {
   return { type: error.name, message: error.message, ...code, stack: error.stack, ...cause }
 }
 
-/** One JSON object a line: what users send is escaped by that alone. */
-export const createLog = ({ level, destination }: { level: string; destination?: DestinationStream | undefined }) =>
+export type LogFormat = 'json' | 'plain'
+
+type LogOptions = { level: string; format?: LogFormat; destination?: DestinationStream | undefined }
+
+/** One JSON object a line: what users send is escaped by that alone. Plain lines are made from these, for a terminal. */
+export const createLog = ({ level, format = 'json', destination }: LogOptions) =>
   pino(
     {
       level,
@@ -29,7 +34,9 @@ export const createLog = ({ level, destination }: { level: string; destination?:
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: redacted, censor: '[hidden]' },
       serializers: { err: describe },
-      hooks: { streamWrite: (line) => line.replaceAll(terminalControls, escaped) },
+      hooks: {
+        streamWrite: (line) => (format === 'plain' ? plainLine(line) : line).replaceAll(terminalControls, escaped),
+      },
     },
     destination ?? pino.destination({ sync: true }),
   )

@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import project from '../../package.json' with { type: 'json' }
 import { createMetrics } from '../../src/platform/metrics/metrics.js'
 import { startMetricsServer } from '../../src/platform/metrics/metrics-server.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
+import { testProgram } from '../services/programs.js'
 import { freePort } from '../services/server.js'
 
 let service: Latchkey
@@ -17,6 +20,15 @@ const seriesValue = (text: string, name: string, labels: Record<string, string> 
   })
   return line === undefined ? undefined : Number(line.split(' ').at(-1))
 }
+
+const lint = (text: string) =>
+  new Promise<{ code: number | null; said: string }>((resolve, reject) => {
+    const promtool = spawn(testProgram('promtool'), ['check', 'metrics'], { stdio: ['pipe', 'pipe', 'pipe'] })
+    let said = ''
+    for (const stream of [promtool.stdout, promtool.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk))
+    promtool.once('error', reject).once('close', (code) => resolve({ code, said }))
+    promtool.stdin.end(text)
+  })
 
 beforeAll(async () => {
   const port = await freePort()
@@ -79,6 +91,20 @@ describe('the metrics', () => {
     expect(seriesValue(text, 'latchkey_cache_fallback')).toBe(0)
     expect(seriesValue(text, 'process_resident_memory_bytes')).toBeGreaterThan(1_000_000)
     expect(seriesValue(text, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0)
+  })
+
+  it('name the version, and pass the linter of Prometheus', async () => {
+    const text = await scrape()
+    expect(seriesValue(text, 'latchkey_build_info', { version: project.version })).toBe(1)
+    expect(await lint(text)).toEqual({ code: 0, said: '' })
+    expect((await lint('latchkey_wrong_total{} 1\n')).code).not.toBe(0)
+  })
+
+  it('start closed lists at zero, so that the first of a kind is an increase', async () => {
+    const fresh = await createMetrics().text()
+    expect(seriesValue(fresh, 'latchkey_http_refusals_total', { status: '500' })).toBe(0)
+    expect(seriesValue(fresh, 'latchkey_sign_ins_total', { way: 'provider_a' })).toBe(0)
+    expect(seriesValue(fresh, 'latchkey_limiter_rejections_total', { limiter: 'login' })).toBe(0)
   })
 
   it('are at one address only, on their own port, and for reading only', async () => {

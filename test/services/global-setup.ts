@@ -12,6 +12,8 @@ const needed: { program: TestProgram; name: string; debian: string; macos: strin
   { program: 'caddy', name: 'Caddy', debian: 'caddy', macos: 'caddy' },
   { program: 'chromium', name: 'Chromium', debian: 'chromium', macos: '--cask chromium' },
   { program: 'firefox', name: 'Firefox', debian: 'firefox-esr', macos: '--cask firefox' },
+  { program: 'promtool', name: 'promtool', debian: 'prometheus', macos: 'prometheus' },
+  { program: 'haproxy', name: 'HAProxy', debian: 'haproxy', macos: 'haproxy' },
 ]
 
 /** Vitest calls this once before the first test, and what it returns after the last. */

@@ -32,6 +32,8 @@ const programs = {
   caddy: ['caddy'],
   chromium: ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'Chromium', 'Google Chrome'],
   firefox: ['firefox-esr', 'firefox'],
+  promtool: ['promtool'],
+  haproxy: ['haproxy'],
 } as const
 export type TestProgram = keyof typeof programs
 

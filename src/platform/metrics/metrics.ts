@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { programVersion } from '../version.js'
 import { createBoundedLabel } from './bounded-label.js'
 import { type Watched, watchGauges } from './watched-gauges.js'
 
@@ -58,7 +59,35 @@ const createInstruments = (registers: Registry[]) => ({
     labelNames: ['kind'] as const,
     registers,
   }),
+  build: new Gauge({
+    name: 'latchkey_build_info',
+    help: 'Always 1; the version of this instance is a label.',
+    labelNames: ['version'] as const,
+    registers,
+  }),
 })
+
+type Instruments = ReturnType<typeof createInstruments>
+
+const ways = ['password', 'registration', 'provider_a', 'provider_b']
+const outcomes: readonly RefreshOutcome[] = ['rotated', 'raced', 'ended', 'theft']
+const refusalStatuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431, 500, 503]
+const limiters = ['login', 'confirm', 'general', 'sensitive']
+
+/**
+ * Every series of a closed list starts at zero. One that is born at 1 has not increased in the eyes of Prometheus, so
+ * an alert would miss the first; and a comparison with one that does not exist is empty.
+ */
+const startAtZero = ({ refreshes, refusals, signIns, rejections, build }: Instruments) => {
+  build.set({ version: programVersion() }, 1)
+  for (const outcome of outcomes) refreshes.inc({ outcome }, 0)
+  for (const status of refusalStatuses) refusals.inc({ status: String(status) }, 0)
+  for (const way of ways) signIns.inc({ way }, 0)
+  for (const limiter of limiters) rejections.inc({ limiter }, 0)
+}
+
+/** Gauges whose names end like a counter's: Prometheus warns of them, and the same numbers are there by type. */
+const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
 /** `wrong_password` comes from the password form; `provider_a no_email` names the provider first. */
 const wayAndReason = (reason = 'unknown') => {
@@ -77,8 +106,7 @@ export const createMetrics = () => {
   const instruments = createInstruments([registry])
   const [wayLabel, reasonLabel, kindLabel] = [createBoundedLabel(8), createBoundedLabel(64), createBoundedLabel(64)]
 
-  // A counter that has never been touched is absent, and an alert on an absent one never fires.
-  for (const outcome of ['rotated', 'raced', 'ended', 'theft'] as const) instruments.refreshes.inc({ outcome }, 0)
+  startAtZero(instruments)
 
   const signIn = (way: string) => instruments.signIns.inc({ way: wayLabel(way) })
 
@@ -107,6 +135,7 @@ export const createMetrics = () => {
     /** What is asked for at each scrape: the process, queues, the pool, whether the shared counters are in reach. */
     watch: (watched: Watched) => {
       collectDefaultMetrics({ register: registry })
+      for (const name of misnamed) registry.removeSingleMetric(name)
       watchGauges(watched, (name, help, labelNames, collect) => {
         new Gauge({
           name,
