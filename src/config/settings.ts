@@ -100,7 +100,7 @@ export const settings = {
   REGISTRATION: { read: oneOf('open', 'closed'), fallback: 'open', meaning: '`closed`: only the command line adds users.' },
   AFTER_SIGN_IN: { read: ownPath, fallback: '/dashboard', meaning: 'Where a sign-in ends that was not on its way anywhere: a path of this site. Set it to a page of your application when Latchkey shares its host.' },
   LOGIN_LIMIT: { read: limit, fallback: '5/15m', meaning: 'Failed sign-ins for each client network.' },
-  GENERAL_LIMIT: { read: limit, fallback: '100/15m', meaning: 'Requests to the API for each session or client network.' },
+  GENERAL_LIMIT: { read: limit, fallback: '100/15m', meaning: 'Requests to the API: for each session where signing in is needed, for each client network elsewhere. Refresh and logout are counted apart, with the same numbers.' },
   SENSITIVE_LIMIT: { read: limit, fallback: '3/1h', meaning: 'Requests for a reset mail for each client network.' },
   REFRESH_GRACE: { read: duration, fallback: '30s', meaning: 'How long a refresh token that was just rotated still gets its successor.' },
   SESSION_MAX_AGE: { read: duration, fallback: '365d', meaning: "A session's absolute end, which no refresh moves." },

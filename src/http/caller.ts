@@ -23,15 +23,22 @@ export const createCallers = ({ cookies, tokens }: { cookies: Cookies; tokens: T
     return caller
   }
 
-  /** The session by either of its cookies: the access cookie goes first when it expires, the session goes on. */
-  const sessionOf = (request: FastifyRequest) => {
+  const refreshClaims = (request: FastifyRequest) => {
     const refreshToken = cookies.read(request, 'refresh_token')
-    return peek(request)?.sessionId ?? (refreshToken && tokens.readRefresh(refreshToken)?.sid)
+    return refreshToken === undefined ? undefined : tokens.readRefresh(refreshToken)
   }
 
   return {
     peek,
-    sessionOf,
+    /** The session by either of its cookies: the access cookie expires first, and the session goes on. */
+    sessionOf: (request: FastifyRequest) => peek(request)?.sessionId ?? refreshClaims(request)?.sid,
+    /** The same, but only by a token that has not expired. */
+    currentSessionOf: (request: FastifyRequest) => {
+      const caller = peek(request)
+      if (caller) return caller.sessionId
+      const claims = refreshClaims(request)
+      return claims && !tokens.hasExpired(claims) ? claims.sid : undefined
+    },
     required: async (request: FastifyRequest, reply: FastifyReply) =>
       peek(request) ? undefined : sendAnswer(reply, answers.notAuthenticated),
     /** For handlers behind `required`. */

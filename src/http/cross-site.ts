@@ -11,14 +11,26 @@ const isCrossSite = (request: FastifyRequest, publicUrl: string) => {
   return site === 'cross-site' || (origin !== undefined && origin !== publicUrl)
 }
 
+/**
+ * Images, frames and fetches that another site's page makes a browser send, also with a safe method: they would use up
+ * the visitor's limits. Only a navigation of the whole window may come from another site, as from a provider.
+ */
+const isForeignSubresource = ({ headers, routeOptions }: FastifyRequest) =>
+  headers['sec-fetch-site'] === 'cross-site' &&
+  headers['sec-fetch-dest'] !== 'document' &&
+  // The route and not the address, which may be written in other ways (`/%61pi/`).
+  (routeOptions.url?.startsWith('/api/') ?? false)
+
 const hasBody = (request: FastifyRequest) =>
   request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
 
 /**
- * Refuses every unsafe request that another site made a browser send. A body must be JSON: the content types that a
+ * Refuses every unsafe request that another site made a browser send, before anything is counted. A body must be JSON: the content types that a
  * form can send without asking us first reach no handler.
  */
 export const refuseCrossSite = (publicUrl: string) => async (request: FastifyRequest, reply: FastifyReply) => {
+  if (isForeignSubresource(request))
+    return sendAnswer(reply, request.routeOptions.config.crossSite ?? answers.crossSite)
   if (safeMethods.has(request.method)) return undefined
   if (isCrossSite(request, publicUrl)) return sendAnswer(reply, answers.crossSite)
   const { 'content-type': type } = request.headers

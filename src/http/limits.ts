@@ -15,7 +15,14 @@ const bodies = {
 } as const
 
 type Body = keyof typeof bodies
-type Limiter = { name: string; limit: Limit; body: Body; refundsSuccess?: true }
+type Limiter = {
+  name: string
+  limit: Limit
+  body: Body
+  /** Whom it counts. */
+  subject: (request: FastifyRequest) => string
+  refundsSuccess?: true
+}
 type Held = { limiter: Limiter; key: string; reservation: Reservation }
 
 export type Limits = ReturnType<typeof createLimits>
@@ -29,18 +36,14 @@ export const createLimits = (deps: {
   onRejection: (limiter: string) => void
 }) => {
   const { cache, callers, onRejection } = deps
-  const limiters = {
-    login: { name: 'login', limit: deps.login, body: 'login', refundsSuccess: true },
-    confirm: { name: 'confirm', limit: deps.login, body: 'general', refundsSuccess: true },
-    general: { name: 'general', limit: deps.general, body: 'general' },
-    sensitive: { name: 'sensitive', limit: deps.sensitive, body: 'sensitive' },
-  } as const satisfies Record<string, Limiter>
   const held = new WeakMap<FastifyRequest, Held>()
 
-  /** A caller with a valid token counts for itself, so that an office behind one address does not lock itself out. */
-  const subjectOf = (limiter: Limiter, request: FastifyRequest) => {
-    const session = limiter === limiters.general ? callers.sessionOf(request) : undefined
-    return session ? `session:${session}` : networkOf(request)
+  /** A caller counts for itself, so that an office behind one address does not lock itself out. */
+  const callerOf = (request: FastifyRequest) => `session:${callers.of(request).sessionId}`
+
+  const sessionOrNetwork = (request: FastifyRequest) => {
+    const session = callers.currentSessionOf(request)
+    return session === undefined ? networkOf(request) : `session:${session}`
   }
 
   const announce = (reply: FastifyReply, { name, limit }: Limiter, { remaining, resetsIn }: Reservation) => {
@@ -58,7 +61,7 @@ export const createLimits = (deps: {
   const hook =
     (limiter: Limiter): onRequestAsyncHookHandler =>
     async (request, reply) => {
-      const key = `${limiter.name}:${subjectOf(limiter, request)}`
+      const key = `${limiter.name}:${limiter.subject(request)}`
       const reservation = await cache.reserve(key, limiter.limit)
       const seconds = announce(reply, limiter, reservation)
       if (reservation.granted) {
@@ -82,11 +85,18 @@ export const createLimits = (deps: {
     announce(reply, mine.limiter, { ...mine.reservation, remaining: mine.reservation.remaining + 1 })
   }
 
+  const { login, general, sensitive } = deps
+  const byNetwork = { subject: networkOf }
   return {
-    login: hook(limiters.login),
-    confirm: hook(limiters.confirm),
-    general: hook(limiters.general),
-    sensitive: hook(limiters.sensitive),
+    login: hook({ name: 'login', limit: login, body: 'login', refundsSuccess: true, ...byNetwork }),
+    confirm: hook({ name: 'confirm', limit: login, body: 'general', refundsSuccess: true, ...byNetwork }),
+    sensitive: hook({ name: 'sensitive', limit: sensitive, body: 'sensitive', ...byNetwork }),
+    /** For routes that anybody may call, whatever cookies come along: a token is no reason to count less. */
+    open: hook({ name: 'general', limit: general, body: 'general', ...byNetwork }),
+    /** For routes behind `callers.required`. */
+    caller: hook({ name: 'general', limit: general, body: 'general', subject: callerOf }),
+    /** Apart from the general limit: a session that has used that up can still renew and end itself. */
+    session: hook({ name: 'session', limit: general, body: 'general', subject: sessionOrNetwork }),
     settle,
   }
 }

@@ -164,5 +164,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Called so often that its log line belongs to debugging. */
     quiet?: boolean
+    /** What a request from another site's page is answered, where 403 would be wrong. */
+    crossSite?: Answer
   }
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hours, minutes } from '../../src/lib/durations.js'
+import { days, hours, minutes } from '../../src/lib/durations.js'
+import type { Browser } from '../harness/browser.js'
 import { goodPassword, type Latchkey, startLatchkey, storeKinds } from '../harness/latchkey.js'
 
 describe.each(storeKinds)('limits on the %s stores', (stores) => {
@@ -148,10 +149,69 @@ describe.each(storeKinds)('limits on the %s stores', (stores) => {
     const address = freshAddress()
     const tab = latchkey.browser()
     await tab.post('/login', { username: 'ada', password: goodPassword }, { address })
-    const stolen = tab.copy()
-    await Promise.all(Array.from({ length: 101 }, () => stolen.get('/api/auth/events', { address })))
-    const limited = await tab.post('/api/auth/refresh', undefined, { address })
-    expect([limited.status, limited.setCookies]).toEqual([429, []])
+    const copies = Array.from({ length: 101 }, () => tab.copy())
+    const renewed = await Promise.all(copies.map((copy) => copy.post('/api/auth/refresh', undefined, { address })))
+    const limited = renewed.filter(({ status }) => status !== 200)
+    expect(limited.map(({ status, setCookies }) => [status, setCookies])).toEqual([[429, []]])
+  })
+
+  it('lets a session that has used up its calls renew and end itself', async () => {
+    const address = freshAddress()
+    const tab = latchkey.browser()
+    await tab.post('/login', { username: 'ada', password: goodPassword }, { address })
+    const calls = await Promise.all(Array.from({ length: 101 }, () => tab.get('/api/auth/events', { address })))
+    expect(calls.filter(({ status }) => status === 429)).toHaveLength(1)
+    expect((await tab.post('/api/auth/refresh', undefined, { address })).status).toBe(200)
+    tab.jar.delete('access_token')
+    expect((await tab.act('/api/auth/logout')).status).toBe(204)
+  })
+
+  it('counts open routes by network, whatever tokens come along', async () => {
+    const address = freshAddress()
+    const tab = await latchkey.signedUp(`bearer-${stores}`)
+    const ended = tab.copy()
+    expect((await tab.act('/api/auth/logout-all')).status).toBe(204)
+    await Promise.all(
+      Array.from({ length: 100 }, () => latchkey.browser().post('/api/auth/verify-email', {}, { address })),
+    )
+    const open = [
+      await ended.post('/api/auth/register', {}, { address }),
+      await ended.post('/api/auth/verify-email', {}, { address }),
+      await ended.post('/api/auth/password-strength', { password: 'x' }, { address }),
+      await ended.get('/api/auth/provider-a', { address }),
+      await ended.get('/api/auth/provider-b/callback', { address }),
+    ]
+    expect(open.map(({ status }) => status)).toEqual([429, 429, 429, 429, 429])
+  })
+
+  it('counts a refresh by network once its token has expired', async () => {
+    const address = freshAddress()
+    const tabs = await Promise.all([latchkey.signedUp(`old-${stores}`), latchkey.signedUp(`new-${stores}`)])
+    latchkey.clock.advance(31 * days)
+    const renew = (tab: Browser) => tab.copy().post('/api/auth/refresh', undefined, { address })
+    const first = await Promise.all(Array.from({ length: 100 }, () => renew(tabs[0])))
+    expect(new Set(first.map(({ status }) => status))).toEqual(new Set([401]))
+    expect((await renew(tabs[1])).status).toBe(429)
+  })
+
+  it("counts nothing for another site's page, nor for anybody who is not signed in where that is needed", async () => {
+    const address = freshAddress()
+    const stranger = latchkey.browser()
+    const image = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' }
+    const ask = (path: string, headers: Record<string, string>) => stranger.get(path, { address, headers })
+    const paths = ['/api/auth/provider-a', '/%61pi/auth/provider-a', '/api/auth/account', '/api/auth/csrf-token']
+    for (const path of paths) {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => ask(path, image)))
+      expect(new Set(answers.map(({ status, body }) => `${status} ${String(body.error)}`))).toEqual(
+        new Set(['403 Cross-site request']),
+      )
+    }
+    expect((await ask('/api/auth/verify', image)).status).toBe(401)
+    const anonymous = await Promise.all(Array.from({ length: 101 }, () => ask('/api/auth/account', {})))
+    expect(new Set(anonymous.map(({ status }) => status))).toEqual(new Set([401]))
+    const navigation = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' }
+    const begun = await ask('/api/auth/provider-a', navigation)
+    expect([begun.status, begun.headers.get('ratelimit-remaining')]).toEqual([303, '99'])
   })
 
   it('bounds the mails to one address, from however many networks they are asked for', async () => {

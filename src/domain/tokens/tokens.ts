@@ -84,7 +84,10 @@ export const createTokens = ({ secrets, clock }: { secrets: readonly string[]; c
   const now = () => clock.now().getTime() / 1000
   const hasBegun = (claims: object) => !('nbf' in claims) || (isMoment(claims.nbf) && claims.nbf <= now())
 
+  const hasExpired = ({ exp }: { exp: number }) => exp <= now()
+
   return {
+    hasExpired,
     signAccess: (claims: AccessClaims) => access.sign(claims),
     signRefresh: (claims: RefreshClaims) => refresh.sign(claims),
 
@@ -93,7 +96,7 @@ export const createTokens = ({ secrets, clock }: { secrets: readonly string[]; c
 
     readAccess: (token: string) => {
       const claims = access.verified(token)
-      return claims && isAccessClaims(claims) && hasBegun(claims) && claims.exp > now() ? claims : undefined
+      return claims && isAccessClaims(claims) && hasBegun(claims) && !hasExpired(claims) ? claims : undefined
     },
     /** An expired refresh token is still read: its session decides, and an ended one has its cookies cleared. */
     readRefresh: (token: string) => {

@@ -28,7 +28,7 @@ const pageSchema = {
 type Deps = { content: Content; callers: Callers; limits: Limits }
 
 export const contentRoutes = (server: Server, { content, callers, limits }: Deps) => {
-  const onRequest = [limits.general, callers.required]
+  const onRequest = [callers.required, limits.caller]
 
   server.get('/api/content', { schema: listSchema, onRequest }, async () => {
     const rows = await content.list()

@@ -24,7 +24,7 @@ const schema = {
 type Deps = { events: Events; callers: Callers; limits: Limits }
 
 export const eventsRoutes = (server: Server, { events, callers, limits }: Deps) => {
-  server.get('/api/auth/events', { schema, onRequest: [limits.general, callers.required] }, async (request) => {
+  server.get('/api/auth/events', { schema, onRequest: [callers.required, limits.caller] }, async (request) => {
     const rows = await events.recent(callers.of(request).userId)
     return {
       events: rows.map(({ id, kind, reason, ip, user_agent, created_at }) => ({

@@ -64,7 +64,7 @@ type Deps = {
 
 export const linkedProvidersRoutes = (server: Server, deps: Deps) => {
   const { providers, attempts, attemptCookies, users, sessions, events, callers, csrf, limits } = deps
-  const onRequest = [limits.general, callers.required, csrf.required]
+  const onRequest = [callers.required, csrf.required, limits.caller]
 
   server.post('/api/auth/providers/:provider/link', { schema: linkSchema, onRequest }, async (request, reply) => {
     const id = idOf(request.params.provider)

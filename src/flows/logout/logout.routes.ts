@@ -28,14 +28,14 @@ export const logoutRoutes = (server: Server, { sessions, events, cookies, caller
     return refreshToken === undefined ? undefined : sessions.endByRefreshToken(refreshToken)
   }
 
-  server.post('/api/auth/logout', { schema, onRequest: [limits.general, csrf.required] }, async (request, reply) => {
+  server.post('/api/auth/logout', { schema, onRequest: [csrf.required, limits.session] }, async (request, reply) => {
     const ended = await endSession(request)
     if (ended) await events.record({ kind: 'signed_out', ...ended }, clientOf(request))
     cookies.clearSession(reply)
     return reply.status(204).send()
   })
 
-  const everywhere = { schema: everywhereSchema, onRequest: [limits.general, callers.required, csrf.required] }
+  const everywhere = { schema: everywhereSchema, onRequest: [callers.required, csrf.required, limits.session] }
   server.post('/api/auth/logout-all', everywhere, async (request, reply) => {
     const { userId, sessionId } = callers.of(request)
     await sessions.endAll(userId)

@@ -32,9 +32,9 @@ const schema = {
 
 export const passwordStrengthRoutes = (
   server: Server,
-  { passwords, limits }: { passwords: Passwords; limits: Pick<Limits, 'general'> },
+  { passwords, limits }: { passwords: Passwords; limits: Pick<Limits, 'open'> },
 ) => {
-  server.post('/api/auth/password-strength', { schema, onRequest: limits.general }, async (request, reply) => {
+  server.post('/api/auth/password-strength', { schema, onRequest: limits.open }, async (request, reply) => {
     const { password, ...person } = request.body
     const checked = await passwords.check(password, person)
     return 'refused' in checked ? sendAnswer(reply, answers.busy) : reply.send(checked)

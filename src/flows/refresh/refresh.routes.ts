@@ -27,7 +27,7 @@ export const refreshRoutes = (server: Server, { sessions, events, cookies, limit
   const tokenRequired = async (request: FastifyRequest, reply: FastifyReply) =>
     cookies.read(request, 'refresh_token') === undefined ? sendAnswer(reply, answers.notAuthenticated) : undefined
 
-  server.post('/api/auth/refresh', { schema, onRequest: [tokenRequired, limits.general] }, async (request, reply) => {
+  server.post('/api/auth/refresh', { schema, onRequest: [tokenRequired, limits.session] }, async (request, reply) => {
     const client = clientOf(request)
     const result = await sessions.rotate(cookies.read(request, 'refresh_token') ?? '', client)
     if ('issued' in result) {

@@ -40,7 +40,7 @@ const schema = {
 type Deps = { register: ReturnType<typeof createRegister>; isOpen: boolean; limits: Limits; cookies: Cookies }
 
 export const registerRoutes = (server: Server, { register, isOpen, limits, cookies }: Deps) => {
-  server.post('/api/auth/register', { schema, onRequest: limits.general }, async (request, reply) => {
+  server.post('/api/auth/register', { schema, onRequest: limits.open }, async (request, reply) => {
     if (!isOpen) return sendAnswer(reply, closed)
     const result = await register(request.body, languageFrom(request.headers['accept-language']))
     if ('invalid' in result) return sendAnswer(reply, { ...answers.badRequest, message: result.invalid })

@@ -38,7 +38,7 @@ type Deps = { sessions: Sessions; events: Events; cookies: Cookies; callers: Cal
 export const sessionsRoutes = (server: Server, { sessions, events, cookies, callers, csrf, limits }: Deps) => {
   const path = '/api/auth/sessions'
 
-  server.get(path, { schema: listSchema, onRequest: [limits.general, callers.required] }, async (request) => {
+  server.get(path, { schema: listSchema, onRequest: [callers.required, limits.caller] }, async (request) => {
     const { userId, sessionId } = callers.of(request)
     const rows = await sessions.list(userId)
     return {
@@ -54,7 +54,7 @@ export const sessionsRoutes = (server: Server, { sessions, events, cookies, call
     }
   })
 
-  const ending = { schema: endSchema, onRequest: [limits.general, callers.required, csrf.required] }
+  const ending = { schema: endSchema, onRequest: [callers.required, csrf.required, limits.caller] }
   server.delete(`${path}/:id`, ending, async (request, reply) => {
     const { userId, sessionId } = callers.of(request)
     const { id } = request.params

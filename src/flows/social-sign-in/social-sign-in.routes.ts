@@ -44,7 +44,7 @@ export const socialSignInRoutes = (server: Server, deps: Deps) => {
   for (const id of providerIds) {
     const path = `/api/auth/${id.replace('_', '-')}`
     // Coming back uses an attempt up, which a HEAD must not do.
-    const options = { onRequest: deps.limits.general, exposeHeadRoute: false }
+    const options = { onRequest: deps.limits.open, exposeHeadRoute: false }
     server.get(path, { schema: beginSchema, ...options }, (request, reply) =>
       begin(id, deps, request, reply, request.query.returnTo),
     )

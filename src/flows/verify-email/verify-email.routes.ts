@@ -49,7 +49,7 @@ const schema = {
 type Deps = { verifyEmail: ReturnType<typeof createVerifyEmail>; limits: Limits; cookies: Cookies }
 
 export const verifyEmailRoutes = (server: Server, { verifyEmail, limits, cookies }: Deps) => {
-  server.post('/api/auth/verify-email', { schema, onRequest: limits.general }, async (request, reply) => {
+  server.post('/api/auth/verify-email', { schema, onRequest: limits.open }, async (request, reply) => {
     const browser = cookies.read(request, registrationCookie.name)
     const result = await verifyEmail(request.body, browser, clientOf(request))
     if ('refused' in result) return sendAnswer(reply, refusals[result.refused])

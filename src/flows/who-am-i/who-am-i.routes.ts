@@ -52,6 +52,8 @@ type Deps = { callers: Callers; users: Users; limits: Limits }
 
 export const whoAmIRoutes = (server: Server, { callers, users, limits }: Deps) => {
   const quiet = { quiet: true }
+  // To a proxy, a request from another site is one without cookies: it leads the person to the sign-in page.
+  const verifyConfig = { quiet: true, crossSite: answers.notAuthenticated }
 
   server.get('/api/auth/me', { schema: meSchema, onRequest: callers.required, config: quiet }, async (request) => {
     const { userId, username, sessionId, expiresAt } = callers.of(request)
@@ -60,7 +62,7 @@ export const whoAmIRoutes = (server: Server, { callers, users, limits }: Deps) =
 
   server.get(
     '/api/auth/verify',
-    { schema: verifySchema, onRequest: callers.required, config: quiet },
+    { schema: verifySchema, onRequest: callers.required, config: verifyConfig },
     async (request, reply) => {
       const { userId, username } = callers.of(request)
       // A header carries bytes and no letters beyond Latin: other names travel percent-encoded.
@@ -73,7 +75,7 @@ export const whoAmIRoutes = (server: Server, { callers, users, limits }: Deps) =
 
   server.get(
     '/api/auth/account',
-    { schema: accountSchema, onRequest: [limits.general, callers.required] },
+    { schema: accountSchema, onRequest: [callers.required, limits.caller] },
     async (request, reply) => {
       const user = await users.findById(callers.of(request).userId)
       if (!user || user.disabled) return sendAnswer(reply, answers.notAuthenticated)
