@@ -24,6 +24,9 @@ export const providerErrorFor = (
   if (code === 'callback_failed') return providerErrors.callback
   const failed = providers.find(({ id }) => code === `${id}_auth_failed`)
   if (!failed) return providerErrors.unknown
-  const text = reason === 'no_email' ? providerErrors.noEmail : providerErrors.failed
-  return fill(text, { provider: failed.name })
+  const told = new Map([
+    ['no_email', providerErrors.noEmail],
+    ['registration_closed', providerErrors.registrationClosed],
+  ])
+  return fill(told.get(reason ?? '') ?? providerErrors.failed, { provider: failed.name })
 }

@@ -1,5 +1,12 @@
 /** An answer that was not the wished one. Status 0 is no answer at all. */
-export type Refusal = { status: number; error: string; errors: string[]; retryAfter: number | undefined }
+export type Refusal = {
+  status: number
+  error: string
+  /** Which of several faults it was, where the service says so. */
+  code?: string
+  errors: string[]
+  retryAfter: number | undefined
+}
 export type Outcome<Value> = { ok: true; value: Value } | { ok: false; refusal: Refusal }
 export type Method = 'GET' | 'POST' | 'DELETE'
 
@@ -31,11 +38,12 @@ export const send = async <Value>(
 }
 
 const readRefusal = (response: Response, answer: unknown): Refusal => {
-  const { error, errors } = (answer ?? {}) as { error?: unknown; errors?: unknown }
+  const { error, code, errors } = (answer ?? {}) as { error?: unknown; code?: unknown; errors?: unknown }
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
   return {
     status: response.status,
     error: typeof error === 'string' ? error : '',
+    ...(typeof code === 'string' && { code }),
     errors: Array.isArray(errors) ? errors.filter((line) => typeof line === 'string') : [],
     retryAfter: seconds > 0 ? Math.ceil(seconds) : undefined,
   }

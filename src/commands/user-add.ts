@@ -8,9 +8,9 @@ const refusals = {
   username_taken: 'The username is taken.',
 } as const
 
-const good = <Read extends object>(read: Read | { refused: string }): Read => {
-  if ('refused' in read) throw new CommandFailure(`${read.refused}.`)
-  return read
+const good = <Read extends object>(read: Read): Exclude<Read, { refused: string }> => {
+  if ('refused' in read) throw new CommandFailure(`${String(read.refused)}.`)
+  return read as Exclude<Read, { refused: string }>
 }
 
 const nameFrom = (text: string | undefined) => {

@@ -2,10 +2,13 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { StoreUnavailable } from '../platform/database/database.js'
 
-/** A refusal as the caller sees it: `error` for programs to compare, `message` for people. */
-export type Answer = { status: number; error: string; message: string; retryAfter?: number }
+/** A refusal as the caller sees it: `error` and the finer `code` for programs to compare, `message` for people. */
+export type Answer = { status: number; error: string; message: string; code?: string; retryAfter?: number }
 
-export const ErrorBody = Type.Object({ error: Type.String(), message: Type.String() }, { $id: 'Error', title: 'Error' })
+export const ErrorBody = Type.Object(
+  { error: Type.String(), message: Type.String(), code: Type.Optional(Type.String()) },
+  { $id: 'Error', title: 'Error' },
+)
 
 /** The answers that more than one route gives. */
 export const answers = {
@@ -41,7 +44,8 @@ const frameworkAnswers: Record<string, Answer> = {
 
 export const sendAnswer = (reply: FastifyReply, answer: Answer, extra: object = {}) => {
   if (answer.retryAfter) reply.header('Retry-After', answer.retryAfter)
-  return reply.status(answer.status).send({ error: answer.error, message: answer.message, ...extra })
+  const { status, error, message, code } = answer
+  return reply.status(status).send({ error, message, ...(code !== undefined && { code }), ...extra })
 }
 
 /** The body was valid JSON of the wrong shape: says which property, and what it must be, never what it was. */

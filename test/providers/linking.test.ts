@@ -133,7 +133,9 @@ describe('where registration is closed', () => {
     onTestFinished(() => stage.close())
     await stage.nextTurn()
     const email = stage.addressOf('ada')
-    expect((await signInWith(stage.service.browser(), 'provider-a')).location).toBe(failedA)
+    expect((await signInWith(stage.service.browser(), 'provider-a')).location).toBe(
+      `${failedA}&reason=registration_closed`,
+    )
     expect(await usersOf(stage.service)).toEqual([])
     await stage.service.sql.query(
       `insert into users (id, email, email_key, username, username_key, created_at)

@@ -16,8 +16,6 @@ type Props = {
   maxLength?: number
   defaultValue?: string
   onInput?: (value: string) => void
-  /** Stands at the end of the label's line. */
-  beside?: ComponentChildren
   /** Stands below and describes the field. */
   below?: ComponentChildren
 }
@@ -27,7 +25,7 @@ export const Field = (props: Props) => {
   const { name, label, type = 'text', required = true, hint, focused = false, code = false } = props
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
-  const { problems, submissions } = useContext(FormContext)
+  const { problems, submissions, onEdit } = useContext(FormContext)
   const [shown, setShown] = useState(false)
   const caps = useCapsLock(type === 'password')
   // Preact's types know each kind of input for itself and none that changes.
@@ -44,10 +42,7 @@ export const Field = (props: Props) => {
 
   return (
     <div class="field">
-      <div class="label-line">
-        <label for={id}>{label}</label>
-        {props.beside}
-      </div>
+      <label for={id}>{label}</label>
       <div class="control">
         <input
           ref={input}
@@ -60,11 +55,15 @@ export const Field = (props: Props) => {
           maxLength={props.maxLength}
           defaultValue={props.defaultValue}
           autocapitalize={code ? 'characters' : type === 'text' && name === 'name' ? 'words' : 'none'}
-          autocorrect="off"
+          // In lower case Preact sets the property, which is a boolean: "off" would switch it on.
+          autoCorrect="off"
           spellcheck={false}
           aria-invalid={errors.length > 0 || undefined}
           aria-describedby={described.join(' ')}
-          onInput={(event) => props.onInput?.(event.currentTarget.value)}
+          onInput={(event) => {
+            onEdit(name)
+            props.onInput?.(event.currentTarget.value)
+          }}
           onKeyDown={caps.onKey}
           onKeyUp={caps.onKey}
           onBlur={caps.onBlur}

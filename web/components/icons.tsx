@@ -31,9 +31,15 @@ export const AlertIcon = () => (
   </Icon>
 )
 
-export const CheckIcon = ({ size }: { size?: number }) => (
-  <Icon {...(size === undefined ? {} : { size })}>
+export const CheckIcon = ({ size = 20 }: { size?: number }) => (
+  <Icon size={size}>
     <path d="M4.5 10.500l3.6 3.6 7.4-8" />
+  </Icon>
+)
+
+export const CircleIcon = ({ size }: { size: number }) => (
+  <Icon size={size}>
+    <circle cx="10" cy="10" r="5.2" />
   </Icon>
 )
 

@@ -1,12 +1,14 @@
-import { useState } from 'preact/hooks'
+import { useContext, useState } from 'preact/hooks'
 import type { Words } from '../words/catalogue.js'
 import { Field } from './field.js'
+import { FormContext } from './form.js'
 import { StrengthMeter } from './strength-meter.js'
 
 type Props = { name: string; label: string; words: Words['password']; focused?: boolean }
 
 export const NewPasswordField = ({ name, label, words, focused = false }: Props) => {
   const [password, setPassword] = useState('')
+  const refused = useContext(FormContext).problems.fields?.[name] !== undefined
   return (
     <Field
       name={name}
@@ -15,7 +17,7 @@ export const NewPasswordField = ({ name, label, words, focused = false }: Props)
       autoComplete="new-password"
       focused={focused}
       onInput={setPassword}
-      below={<StrengthMeter password={password} words={words} />}
+      below={<StrengthMeter password={password} words={words} quiet={refused} />}
     />
   )
 }

@@ -3,18 +3,23 @@ import { type Provider, useSettings } from '../settings.js'
 import { fill } from '../words/fill.js'
 import { ProviderLogo } from './provider-logo.js'
 
-type Props = { label: string; place: string | undefined }
-
-/** Plain links: signing in with a provider is a journey of the whole page. */
-export const ProviderButtons = ({ label, place }: Props) => (
-  <ul class="providers">
-    {useSettings().providers.map((provider: Provider) => (
-      <li key={provider.id}>
-        <a class="button plain" href={withWantedPlace(provider.path, place)}>
-          <ProviderLogo name={provider.name} />
-          <span>{fill(label, { provider: provider.name })}</span>
-        </a>
-      </li>
-    ))}
-  </ul>
-)
+/** The other way to sign in or register. Plain links: signing in with a provider is a journey of the whole page. */
+export const ProviderButtons = ({ place }: { place: string | undefined }) => {
+  const { providers, words } = useSettings()
+  if (providers.length === 0) return null
+  return (
+    <>
+      <p class="or">{words.common.or}</p>
+      <ul class="providers">
+        {providers.map((provider: Provider) => (
+          <li key={provider.id}>
+            <a class="button plain" href={withWantedPlace(provider.path, place)}>
+              <ProviderLogo name={provider.name} />
+              <span>{fill(words.common.continueWith, { provider: provider.name })}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}

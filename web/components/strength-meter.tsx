@@ -3,14 +3,19 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { type About, api, type Strength } from '../api.js'
 import { rules, translateFeedback } from '../passwords.js'
 import type { Words } from '../words/catalogue.js'
-import { CheckIcon } from './icons.js'
+import { CheckIcon, CircleIcon } from './icons.js'
 
-type Props = { password: string; words: Words['password'] }
+type Props = {
+  password: string
+  words: Words['password']
+  /** The service has refused this password and said why: the same sentences need not stand there twice. */
+  quiet?: boolean
+}
 
 const pauseInTyping = 450
 
 /** The rules at once, the estimate after a pause in typing. Where the service does not answer, the rules stand alone. */
-export const StrengthMeter = ({ password, words }: Props) => {
+export const StrengthMeter = ({ password, words, quiet = false }: Props) => {
   const place = useRef<HTMLDivElement>(null)
   const strength = useStrength(password, place)
   const score = strength?.score ?? 0
@@ -38,7 +43,7 @@ export const StrengthMeter = ({ password, words }: Props) => {
           const met = rules[rule as keyof typeof rules](password)
           return (
             <li key={rule} class={met ? 'met' : ''}>
-              <CheckIcon size={14} />
+              {met ? <CheckIcon size={14} /> : <CircleIcon size={14} />}
               {text}
               <span class="unseen">: {met ? words.met : words.unmet}</span>
             </li>
@@ -47,6 +52,7 @@ export const StrengthMeter = ({ password, words }: Props) => {
       </ul>
       <div class="feedback" aria-live="polite">
         {shown &&
+          !quiet &&
           !strength.isStrong &&
           strength.feedback.map((line) => <p key={line}>{translateFeedback(line, words)}</p>)}
       </div>

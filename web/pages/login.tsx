@@ -17,7 +17,7 @@ const Login = ({ settings }: { settings: Settings<'login'> }) => {
   const visitor = useVisitor(place)
 
   const submit = async ({ username = '', password = '' }: Values) => {
-    const answer = await api.login(username, password)
+    const answer = await api.login(username.trim(), password)
     if (answer.ok) {
       announce('signed-in')
       moveOn(place)
@@ -51,20 +51,12 @@ const Login = ({ settings }: { settings: Settings<'login'> }) => {
       <AddressNotice settings={settings} />
       <Form submitLabel={words.submit} onSubmit={submit}>
         <Field name="username" label={words.identifier} autoComplete="username" focused />
-        <Field
-          name="password"
-          label={common.password}
-          type="password"
-          autoComplete="current-password"
-          beside={<a href={withWantedPlace('/forgot-password', place)}>{words.forgot}</a>}
-        />
+        <Field name="password" label={common.password} type="password" autoComplete="current-password" />
+        <p class="forgot">
+          <a href={withWantedPlace('/forgot-password', place)}>{words.forgot}</a>
+        </p>
       </Form>
-      {settings.providers.length > 0 && (
-        <>
-          <p class="or">{words.or}</p>
-          <ProviderButtons label={words.with} place={place} />
-        </>
-      )}
+      <ProviderButtons place={place} />
     </Card>
   )
 }

@@ -9,6 +9,10 @@ describe('email addresses', () => {
     },
   )
 
+  it('ignores spaces around it', () => {
+    expect(readEmail(' Ada@example.com\n')).toEqual({ email: 'Ada@example.com', key: 'ada@example.com' })
+  })
+
   it.each([
     ['no @', 'ada.example.com'],
     ['two @', 'ada@home@example.com'],

@@ -8,12 +8,14 @@ const maximumLength = 254
 
 export type Email = { email: string; key: string }
 
-export const emailKey = (text: string) => text.toLowerCase()
+export const emailKey = (text: string) => text.trim().toLowerCase()
 
-export const readEmail = (text: string): Email | { refused: string } => {
+/** Spaces around an address come from pasting and mean nothing. */
+export const readEmail = (given: string): Email | { refused: string; code: 'email_shape' } => {
+  const text = given.trim()
   const [local = ''] = text.split('@')
   const dotted = local.startsWith('.') || local.endsWith('.') || local.includes('..')
   if (text.length > maximumLength || dotted || !shape.test(text))
-    return { refused: 'Email must be an address like name@example.com' }
+    return { refused: 'Email must be an address like name@example.com', code: 'email_shape' }
   return { email: text, key: emailKey(text) }
 }

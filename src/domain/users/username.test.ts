@@ -45,6 +45,13 @@ describe('usernames that are refused', () => {
   })
 })
 
+describe('spaces around a username', () => {
+  it('mean nothing', () => {
+    expect(readUsername(' ada\u00a0')).toEqual({ username: 'ada', key: 'ada' })
+    expect(usernameKey(' Ada\n')).toBe('ada')
+  })
+})
+
 describe('usernames that are accepted', () => {
   it.each(['a', 'ada.lovelace', 'x'.repeat(64), '😀'.repeat(64), 'Łukasz', '张伟', 'Ольга', 'δαίμων'])('%s', (name) => {
     expect(readUsername(name)).toMatchObject({ username: name.normalize('NFKC') })

@@ -13,30 +13,41 @@ const resemblesLatin = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\
 const maximumLength = 64
 
 export type Username = { username: string; key: string }
-type UsernameRefusal = { refused: string }
+
+/** Why a name is refused: a stable code for programs, a sentence for people. */
+export type UsernameRefusal = { refused: string; code: keyof typeof codes }
+
+const codes = {
+  username_length: `Username must have 1 to ${maximumLength} characters`,
+  username_at_sign: 'Username must not contain @',
+  username_characters: 'Username must not contain spaces, control or invisible characters',
+  username_alphabets: 'Username must not mix alphabets',
+} as const
 
 /** Case folding by way of upper case: it also joins the long s, the dotless i, the Kelvin sign and the sharp s. */
 const fold = (text: string) => text.toUpperCase().toLowerCase().normalize('NFKC').replaceAll('i\u0307', 'i')
 
-/** Two names with one key are one name: `Ada`, `ADA`, fullwidth `Ａｄａ`, and `аdа` with Cyrillic letters. */
+/**
+ * Two names with one key are one name: `Ada`, `ADA`, fullwidth `Ａｄａ`, and `аdа` with Cyrillic letters. Spaces around a
+ * name come from pasting and mean nothing.
+ */
 export const usernameKey = (text: string) =>
-  Array.from(fold(text.normalize('NFKC')), (letter) => lookAlikes.get(letter) ?? letter).join('')
+  Array.from(fold(text.normalize('NFKC').trim()), (letter) => lookAlikes.get(letter) ?? letter).join('')
 
-const refusalOf = (username: string) => {
+const refusalOf = (username: string): UsernameRefusal['code'] | undefined => {
   const length = Array.from(username).length
-  if (!username.isWellFormed()) return 'Username must be well-formed text'
-  if (length < 1 || length > maximumLength) return `Username must have 1 to ${maximumLength} characters`
-  if (username.includes('@')) return 'Username must not contain @'
-  if (invisible.test(username)) return 'Username must not contain spaces, control or invisible characters'
-  if (/^\p{M}/u.test(username)) return 'Username must not begin with a combining mark'
-  if (latin.test(username) && resemblesLatin.test(username)) return 'Username must not mix alphabets'
+  if (length < 1 || length > maximumLength) return 'username_length'
+  if (username.includes('@')) return 'username_at_sign'
+  // A combining mark at the start has no letter to stand on: it would be drawn on whatever comes before the name.
+  if (!username.isWellFormed() || invisible.test(username) || /^\p{M}/u.test(username)) return 'username_characters'
+  if (latin.test(username) && resemblesLatin.test(username)) return 'username_alphabets'
   return undefined
 }
 
 export const readUsername = (text: string): Username | UsernameRefusal => {
-  const username = text.normalize('NFKC')
-  const refused = refusalOf(username)
-  return refused ? { refused } : { username, key: usernameKey(username) }
+  const username = text.normalize('NFKC').trim()
+  const code = refusalOf(username)
+  return code ? { refused: codes[code], code } : { username, key: usernameKey(username) }
 }
 
 /** Makes an acceptable name of whatever a provider calls somebody, with room for a suffix. */

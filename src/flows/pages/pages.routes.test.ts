@@ -141,7 +141,7 @@ describe('the rest', () => {
     const lost = await get('/<script>alert(1)</script>', { 'accept-language': 'de' })
 
     expect(lost.statusCode).toBe(404)
-    expect(lost.body).toContain('Hier ist keine Tür')
+    expect(lost.body).toContain('Seite nicht gefunden')
     expect(lost.body).not.toContain('alert')
   })
 })

@@ -43,7 +43,10 @@ export const registerRoutes = (server: Server, { register, isOpen, limits, cooki
   server.post('/api/auth/register', { schema, onRequest: limits.open }, async (request, reply) => {
     if (!isOpen) return sendAnswer(reply, closed)
     const result = await register(request.body, languageFrom(request.headers['accept-language']))
-    if ('invalid' in result) return sendAnswer(reply, { ...answers.badRequest, message: result.invalid })
+    if ('invalid' in result) {
+      const { refused: message, code } = result.invalid
+      return sendAnswer(reply, { ...answers.badRequest, message, code })
+    }
     if ('rejected' in result) return sendPasswordRejected(reply, result.rejected)
     if ('refused' in result) return sendAnswer(reply, refusals[result.refused])
     const { name, maxAge } = registrationCookie

@@ -12,7 +12,7 @@ import type { Database } from '../../platform/database/database.js'
 export type RegisterRefusal = 'username_taken' | 'busy'
 type Result =
   | { browser: string }
-  | { invalid: string }
+  | { invalid: { refused: string; code: string } }
   | { rejected: PasswordValidation }
   | { refused: RegisterRefusal }
 type Request = { username: string; email: string; password: string; name?: string | undefined }
@@ -34,8 +34,8 @@ export const createRegister = (deps: {
     const email = readEmail(request.email)
     const username = readUsername(request.username)
     const name = request.name?.trim() || null
-    if ('refused' in email) return { invalid: email.refused }
-    if ('refused' in username) return { invalid: username.refused }
+    if ('refused' in email) return { invalid: email }
+    if ('refused' in username) return { invalid: username }
     const checked = await passwords.check(request.password, { username: username.username, email: email.email, name })
     if ('refused' in checked) return checked
     if (!checked.validation.valid) return { rejected: checked.validation }

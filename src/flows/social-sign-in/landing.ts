@@ -5,8 +5,8 @@ import type { Ending } from './social-sign-in.js'
 type Refusal = (Ending & { ended: 'refused' })['reason']
 
 /**
- * What the address of the page may say about a refusal. To somebody who signs in only that the provider gave no email:
- * more would tell a stranger about the account.
+ * What the address of the page may say about a refusal. To somebody who signs in only that the provider gave no email, or
+ * that registration is closed, which is a public setting: more would tell a stranger about the account.
  */
 const toldAtSignIn: Record<Refusal, boolean> = {
   failed: false,
@@ -18,7 +18,7 @@ const toldAtSignIn: Record<Refusal, boolean> = {
   other_identity: false,
   identity_taken: false,
   email_taken: false,
-  registration_closed: false,
+  registration_closed: true,
 }
 
 /** Somebody who links from their own account page may know why it was refused. */
