@@ -84,11 +84,10 @@ export const likelyTypos = (env: Environment) => {
   })
 }
 
-/** Reads the environment once into one frozen object, or throws everything that is wrong with it. */
-export const loadConfig = (env: Environment): Config => {
+const readValues = (wanted: readonly Name[], env: Environment) => {
   const values: Record<string, unknown> = {}
   const faults: string[] = []
-  for (const name of names) {
+  for (const name of wanted) {
     try {
       values[camelCase(name)] = readValue(name, env)
     } catch (error) {
@@ -96,6 +95,19 @@ export const loadConfig = (env: Environment): Config => {
       faults.push(`${name}: ${error.message}`)
     }
   }
+  return { values, faults }
+}
+
+/** A few settings for a command that needs no others: what is wrong with the rest is none of its business. */
+export const loadSettings = <Wanted extends Name>(env: Environment, wanted: readonly Wanted[]) => {
+  const { values, faults } = readValues(wanted, env)
+  if (faults.length > 0) throw new ConfigurationFaults(faults)
+  return Object.freeze(values) as Pick<Values, CamelCase<Wanted>>
+}
+
+/** Reads the environment once into one frozen object, or throws everything that is wrong with it. */
+export const loadConfig = (env: Environment): Config => {
+  const { values, faults } = readValues(names, env)
   for (const [one, other] of pairs) {
     if (!values[camelCase(one)] !== !values[camelCase(other)]) faults.push(`${one} and ${other}: set both or neither`)
   }

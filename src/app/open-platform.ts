@@ -14,10 +14,13 @@ import { openProviders } from './open-providers.js'
 
 export type Platform = Awaited<ReturnType<typeof openPlatform>>
 
+/** Where the embedded database is. */
+export const embeddedDirectory = ({ dataDir }: Pick<Config, 'dataDir'>) => join(dataDir, 'database')
+
 export const openStore = (config: Config, log: Log) =>
   openDatabase(
     config.databaseUrl === undefined
-      ? { embedded: { directory: join(config.dataDir, 'database'), log } }
+      ? { embedded: { directory: embeddedDirectory(config), log } }
       : {
           postgres: {
             url: config.databaseUrl,

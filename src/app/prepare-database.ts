@@ -8,14 +8,14 @@ import { migrateAsOwner } from '../platform/database/open.js'
 import type { Log } from '../platform/log.js'
 
 /** The same place from `src/app` and from `dist/app`. */
-const directory = fileURLToPath(new URL('../../migrations', import.meta.url))
+export const migrationsDirectory = fileURLToPath(new URL('../../migrations', import.meta.url))
 
 const pause = 2 * seconds
 
 export const migrateDatabase = ({ databaseUrl, databaseOwnerUrl }: Config, database: Database) =>
   databaseUrl !== undefined && databaseOwnerUrl !== undefined
-    ? migrateAsOwner({ url: databaseUrl, ownerUrl: databaseOwnerUrl, directory })
-    : migrate({ database, directory })
+    ? migrateAsOwner({ url: databaseUrl, ownerUrl: databaseOwnerUrl, directory: migrationsDirectory })
+    : migrate({ database, directory: migrationsDirectory })
 
 /** Waits for a database that cannot be reached yet, saying so; what is wrong with a reachable one is thrown. */
 export const prepareDatabase = async (config: Config, database: Database, log: Log, signal: AbortSignal) => {
@@ -23,7 +23,7 @@ export const prepareDatabase = async (config: Config, database: Database, log: L
     try {
       const applied = await migrateDatabase(config, database)
       for (const name of applied) log.info({ migration: name }, 'migration applied')
-      const { newer } = await schemaStatus({ database, directory })
+      const { newer } = await schemaStatus({ database, directory: migrationsDirectory })
       if (newer.length > 0) log.warn({ migrations: newer }, 'the database is newer than this program, and lets it run')
       return
     } catch (error) {

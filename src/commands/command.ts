@@ -1,11 +1,13 @@
 import type { Readable, Writable } from 'node:stream'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
+import type { Environment } from '../config.js'
 import type { Content } from '../domain/content/content.js'
 import type { Sessions } from '../domain/sessions/sessions.js'
 import type { BulkUsers } from '../domain/users/bulk.js'
 import type { Users } from '../domain/users/users.js'
 import type { Clock } from '../lib/clock.js'
 import type { Database } from '../platform/database/database.js'
+import { createLog } from '../platform/log.js'
 
 /** What is needed of passwords here: whether one is good enough, and its hash. */
 export type CommandPasswords = {
@@ -32,6 +34,7 @@ export type Terminal = {
 }
 
 export type CommandContext = Terminal & {
+  environment: Environment
   /** Opens the migrated database, as the service's own role or as the owner of the tables. Asked for once, when needed. */
   openStores(role: 'service' | 'owner'): Promise<Stores>
 }
@@ -64,7 +67,9 @@ export const readArguments = <Wanted extends Options>(
     try {
       return parseArgs({ args, options, allowPositionals: true, strict: true })
     } catch (error) {
-      throw new UsageFault(error instanceof Error ? error.message : 'The arguments were not understood.')
+      // What Node says after the first sentence is advice about another case.
+      const [sentence] = error instanceof Error ? error.message.split(/\. |\n/) : []
+      throw new UsageFault(`${sentence ?? 'The arguments were not understood'}.`)
     }
   }
   const result = read()
@@ -74,6 +79,9 @@ export const readArguments = <Wanted extends Options>(
   if (surplus !== undefined) throw new UsageFault(`There is one argument too many: ${surplus}`)
   return result
 }
+
+/** Warnings of a command go beside its output, which may be a file. */
+export const commandLog = () => createLog({ level: 'warn', format: 'plain', destination: process.stderr })
 
 /** Opens the stores for the work and closes them afterwards, whatever becomes of it. */
 export const withStores = async <Result>(

@@ -1,13 +1,20 @@
+import { programVersion } from '../platform/version.js'
 import { type Command, type CommandContext, CommandFailure, print, UsageFault } from './command.js'
 import { contentLoad } from './content-load.js'
+import { doctor } from './doctor.js'
+import { migrate } from './migrate.js'
+import { serve } from './serve.js'
 import { userAdd } from './user-add.js'
 import { userExport } from './user-export.js'
 import { userImport } from './user-import.js'
 import { userList } from './user-list.js'
 import { userDisable, userEnable, userSessionsEnd } from './user-state.js'
 
-/** Every verb of the command line but those that main.ts has itself, in the order in which the help names them. */
+/** Every command there is, in the order in which the help names them. */
 const commands: Readonly<Record<string, Command>> = {
+  serve,
+  migrate,
+  doctor,
   'user add': userAdd,
   'user list': userList,
   'user disable': userDisable,
@@ -18,23 +25,57 @@ const commands: Readonly<Record<string, Command>> = {
   'content load': contentLoad,
 }
 
-const widest = Math.max(...Object.keys(commands).map((name) => name.length))
+export const commandNames = Object.keys(commands)
 
-/** The lines of the general help, one for each command. */
-export const commandSummaries = Object.entries(commands).map(
-  ([name, { summary }]) => `  latchkey ${name.padEnd(widest)}  ${summary}`,
-)
+const widest = Math.max(...commandNames.map((name) => name.length))
+
+/** The lines of the help, one for each command whose name begins so. */
+const summaries = (beginning = '') =>
+  Object.entries(commands)
+    .filter(([name]) => name.startsWith(beginning))
+    .map(([name, { summary }]) => `  latchkey ${name.padEnd(widest)}  ${summary}`)
+
+const generalHelp = () => `Latchkey, a self-hosted authentication service.
+
+${summaries().join('\n')}
+
+latchkey COMMAND --help explains a command, latchkey --version says which version this is.
+Settings are environment variables or lines of a .env file: see docs/configuration.md.`
+
+const asksForHelp = (arg: string) => arg === '--help' || arg === '-h'
 
 const matching = (args: readonly string[]) =>
   Object.entries(commands).find(([name]) => name.split(' ').every((word, at) => args[at] === word))
 
-/** Runs the command that the arguments name, and answers with its exit code; nothing when they name none. */
-export const runCommand = async (args: readonly string[], context: CommandContext): Promise<number | undefined> => {
+/** `latchkey`, `latchkey --version`, and names that are no command, or only the beginning of some. */
+const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: CommandContext) => {
+  const [first = ''] = args
+  const words = args.filter((arg) => !arg.startsWith('-'))
+  if (asksForHelp(first) || first === 'help') {
+    await print(stdout, generalHelp())
+    return 0
+  }
+  if (first === '--version' || first === 'version') {
+    await print(stdout, `latchkey ${programVersion()}`)
+    return 0
+  }
+  const family = summaries(`${words.join(' ')} `)
+  if (family.length > 0 && args.some(asksForHelp)) {
+    await print(stdout, family.join('\n'))
+    return 0
+  }
+  const what = first.startsWith('-') ? `option ${first}` : `command "${words.join(' ')}"`
+  await print(stderr, `There is no ${what}. Try: latchkey --help`)
+  return 2
+}
+
+/** Runs the command that the arguments name, and answers with its exit code. */
+export const runCommand = async (args: readonly string[], context: CommandContext): Promise<number> => {
   const found = matching(args)
-  if (!found) return undefined
+  if (!found) return runWithoutCommand(args, context)
   const [name, command] = found
   const rest = args.slice(name.split(' ').length)
-  if (rest.includes('--help') || rest.includes('-h')) {
+  if (rest.some(asksForHelp)) {
     await print(context.stdout, command.help)
     return 0
   }
@@ -45,9 +86,8 @@ export const runCommand = async (args: readonly string[], context: CommandContex
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return 1
     if (!(error instanceof UsageFault) && !(error instanceof CommandFailure)) throw error
-    await print(context.stderr, error.message)
-    if (error instanceof CommandFailure) return 1
-    await print(context.stderr, `Try: latchkey ${name} --help`)
-    return 2
+    const isUsage = error instanceof UsageFault
+    await print(context.stderr, isUsage ? `${error.message} Try: latchkey ${name} --help` : error.message)
+    return isUsage ? 2 : 1
   }
 }

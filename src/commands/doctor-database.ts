@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { migrationsDirectory as directory } from '../app/prepare-database.js'
 import type { Config } from '../config.js'
 import { seconds } from '../lib/durations.js'
 import type { Database, Sql } from '../platform/database/database.js'
@@ -16,9 +16,6 @@ import {
   warning,
   worstOf,
 } from './doctor-check.js'
-
-/** The same place from `src/commands` and from `dist/commands`. */
-const directory = fileURLToPath(new URL('../../migrations', import.meta.url))
 
 const oldestVersion = 13
 

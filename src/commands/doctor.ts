@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import { type Config, ConfigurationFaults, type Environment, likelyTypos, loadConfig } from '../config.js'
+import { type Command, readArguments } from './command.js'
 import { type Check, type Finding, failure, ok, runCheck, warning } from './doctor-check.js'
 import { databaseChecks } from './doctor-database.js'
 import { machineChecks } from './doctor-machine.js'
@@ -7,7 +8,7 @@ import { outsideChecks } from './doctor-outside.js'
 import { redisChecks } from './doctor-redis.js'
 import { hideSecrets } from './doctor-secrets.js'
 
-export const doctorHelp = `latchkey doctor
+const help = `latchkey doctor
 
 Looks at the settings and at everything they name: the database with its role, schema and durability, Redis, clocks, the
 proxy, mail, both providers, the data directory, threads and secrets. One line each: ok, warning or error. Changes nothing
@@ -50,7 +51,7 @@ const count = (lines: readonly Line[], level: Line['level'], word: string) => {
 const inOneLine = (text: string) => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
 
 /** Works without valid settings, unlike every other command: that is when it is wanted most. */
-export const doctor = async (env: Environment, stdout: Pick<Writable, 'write'>): Promise<number> => {
+export const examineSettings = async (env: Environment, stdout: Pick<Writable, 'write'>): Promise<number> => {
   const loaded = load(env)
   const config = 'production' in loaded ? loaded : undefined
   const faults = 'production' in loaded ? [] : loaded
@@ -61,4 +62,13 @@ export const doctor = async (env: Environment, stdout: Pick<Writable, 'write'>):
     stdout.write(`${level.padEnd(7)}  ${name.padEnd(15)}  ${inOneLine(hide(says))}\n`)
   stdout.write(`\n${count(lines, 'error', 'error')}, ${count(lines, 'warning', 'warning')}\n`)
   return lines.some(({ level }) => level === 'error') ? 1 : 0
+}
+
+export const doctor: Command = {
+  summary: 'Look at the settings and everything they name, and say what is wrong; changes nothing',
+  help,
+  run: async (args, { environment, stdout }) => {
+    readArguments(args, {}, [])
+    return examineSettings(environment, stdout)
+  },
 }

@@ -9,9 +9,8 @@ import { createBulkUsers } from '../domain/users/bulk.js'
 import { createUsers } from '../domain/users/users.js'
 import { systemClock as clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
-import { createLog } from '../platform/log.js'
 import { createWorkers } from '../platform/workers/workers.js'
-import { CommandFailure, type CommandPasswords, type Stores } from './command.js'
+import { CommandFailure, type CommandPasswords, commandLog, type Stores } from './command.js'
 
 /** A command has the threads to itself: a refusal would mean that something is badly wrong with the machine. */
 const busy = () => new CommandFailure('The password could not be checked in time; try again.')
@@ -32,7 +31,7 @@ const forCommands = (passwords: Passwords): CommandPasswords => ({
 /** The migrated database and the nouns on it, as the service's own role or as the owner of the tables. */
 export const openStores = async (config: Config, role: 'service' | 'owner'): Promise<Stores> => {
   const databaseUrl = role === 'owner' ? (config.databaseOwnerUrl ?? config.databaseUrl) : config.databaseUrl
-  const database = await openStore({ ...config, databaseUrl }, createLog({ level: 'warn' }))
+  const database = await openStore({ ...config, databaseUrl }, commandLog())
   const workers = createWorkers({ threads: 1, queueLimit: 10, deadline: 1 * minutes })
   const close = async () => {
     await workers.close()

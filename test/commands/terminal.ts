@@ -12,13 +12,14 @@ type Options = {
   input?: string | Buffer
   /** What somebody types, each as an answer to the next question; there is a terminal then. */
   typed?: string[]
+  environment?: Record<string, string>
 }
 
 /** Runs a command as somebody at a terminal would, or a script without one. */
 export const latchkey = async (
   { openStores }: Pick<CommandStore, 'openStores'>,
   args: string[],
-  { input, typed }: Options = {},
+  { input, typed, environment = {} }: Options = {},
 ) => {
   const isTTY = typed !== undefined
   const [stdout, stderr] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY, columns: 80 })]
@@ -32,6 +33,6 @@ export const latchkey = async (
     stdin.write(answers.shift() ?? '')
   })
   if (!isTTY) stdin.end(input ?? '')
-  const code = await runCommand(args, { stdin, stdout, stderr, openStores })
+  const code = await runCommand(args, { stdin, stdout, stderr, environment, openStores })
   return { code, out: out(), err: err(), modes }
 }

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import project from '../../package.json' with { type: 'json' }
+import { commandNames } from '../../src/commands/commands.js'
 import { createSessions } from '../../src/domain/sessions/sessions.js'
 import { createTokens } from '../../src/domain/tokens/tokens.js'
 import { systemClock as clock } from '../../src/lib/clock.js'
@@ -141,17 +143,38 @@ describe('a command that is called wrongly', () => {
     expect(err).toContain('--help')
   })
 
-  it('is none of ours when its name is unknown', async () => {
-    for (const args of [['user'], ['user', 'destroy'], ['user', 'sessions'], [], ['__proto__']])
-      expect((await latchkey(noStore, args)).code).toBeUndefined()
+  it('is refused in one line when its name is unknown', async () => {
+    for (const args of [['user'], ['user', 'destroy'], ['user', 'sessions'], [], ['__proto__']]) {
+      const { code, out, err } = await latchkey(noStore, args)
+      expect({ code, out, err }).toEqual({
+        code: 2,
+        out: '',
+        err: `There is no command "${args.join(' ')}". Try: latchkey --help\n`,
+      })
+    }
   })
 
-  it.each(['user add', 'user list', 'user disable', 'user enable', 'user sessions end', 'user export', 'content load'])(
-    '%s explains itself',
+  it('lists every command in its help, and says which version it is', async () => {
+    const help = await latchkey(noStore, ['--help'])
+    expect(help.code).toBe(0)
+    for (const name of commandNames) expect(help.out).toContain(`\n  latchkey ${name} `)
+    const { out } = await latchkey(noStore, ['user', '--help'])
+    expect(out.trimEnd().split('\n')).toHaveLength(commandNames.filter((name) => name.startsWith('user ')).length)
+    expect((await latchkey(noStore, ['--version'])).out).toBe(`latchkey ${project.version}\n`)
+    expect(await latchkey(noStore, ['--verbose'])).toMatchObject({
+      code: 2,
+      err: 'There is no option --verbose. Try: latchkey --help\n',
+    })
+  })
+
+  it.each(commandNames)(
+    '%s explains itself, refuses an unknown option in one line, and does nothing else',
     async (name) => {
-      const { code, out } = await latchkey(noStore, [...name.split(' '), '--help'])
-      expect(code).toBe(0)
-      expect(out).toMatch(new RegExp(`^latchkey ${name}`))
+      const help = await latchkey(noStore, [...name.split(' '), '--help'])
+      expect(help).toMatchObject({ code: 0, out: expect.stringMatching(new RegExp(`^latchkey ${name}`)), err: '' })
+      const { code, out, err } = await latchkey(noStore, [...name.split(' '), '--no-such-option'])
+      expect({ code, out }).toEqual({ code: 2, out: '' })
+      expect(err).toBe(`Unknown option '--no-such-option'. Try: latchkey ${name} --help\n`)
     },
   )
 })

@@ -33,6 +33,10 @@ describe('a start on the embedded defaults', () => {
     const program = run()
     const url = await program.ready()
     expect(program.output.stdout).toMatch(/for trying out and small installations, not safe against power loss/)
+    expect(program.output.stdout).toContain(`mails are shown at ${url}/dev/mailbox`)
+    const lines = program.output.stdout.trimEnd().split('\n')
+    expect(lines[0]).toMatch(/^\S+ info {2}starting version=\d+\.\d+\.\d+ /)
+    expect(lines.filter((line) => !/^\d\d:\d\d:\d\d (info |warn ) \S/.test(line))).toEqual([])
     expect((await fetch(`${url}/health`)).status).toBe(200)
     expect(await (await fetch(`${url}/login`)).text()).toMatch(/GitHub/)
     const { mode } = await stat(join(folder, 'secret'))
@@ -166,6 +170,20 @@ describe('a database that cannot be reached at the start', () => {
 })
 
 describe('the migrate command', () => {
+  it('changes nothing when asked for help or for what it would do, and neither does serve --help', async () => {
+    const asked = [
+      ['migrate', '--help'],
+      ['migrate', '--dry-run'],
+      ['migrate', '--status'],
+      ['serve', '--help'],
+    ]
+    const programs = asked.map((args) => run({}, args))
+    expect(await Promise.all(programs.map(({ exited }) => exited))).toEqual([0, 0, 0, 0])
+    expect(programs[1]?.output.stdout).toBe('Would apply 0001-initial.sql.\n')
+    expect(programs[2]?.output.stdout).toBe('0001-initial.sql  not applied\n')
+    expect(await readdir(folder)).toEqual([])
+  })
+
   it('applies what is missing once, and says so', async () => {
     const first = run({}, ['migrate'])
     expect(await first.exited).toBe(0)

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { doctor } from '../../src/commands/doctor.js'
+import { examineSettings } from '../../src/commands/doctor.js'
 import { migrateAsOwner } from '../../src/platform/database/open.js'
 import type { Browser } from '../harness/browser.js'
 import { emptyPostgres, freshPostgres, migrationsDirectory, testPostgres, urlFor } from '../harness/databases.js'
@@ -74,7 +74,7 @@ describe('a dump of PostgreSQL', () => {
       report += text
       return true
     }
-    await doctor({ NODE_ENV: 'test', DATABASE_URL: own, JWT_SECRET: secret }, { write })
+    await examineSettings({ NODE_ENV: 'test', DATABASE_URL: own, JWT_SECRET: secret }, { write })
     expect(report).toMatch(/^ok +database role /m)
     expect(report).toMatch(/^ok +database schema /m)
 

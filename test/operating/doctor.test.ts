@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { doctor } from '../../src/commands/doctor.js'
+import { examineSettings } from '../../src/commands/doctor.js'
 import { migrateAsOwner } from '../../src/platform/database/open.js'
 import { createRedisServer } from '../contracts/redis-server.js'
 import {
@@ -29,7 +29,7 @@ const examine = async (settings: Record<string, string>) => {
     text += chunk
     return true
   }
-  const code = await doctor({ NODE_ENV: 'test', ...settings }, { write })
+  const code = await examineSettings({ NODE_ENV: 'test', ...settings }, { write })
   const lines = text.split('\n').flatMap((line) => {
     const [, level = '', name = '', says = ''] = /^(ok|warning|error) +(\S+(?: \S+)*?) {2,}(.*)$/.exec(line) ?? []
     return level ? [{ level, name, says }] : []

@@ -11,13 +11,17 @@ export const writableTables = [
 ]
 export const readableTables = ['content', 'schema_migrations']
 
+class RoleMissing extends Error {
+  override name = 'RoleMissing'
+}
+
 /** Least privilege: the service's role reads and writes rows, and only reads `content`. It creates and alters nothing. */
 export const grantTo = async (sql: Transaction, role: string) => {
   const [known] = await sql.query<{ schema: string; same: boolean }>(
     'select current_schema() as schema, rolname = current_user as same from pg_roles where rolname = $1',
     [role],
   )
-  if (!known) throw new Error(`The role ${role} does not exist: create it before migrating.`)
+  if (!known) throw new RoleMissing(`The role ${role} does not exist: create it before migrating.`)
   if (known.same) return
   const to = quoted(role)
   await sql.script(`

@@ -85,9 +85,15 @@ export const checkSchema = async (options: SchemaOptions): Promise<void> => {
 export const pendingMigrations = async (options: SchemaOptions): Promise<string[]> =>
   (await schemaStatus(options)).pending.map(({ name }) => name)
 
-/** What was applied, what is missing, and what a newer program has added. Rejects when this program must not run on it. */
-export const schemaStatus = async ({ database, directory }: SchemaOptions): Promise<SchemaStatus> =>
-  await compare(database, await readMigrations(directory)).catch(explainRefusal)
+/**
+ * What was applied, what is missing, and what a newer program has added. Rejects when this program must not run on it.
+ * Without a database, nothing was applied.
+ */
+export const schemaStatus = async (options: Partial<SchemaOptions> & { directory: string }): Promise<SchemaStatus> => {
+  const migrations = await readMigrations(options.directory)
+  if (!options.database) return { applied: [], pending: migrations, newer: [] }
+  return await compare(options.database, migrations).catch(explainRefusal)
+}
 
 // The lock belongs to the transaction. It goes with the commit, and with the connection when the process is killed; the
 // state is read under it, so whoever comes second finds the work done. Asked for, not waited for: a statement that waits

@@ -22,21 +22,31 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
 // A migration may rewrite a table; the service's own statements may not take that long.
 const migrationTimeoutMs = 30 * 60_000
 
-export type MigrateAsOwnerOptions = Omit<MigrateOptions, 'database' | 'role'> & { url: string; ownerUrl: string }
-
-/** Migrates PostgreSQL over a connection of its own as the owner, and grants to the service's role when it is another. */
-export const migrateAsOwner = async ({ url, ownerUrl, ...options }: MigrateAsOwnerOptions): Promise<string[]> => {
-  const [role, owner] = [parsePostgresAddress(url).user, parsePostgresAddress(ownerUrl).user]
-  const database = createPostgres({
-    url: ownerUrl,
+/** A connection of its own as the owner of the tables, with time for a migration. */
+export const openAsOwner = (url: string): Database =>
+  createPostgres({
+    url,
     applicationName: 'latchkey migrate',
     poolSize: 1,
     connectTimeoutMs: 10_000,
     statementTimeoutMs: migrationTimeoutMs,
     idleTimeoutMs: 60_000,
   })
+
+/** The role of the service, when it is another than the owner of the tables: it has to be granted what it needs. */
+export const roleToGrant = ({ url, ownerUrl }: { url: string; ownerUrl: string }) => {
+  const [role, owner] = [parsePostgresAddress(url).user, parsePostgresAddress(ownerUrl).user]
+  return role === owner ? undefined : role
+}
+
+export type MigrateAsOwnerOptions = Omit<MigrateOptions, 'database' | 'role'> & { url: string; ownerUrl: string }
+
+/** Migrates PostgreSQL as the owner, and grants to the service's role when it is another. */
+export const migrateAsOwner = async ({ url, ownerUrl, ...options }: MigrateAsOwnerOptions): Promise<string[]> => {
+  const role = roleToGrant({ url, ownerUrl })
+  const database = openAsOwner(ownerUrl)
   try {
-    return await migrate({ ...options, database, ...(role !== owner && { role }) })
+    return await migrate({ ...options, database, ...(role !== undefined && { role }) })
   } finally {
     await database.close()
   }

@@ -1,0 +1,98 @@
+import { existsSync } from 'node:fs'
+import { embeddedDirectory } from '../app/open-platform.js'
+import { migrationsDirectory as directory } from '../app/prepare-database.js'
+import { ConfigurationFaults, type Environment, loadSettings } from '../config.js'
+import type { Database } from '../platform/database/database.js'
+import { migrate as applyMissing, type SchemaStatus, schemaStatus } from '../platform/database/migrate.js'
+import { openAsOwner, openDatabase, roleToGrant } from '../platform/database/open.js'
+import { type Command, commandLog, print, readArguments, UsageFault } from './command.js'
+
+type Place = { ownerUrl: string; serviceRole: string | undefined } | { embedded: string }
+
+/** Only what a migration needs: whoever runs it need not know the signing secret or the mail server. */
+const placeFrom = (environment: Environment): Place => {
+  const settings = loadSettings(environment, ['NODE_ENV', 'DATA_DIR', 'DATABASE_URL', 'DATABASE_OWNER_URL'])
+  const { databaseUrl: url, databaseOwnerUrl } = settings
+  const ownerUrl = databaseOwnerUrl ?? url
+  if (ownerUrl !== undefined)
+    return { ownerUrl, serviceRole: url === undefined ? undefined : roleToGrant({ url, ownerUrl }) }
+  if (settings.nodeEnv === 'production')
+    throw new ConfigurationFaults(['DATABASE_OWNER_URL or DATABASE_URL: one of them must be set in production'])
+  return { embedded: embeddedDirectory(settings) }
+}
+
+const open = async (place: Place): Promise<Database> =>
+  'ownerUrl' in place
+    ? openAsOwner(place.ownerUrl)
+    : openDatabase({ embedded: { directory: place.embedded, log: commandLog() } })
+
+const withDatabase = async <Result>(place: Place, work: (database: Database) => Promise<Result>) => {
+  const database = await open(place)
+  try {
+    return await work(database)
+  } finally {
+    await database.close()
+  }
+}
+
+/** Opening an embedded database that is not there yet would create it. */
+const statusOf = (place: Place) =>
+  'embedded' in place && !existsSync(place.embedded)
+    ? schemaStatus({ directory })
+    : withDatabase(place, (database) => schemaStatus({ database, directory }))
+
+const upToDate = 'The database is up to date.'
+
+/** The way back: which older programs can still run on the schema. */
+const wayBack = (oldestProgram: number | null) =>
+  oldestProgram === null ? '' : `; programs that have migration ${oldestProgram} can run on it`
+
+const statusLines = ({ applied, pending, newer }: SchemaStatus) => [
+  ...applied.map(({ name, appliedAt, oldestProgram }) => {
+    const unknown = newer.includes(name) ? ', by a newer version' : ''
+    return `${name}  applied ${appliedAt.toISOString()}${unknown}${wayBack(oldestProgram)}`
+  }),
+  ...pending.map(({ name, oldestProgram }) => `${name}  not applied${wayBack(oldestProgram)}`),
+]
+
+const plan = ({ pending }: SchemaStatus) =>
+  pending.length === 0 ? upToDate : `Would apply ${pending.map(({ name }) => name).join(', ')}.`
+
+const noGrant =
+  'Nothing was granted to a role of the service. If it uses another role, name it with --grant-to or in DATABASE_URL.'
+
+export const migrate: Command = {
+  summary: "Bring the database to this version's schema",
+  help: `latchkey migrate [--dry-run | --status] [--grant-to ROLE]
+
+Applies the migrations that are missing, as the role of DATABASE_OWNER_URL, or of DATABASE_URL when that owns the tables.
+No other setting is needed. The role of the service is granted what it needs, and nothing more: it is the role of
+DATABASE_URL, or ROLE.
+
+  --dry-run          say what would be applied and change nothing
+  --status           list every migration and when it was applied; change nothing
+  --grant-to ROLE    the role of the service, when DATABASE_URL is not set here`,
+
+  run: async (args, context) => {
+    const { values } = readArguments(
+      args,
+      { 'dry-run': { type: 'boolean' }, status: { type: 'boolean' }, 'grant-to': { type: 'string' } },
+      [],
+    )
+    if (values['dry-run'] && values.status) throw new UsageFault('--dry-run and --status exclude each other.')
+    const place = placeFrom(context.environment)
+    if (values['dry-run'] || values.status) {
+      const status = await statusOf(place)
+      await print(context.stdout, values.status ? statusLines(status).join('\n') : plan(status))
+      return 0
+    }
+    const role = values['grant-to'] ?? ('serviceRole' in place ? place.serviceRole : undefined)
+    const applied = await withDatabase(place, (database) =>
+      applyMissing({ database, directory, ...(role !== undefined && { role }) }),
+    )
+    await print(context.stdout, applied.length === 0 ? upToDate : `Applied ${applied.join(', ')}.`)
+    if ('ownerUrl' in place && role === undefined && !context.environment.DATABASE_URL)
+      await print(context.stderr, noGrant)
+    return 0
+  },
+}
