@@ -3,8 +3,8 @@ import {
   type Attempt,
   type Attempts,
   attemptCookieName,
-  attemptCookiePrefix,
   attemptLifetime,
+  isAttemptCookieName,
 } from '../domain/providers/attempt.js'
 import { seconds } from '../lib/durations.js'
 import type { Cookies } from './cookies.js'
@@ -15,6 +15,9 @@ const attributes = { sameSite: 'Lax', path: '/api/auth' } as const
 /** What the attempts of other tabs may take up, so that the whole Cookie header stays small. */
 const otherAttempts = { count: 4, bytes: 1500 }
 
+/** A browser may hold hundreds that somebody planted: an answer clears a few of them, and stays small enough for any proxy. */
+const lookedAtOnce = 8
+
 export type AttemptCookies = ReturnType<typeof createAttemptCookies>
 
 /** One cookie for each attempt to sign in at a provider, so that two tabs do not get in each other's way. */
@@ -22,7 +25,8 @@ export const createAttemptCookies = ({ cookies, attempts }: { cookies: Cookies; 
   const held = (request: FastifyRequest) =>
     cookies
       .names(request)
-      .filter((name) => name.startsWith(attemptCookiePrefix))
+      .filter(isAttemptCookieName)
+      .slice(0, lookedAtOnce)
       .map((name) => {
         const sealed = cookies.read(request, name) ?? ''
         return { name, bytes: name.length + sealed.length, attempt: attempts.open(sealed) }

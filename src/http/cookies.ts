@@ -6,21 +6,32 @@ type Attributes = { sameSite: 'Strict' | 'Lax'; path?: string }
 /** Everything that we put into a cookie is made of these characters, so nothing ever needs escaping. */
 const plainValue = /^[\w.-]*$/
 
-const nameOf = (pair: string) => {
-  const end = pair.indexOf('=')
-  return (end === -1 ? pair : pair.slice(0, end)).trim()
-}
+type Jar = ReadonlyMap<string, string | undefined>
 
-const pairsOf = (request: FastifyRequest) => (request.headers.cookie ?? '').split(';')
+/** Two cookies of one name count as none: one of them was planted, and nothing tells which. */
+const parse = (header: string): Jar => {
+  const jar = new Map<string, string | undefined>()
+  for (const pair of header.split(';')) {
+    const end = pair.indexOf('=')
+    const name = (end === -1 ? pair : pair.slice(0, end)).trim()
+    const value = end === -1 ? undefined : pair.slice(end + 1).trim() || undefined
+    jar.set(name, jar.has(name) ? undefined : value)
+  }
+  return jar
+}
 
 export type Cookies = ReturnType<typeof createCookies>
 
 export const createCookies = ({ secure }: { secure: boolean }) => {
-  /** Two cookies of one name count as none: one of them was planted, and nothing tells which. */
-  const read = (request: FastifyRequest, name: string) => {
-    const [only = '', ...others] = pairsOf(request).filter((pair) => nameOf(pair) === name)
-    if (others.length > 0 || !only.includes('=')) return undefined
-    return only.slice(only.indexOf('=') + 1).trim() || undefined
+  const jars = new WeakMap<FastifyRequest, Jar>()
+
+  /** The header is read once for each request, however many cookies are asked for. */
+  const jarOf = (request: FastifyRequest) => {
+    const known = jars.get(request)
+    if (known) return known
+    const jar = parse(request.headers.cookie ?? '')
+    jars.set(request, jar)
+    return jar
   }
 
   const set = (reply: FastifyReply, name: string, value: string, attributes: Attributes & { maxAge: number }) => {
@@ -34,8 +45,8 @@ export const createCookies = ({ secure }: { secure: boolean }) => {
     set(reply, name, '', { ...attributes, maxAge: 0 })
 
   return {
-    read,
-    names: (request: FastifyRequest) => pairsOf(request).map(nameOf),
+    read: (request: FastifyRequest, name: string) => jarOf(request).get(name),
+    names: (request: FastifyRequest) => [...jarOf(request).keys()],
     set,
     clear,
     setSession: (reply: FastifyReply, issued: Issued) => {

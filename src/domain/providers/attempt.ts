@@ -43,10 +43,13 @@ export const createAttempts = ({ seal, clock }: { seal: Seal; clock: Clock }) =>
 
 export type Attempts = ReturnType<typeof createAttempts>
 
-export const attemptCookiePrefix = 'attempt_'
+const cookiePrefix = 'attempt_'
+const cookieName = /^attempt_[\w-]{12}$/
+
+export const isAttemptCookieName = (name: string) => cookieName.test(name)
 
 export const attemptCookieName = (state: string) =>
-  attemptCookiePrefix + createHash('sha256').update(`attempt ${state}`).digest('base64url').slice(0, 12)
+  cookiePrefix + createHash('sha256').update(`attempt ${state}`).digest('base64url').slice(0, 12)
 
 /** The seal proves that we wrote it; an older release of ours may have written it otherwise. */
 const parse = (text: string): Attempt | undefined => {

@@ -72,7 +72,7 @@ type Instruments = ReturnType<typeof createInstruments>
 const ways = ['password', 'registration', 'provider_a', 'provider_b']
 const outcomes: readonly RefreshOutcome[] = ['rotated', 'raced', 'ended', 'theft']
 const refusalStatuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431, 500, 503]
-const limiters = ['login', 'confirm', 'general', 'sensitive']
+const limiters = ['login', 'confirm', 'general', 'session', 'sensitive']
 
 /**
  * Every series of a closed list starts at zero. One that is born at 1 has not increased in the eyes of Prometheus, so

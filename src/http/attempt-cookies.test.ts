@@ -1,0 +1,46 @@
+import { fastify } from 'fastify'
+import { describe, expect, it } from 'vitest'
+import { createAttempts } from '../domain/providers/attempt.js'
+import { systemClock } from '../lib/clock.js'
+import { deriveKey } from '../lib/keys.js'
+import { createSeal } from '../lib/seal.js'
+import { createAttemptCookies } from './attempt-cookies.js'
+import { createCookies } from './cookies.js'
+
+const attempts = createAttempts({ seal: createSeal([deriveKey('a secret', 'provider attempt')]), clock: systemClock })
+const attemptCookies = createAttemptCookies({ cookies: createCookies({ secure: true }), attempts })
+const server = fastify()
+server.get('/', (request, reply) => {
+  attemptCookies.keep(request, reply, attempts.begin('provider_a', '/dashboard', { kind: 'sign_in' }))
+  return reply.send('kept')
+})
+
+const begin = async (cookie: string) => {
+  const { headers } = await server.inject({ url: '/', headers: { cookie } })
+  return [headers['set-cookie'] ?? []].flat()
+}
+const cookiesOf = (count: number) =>
+  Array.from({ length: count }, (_, at) => `attempt_${String(at).padStart(12, '0')}=x`).join('; ')
+
+describe('attempt cookies that somebody planted', () => {
+  it('are cleared a few at a time, so that the answer stays small', async () => {
+    const set = await begin(cookiesOf(400))
+    expect(set.filter((line) => line.includes('Max-Age=0'))).toHaveLength(8)
+    expect(set).toHaveLength(9)
+  })
+
+  it('are left alone when the name is none of ours', async () => {
+    expect(await begin(`attempt_; attempt_${'x'.repeat(3000)}=1; attempt_a b c d e f=1`)).toHaveLength(1)
+  })
+
+  it.each([
+    ['one name again and again', 'attempt_;'.repeat(1_300)],
+    ['very many names', cookiesOf(500)],
+  ])('cost no more than their length: %s', async (_, header) => {
+    await begin(header)
+    const before = process.cpuUsage()
+    for (let round = 0; round < 20; round++) await begin(header)
+    const { user, system } = process.cpuUsage(before)
+    expect((user + system) / 1000).toBeLessThan(500)
+  })
+})
