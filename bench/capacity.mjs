@@ -9,7 +9,7 @@ import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'
-import postgres from 'postgres'
+import { Pool } from 'pg'
 import { runnerImport } from 'vite'
 import { cookiesOf, openConnection, request } from './load/connection.mjs'
 import { closedLoad } from './load/loads.mjs'
@@ -106,21 +106,22 @@ const measureRequests = async (parts) => {
 }
 
 /** Fills the two large tables and says how many bytes a row takes, indexes and spare room included. */
-const measureRoom = async (/** @type {import('postgres').Sql} */ sql, /** @type {number} */ rows) => {
+const measureRoom = async (/** @type {Pool} */ sql, /** @type {number} */ rows) => {
   const sizes = async () => {
-    const [size] = await sql`select pg_total_relation_size('users')::int8 as users,
-      pg_total_relation_size('refresh_token_records')::int8 as sessions`
-    return { users: Number(size?.users), sessions: Number(size?.sessions) }
+    const { rows: found } = await sql.query(`select pg_total_relation_size('users') as users,
+      pg_total_relation_size('refresh_token_records') as sessions`)
+    return { users: Number(found[0]?.users), sessions: Number(found[0]?.sessions) }
   }
   const before = await sizes()
-  await sql`insert into users (id, email, email_key, username, username_key, name, password_hash, created_at)
+  const fillUsers = `insert into users (id, email, email_key, username, username_key, name, password_hash, created_at)
     select gen_random_uuid(), 'somebody-' || n || '@mail.example.com', 'somebody-' || n || '@mail.example.com',
-      'somebody-' || n, 'somebody-' || n, 'Somebody ' || n, repeat('h', 60), now() from generate_series(1, ${rows}::int) as n`
-  await sql`insert into refresh_token_records (id, user_id, token_hash, previous_hash, generation, issued_at, rotated_at,
+      'somebody-' || n, 'somebody-' || n, 'Somebody ' || n, repeat('h', 60), now() from generate_series(1, $1::int) as n`
+  await sql.query(fillUsers, [rows])
+  await sql.query(`insert into refresh_token_records (id, user_id, token_hash, previous_hash, generation, issued_at, rotated_at,
       expires_at, ip, user_agent, created_at, last_used_at)
     select gen_random_uuid(), id, sha256(id::text::bytea), sha256(id::text::bytea), 3, now(), now(),
-      now() + interval '30 days', '203.0.113.77', repeat('Mozilla/5.0 ', 10), now(), now() from users where username like 'somebody-%'`
-  await sql`vacuum analyze users, refresh_token_records`.simple()
+      now() + interval '30 days', '203.0.113.77', repeat('Mozilla/5.0 ', 10), now(), now() from users where username like 'somebody-%'`)
+  await sql.query('vacuum analyze users, refresh_token_records')
   const after = await sizes()
   return { user: (after.users - before.users) / rows, session: (after.sessions - before.sessions) / rows }
 }
@@ -151,7 +152,7 @@ const print = (rows) => {
 const { values } = parseArgs({ options: { rows: { type: 'string', default: '200000' } } })
 const count = Number(values.rows)
 const parts = await startParts()
-const sql = postgres(parts.server.url, { max: 1, onnotice: () => undefined })
+const sql = new Pool({ connectionString: parts.server.url, max: 1 })
 try {
   console.log(`Node ${process.version}, ${cpus().length} cores (${cpus()[0]?.model ?? 'of an unknown kind'})\n`)
   const requests = await measureRequests(parts)

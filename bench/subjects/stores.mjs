@@ -1,7 +1,7 @@
 // A PostgreSQL and a Redis for one run: those that are named, else private ones, started as the tests start theirs.
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import postgres from 'postgres'
+import { Pool } from 'pg'
 import { runnerImport } from 'vite'
 
 /** @typedef {Awaited<ReturnType<typeof openStores>>} Stores */
@@ -46,21 +46,21 @@ export const openStores = async () => {
     await stop()
     return undefined
   }
-  const sql = postgres(server.url, { max: 1, onnotice: () => undefined })
+  const sql = new Pool({ connectionString: server.url, max: 1 })
   /** @type {string[]} */
   const names = []
   return {
     redisUrl: redis.url,
     database: async () => {
       const name = `latchkey_bench_${randomBytes(4).toString('hex')}`
-      await sql.unsafe(`create database ${name}`)
+      await sql.query(`create database ${name}`)
       names.push(name)
       const url = new URL(server.url)
       url.pathname = `/${name}`
       return url.href
     },
     close: async () => {
-      for (const name of names) await sql.unsafe(`drop database ${name} with (force)`)
+      for (const name of names) await sql.query(`drop database ${name} with (force)`)
       await sql.end()
       await stop()
     },

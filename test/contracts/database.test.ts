@@ -250,6 +250,20 @@ describe.each([
     expect(await database.query('select * from changing')).toEqual([{ a: 1, b: 2 }])
   })
 
+  it('never sends a statement twice: one that was prepared for another type fails once, and works the next time', async () => {
+    await database.query('create table retyped (a integer)')
+    const add = () => database.query('insert into retyped values (1) returning a')
+    expect(await add()).toEqual([{ a: 1 }])
+    await database.query('alter table retyped alter column a type text')
+    const results = await Promise.allSettled(Array.from({ length: 8 }, add))
+    for (const result of results) {
+      if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(StoreUnavailable)
+    }
+    const answered = results.filter(({ status }) => status === 'fulfilled').length
+    expect(await database.query('select count(*) as count from retyped')).toEqual([{ count: 1 + answered }])
+    expect(await add()).toEqual([{ a: '1' }])
+  })
+
   it('answers a ping', async () => {
     await expect(database.ping()).resolves.toBeUndefined()
   })

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import postgres from 'postgres'
+import { Client } from 'pg'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { startPostgres } from './postgres.js'
 import { testProgram } from './programs.js'
@@ -16,19 +16,22 @@ const isAlive = (pid: number) => {
   }
 }
 
-const connect = (url: string) => {
-  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} })
-  onTestFinished(() => sql.end({ timeout: 1 }))
-  return sql
+const ask = async (url: string, text: string) => {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+  await client.connect()
+  try {
+    const { rows } = await client.query<object>(text)
+    return rows
+  } finally {
+    await client.end()
+  }
 }
 
 describe('the servers every test can rely on', () => {
   it('are a PostgreSQL that answers in UTF-8', async () => {
-    const sql = connect(process.env.TEST_DATABASE_URL ?? '')
+    const text = `select lower('ÄÖ') as text, current_setting('server_encoding') as encoding`
 
-    expect(await sql`select lower('ÄÖ') as text, current_setting('server_encoding') as encoding`).toMatchObject([
-      { text: 'äö', encoding: 'UTF8' },
-    ])
+    expect(await ask(process.env.TEST_DATABASE_URL ?? '', text)).toEqual([{ text: 'äö', encoding: 'UTF8' }])
   })
 
   it('are a Redis', () => {
@@ -40,7 +43,7 @@ describe('a PostgreSQL of a test', () => {
   it('keeps what was committed over kill -9 and a restart, at the same address', async () => {
     const server = await startPostgres()
     onTestFinished(() => server.stop())
-    await connect(server.url)`create table kept as select 1 as one`
+    await ask(server.url, 'create table kept as select 1 as one')
     const pid = server.pid()
 
     server.signal('SIGKILL')
@@ -48,7 +51,7 @@ describe('a PostgreSQL of a test', () => {
     await server.restart()
 
     expect(server.pid()).not.toBe(pid)
-    expect(await connect(server.url)`select one from kept`).toMatchObject([{ one: 1 }])
+    expect(await ask(server.url, 'select one from kept')).toMatchObject([{ one: 1 }])
   })
 
   it('can have a synchronous standby that takes over', async () => {
@@ -56,12 +59,12 @@ describe('a PostgreSQL of a test', () => {
     onTestFinished(() => primary.stop())
     const standby = await startPostgres({ standby: { of: primary, name: 'second' } })
     onTestFinished(() => standby.stop())
-    await connect(primary.url)`create table answered as select 7 as seven`
+    await ask(primary.url, 'create table answered as select 7 as seven')
 
     primary.signal('SIGKILL')
-    await connect(standby.url)`select pg_promote()`
+    await ask(standby.url, 'select pg_promote()')
 
-    expect(await connect(standby.url)`select seven from answered`).toMatchObject([{ seven: 7 }])
+    expect(await ask(standby.url, 'select seven from answered')).toMatchObject([{ seven: 7 }])
   })
 })
 

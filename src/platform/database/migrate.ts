@@ -101,7 +101,7 @@ export const schemaStatus = async (options: Partial<SchemaOptions> & { directory
 const applyNext = async (sql: Transaction, migrations: Migration[], role: string | undefined) => {
   const [lock] = await sql.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lockKey])
   if (!lock?.mine) return 'busy'
-  // Before the look at what is applied: a session may still remember that there is no such table, although whoever had the
+  // Before the look at what is applied: a connection may still remember that there is no such table, although whoever had the
   // lock until now has made it. Making it, unlike asking for it by name, hears of that.
   await sql.script(tableOfMigrations)
   const { pending, newer } = await compare(sql, migrations)

@@ -3,11 +3,11 @@ import { dirname, resolve } from 'node:path'
 import { Duplex } from 'node:stream'
 import { Worker } from 'node:worker_threads'
 import { compiledFile } from '../../lib/compiled.js'
+import { openConnection } from './connection.js'
 import { type Database, StoreUnavailable } from './database.js'
 import { DataDirectoryUnwritable, lockDirectory } from './directory-lock.js'
-import { createPool, type OpenSession, type Pool } from './pool.js'
+import { createPool, type Open, type Pool } from './pool.js'
 import { createPooledDatabase } from './pooled-database.js'
-import { createSession } from './session.js'
 
 export { DataDirectoryInUse, DataDirectoryUnwritable } from './directory-lock.js'
 
@@ -73,14 +73,14 @@ const upkeepBytes = 16 * 1024 * 1024
 const startUpkeep = (pool: Pool) => {
   let last: string | undefined
   const run = () =>
-    pool.use(async (session) => {
-      const [written] = await session.query<{ now: string; enough: boolean }>(
+    pool.use(async (connection) => {
+      const [written] = await connection.query<{ now: string; enough: boolean }>(
         'select lsn::text as now, pg_wal_lsn_diff(lsn, $1::pg_lsn) > $2 as enough from pg_current_wal_lsn() as lsn',
         [last ?? '0/0', upkeepBytes],
       )
       if (last !== undefined && written?.enough) {
-        await session.script('vacuum (analyze)')
-        await session.script('checkpoint')
+        await connection.script('vacuum (analyze)')
+        await connection.script('checkpoint')
       }
       if (last === undefined || written?.enough) last = written?.now
     })
@@ -96,7 +96,7 @@ type ThreadOptions = PgliteOptions & { statementTimeoutMs: number }
 const createThread = ({ directory, templateFile, statementTimeoutMs, log }: ThreadOptions) => {
   // Two threads on one directory would destroy it: the next one starts when the last one has really ended.
   let ended: Promise<unknown> = Promise.resolve()
-  const open: OpenSession = async (onClosed) => {
+  const open: Open = async (onClosed) => {
     await ended
     const worker = new Worker(compiledFile('./pglite.worker.js', import.meta.url), {
       workerData: { directory, templateFile },
@@ -104,18 +104,16 @@ const createThread = ({ directory, templateFile, statementTimeoutMs, log }: Thre
     })
     ended = new Promise((resolve) => worker.once('exit', resolve))
     await ready(worker)
-    return createSession({
-      stream: createPipe(worker),
-      user: 'postgres',
-      password: '',
-      database: 'postgres',
-      parameters: {},
+    const connection = await openConnection({
+      client: { stream: () => createPipe(worker), host: 'embedded', user: 'postgres', password: () => '', ssl: false },
       deadlineMs: statementTimeoutMs,
       onClosed: (closed, hung) => {
         if (hung) log?.warn({}, 'The embedded database did not answer in time and is started anew')
         onClosed(closed, hung)
       },
     })
+    connection.keepStatements()
+    return connection
   }
   return { open, ended: () => ended }
 }
@@ -140,27 +138,31 @@ const ready = (worker: Worker) =>
 
 const startupGreeting = Buffer.concat([
   Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0]), // R: authenticated
-  Buffer.from([0x4b, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0]), // K: no process to cancel
   Buffer.from([0x5a, 0, 0, 0, 5, 0x49]), // Z: ready, idle
 ])
 const terminateMessage = 'X'.charCodeAt(0)
 
-/** The thread as a stream. The thread has no notion of signing in, so the greeting is given here. */
+/** The thread as a socket that the driver may connect. The thread has no notion of signing in: the greeting is given here. */
 const createPipe = (worker: Worker): Duplex => {
   let greeted = false
   const ended = new Promise((resolve) => worker.once('exit', resolve))
+  const send = (bytes: Uint8Array<ArrayBuffer>) => {
+    if (!greeted) {
+      greeted = true
+      // Not at once: the driver does not expect an answer while it is still writing.
+      setImmediate(() => pipe.push(startupGreeting))
+    } else if (bytes[0] !== terminateMessage) worker.postMessage(bytes, [bytes.buffer])
+  }
   const pipe = new Duplex({
     read: () => undefined,
+    // Copied to its exact size: a Buffer is a view of a larger block, all of which would be sent.
     write: (chunk: Buffer, _encoding, done) => {
-      if (!greeted) {
-        greeted = true
-        // Not at once: the driver does not expect an answer while it is still writing.
-        setImmediate(() => pipe.push(startupGreeting))
-      } else if (chunk[0] !== terminateMessage) {
-        // Copied to its exact size: a Buffer is a view of a larger block, all of which would be sent.
-        const bytes = new Uint8Array(chunk)
-        worker.postMessage(bytes, [bytes.buffer])
-      }
+      send(new Uint8Array(chunk))
+      done()
+    },
+    // One message of the thread for all that belongs to a statement.
+    writev: (chunks, done) => {
+      send(new Uint8Array(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer))))
       done()
     },
     final: (done) => {
@@ -177,6 +179,8 @@ const createPipe = (worker: Worker): Duplex => {
     if (!pipe.writableEnded) pipe.destroy(new Error('The thread of the embedded database ended'))
     else pipe.push(null)
   })
-  // The driver looks at this before it says goodbye, as a socket has it.
-  return Object.defineProperty(pipe, 'readyState', { get: () => (pipe.destroyed ? 'closed' : 'open') })
+  return Object.assign(pipe, {
+    setNoDelay: () => undefined,
+    connect: () => process.nextTick(() => pipe.emit('connect')),
+  })
 }

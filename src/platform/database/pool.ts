@@ -1,10 +1,10 @@
+import type { Connection, OnClosed } from './connection.js'
 import { StoreUnavailable } from './database.js'
-import type { Session } from './session.js'
 
-export type OpenSession = (onClosed: (session: Session, hung: boolean) => void) => Promise<Session>
+export type Open = (onClosed: OnClosed) => Promise<Connection>
 
 type Options = {
-  open: OpenSession
+  open: Open
   size: number
   /** How many may wait for a connection before the next is turned away. */
   waitingLimit: number
@@ -13,14 +13,14 @@ type Options = {
   lifetimeMs: number
 }
 
-type Waiter = { resolve(session: Session): void; reject(error: unknown): void; timer: NodeJS.Timeout }
+type Waiter = { resolve(connection: Connection): void; reject(error: unknown): void; timer: NodeJS.Timeout }
 
 export type Pool = ReturnType<typeof createPool>
 
 export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeMs }: Options) => {
-  const sessions = new Set<Session>()
+  const connections = new Set<Connection>()
   // The newest is taken first, so that the rest may rest long enough to be closed.
-  const idle: { session: Session; since: number }[] = []
+  const idle: { connection: Connection; since: number }[] = []
   const waiters = new Set<Waiter>()
   const opening = new Set<Promise<void>>()
   let closing = false
@@ -29,29 +29,29 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
   const reaper = setInterval(
     () => {
       const now = performance.now()
-      while (idle[0] && idle[0].since + idleMs < now) discard(idle[0].session)
+      while (idle[0] && idle[0].since + idleMs < now) discard(idle[0].connection)
     },
     Math.min(idleMs, 30_000),
   )
   reaper.unref()
 
-  const forget = (session: Session) => {
-    sessions.delete(session)
-    const place = idle.findIndex((entry) => entry.session === session)
+  const forget = (connection: Connection) => {
+    connections.delete(connection)
+    const place = idle.findIndex((entry) => entry.connection === connection)
     if (place >= 0) idle.splice(place, 1)
   }
 
-  const discard = (session: Session) => {
-    forget(session)
-    if (session.isOpen()) session.end().catch(() => undefined)
+  const discard = (connection: Connection) => {
+    forget(connection)
+    if (connection.isOpen()) connection.end().catch(() => undefined)
   }
 
   const dropIdle = () => {
-    for (const { session } of [...idle]) discard(session)
+    for (const { connection } of [...idle]) discard(connection)
   }
 
-  const onClosed = (session: Session, hung: boolean) => {
-    forget(session)
+  const onClosed = (connection: Connection, hung: boolean) => {
+    forget(connection)
     // Where one connection hangs, the others to the same server hang as well: nobody should have to find out one by one.
     if (hung) dropIdle()
     grow()
@@ -62,46 +62,47 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
     waiters.delete(waiter)
   }
 
-  const offer = (session: Session) => {
+  const offer = (connection: Connection) => {
     const [waiter] = waiters
     if (waiter) {
       settle(waiter)
-      waiter.resolve(session)
+      waiter.resolve(connection)
     } else {
-      idle.push({ session, since: performance.now() })
+      idle.push({ connection, since: performance.now() })
       if (closing) drained()
     }
   }
 
-  const refuseAll = (error: unknown) => {
-    for (const waiter of [...waiters]) {
+  const refuse = (some: Iterable<Waiter>, error: unknown) => {
+    for (const waiter of some) {
       settle(waiter)
       waiter.reject(error)
     }
   }
 
   const grow = () => {
-    if (closing || waiters.size <= opening.size || sessions.size + opening.size >= size) return
+    if (closing || waiters.size <= opening.size || connections.size + opening.size >= size) return
     const attempt: Promise<void> = open(onClosed).then(
-      (session) => {
+      (connection) => {
         opening.delete(attempt)
-        sessions.add(session)
-        if (session.isOpen()) offer(session)
-        else forget(session)
+        connections.add(connection)
+        if (connection.isOpen()) offer(connection)
+        else forget(connection)
       },
       (error) => {
         opening.delete(attempt)
-        // As long as one connection lives, a place on it may still become free in time.
-        if (sessions.size === 0 && opening.size === 0) refuseAll(error)
+        // As long as one connection lives, a place on it may still become free in time. Otherwise as many may go on
+        // waiting as there are attempts left.
+        if (connections.size === 0) refuse([...waiters].slice(opening.size), error)
       },
     )
     opening.add(attempt)
   }
 
-  const acquire = (): Promise<Session> => {
+  const acquire = (): Promise<Connection> => {
     if (closing) return Promise.reject(new StoreUnavailable('The database is closed'))
     const rested = idle.pop()
-    if (rested) return Promise.resolve(rested.session)
+    if (rested) return Promise.resolve(rested.connection)
     if (waiters.size >= waitingLimit) {
       return Promise.reject(new StoreUnavailable('Too many statements wait for a connection to the database'))
     }
@@ -116,30 +117,30 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
     })
   }
 
-  const release = (session: Session) => {
-    if (session.isOpen() && session.openedAt + lifetimeMs > performance.now()) return offer(session)
-    discard(session)
+  const release = (connection: Connection) => {
+    if (connection.isOpen() && connection.openedAt + lifetimeMs > performance.now()) return offer(connection)
+    discard(connection)
     if (closing) drained()
     grow()
   }
 
-  const isBusy = () => sessions.size > idle.length
+  const isBusy = () => connections.size > idle.length
 
   return {
-    stats: () => ({ open: sessions.size, busy: sessions.size - idle.length, waiting: waiters.size }),
-    use: async <Result>(work: (session: Session) => Promise<Result>): Promise<Result> => {
-      const session = await acquire()
+    stats: () => ({ open: connections.size, busy: connections.size - idle.length, waiting: waiters.size }),
+    use: async <Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> => {
+      const connection = await acquire()
       try {
-        return await work(session)
+        return await work(connection)
       } finally {
-        release(session)
+        release(connection)
       }
     },
     /** Lets what is under way finish within the grace, then closes every connection. */
     close: async (graceMs: number) => {
       closing = true
       clearInterval(reaper)
-      refuseAll(new StoreUnavailable('The database is closed'))
+      refuse([...waiters], new StoreUnavailable('The database is closed'))
       if (isBusy()) {
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, graceMs)
@@ -151,7 +152,7 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
         })
       }
       await Promise.all(opening)
-      await Promise.all([...sessions].map((session) => session.end().catch(() => undefined)))
+      await Promise.all([...connections].map((connection) => connection.end().catch(() => undefined)))
     },
   }
 }

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { proveCommit } from './commit-proof.js'
+import type { Connection } from './connection.js'
 import { type Database, StoreUnavailable, type Transaction, TransactionMisuse } from './database.js'
 import type { Pool } from './pool.js'
-import type { Session } from './session.js'
 
 type Options = {
   pool: Pool
@@ -31,7 +32,7 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
 
   const query: Database['query'] = async (text, parameters) => {
     refuseInside()
-    return await pool.use((session) => session.query(text, parameters))
+    return await pool.use((connection) => connection.query(text, parameters))
   }
 
   const transaction: Database['transaction'] = async (work) => {
@@ -39,8 +40,8 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
     const state = { ended: false }
     open += 1
     try {
-      return await pool.use((session) =>
-        runTransaction(session, state, idleInTransactionMs, (sql) => surrounding.run(state, work, sql)),
+      return await pool.use((connection) =>
+        runTransaction(connection, state, idleInTransactionMs, (sql) => surrounding.run(state, work, sql)),
       )
     } finally {
       rest()
@@ -50,48 +51,46 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
   return {
     query,
     transaction,
-    ping: async () => {
-      await query('select 1')
-    },
+    ping: () => proveCommit({ query }),
     stats: pool.stats,
     close: () => pool.close(closeGraceMs),
   }
 }
 
 const runTransaction = async <Result>(
-  session: Session,
+  connection: Connection,
   state: { ended: boolean },
   idleMs: number,
   work: (sql: Transaction) => Promise<Result>,
 ): Promise<Result> => {
-  const statements = createStatements(session, state, idleMs)
-  await session.script('begin')
+  const statements = createStatements(connection, state, idleMs)
+  await connection.script('begin')
   try {
     const result = await Promise.race([work(statements.sql), statements.idled])
     state.ended = true
     await statements.settled()
     // A failed statement whose error was swallowed turns the commit into a rollback without a word.
-    if ((await session.script('commit')) !== 'COMMIT') throw statements.firstFailure()
+    if ((await connection.script('commit')) !== 'COMMIT') throw statements.firstFailure()
     return result
   } catch (error) {
     state.ended = true
-    await rollBack(session)
+    await rollBack(connection)
     throw error
   } finally {
     statements.stop()
   }
 }
 
-const rollBack = async (session: Session) => {
+const rollBack = async (connection: Connection) => {
   try {
-    if (session.isOpen()) await session.script('rollback')
+    if (connection.isOpen()) await connection.script('rollback')
   } catch {
     // A connection that cannot even roll back is gone, and its transaction with it. The first error says more.
-    session.destroy(new StoreUnavailable('The transaction could not be rolled back'))
+    connection.destroy(new StoreUnavailable('The transaction could not be rolled back'))
   }
 }
 
-const createStatements = (session: Session, state: { ended: boolean }, idleMs: number) => {
+const createStatements = (connection: Connection, state: { ended: boolean }, idleMs: number) => {
   const underWay = new Set<Promise<unknown>>()
   let failure: Error | undefined
   let timer: NodeJS.Timeout | undefined
@@ -124,10 +123,11 @@ const createStatements = (session: Session, state: { ended: boolean }, idleMs: n
   rest()
   return {
     sql: {
-      query: <Row>(text: string, parameters?: readonly unknown[]) => track(() => session.query<Row>(text, parameters)),
+      query: <Row>(text: string, parameters?: readonly unknown[]) =>
+        track(() => connection.query<Row>(text, parameters)),
       script: (text: string) =>
         track(async () => {
-          await session.script(text)
+          await connection.script(text)
         }),
     },
     idled,

@@ -1,0 +1,25 @@
+import { connect } from 'node:net'
+import type { Client, ClientConfig } from 'pg'
+
+const cancelRequest = 80_877_102
+const cancelMs = 3_000
+
+/** What the server told at the start about its process. The driver keeps it and does not name it in its types. */
+export const keyOf = (client: Client) => client as Client & Record<'processID' | 'secretKey', number | null>
+
+/**
+ * Asks the server to end what a connection that is given up was doing. A commit that waits for a standby would otherwise
+ * keep its place on the server for ever, and one after the other all places would go.
+ */
+export const cancelStatement = (client: Client, { host = '', port = 5432 }: ClientConfig) => {
+  const { processID, secretKey } = keyOf(client)
+  if (processID === null || secretKey === null) return
+  const request = Buffer.alloc(16)
+  for (const [place, number] of [16, cancelRequest, processID, secretKey].entries()) {
+    request.writeInt32BE(number, place * 4)
+  }
+  const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
+  socket.unref().on('error', () => undefined)
+  socket.setTimeout(cancelMs, () => socket.destroy())
+  socket.end(request)
+}

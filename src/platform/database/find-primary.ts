@@ -1,0 +1,130 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { proveCommit } from './commit-proof.js'
+import type { Connection, OnClosed } from './connection.js'
+import { StoreUnavailable } from './database.js'
+import type { ConnectTo, Host } from './postgres-host.js'
+
+type Log = { warn(details: object, message: string): void }
+export type Search = { hosts: Host[]; connect: ConnectTo; timeoutMs: number; log?: Log | undefined }
+
+type Claim = { writable: boolean; timeline: string; pid: number }
+type Candidate = { host: Host; connection: Connection; claim: Claim }
+
+// A promotion starts a new timeline. It is the first eight digits in the name of the file that is being written to.
+const timeline = `case when pg_is_in_recovery() then '' else substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) end`
+
+const claimQuery = ({ hosts }: Search) =>
+  `select not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off' as writable,
+          ${hosts.length > 1 ? timeline : `''`} as timeline, pg_backend_pid() as pid`
+
+/** Connects to a host and asks whether it takes writes. The only host that there is may say no: statements will tell. */
+export const askHost = async (search: Search, host: Host, onClosed: OnClosed): Promise<Candidate> => {
+  const deadline = performance.now() + search.timeoutMs
+  let accepted = false
+  const connection = await search.connect(host, search.timeoutMs, (closed, hung) => accepted && onClosed(closed, hung))
+  try {
+    const [claim] = await within(deadline - performance.now(), connection, () =>
+      connection.query<Claim>(claimQuery(search)),
+    )
+    if (!claim) throw new Error(`${nameOf(host)} gave no answer`)
+    if (!claim.writable && search.hosts.length > 1) throw new Error(`${nameOf(host)} is a standby or read-only`)
+    // A pooler makes up the number of the process, and may give every transaction another connection. A statement that
+    // was prepared on the one is not there on the other.
+    if (claim.pid === connection.processId) connection.keepStatements()
+    accepted = true
+    return { host, connection, claim }
+  } catch (error) {
+    leave(connection)
+    throw error
+  }
+}
+
+/** Asks every host, and takes the one that leads and commits. Rejects with one sentence that names each reason. */
+export const findPrimary = async (search: Search, onClosed: OnClosed): Promise<Candidate> => {
+  let found: Candidate | undefined
+  const onEnd: OnClosed = (connection, hung) => connection === found?.connection && onClosed(connection, hung)
+  const { candidates, failures } = await askAll(search, onEnd)
+  for (const candidate of leadersOf(candidates, search.log)) {
+    try {
+      // A standby, or read-only, and there is no other: it cannot commit and need not prove it.
+      if (candidate.claim.writable) await commitWithin(search.timeoutMs, candidate.connection)
+      found = candidate
+      break
+    } catch (cause) {
+      failures.push(
+        new Error(`${nameOf(candidate.host)} finishes no commit: is its synchronous standby away?`, { cause }),
+      )
+    }
+  }
+  for (const candidate of candidates) if (candidate !== found) leave(candidate.connection)
+  if (!found) throw unreachable(search.hosts, failures)
+  return found
+}
+
+const commitWithin = (ms: number, connection: Connection) => within(ms, connection, () => proveCommit(connection))
+
+// How long the other hosts may take when one has said that it is the primary: they may know of a newer one.
+const graceMs = 500
+
+const askAll = async (search: Search, onClosed: OnClosed) => {
+  const candidates: Candidate[] = []
+  const failures: unknown[] = []
+  let isOver = false
+  const asks = search.hosts.map(async (host) => {
+    const candidate = await askHost(search, host, onClosed)
+    if (isOver) leave(candidate.connection)
+    else candidates.push(candidate)
+  })
+  for (const each of asks) each.catch((error: unknown) => failures.push(error))
+  const first = Promise.any(asks).then(() => wait(graceMs, undefined, { ref: false }))
+  await Promise.race([Promise.allSettled(asks), first.catch(() => Promise.allSettled(asks))])
+  isOver = true
+  return { candidates, failures }
+}
+
+/**
+ * Of two that both take writes, one was left behind by a promotion: what is written there is lost. It is not asked to
+ * commit, not even when the other one cannot.
+ */
+const leadersOf = (candidates: Candidate[], log: Log | undefined) => {
+  const newest = candidates
+    .map(({ claim }) => claim.timeline)
+    .sort()
+    .at(-1)
+  const leaders = candidates.filter(({ claim }) => claim.timeline === newest)
+  if (candidates.length > 1) {
+    const all = candidates.map(({ host, claim }) => `${nameOf(host)} (timeline ${Number.parseInt(claim.timeline, 16)})`)
+    const names = leaders.map(({ host }) => nameOf(host)).join(' or ')
+    log?.warn({}, `Several servers say that they are the primary: ${all.join(', ')}. Using ${names}, the newest`)
+  }
+  return leaders
+}
+
+/** Past its time the connection is given up, which ends the work. */
+const within = async <Result>(ms: number, connection: Connection, work: () => Promise<Result>) => {
+  const timer = setTimeout(connection.giveUp, Math.max(1, ms))
+  return await work().finally(() => clearTimeout(timer))
+}
+
+const leave = (connection: Connection) => {
+  connection.end().catch(() => undefined)
+}
+
+const nameOf = ({ host, port }: Host) => `${host}:${port}`
+
+const unreachable = (hosts: Host[], failures: unknown[]) => {
+  const reasons = new Set(failures.map(reasonOf))
+  return new StoreUnavailable(
+    `PostgreSQL at ${hosts.map(nameOf).join(', ')} cannot be used: ${[...reasons].join('; ')}`,
+    {
+      cause: failures.at(-1),
+    },
+  )
+}
+
+const reasonOf = (failure: unknown): string => {
+  if (!(failure instanceof Error)) return 'unknown failure'
+  // Node reports a host with several addresses as one error without a message of its own.
+  if (failure instanceof AggregateError && !failure.message) return failure.errors.map(reasonOf).join(', ')
+  return failure.message
+}

@@ -1,0 +1,95 @@
+import type { ClientConfig } from 'pg'
+import { type Connection, type OnClosed, openConnection } from './connection.js'
+import { withoutValues } from './failures.js'
+import type { PostgresAddress, Tls } from './postgres-address.js'
+
+export type Host = PostgresAddress['hosts'][number]
+export type ConnectTo = (host: Host, timeoutMs: number, onClosed: OnClosed) => Promise<Connection>
+
+type Options = { address: PostgresAddress; applicationName: string; statementTimeoutMs: number }
+
+// The server's own timeouts come first and leave a usable connection; ours is for a server that hangs.
+const slackMs = 300
+
+/** Connects to one host: encrypted as the address asks, with our settings as far as the other side takes them. */
+export const createConnect = ({ address, applicationName, statementTimeoutMs }: Options): ConnectTo => {
+  const settings = settingsFor(address, statementTimeoutMs)
+  let takesSettings = true
+
+  return async ({ host, port }, timeoutMs, onClosed) => {
+    const deadline = performance.now() + timeoutMs
+    let ssl = encryption(address.tls, host)
+    const attempt = () =>
+      openConnection({
+        client: {
+          host,
+          port,
+          ssl,
+          user: address.user,
+          // A function, since the driver takes an empty password for none and looks for one elsewhere.
+          password: () => address.password,
+          database: address.database,
+          application_name: applicationName,
+          ...(takesSettings && { options: settings }),
+          keepAlive: true,
+          keepAliveInitialDelayMillis: 30_000,
+          connectionTimeoutMillis: Math.max(1, Math.ceil(deadline - performance.now())),
+        },
+        deadlineMs: statementTimeoutMs + slackMs,
+        onClosed,
+      })
+    for (;;) {
+      try {
+        return await attempt()
+      } catch (error) {
+        const message = error instanceof Error ? error.message : ''
+        if (ssl && noEncryption.test(message) && address.tls.mode === 'prefer') ssl = false
+        else if (takesSettings && noSettings.test(message) && isEmpty(address.parameters)) takesSettings = false
+        else throw explain(error, message)
+      }
+    }
+  }
+}
+
+const isEmpty = (parameters: object) => Object.keys(parameters).length === 0
+
+const noEncryption = /does not support SSL/
+// What PgBouncer and other poolers say about settings that come with the connection.
+const noSettings = /unsupported startup parameter|command-line options/
+
+const sentences = [
+  { when: noEncryption, sentence: 'The database does not offer encryption, and sslmode asks for it' },
+  { when: /^timeout expired$/, sentence: 'The database did not accept the connection in time' },
+  {
+    when: noSettings,
+    sentence:
+      'A connection pooler takes no settings from the database address: remove them there, and set them on the role (alter role … set …)',
+  },
+]
+
+const explain = (error: unknown, message: string) => {
+  const known = sentences.find(({ when }) => when.test(message))
+  return known ? new Error(known.sentence, { cause: withoutValues(error) }) : withoutValues(error)
+}
+
+const settingsFor = ({ parameters }: PostgresAddress, statementTimeoutMs: number) =>
+  Object.entries({
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: statementTimeoutMs * 2,
+    // Stores compare and print moments; nobody should have to think about the server's own zone.
+    timezone: 'UTC',
+    ...parameters,
+  })
+    .map(([name, value]) => `-c ${`${name}=${value}`.replace(/[\\ ]/g, '\\$&')}`)
+    .join(' ')
+
+const encryption = ({ mode, ca, cert, key }: Tls, host: string): ClientConfig['ssl'] => {
+  if (mode === 'disable' || host.startsWith('/')) return false
+  return {
+    rejectUnauthorized: mode === 'verify-ca' || mode === 'verify-full',
+    ...(mode === 'verify-ca' && { checkServerIdentity: () => undefined }),
+    ...(ca && { ca }),
+    ...(cert && { cert, key }),
+  }
+}
