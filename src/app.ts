@@ -63,6 +63,13 @@ const drainLimit = 10 * seconds
 
 type Platform = OpenedPlatform & { metrics: Metrics }
 
+/** How pages and mails look. */
+const themeOf = ({ productName: name, productLogoUrl: logoUrl, accentColor: accent }: Config) => ({
+  name,
+  logoUrl,
+  accent,
+})
+
 /** The nouns: things with rules and a table. */
 const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) => {
   const { database, secrets, workers, mailer, outbound, providerSettings } = platform
@@ -70,9 +77,10 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
   const tokens = createTokens({ secrets, clock })
   const users = createUsers({ database, clock })
   const { refreshGrace, sessionMaxAge, publicUrl, productName, registration, mailFrom: from } = config
+  const brand = themeOf(config)
   const sealFor = (purpose: string) => createSeal(keysFor(purpose))
   const seal = sealFor('outgoing mail')
-  const mails = createMails({ database, clock, seal, mailer, publicUrl, productName, from, log })
+  const mails = createMails({ database, clock, seal, mailer, publicUrl, brand, from, log })
   const providers = createProviders(providerSettings, { outbound, clock })
   const nameOf = (provider: ProviderId) => providers[provider]?.name ?? provider
   return {
@@ -137,10 +145,10 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   csrfTokenRoutes(server, parts)
   sensitiveRoutes(server, parts)
   contentRoutes(server, parts)
-  if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox })
+  if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, accent: config.accentColor })
   return pagesRoutes(server, {
     assets: await loadAssets(),
-    theme: { name: config.productName, logoUrl: config.productLogoUrl, accent: config.accentColor },
+    theme: themeOf(config),
     providers: Object.values(nouns.providers).map(({ id, name }) => ({
       id,
       name,

@@ -109,7 +109,7 @@ export const settings = {
   METRICS_PORT: { read: integer(1, 65_535), otherwise: 'off', meaning: 'Port for Prometheus metrics.' },
   METRICS_HOST: { read: text, fallback: '127.0.0.1', meaning: 'Address that the metrics listen on.' },
   PRODUCT_NAME: { read: text, fallback: 'Latchkey', meaning: 'Name shown on the pages and in mails.' },
-  PRODUCT_LOGO_URL: { read: text, otherwise: "Latchkey's mark", meaning: 'Logo shown on the pages: an `https` address. Its server must send `Cross-Origin-Resource-Policy: cross-origin`, or the browser will not show it.' },
-  ACCENT_COLOR: { read: colour, fallback: '#1f6f5c', meaning: 'Colour of buttons and links.' },
+  PRODUCT_LOGO_URL: { read: text, otherwise: "Latchkey's mark", meaning: 'Logo shown on the pages and in mails: an `https` address, or a path below `PUBLIC_URL`. Another server must send `Cross-Origin-Resource-Policy: cross-origin`, or the browser will not show it. Most mail programs show PNG and no SVG.' },
+  ACCENT_COLOR: { read: colour, fallback: '#1f6f5c', meaning: 'Colour of buttons and links on the pages and in mails. Buttons have this very colour, with white or black text on it; links are made darker or lighter where they could not be read.' },
   LOG_LEVEL: { read: logLevel, fallback: 'info', meaning: 'Least level that is logged.' },
 } satisfies Record<string, Setting>

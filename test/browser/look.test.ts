@@ -33,6 +33,11 @@ const scenes: Record<string, (page: Page) => Promise<unknown>> = {
   },
   'reset-password-expired': (page) => page.goto('/reset-password'),
   'development-mailbox': (page) => page.goto('/dev/mailbox'),
+  'development-mail': async (page) => {
+    await page.goto('/dev/mailbox')
+    await page.locator('.mail').first().click()
+    await page.frameLocator('iframe').getByRole('link', { name: 'Confirm my email' }).waitFor()
+  },
   'not-found': (page) => page.goto('/no/such/door'),
   dashboard: async (page) => {
     await page.goto('/login')

@@ -1,3 +1,4 @@
+import { shadesOf } from '../../lib/accent.js'
 import { escapeHtml } from '../../lib/escape-html.js'
 import type { Language } from './languages.js'
 import type { Block, Letter } from './letters.js'
@@ -9,28 +10,53 @@ export const asText = (letter: Letter) =>
   ].join('\n\n')
 
 const font = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif"
-const button =
-  'display:inline-block;padding:12px 20px;border-radius:10px;background:#2f5bea;color:#ffffff;text-decoration:none'
+const buttonStyle = 'display:inline-block;padding:12px 20px;border-radius:10px;font-weight:600;text-decoration:none'
+const markStyle =
+  'display:inline-block;width:32px;height:32px;margin-right:10px;border-radius:9px;vertical-align:middle'
 const code = 'font-family:ui-monospace,Menlo,Consolas,monospace;font-size:24px;letter-spacing:3px;margin:0 0 16px'
 
+/** How the operator wants mails to look. */
+export type Brand = { name: string; accent: string; logoUrl?: string | undefined }
+
+/** A mail is read elsewhere, so the logo needs a whole address; mail programs do not show `data:`. */
+export const brandForMails = (brand: Brand, publicUrl: string): Brand => {
+  const { logoUrl, ...rest } = brand
+  const url = logoUrl !== undefined && URL.canParse(logoUrl, publicUrl) ? new URL(logoUrl, publicUrl) : undefined
+  return url && /^https?:$/.test(url.protocol) ? { ...rest, logoUrl: url.href } : rest
+}
+
+const fillOf = ({ accent }: Brand) => {
+  const { fill, onFill, edge } = shadesOf(accent).light
+  return {
+    button: `background:${fill};color:${onFill};border:1px solid ${edge}`,
+    mark: `background:${fill};color:${onFill}`,
+  }
+}
+
+/** The operator's logo, or the first letter of the name in the accent colour: mail programs show no SVG. */
+const mark = (brand: Brand) =>
+  brand.logoUrl === undefined
+    ? `<span aria-hidden="true" style="${markStyle};${fillOf(brand).mark};line-height:32px;text-align:center;font-weight:700">${escapeHtml((Array.from(brand.name)[0] ?? '').toUpperCase())}</span>`
+    : `<img src="${escapeHtml(brand.logoUrl)}" alt="" width="32" height="32" style="${markStyle};object-fit:contain">`
+
 /** The address is shown below its button as well: a person should see where a link leads before following it. */
-const blockAsHtml = (block: Block) => {
+const blockAsHtml = (block: Block, brand: Brand) => {
   if ('text' in block) return `<p style="margin:0 0 16px">${escapeHtml(block.text)}</p>`
   if ('code' in block) return `<p style="${code}"><strong>${escapeHtml(block.code)}</strong></p>`
   const link = escapeHtml(block.link)
-  return `<p style="margin:0 0 8px"><a href="${link}" style="${button}">${escapeHtml(block.label)}</a></p>
+  return `<p style="margin:0 0 8px"><a href="${link}" style="${buttonStyle};${fillOf(brand).button}">${escapeHtml(block.label)}</a></p>
 <p style="margin:0 0 16px;font-size:13px;color:#59625d;word-break:break-all">${link}</p>`
 }
 
-/** Styles stand in the tags and nothing is loaded: mail programs drop style sheets, and an image would tell on the reader. */
-export const asHtml = (letter: Letter, productName: string, language: Language) => `<!doctype html>
+/** Styles stand in the tags, because mail programs drop style sheets. Nothing is loaded but the logo, if there is one. */
+export const asHtml = (letter: Letter, brand: Brand, language: Language) => `<!doctype html>
 <html lang="${language}">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(letter.subject)}</title></head>
 <body style="margin:0;padding:32px 16px;background:#f5f4f0;color:#1b201e;font-size:16px;line-height:1.5;${font}">
 <div style="max-width:34rem;margin:0 auto">
-<p style="margin:0 0 16px;font-weight:600">${escapeHtml(productName)}</p>
+<p style="margin:0 0 16px;font-size:18px;font-weight:600">${mark(brand)}<span style="vertical-align:middle">${escapeHtml(brand.name)}</span></p>
 <div style="padding:24px 24px 8px;border-radius:16px;background:#ffffff">
-${letter.blocks.map(blockAsHtml).join('\n')}
+${letter.blocks.map((block) => blockAsHtml(block, brand)).join('\n')}
 </div>
 <p style="margin:16px 0 0;font-size:13px;color:#59625d">${escapeHtml(letter.footer)}</p>
 </div>

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { hours, minutes } from '../../lib/durations.js'
 import { languages } from './languages.js'
-import { asHtml, asText } from './layout.js'
+import { asHtml, asText, brandForMails } from './layout.js'
 import { addressesOf, type MailKind, type MailValues, writeLetter } from './letters.js'
 import { timeSpan } from './time-spans.js'
 
 const site = { productName: 'Ada & Söhne <b>', addresses: addressesOf('https://auth.example.com/') }
+const brand = { name: site.productName, accent: '#ffe066' }
 const values: MailValues = {
   'verify-email': { token: 'TOKEN', code: 'K7QP-2MXW', validFor: 24 * hours },
   'already-registered': {},
@@ -20,7 +21,7 @@ const cases = kinds.flatMap((kind) => languages.map((language) => ({ kind, langu
 describe.each(cases)('$kind in $language', ({ kind, language }) => {
   const letter = writeLetter(kind, values[kind], site, language)
   const text = asText(letter)
-  const html = asHtml(letter, site.productName, language)
+  const html = asHtml(letter, brand, language)
 
   it('has a subject of one line that names the product', () => {
     expect(letter.subject).toContain(site.productName)
@@ -41,6 +42,31 @@ describe.each(cases)('$kind in $language', ({ kind, language }) => {
     expect(html).not.toMatch(/<script|<b>|Git<Hub|o'hara/)
     expect(html).toContain('Ada &amp; Söhne &lt;b&gt;')
     expect(html).not.toMatch(/\b(src|background-image|onclick)\b/)
+  })
+})
+
+describe('the look of a mail', () => {
+  const letter = writeLetter('reset-password', values['reset-password'], site, 'en')
+
+  it('has buttons in the accent colour, with a text that can be read on it', () => {
+    expect(asHtml(letter, brand, 'en')).toMatch(/<a href="[^"]+" style="[^"]*background:#ffe066;color:#111413/)
+  })
+
+  it('begins with the mark: the first letter of the name, or the logo and nothing else from elsewhere', () => {
+    const plain = asHtml(letter, brand, 'en')
+    expect(plain).toMatch(/<span aria-hidden="true" style="[^"]*background:#ffe066[^"]*">A<\/span>/)
+    const html = asHtml(letter, { ...brand, logoUrl: 'https://example.com/a.png?b="&c' }, 'en')
+    expect(html.match(/\bsrc="[^"]*"/g)).toEqual(['src="https://example.com/a.png?b=&quot;&amp;c"'])
+  })
+
+  it.each([
+    ['https://cdn.example.com/logo.png', 'https://cdn.example.com/logo.png'],
+    ['/logo.png', 'https://auth.example.com/logo.png'],
+    ['data:image/png;base64,AAAA', undefined],
+    ['javascript:alert(1)', undefined],
+    ['https://', undefined],
+  ])('takes %s as the logo %s', (logoUrl, expected) => {
+    expect(brandForMails({ ...brand, logoUrl }, 'https://auth.example.com').logoUrl).toBe(expected)
   })
 })
 

@@ -49,7 +49,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
       seal: createSeal([key]),
       mailer,
       publicUrl: 'https://auth.example.com',
-      productName: 'Latchkey',
+      brand: { name: 'Latchkey', accent: '#1f6f5c' },
       from: 'Latchkey <no-reply@auth.example.com>',
       log: { info: logging('info'), warn: logging('warn'), error: logging('error') },
     })

@@ -8,7 +8,7 @@ import type { Mailer } from '../../platform/mail/mail.js'
 import { emailKey } from '../users/email.js'
 import { writeContent } from './content.js'
 import type { Language } from './languages.js'
-import { asHtml, asText } from './layout.js'
+import { asHtml, asText, type Brand, brandForMails } from './layout.js'
 import { addressesOf, type MailKind, type MailValues, writeLetter } from './letters.js'
 import * as store from './mails.store.js'
 import { createSender } from './sender.js'
@@ -45,7 +45,7 @@ export const createMails = ({
   seal,
   mailer,
   publicUrl,
-  productName,
+  brand: given,
   from,
   log,
 }: {
@@ -54,17 +54,18 @@ export const createMails = ({
   seal: Seal
   mailer: Mailer
   publicUrl: string
-  productName: string
+  brand: Brand
   from: string
   log: Pick<BaseLogger, 'info' | 'warn' | 'error'>
 }) => {
-  const site = { productName, addresses: addressesOf(publicUrl) }
+  const brand = brandForMails(given, publicUrl)
+  const site = { productName: brand.name, addresses: addressesOf(publicUrl) }
   const sender = createSender({ database, clock, seal, mailer, log })
 
   const write = <Kind extends MailKind>({ to, template, values, language = 'en' }: RequestOf<Kind>) => {
     const letter = writeLetter(template, values, site, language)
     const worthSendingFor = 'validFor' in values ? values.validFor : undefined
-    const html = asHtml(letter, productName, language)
+    const html = asHtml(letter, brand, language)
     return writeContent(seal, {
       to,
       from,

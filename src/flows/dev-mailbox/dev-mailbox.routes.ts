@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { answers, ErrorBody, sendAnswer } from '../../http/errors.js'
 import type { Server } from '../../http/server.js'
 import type { DevelopmentMailbox } from '../../platform/mail/development.js'
-import { linksIn, renderMail, renderMailbox } from './mailbox-page.js'
+import { frameSandbox, linksIn, renderMail, renderMailbox, renderPicture } from './mailbox-page.js'
 
 const mailSchema = Type.Object({
   id: Type.String(),
@@ -19,20 +19,42 @@ const mailSchema = Type.Object({
 const asPage = (reply: FastifyReply, html: string) =>
   reply.header('Cache-Control', 'no-store').type('text/html; charset=utf-8').send(html)
 
+/** The page of a mail has one frame, from this site; everything else of the policy stays. */
+const withFrame = (reply: FastifyReply) => {
+  const policy = String(reply.getHeader('content-security-policy'))
+  return reply.header('content-security-policy', policy.replace("frame-src 'none'", "frame-src 'self'"))
+}
+
+/** Inside the frame: no script, no form, nothing loaded but images, and an origin that has none of our cookies. */
+const asFramed = (reply: FastifyReply) =>
+  reply.headers({
+    'content-security-policy': `sandbox ${frameSandbox};default-src 'none';style-src 'unsafe-inline';img-src http: https: data:;form-action 'none';frame-ancestors 'self'`,
+    'x-frame-options': 'SAMEORIGIN',
+    // A mail program loads images from anywhere; this does the same without cookies.
+    'cross-origin-embedder-policy': 'credentialless',
+  })
+
 /** What would be mailed, on a page. It needs a development mailbox, and none comes into being in production. */
-export const devMailboxRoutes = (server: Server, { mailbox }: { mailbox: DevelopmentMailbox }) => {
+export const devMailboxRoutes = (
+  server: Server,
+  { mailbox, accent }: { mailbox: DevelopmentMailbox; accent: string },
+) => {
   const page = { hide: true, response: { 200: Type.String(), 404: ErrorBody } }
+  const pageOfMail = { schema: { ...page, params: Type.Object({ id: Type.String({ maxLength: 100 }) }) } }
 
-  server.get('/dev/mailbox', { schema: page }, async (_request, reply) => asPage(reply, renderMailbox(mailbox.mails())))
-
-  server.get(
-    '/dev/mailbox/:id',
-    { schema: { ...page, params: Type.Object({ id: Type.String({ maxLength: 100 }) }) } },
-    async (request, reply) => {
-      const mail = mailbox.find(request.params.id)
-      return mail ? asPage(reply, renderMail(mail)) : sendAnswer(reply, answers.notFound)
-    },
+  server.get('/dev/mailbox', { schema: page }, async (_request, reply) =>
+    asPage(reply, renderMailbox(mailbox.mails(), accent)),
   )
+
+  server.get('/dev/mailbox/:id', pageOfMail, async (request, reply) => {
+    const mail = mailbox.find(request.params.id)
+    return mail ? asPage(withFrame(reply), renderMail(mail, accent)) : sendAnswer(reply, answers.notFound)
+  })
+
+  server.get('/dev/mailbox/:id/html', pageOfMail, async (request, reply) => {
+    const mail = mailbox.find(request.params.id)
+    return mail ? asPage(asFramed(reply), renderPicture(mail)) : sendAnswer(reply, answers.notFound)
+  })
 
   /** Newest first; `?to=` leaves only one recipient's. */
   server.get(

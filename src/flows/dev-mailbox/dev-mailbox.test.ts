@@ -24,7 +24,7 @@ describe('the development mailbox page', () => {
     const mailboxUrl = `${publicUrl}/dev/mailbox`
     mailbox = createDevelopmentMailbox({ environment: 'development', mailboxUrl, clock: systemClock, log })
     server = createServer({ log, production: false, publicUrl, trustProxy: undefined }).server
-    devMailboxRoutes(server, { mailbox })
+    devMailboxRoutes(server, { mailbox, accent: '#1f6f5c' })
   })
 
   const get = (url: string) => server.inject({ method: 'GET', url })
@@ -53,6 +53,19 @@ describe('the development mailbox page', () => {
     expect(body).toContain(`<a href="${link}">${link}</a>`)
     expect(body).not.toMatch(/<script|<img|<b>|onclick="|href="javascript:/)
     expect(body).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
+  })
+
+  it('shows the HTML part in a frame of its own, where no script runs', async () => {
+    await mailbox.send({ ...mail, html: `<html><head><title>x</title></head><body>${mail.html}</body></html>` })
+    const page = await get(`/dev/mailbox/${mail.id}`)
+    expect(page.headers['content-security-policy']).toContain("frame-src 'self'")
+    expect(page.body).toMatch(new RegExp(`<iframe [^>]*sandbox="[^"]*" src="/dev/mailbox/${mail.id}/html"`))
+    expect(page.body).not.toContain('allow-scripts')
+    const picture = await get(`/dev/mailbox/${mail.id}/html`)
+    expect(picture.headers['content-security-policy']).toMatch(/^sandbox .*default-src 'none'.*frame-ancestors 'self'/)
+    expect(picture.headers['content-security-policy']).not.toMatch(/allow-scripts|allow-same-origin|script-src/)
+    expect(picture.body).toContain('<base target="_top">')
+    expect((await get('/dev/mailbox')).headers['content-security-policy']).toContain("frame-src 'none'")
   })
 
   it('knows nothing of a mail that is gone, whatever its name', async () => {

@@ -1,3 +1,4 @@
+import { accentStyle } from '../../lib/accent.js'
 import { escapeHtml } from '../../lib/escape-html.js'
 import type { KeptMail } from '../../platform/mail/development.js'
 import { mailboxStyle } from './mailbox-style.js'
@@ -5,7 +6,7 @@ import { mailboxStyle } from './mailbox-style.js'
 const key =
   '<svg class="mark" viewBox="0 0 32 32" width="32" height="32" aria-hidden="true"><rect width="32" height="32" rx="9" fill="var(--accent)"/><g fill="none" stroke="var(--on-accent)" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round"><circle cx="11.6" cy="16" r="4.4"/><path d="M16 16h8.6v4.2M20.6 16v2.8"/></g></svg>'
 
-const shell = (title: string, main: string) => `<!doctype html>
+const shell = (title: string, main: string, accent: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -14,7 +15,7 @@ const shell = (title: string, main: string) => `<!doctype html>
 <meta name="robots" content="noindex">
 <title>${escapeHtml(title)}</title>
 <link rel="icon" href="data:,">
-<style>${mailboxStyle}</style>
+<style>${accentStyle(accent)}${mailboxStyle}</style>
 </head>
 <body>
 <header class="brand">${key}<span>Development mailbox</span></header>
@@ -39,11 +40,11 @@ const empty = `<section class="card empty"><h1>No mail yet</h1>
 <p>Register, or ask for a new password, and the mail appears here.</p>
 <p><a class="button" href="/register">Register</a></p></section>`
 
-export const renderMailbox = (mails: readonly KeptMail[]) => {
+export const renderMailbox = (mails: readonly KeptMail[], accent: string) => {
   const count = mails.length === 1 ? '1 mail' : `${mails.length} mails`
   const list = `<section class="card"><div class="line"><h1>${count}</h1><a class="button" href="/dev/mailbox">Reload</a></div>
 <ul>${mails.map(item).join('\n')}</ul></section>`
-  return shell('Development mailbox', mails.length > 0 ? list : empty)
+  return shell('Development mailbox', mails.length > 0 ? list : empty, accent)
 }
 
 const aloneOnItsLine = /^https?:\/\/[^\s<>"]+$/
@@ -56,11 +57,14 @@ const lineOf = (line: string) => {
   return aloneOnItsLine.test(line) ? `<a href="${shown}">${shown}</a>` : shown
 }
 
-/**
- * The text part, with its links live. The HTML part is shown as its source: our own policy allows no frame to keep it
- * in, and a mailbox that runs what it is sent would be worth attacking.
- */
-export const renderMail = (mail: KeptMail) =>
+/** What the frame around the HTML part allows: following a link that was clicked, and no script. */
+export const frameSandbox = 'allow-popups allow-top-navigation-by-user-activation'
+
+/** The HTML part as a mail program shows it. Its links open in the whole window, not inside the frame. */
+export const renderPicture = (mail: KeptMail) => mail.html.replace(/<head[^>]*>/i, '$&<base target="_top">')
+
+/** The HTML part in a frame, the text part with its links live, and the source of the HTML part. */
+export const renderMail = (mail: KeptMail, accent: string) =>
   shell(
     mail.subject,
     `<p class="back"><a href="/dev/mailbox">All mails</a></p>
@@ -70,7 +74,10 @@ export const renderMail = (mail: KeptMail) =>
 <div><dt>From</dt><dd>${escapeHtml(mail.from)}</dd></div>
 <div><dt>Sent</dt><dd>${moment(mail.arrivedAt)}</dd></div>
 </dl>
+<iframe class="picture" title="The mail as its reader sees it" sandbox="${frameSandbox}" src="/dev/mailbox/${encodeURIComponent(mail.id)}/html"></iframe>
+<h2>Text part</h2>
 <pre class="text">${mail.text.split('\n').map(lineOf).join('\n')}</pre>
 <details><summary>Source of the HTML part</summary><pre class="source">${escapeHtml(mail.html)}</pre></details>
 </article>`,
+    accent,
   )

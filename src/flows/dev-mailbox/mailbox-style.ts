@@ -1,10 +1,10 @@
 /** The colours and shapes of the sign-in pages (web/styles/base.css), as far as a mailbox needs them. */
 export const mailboxStyle = `
 :root{color-scheme:light dark;--ground:#f5f4f0;--surface:#fff;--raised:#f8f7f4;--text:#1b201e;--muted:#59625d;--line:#e2dfd7;
---accent:#2f5bea;--on-accent:#fff;--accent-text:#2f5bea;--shadow:0 1px 2px rgb(30 34 32 / 4%),0 12px 32px -8px rgb(30 34 32 / 10%);
+--shadow:0 1px 2px rgb(30 34 32 / 4%),0 12px 32px -8px rgb(30 34 32 / 10%);
 font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue","Noto Sans",sans-serif;line-height:1.5}
 @media (prefers-color-scheme:dark){:root{--ground:#121413;--surface:#1a1d1c;--raised:#222624;--text:#ebeeec;--muted:#a4ada8;
---line:#2d3330;--accent:#4a70ed;--accent-text:#8fa8f4;--shadow:0 1px 2px rgb(0 0 0 / 30%),0 16px 40px -8px rgb(0 0 0 / 45%)}}
+--line:#2d3330;--shadow:0 1px 2px rgb(0 0 0 / 30%),0 16px 40px -8px rgb(0 0 0 / 45%)}}
 *,*::before,*::after{box-sizing:border-box}
 body{margin:0;min-height:100dvh;padding:clamp(1.5rem,6vh,4rem) 1rem 2.5rem;color:var(--text);background:var(--ground);
 background-image:radial-gradient(52rem 26rem at 50% -12rem,color-mix(in srgb,var(--accent) 13%,transparent),transparent);
@@ -39,5 +39,7 @@ pre{white-space:pre-wrap;font-size:.9375rem}
 .source{margin-top:.75rem;padding:1rem;background:var(--raised);border-radius:10px;font-size:.8125rem;
 font-family:ui-monospace,"SF Mono","Cascadia Mono",Consolas,monospace}
 summary{cursor:pointer}
+.picture{display:block;width:100%;height:34rem;border:1px solid var(--line);border-radius:10px;background:#f5f4f0}
+h2{margin:0;font-size:.9375rem;font-weight:600}
 .below{max-width:44rem;margin:1.5rem auto 0;text-align:center;color:var(--muted);font-size:.8125rem}
 `

@@ -62,7 +62,7 @@ describe('the shell of a page', () => {
 
   it('carries the shades of both schemes', () => {
     expect(renderPage('login', page, theme, settings)).toMatch(
-      /:root\{--accent:#1f6f5c;--on-accent:#ffffff;--accent-text:#\w{6}\}@media \(prefers-color-scheme:dark\)/,
+      /:root\{--accent:#1f6f5c;--on-accent:#ffffff;--accent-edge:#\w{6};--accent-text:#\w{6}\}@media \(prefers-color-scheme:dark\)/,
     )
   })
 })

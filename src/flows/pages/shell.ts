@@ -1,6 +1,6 @@
 import type { Language } from '../../domain/mails/languages.js'
+import { accentStyle, shadesOf } from '../../lib/accent.js'
 import { escapeHtml } from '../../lib/escape-html.js'
-import { type Shades, shadesOf } from './accent.js'
 import type { NotFoundPage, Page } from './assets.js'
 import { markIcon, markSvg } from './mark.js'
 
@@ -51,7 +51,7 @@ export const renderNotFound = (page: NotFoundPage, theme: Theme, language: Langu
 }
 
 const shell = ({ language, title, theme, kind, styles, head, main }: Shell) => {
-  const { light, dark } = shadesOf(theme.accent)
+  const { light } = shadesOf(theme.accent)
   return `<!doctype html>
 <html lang="${escapeHtml(language)}">
 <head>
@@ -63,7 +63,7 @@ const shell = ({ language, title, theme, kind, styles, head, main }: Shell) => {
 <meta name="robots" content="noindex">
 <title>${escapeHtml(title)} · ${escapeHtml(theme.name)}</title>
 <link rel="icon" href="${escapeHtml(theme.logoUrl ?? markIcon(light.fill, light.onFill))}">
-<style>:root{${shades(light)}}@media (prefers-color-scheme:dark){:root{${shades(dark)}}}</style>
+<style>${accentStyle(theme.accent)}</style>
 ${styles.map((address) => `<link rel="stylesheet" href="${escapeHtml(address)}">`).join('\n')}
 ${head}
 </head>
@@ -77,8 +77,6 @@ ${head}
 
 const logo = ({ logoUrl }: Theme) =>
   logoUrl === undefined ? markSvg : `<img class="mark" src="${escapeHtml(logoUrl)}" alt="" width="32" height="32">`
-
-const shades = ({ fill, onFill, text }: Shades) => `--accent:${fill};--on-accent:${onFill};--accent-text:${text}`
 
 // Inside a script element nothing but its end tag is special, so no angle bracket may be left to spell one.
 const escapeJson = (json: string) =>

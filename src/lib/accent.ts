@@ -1,8 +1,11 @@
 /** Red, green and blue, 0 to 255. */
 type Colour = readonly [number, number, number]
 
-/** What one colour scheme needs of the accent: a filled surface, what is written on it, and the accent as text. */
-export type Shades = { fill: string; onFill: string; text: string }
+/**
+ * What one colour scheme needs of the accent: a filled surface, what is written on it, the edge that shows where a filled
+ * control ends, and the accent as text.
+ */
+type Shades = { fill: string; onFill: string; edge: string; text: string }
 
 const white: Colour = [255, 255, 255]
 const black: Colour = [0, 0, 0]
@@ -10,13 +13,18 @@ const black: Colour = [0, 0, 0]
 // The lightest and darkest surfaces of web/styles/base.css that accented text and controls stand on.
 const surfaces = { light: [245, 244, 240], dark: [34, 38, 36] } as const satisfies Record<string, Colour>
 
-// WCAG 2.2: 1.4.3 asks 4.5 of text, 1.4.11 asks 3 of the parts of a control. A little more, so that rounding is harmless.
-const readable = 4.6
-const visible = 3.1
+// WCAG 2.2: 1.4.3 asks 4.5 of text, 1.4.11 asks 3 of the parts of a control. Where a colour is bent it gets a little more,
+// so that rounding is harmless.
+const readable = 4.5
+const visible = 3
+const slack = 0.1
 
 export const isColour = (value: string) => /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(value)
 
-/** Bends the configured colour, scheme by scheme, only as far as it must be for people to read it. */
+/**
+ * A filled surface has the configured colour itself, with white or black on it, whichever can be read. Only the accent as
+ * text is made darker or lighter. Mixing with black or white leaves the hue as it is.
+ */
 export const shadesOf = (accent: string): { light: Shades; dark: Shades } => {
   const colour = parse(accent)
   return { light: shadesOn(surfaces.light, black, colour), dark: shadesOn(surfaces.dark, white, colour) }
@@ -24,22 +32,33 @@ export const shadesOf = (accent: string): { light: Shades; dark: Shades } => {
 
 export const contrast = (left: string, right: string) => contrastOf(parse(left), parse(right))
 
-const shadesOn = (surface: Colour, towards: Colour, accent: Colour): Shades => {
-  const fill = bend(accent, towards, surface, visible)
-  const onFill = contrastOf(white, fill) >= readable ? white : darkest(fill)
-  return { fill: hex(fill), onFill: hex(onFill), text: hex(bend(accent, towards, surface, readable)) }
+/** The shades of both schemes as variables of a style sheet. */
+export const accentStyle = (accent: string) => {
+  const { light, dark } = shadesOf(accent)
+  return `:root{${variables(light)}}@media (prefers-color-scheme:dark){:root{${variables(dark)}}}`
 }
 
-/** Near black reads softer than black; where it is not dark enough, black always is, or white would have been. */
-const darkest = (fill: Colour): Colour => {
+const variables = ({ fill, onFill, edge, text }: Shades) =>
+  `--accent:${fill};--on-accent:${onFill};--accent-edge:${edge};--accent-text:${text}`
+
+const shadesOn = (surface: Colour, towards: Colour, accent: Colour): Shades => ({
+  fill: hex(accent),
+  onFill: hex(readableOn(accent)),
+  edge: hex(bend(accent, towards, surface, visible)),
+  text: hex(bend(accent, towards, surface, readable)),
+})
+
+/** Near black reads softer than black. On a colour that is too dark for it, either white or black has at least 4.58. */
+const readableOn = (fill: Colour): Colour => {
   const soft: Colour = [17, 20, 19]
-  return contrastOf(soft, fill) >= readable ? soft : contrastOf(black, fill) >= contrastOf(white, fill) ? black : white
+  return [white, soft].find((candidate) => contrastOf(candidate, fill) >= readable) ?? black
 }
 
 const bend = (colour: Colour, towards: Colour, surface: Colour, wanted: number): Colour => {
-  for (let share = 0; share <= 100; share += 2) {
+  if (contrastOf(colour, surface) >= wanted) return colour
+  for (let share = 2; share <= 100; share += 2) {
     const bent = mix(colour, towards, share / 100)
-    if (contrastOf(bent, surface) >= wanted) return bent
+    if (contrastOf(bent, surface) >= wanted + slack) return bent
   }
   return towards
 }
