@@ -21,7 +21,7 @@ export const moveOn = (place: string | undefined) => location.replace(place ?? r
 
 /** The way to the login page and back to here. */
 export const leaveForLogin = (notice: 'sign_in' | 'session_ended') =>
-  location.replace(withWantedPlace(`/login?notice=${notice}`, location.pathname + location.search))
+  location.replace(withWantedPlace(`/login?notice=${notice}`, location.pathname + location.search + location.hash))
 
 /** A mail's link opens in a new tab, so a place that shall survive the mail is kept where that tab finds it. */
 export const rememberPlace = (place: string | undefined) => {

@@ -94,6 +94,17 @@ describe('the login page', { timeout: patience }, () => {
     await context.close()
   })
 
+  it('leads to the change of the password that a password manager asked for', async () => {
+    const { page, context } = await from('192.0.2.8')
+    await page.goto('/.well-known/change-password')
+    await page.getByText('Sign in to continue.').waitFor()
+    await signIn(page, 'lena')
+    await page.getByLabel('Current password').waitFor()
+    expect(new URL(page.url()).hash).toBe('#password')
+    await expect.poll(() => page.locator('input:focus').getAttribute('name')).toBe('currentPassword')
+    await context.close()
+  })
+
   it.each([
     ['de-AT', 'Willkommen zurück'],
     ['fr', 'Bon retour parmi nous'],

@@ -1,9 +1,10 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { type Account, api } from '../api.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { NewPasswordField } from '../components/new-password-field.js'
+import { UsernameForManagers } from '../components/username-for-managers.js'
 import { translateMessage } from '../passwords.js'
 import { sentenceFor } from '../refusals.js'
 import { isSignedOut } from '../requests.js'
@@ -13,12 +14,22 @@ import { Panel } from './panel.js'
 
 type Props = { account: Account; settings: Settings<'dashboard'> }
 
+const anchor = 'password'
+
+/** `/.well-known/change-password` leads here: password managers send people who want to change their password there. */
+const isAskedFor = () => location.hash === `#${anchor}`
+
 export const PasswordPanel = ({ account, settings }: Props) => {
   const { dashboard: words, common } = settings.words
-  const [open, setOpen] = useState(false)
+  const [open, setOpen] = useState(isAskedFor)
+  useEffect(() => {
+    const onHash = () => isAskedFor() && setOpen(true)
+    addEventListener('hashchange', onHash)
+    return () => removeEventListener('hashchange', onHash)
+  }, [])
   if (!account.hasPassword) {
     return (
-      <Panel title={common.password} lead={words.setByMail}>
+      <Panel title={common.password} lead={words.setByMail} anchor={anchor}>
         <a class="button plain" href="/forgot-password">
           {words.setPassword}
         </a>
@@ -26,7 +37,7 @@ export const PasswordPanel = ({ account, settings }: Props) => {
     )
   }
   return (
-    <Panel title={common.password} lead={words.changeLead}>
+    <Panel title={common.password} lead={words.changeLead} anchor={anchor}>
       {open ? (
         <ChangePassword account={account} settings={settings} onDone={() => setOpen(false)} />
       ) : (
@@ -63,17 +74,7 @@ const ChangePassword = ({ account, settings, onDone }: Props & { onDone: () => v
   return (
     <>
       <Form submitLabel={words.changePassword} onSubmit={submit}>
-        {/* Tells a password manager whose password this is. */}
-        <input
-          class="unseen"
-          type="text"
-          name="username"
-          autocomplete="username"
-          value={account.username}
-          readOnly
-          tabIndex={-1}
-          aria-hidden="true"
-        />
+        <UsernameForManagers username={account.username} />
         <Field
           name="currentPassword"
           label={words.currentPassword}

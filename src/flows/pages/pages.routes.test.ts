@@ -137,6 +137,13 @@ describe('the rest', () => {
     expect(own.headers.location).toBe('/dashboard')
   })
 
+  it('leads password managers to the place where the password is changed', async () => {
+    const answer = await get('/.well-known/change-password')
+
+    expect(answer.statusCode).toBe(302)
+    expect(answer.headers.location).toBe('/api/auth/account-page#password')
+  })
+
   it('answers the lost kindly, in their language, without repeating what they asked for', async () => {
     const lost = await get('/<script>alert(1)</script>', { 'accept-language': 'de' })
 

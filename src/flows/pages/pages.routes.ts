@@ -34,6 +34,11 @@ export const pagesRoutes = (server: Server, { assets, theme, ...installation }: 
   const start = installation.afterSignIn === '/' ? '/dashboard' : '/login'
   server.get('/', { schema: { hide: true } }, (_, reply) => reply.header('cache-control', 'no-store').redirect(start))
 
+  // Where password managers send someone who wants to change the password (W3C, "A Well-Known URL for Changing Passwords").
+  server.get('/.well-known/change-password', { schema: { hide: true } }, (_, reply) =>
+    reply.header('cache-control', 'no-store').redirect('/api/auth/account-page#password'),
+  )
+
   server.get(
     '/api/auth/assets/:name',
     { schema: { hide: true, params: Type.Object({ name: Type.String({ maxLength: 200 }) }) } },

@@ -1,0 +1,13 @@
+/** Tells a password manager whose password this is. Nobody else sees it. */
+export const UsernameForManagers = ({ username }: { username: string }) => (
+  <input
+    class="unseen"
+    type="text"
+    name="username"
+    autocomplete="username"
+    value={username}
+    readOnly
+    tabIndex={-1}
+    aria-hidden="true"
+  />
+)
