@@ -214,8 +214,9 @@ export const startApp = async (given: Config, options: StartOptions) => {
   const openMetrics = prepareMetrics(config, platform, server)
   let metricsServer: Awaited<ReturnType<typeof startMetricsServer>> | undefined
   const pages = await registerVerbs(server, config, platform, nouns, gates)
-  const [database, cache, isDraining] = [platform.database.ping, platform.cache.ping, () => state.isDraining]
-  healthRoutes(server, { health: createHealth({ clock, deadline, database, cache, isDraining }) })
+  const [database, cache] = [platform.database.ping, platform.cache.ping]
+  const [isStarting, isDraining] = [() => !isReady, () => state.isDraining]
+  healthRoutes(server, { health: createHealth({ clock, deadline, database, cache, isStarting, isDraining }) })
   answerUnknown(pages.notFound)
 
   const background = createBackground(platform, nouns, log)

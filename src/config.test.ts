@@ -9,6 +9,7 @@ const secret = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4
 const production = {
   NODE_ENV: 'production',
   PUBLIC_URL: 'https://auth.example.com',
+  TRUST_PROXY: '10.0.0.1',
   DATABASE_URL: 'postgres://app:pw@db.example.com/latchkey',
   REDIS_URL: 'redis://cache.example.com',
   JWT_SECRET: secret,
@@ -75,6 +76,58 @@ describe('configuration', () => {
     },
   )
 
+  it('refuses production without TRUST_PROXY, and says what to set; none is an answer', () => {
+    expect(faultsOf({ ...production, TRUST_PROXY: undefined })).toEqual([
+      'TRUST_PROXY: must be set in production: the address that your proxy connects from, or none when clients connect to the service itself',
+    ])
+    expect(loadConfig({ ...production, TRUST_PROXY: 'none' }).trustProxy).toEqual([])
+    expect(loadConfig({ ...production, TRUST_PROXY: '10.0.0.0/8, fd00::1' }).trustProxy).toEqual([
+      '10.0.0.0/8',
+      'fd00::1',
+    ])
+  })
+
+  it.each([
+    '0.0.0.0/0',
+    '10.0.0.0/7',
+    '::/0',
+    '2000::/3',
+    'fd00::/15',
+    '::ffff:0:0/96',
+    '::ffff:10.0.0.0/103',
+    '::/80',
+    '10.0.0.1, 0.0.0.0/1',
+  ])('refuses to trust nearly everybody as a proxy: %s', (value) => {
+    expect(faultsOf({ ...production, TRUST_PROXY: value })).toEqual([
+      expect.stringMatching(/^TRUST_PROXY: must not trust nearly everybody/),
+    ])
+  })
+
+  it.each(['10.0.0.0/8', 'fd00::/16', '::ffff:10.0.0.0/104', '127.0.0.1', '::1'])('trusts %s', (value) => {
+    expect(loadConfig({ ...production, TRUST_PROXY: value }).trustProxy).toEqual([value])
+  })
+
+  it.each([
+    [{ PUBLIC_URL: 'https://auth.example.com' }, 'PUBLIC_URL'],
+    [{ HOST: '0.0.0.0' }, 'HOST'],
+    [{ HOST: '::', PUBLIC_URL: 'http://192.168.1.7:3000' }, 'HOST and PUBLIC_URL'],
+    [{ HOST: 'localhost.example.com' }, 'HOST'],
+  ])('refuses %o outside production, unless that is wanted', (settings, names) => {
+    expect(faultsOf(settings)).toEqual([
+      `${names}: must be this machine (127.0.0.1, localhost) outside production: set NODE_ENV=production, or DEVELOPMENT_ON_NETWORK=true to try it out in a network that you trust`,
+    ])
+    expect(faultsOf({ ...settings, DEVELOPMENT_ON_NETWORK: 'true' })).toEqual([])
+  })
+
+  it.each([
+    { HOST: 'localhost', PUBLIC_URL: 'https://localhost:8443' },
+    { HOST: '127.0.0.2', PUBLIC_URL: 'http://127.0.0.2:3000' },
+    { HOST: '::1', PUBLIC_URL: 'http://[::1]:3000' },
+    { PUBLIC_URL: 'http://auth.localhost:3000' },
+  ])('runs on this machine without further ado: %o', (settings) => {
+    expect(faultsOf(settings)).toEqual([])
+  })
+
   it('refuses production on plain http', () => {
     expect(faultsOf({ ...production, PUBLIC_URL: 'http://auth.example.com' })).toEqual([
       'PUBLIC_URL: must begin with https:// in production',
@@ -96,6 +149,7 @@ describe('configuration', () => {
     ['an address with a path', 'PUBLIC_URL', 'https://example.com/auth'],
     ['an address with a password', 'PUBLIC_URL', 'https://ada:pw@example.com'],
     ['a proxy that is no address', 'TRUST_PROXY', 'everyone'],
+    ['a list of no proxies', 'TRUST_PROXY', ',,'],
     ['another database', 'DATABASE_URL', 'mysql://localhost/x'],
     ['another cache', 'REDIS_URL', 'memcached://localhost'],
     ['an unknown environment', 'NODE_ENV', 'staging'],

@@ -3,6 +3,7 @@ import { parseEnv } from 'node:util'
 import { type Setting, settings } from './config/settings.js'
 import { editDistance } from './lib/edit-distance.js'
 import { InvalidValue } from './lib/setting-values.js'
+import { isLoopback } from './platform/outbound/outbound.js'
 
 type Settings = typeof settings
 type Name = keyof Settings
@@ -27,14 +28,15 @@ export class ConfigurationFaults extends Error {
   }
 }
 
-/** Production stands on real parts. */
-const requiredInProduction: readonly Name[] = [
-  'PUBLIC_URL',
-  'DATABASE_URL',
-  'REDIS_URL',
-  'JWT_SECRET',
-  'SMTP_URL',
-  'MAIL_FROM',
+/** Production stands on real parts. With a hint where the name alone does not say what to set. */
+const requiredInProduction: readonly (readonly [Name, hint?: string])[] = [
+  ['PUBLIC_URL'],
+  ['TRUST_PROXY', 'the address that your proxy connects from, or none when clients connect to the service itself'],
+  ['DATABASE_URL'],
+  ['REDIS_URL'],
+  ['JWT_SECRET'],
+  ['SMTP_URL'],
+  ['MAIL_FROM'],
 ]
 
 /** Settings that make sense only together. */
@@ -65,11 +67,25 @@ const readValue = (name: Name, env: Environment) => {
 }
 
 const productionFaults = (env: Environment, publicUrl: unknown) => {
-  const missing = requiredInProduction.filter((name) => !env[name] && !env[`${name}_FILE`])
-  const faults = missing.map((name) => `${name}: must be set in production`)
+  const missing = requiredInProduction.filter(([name]) => !env[name] && !env[`${name}_FILE`])
+  const faults = missing.map(([name, hint]) => `${name}: must be set in production${hint ? `: ${hint}` : ''}`)
   if (typeof publicUrl === 'string' && !publicUrl.startsWith('https:'))
     faults.push('PUBLIC_URL: must begin with https:// in production')
   return faults
+}
+
+const isThisMachine = (host: string) => isLoopback(host) || host === '::1' || host.endsWith('.localhost')
+
+/** Without production's settings cookies are not `Secure`, and the development mailbox is open to everybody. */
+const developmentFaults = ({ host, publicUrl, developmentOnNetwork }: Record<string, unknown>) => {
+  const elsewhere = [
+    ...(typeof host === 'string' && !isThisMachine(host) ? ['HOST'] : []),
+    ...(typeof publicUrl === 'string' && !isThisMachine(new URL(publicUrl).hostname) ? ['PUBLIC_URL'] : []),
+  ]
+  if (elsewhere.length === 0 || developmentOnNetwork === 'true') return []
+  return [
+    `${elsewhere.join(' and ')}: must be this machine (127.0.0.1, localhost) outside production: set NODE_ENV=production, or DEVELOPMENT_ON_NETWORK=true to try it out in a network that you trust`,
+  ]
 }
 
 /** Settings that look like ours and are not: most likely somebody mistyped one. */
@@ -112,7 +128,7 @@ export const loadConfig = (env: Environment): Config => {
     if (!values[camelCase(one)] !== !values[camelCase(other)]) faults.push(`${one} and ${other}: set both or neither`)
   }
   const production = values.nodeEnv === 'production'
-  if (production) faults.push(...productionFaults(env, values.publicUrl))
+  faults.push(...(production ? productionFaults(env, values.publicUrl) : developmentFaults(values)))
   if (faults.length > 0) throw new ConfigurationFaults(faults)
   const publicUrl = values.publicUrl ?? `http://localhost:${String(values.port)}`
   return Object.freeze({ ...values, production, publicUrl }) as Config

@@ -30,6 +30,7 @@ const settingsFor = (stores, folder) => ({
     ? {
         NODE_ENV: 'production',
         PUBLIC_URL: 'https://localhost',
+        TRUST_PROXY: 'none',
         DATABASE_URL: stores.databaseUrl,
         REDIS_URL: stores.redisUrl,
         REDIS_PREFIX: `latchkey-bench-${randomBytes(4).toString('hex')}:`,

@@ -1,4 +1,3 @@
-import ipaddr from 'ipaddr.js'
 import { safeReturnTo } from '../lib/return-to.js'
 import { weaknessOfSecret } from '../lib/secret-strength.js'
 import {
@@ -16,6 +15,7 @@ import {
 import { readRedisUrl } from '../platform/cache/redis-url.js'
 import { parsePostgresAddress } from '../platform/database/postgres-address.js'
 import { readSmtpUrl, type SmtpServer } from '../platform/mail/smtp-url.js'
+import { trustedProxies } from './trusted-proxies.js'
 
 export type Setting<Value = unknown> = {
   read: Read<Value>
@@ -26,11 +26,6 @@ export type Setting<Value = unknown> = {
   secret?: true
 }
 
-const addressRange: Read<string> = (value) => {
-  if (!ipaddr.isValid(value) && !ipaddr.isValidCIDR(value))
-    throw new InvalidValue('must list addresses or ranges such as 10.0.0.0/8')
-  return value
-}
 const signingSecret: Read<string> = (value) => {
   const weakness = weaknessOfSecret(value)
   if (weakness) throw new InvalidValue(weakness)
@@ -69,11 +64,12 @@ const logLevel = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'sile
 // biome-ignore format: one setting a line, so that the table can be read as a table
 /** Every setting there is, in the order of the guide. */
 export const settings = {
-  NODE_ENV: { read: oneOf('development', 'production', 'test'), fallback: 'development', meaning: '`production` makes cookies `Secure` and refuses the embedded defaults.' },
+  NODE_ENV: { read: oneOf('development', 'production', 'test'), fallback: 'development', meaning: '`production` makes cookies `Secure` and refuses the embedded defaults. Otherwise the service is for this machine alone: see `DEVELOPMENT_ON_NETWORK`.' },
   HOST: { read: text, fallback: '127.0.0.1', meaning: 'Address to listen on.' },
   PORT: { read: integer(0, 65_535), fallback: '3000', meaning: 'Port to listen on; 0 picks a free one, and the start line names it.' },
   PUBLIC_URL: { read: siteAddress, otherwise: '`http://localhost:PORT`', meaning: 'The address that users see: links in mails, redirects, the `Origin` check. The `Host` header is never used for them. Production needs `https`.' },
-  TRUST_PROXY: { read: list(addressRange), otherwise: 'none', meaning: 'Addresses or ranges of the proxies whose `X-Forwarded-For` is believed, separated by commas.' },
+  TRUST_PROXY: { read: trustedProxies, otherwise: '`none`', meaning: 'Addresses or ranges of the proxies whose `X-Forwarded-For` is believed, separated by commas; a range is at most a /8, or a /16 of IPv6. `none` when clients connect to the service itself. Required in production.' },
+  DEVELOPMENT_ON_NETWORK: { read: oneOf('true', 'false'), fallback: 'false', meaning: 'Outside production, `HOST` and `PUBLIC_URL` must be this machine (`127.0.0.1`, `localhost`), because cookies are not `Secure` and everybody can read the development mailbox. `true` allows other addresses all the same.' },
   DATA_DIR: { read: text, fallback: './data', meaning: 'Home of the embedded defaults: the database and the generated secret.' },
   DATABASE_URL: { read: postgresAddress, otherwise: 'embedded database', secret: true, meaning: 'PostgreSQL. Several hosts may be named (`postgres://user:password@one,two/latchkey`), and the primary is found. Required in production.' },
   DATABASE_OWNER_URL: { read: postgresAddress, otherwise: '`DATABASE_URL`', secret: true, meaning: 'The role that owns the tables and runs migrations. With it set, the role of `DATABASE_URL` is granted only what it needs.' },

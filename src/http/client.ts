@@ -33,7 +33,8 @@ export const createProxyWatch = ({ trustsProxy, warn }: { trustsProxy: boolean; 
   let only: string | undefined
   let isDone = trustsProxy
   return (request: FastifyRequest) => {
-    if (isDone) return
+    // A health probe comes to the instance itself, and says nothing about how people come.
+    if (isDone || request.routeOptions.config.probe) return
     const address = request.socket.remoteAddress ?? ''
     const isPrivate = ipaddr.isValid(address) && ipaddr.process(address).range() !== 'unicast'
     isDone = !request.headers['x-forwarded-for'] || !isPrivate || (only !== undefined && only !== address)

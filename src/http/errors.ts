@@ -24,6 +24,7 @@ export const answers = {
   crossSite: { status: 403, error: 'Cross-site request', message: 'This request must come from our own pages' },
   notFound: { status: 404, error: 'Not found', message: 'There is nothing at this address' },
   methodNotAllowed: { status: 405, error: 'Method not allowed', message: 'This address does not take that method' },
+  expectationFailed: { status: 417, error: 'Expectation failed', message: 'This expectation is not supported' },
   tooLarge: { status: 413, error: 'Too large', message: 'The request is larger than 16 KB' },
   unsupportedMediaType: { status: 415, error: 'Unsupported media type', message: 'Send application/json' },
   headersTooLarge: { status: 431, error: 'Headers too large', message: 'The request headers are too large' },

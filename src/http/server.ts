@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Server as HttpServer, STATUS_CODES } from 'node:http'
+import { type Server as HttpServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
@@ -22,15 +22,17 @@ export type ServerOptions = {
 
 const bodyLimit = 16 * 1024
 
+const wholeAnswer = ({ error, message }: Answer, headers: Readonly<Record<string, string>>) => {
+  const body = JSON.stringify({ error, message })
+  const length = Buffer.byteLength(body)
+  const type = 'application/json; charset=utf-8'
+  return { body, headers: { ...headers, 'content-type': type, 'content-length': length, connection: 'close' } }
+}
+
 /** What the HTTP parser itself refuses never becomes a request: answered on the bare socket, with the same headers. */
-const answerOnSocket = (socket: Socket, answer: Answer, headers: Readonly<Record<string, string>>) => {
-  const body = JSON.stringify({ error: answer.error, message: answer.message })
-  const lines = Object.entries({
-    ...headers,
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-    connection: 'close',
-  }).map(([name, value]) => `${name}: ${value}`)
+const answerOnSocket = (socket: Socket, answer: Answer, security: Readonly<Record<string, string>>) => {
+  const { headers, body } = wholeAnswer(answer, security)
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   const status = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`
   if (socket.writable) socket.end(`${[status, ...lines].join('\r\n')}\r\n\r\n${body}`)
   else socket.destroy()
@@ -55,12 +57,18 @@ const createInstance = ({ log, trustProxy }: ServerOptions, headers: Readonly<Re
     // A logger for each request would cost an access check a tenth of its time; our lines name the request themselves.
     childLoggerFactory: (logger) => logger,
     requestIdHeader: false,
-    trustProxy: trustProxy ? [...trustProxy] : false,
+    trustProxy: trustProxy?.length ? [...trustProxy] : false,
     bodyLimit,
     requestTimeout: 10 * seconds,
     connectionTimeout: 15 * seconds,
     keepAliveTimeout: 75 * seconds,
-    http: { maxHeaderSize: 12 * 1024, headersTimeout: 8 * seconds, connectionsCheckingInterval: 2 * seconds },
+    http: {
+      maxHeaderSize: 12 * 1024,
+      headersTimeout: 8 * seconds,
+      connectionsCheckingInterval: 2 * seconds,
+      // Refused below, with our own headers and body.
+      requireHostHeader: false,
+    },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { maxParamLength: 200 },
@@ -81,6 +89,16 @@ const createInstance = ({ log, trustProxy }: ServerOptions, headers: Readonly<Re
 
 const isCleanRecord = (record: unknown) =>
   Object.values(record ?? {}).every((value) => typeof value !== 'string' || isCleanText(value))
+
+/** Any other expectation than 100-continue. Node would answer without our headers and body. */
+const refuseExpectations = (server: HttpServer, security: Readonly<Record<string, string>>) =>
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    const { headers, body } = wholeAnswer(answers.expectationFailed, security)
+    response.writeHead(answers.expectationFailed.status, headers).end(body)
+  })
+
+/** HTTP/1.1 asks for it (RFC 9112, 3.2). */
+const lacksHost = ({ headers, raw }: FastifyRequest) => headers.host === undefined && raw.httpVersion === '1.1'
 
 /**
  * The port closes first, and the connections that a proxy has kept go on for a moment. A new connection is refused, and
@@ -107,13 +125,14 @@ export const createServer = (options: ServerOptions) => {
   const routes = new Map<string, { pattern: RegExp; methods: Set<string> }>()
   const state = { isDraining: false, isClosing: false }
   const watchProxy = createProxyWatch({
-    trustsProxy: options.trustProxy !== undefined,
+    trustsProxy: (options.trustProxy?.length ?? 0) > 0,
     warn: () =>
       options.log.warn(
         'Every request comes from one private address with X-Forwarded-For: set TRUST_PROXY, or all limits count one client',
       ),
   })
 
+  refuseExpectations(server.server, headers)
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
     const parsed = parseStrictJson(body)
@@ -129,7 +148,9 @@ export const createServer = (options: ServerOptions) => {
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(headers)
     if (state.isClosing) reply.header('connection', 'close')
+    if (lacksHost(request)) return sendAnswer(reply.header('connection', 'close'), answers.badRequest)
     watchProxy(request)
+    return undefined
   })
   server.addHook('onRequest', refuseCrossSite(options.publicUrl))
   server.addHook('preValidation', async (request, reply) =>
@@ -152,7 +173,8 @@ export const createServer = (options: ServerOptions) => {
       const path = withoutQuery(request.url)
       const known = [...routes.values()].filter(({ pattern }) => pattern.test(path))
       const methods = [...new Set(known.flatMap(({ methods }) => [...methods]))].sort()
-      if (methods.length > 0) return sendAnswer(reply.header('Allow', methods.join(', ')), answers.methodNotAllowed)
+      if (methods.length > 0 && !methods.includes(request.method))
+        return sendAnswer(reply.header('Allow', methods.join(', ')), answers.methodNotAllowed)
       const isPerson = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html')
       return isPerson && !path.startsWith('/api/') ? page(request, reply) : sendAnswer(reply, answers.notFound)
     })
@@ -164,6 +186,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Called so often that its log line belongs to debugging. */
     quiet?: boolean
+    /** Asked by balancers and supervisors, past any proxy. */
+    probe?: boolean
     /** What a request from another site's page is answered, where 403 would be wrong. */
     crossSite?: Answer
   }

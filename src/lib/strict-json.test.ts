@@ -32,6 +32,8 @@ describe('strict JSON', () => {
     ['__proto__', '{"__proto__":{}}'],
     ['a NUL', '{"a":"\\u0000"}'],
     ['a lone surrogate', '{"a":["\\udc00"]}'],
+    ['a NUL in a key', '{"a\\u0000":1}'],
+    ['a lone surrogate in a key', '{"x":[{"\\ud800":1}]}'],
     ['nothing', ''],
     ['two values', '{}{}'],
   ])('refuses %s', (_, text) => {

@@ -9,7 +9,7 @@ export const isCleanText = (value: string) => !value.includes('\0') && value.isW
 
 /**
  * JSON without its traps: bytes that are no UTF-8, keys written twice (which of them counts is anybody's guess),
- * `__proto__`, and texts with NUL or lone surrogates that no database column takes. Returns nothing for all of them.
+ * `__proto__`, and keys and texts with NUL or lone surrogates that no database column takes. Returns nothing for all of them.
  */
 export const parseStrictJson = (bytes: Uint8Array): { value: unknown } | undefined => {
   try {
@@ -22,7 +22,7 @@ export const parseStrictJson = (bytes: Uint8Array): { value: unknown } | undefin
       if (typeof next === 'string' && !isCleanText(next)) return undefined
       if (typeof next !== 'object' || next === null) continue
       for (const [key, inner] of Object.entries(next)) {
-        if (key === '__proto__' || key === 'constructor') return undefined
+        if (key === '__proto__' || key === 'constructor' || !isCleanText(key)) return undefined
         unseen.push(inner)
       }
       if (!Array.isArray(next)) keys += Object.keys(next).length

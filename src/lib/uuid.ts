@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto'
 
+/** As we write them. Others accept more spellings of the same id: capitals, `urn:uuid:`, braces. */
+export const uuidPattern = '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+const shape = new RegExp(uuidPattern)
+
+export const isUuid = (value: string) => shape.test(value)
+
 /** RFC 9562 version 7: ordered by time, so that new rows land at the end of an index and a purge can walk it in order. */
 export const uuidv7 = (now: Date) => {
   const bytes = randomBytes(16)

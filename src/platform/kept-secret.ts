@@ -1,23 +1,76 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DataDirectoryUnwritable } from './database/directory-lock.js'
 
 const isCode = (error: unknown, code: string) => error instanceof Error && 'code' in error && error.code === code
 
+/** What the file holds; nothing when it is missing, or empty as a crash of an older release could leave it. */
+const readIfFull = async (file: string) => {
+  try {
+    return (await readFile(file, 'utf8')).trim() || undefined
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+}
+
+/** Runs `use` on a new file with this content that is safely on the disk, and removes what is left of it. */
+const withDurableFile = async (directory: string, content: string, use: (path: string) => Promise<void>) => {
+  const path = join(directory, `secret.${randomBytes(8).toString('hex')}`)
+  try {
+    const handle = await open(path, 'wx', 0o600)
+    try {
+      await handle.writeFile(content)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await use(path)
+  } finally {
+    await rm(path, { force: true })
+  }
+}
+
+/** So that the new name survives a power cut too. Not every platform can do it. */
+const syncDirectory = async (directory: string) => {
+  const handle = await open(directory, 'r').catch(() => undefined)
+  await handle?.sync().catch(() => undefined)
+  await handle?.close()
+}
+
+/**
+ * Of several processes that find no secret at the same time, the first to link the claim decides for all. The claim is
+ * removed only when the file is full, and is read before the file is looked at: so a process that still finds the file
+ * empty has read the one claim there ever was, and all write the same.
+ */
+const agreeOnSecret = async (directory: string, file: string) => {
+  const claim = join(directory, 'secret.claim')
+  await withDurableFile(directory, randomBytes(48).toString('hex'), (candidate) =>
+    link(candidate, claim).catch((error: unknown) => {
+      if (!isCode(error, 'EEXIST')) throw error
+    }),
+  )
+  const agreed = await readIfFull(claim)
+  if (agreed !== undefined && (await readIfFull(file)) === undefined)
+    await withDurableFile(directory, agreed, (path) => rename(path, file))
+  await syncDirectory(directory)
+  await rm(claim, { force: true })
+  return readIfFull(file)
+}
+
 /**
  * The signing secret of an installation that was given none: made at the first start and kept, so that a restart signs
- * nobody out. `wx` lets one of two first starts write it; the other reads what was written.
+ * nobody out. A crash at any moment leaves the whole file or none.
  */
 export const keptSecret = async (directory: string) => {
   const file = join(directory, 'secret')
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 })
-    await writeFile(file, randomBytes(48).toString('hex'), { flag: 'wx', mode: 0o600 })
+    const secret = (await readIfFull(file)) ?? (await agreeOnSecret(directory, file))
+    if (secret !== undefined) return secret
   } catch (cause) {
-    if (!isCode(cause, 'EEXIST') || (await readFile(file, 'utf8').catch(() => '')) === '') {
-      throw new DataDirectoryUnwritable(directory, { cause })
-    }
+    throw new DataDirectoryUnwritable(directory, { cause })
   }
-  return (await readFile(file, 'utf8')).trim()
+  throw new DataDirectoryUnwritable(directory)
 }

@@ -68,6 +68,8 @@ describe('a start on the embedded defaults', () => {
 
     first.signal('SIGTERM')
     await expect.poll(async () => (await fetch(`${url}/health`)).status).toBe(503)
+    const ready = await fetch(`${url}/health/ready`)
+    expect([ready.status, await ready.json()]).toEqual([503, { status: 'draining' }])
     expect(await first.exited).toBe(0)
 
     const port = new URL(url).port
@@ -164,6 +166,8 @@ describe('a database that cannot be reached at the start', () => {
     const health = await fetch(`${url}/health`)
     expect([health.status, (await health.json()).checks.database]).toEqual([503, 'error'])
     expect((await fetch(`${url}/health/live`)).status).toBe(200)
+    const ready = await fetch(`${url}/health/ready`)
+    expect([ready.status, await ready.json()]).toEqual([503, { status: 'starting' }])
     const login = await createBrowser(url).post('/login', { username: 'ada', password: 'x' })
     expect([login.status, login.headers.get('retry-after')]).toEqual([503, '5'])
   })

@@ -34,7 +34,7 @@ describe('PostgreSQL out of reach', () => {
       expect(answer.body.error).toBe('Temporarily unavailable')
     }
     expect((await tab.get('/api/auth/me')).status).toBe(200)
-    expect((await latchkey.browser().get('/health/live')).status).toBe(200)
+    for (const path of ['/health/live', '/health/ready']) expect((await latchkey.browser().get(path)).status).toBe(200)
   }
   const expectRecovery = async () => {
     await expect.poll(async () => (await healthOf(latchkey)).status, { timeout: 20_000 }).toBe(200)
@@ -51,6 +51,7 @@ describe('PostgreSQL out of reach', () => {
 
   it('hung: the same, within the deadlines', async () => {
     postgres.signal('SIGSTOP')
+    await expect.poll(async () => (await healthOf(latchkey)).status).toBe(503)
     const health = await healthOf(latchkey)
     expect(health).toMatchObject({ status: 503, checks: { server: 'ok', cache: 'ok' } })
     expect(health.within).toBeLessThan(2500)
@@ -78,8 +79,11 @@ describe('Redis out of reach', () => {
     async (signal) => {
       const address = signal === 'SIGKILL' ? '192.0.2.10' : '192.0.2.11'
       redis.signal(signal)
+      // A result is used again for a moment.
+      await expect.poll(async () => (await healthOf(latchkey)).status).toBe(503)
       const health = await healthOf(latchkey)
       expect(health).toMatchObject({ status: 503, checks: { database: 'ok' } })
+      expect((await latchkey.browser().get('/health/ready')).status).toBe(200)
       expect(health.within).toBeLessThan(2500)
       const answers = await Promise.all(
         Array.from({ length: 12 }, () =>

@@ -49,11 +49,15 @@ describe('security headers', () => {
     },
   )
 
-  it('are on what the parser itself refuses', async () => {
-    const answer = await raw('GET / HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n')
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+  it.each([
+    ['a bad header', 'Host: a\r\nbad header\r\n', '400', 'Bad request'],
+    ['no Host', '', '400', 'Bad request'],
+    ['an expectation that nobody knows', 'Host: a\r\nExpect: 200-ok\r\n', '417', 'Expectation failed'],
+  ])('are on what never becomes a request of a route: %s', async (_, lines, status, error) => {
+    const answer = await raw(`GET /health/live HTTP/1.1\r\n${lines}\r\n`)
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     for (const [name, value] of Object.entries(expected)) expect(answer).toContain(`${name}: ${value}\r\n`)
-    expect(answer).toContain('{"error":"Bad request","message":')
+    expect(answer).toContain(`{"error":"${error}","message":`)
   })
 })
 
@@ -80,6 +84,28 @@ describe('unknown paths and methods', () => {
     const answer = await raw(`${method} /login HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
     expect(answer === '' || /^HTTP\/1\.1 4\d\d /.test(answer)).toBe(true)
   })
+
+  it.each([
+    ['/login/', '/login'],
+    ['/login/?returnTo=%2Fnotes&x=1', '/login?returnTo=%2Fnotes&x=1'],
+    ['/api/auth/account-page/', '/api/auth/account-page'],
+  ])('leads %s to the page %s', async (path, location) => {
+    const answer = await latchkey.browser().get(path)
+    expect([answer.status, answer.headers.get('location')]).toEqual([302, location])
+  })
+
+  it('answers 404 to a file that is not there', async () => {
+    expect((await latchkey.browser().get('/api/auth/assets/missing.js')).status).toBe(404)
+  })
+
+  it.each(['urn:uuid:0190c0de-0000-7000-8000-000000000000', '0190C0DE-0000-7000-8000-000000000000', 'x'])(
+    'takes no session id in another spelling: %s',
+    async (id) => {
+      const tab = latchkey.browser()
+      await tab.post('/login', credentials)
+      expect((await tab.remove(`/api/auth/sessions/${id}`)).status).toBe(400)
+    },
+  )
 
   it.each([
     '//login',
@@ -134,6 +160,8 @@ describe('bodies', () => {
     ['__proto__', '{"__proto__":{"username":"ada"},"password":"x"}'],
     ['a NUL', '{"username":"a\\u0000da","password":"x"}'],
     ['a lone surrogate', '{"username":"\\ud800","password":"x"}'],
+    ['a NUL in a key', '{"username":"ada","password":"x","a\\u0000":1}'],
+    ['a lone surrogate in a key', '{"username":"ada","password":"x","a":{"\\ud800":1}}'],
     ['ten thousand levels', `${'['.repeat(7000)}${']'.repeat(7000)}`],
   ])('answers 400 to %s', async (_, text) => {
     const { status, body } = await post(text)

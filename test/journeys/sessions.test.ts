@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { RefreshClaims } from '../../src/domain/tokens/tokens.js'
 import { days, minutes, seconds } from '../../src/lib/durations.js'
 import type { Answer } from '../harness/browser.js'
 import { goodPassword, type Latchkey, startLatchkey, storeKinds } from '../harness/latchkey.js'
@@ -203,6 +204,28 @@ describe.each(storeKinds)('sessions on the %s stores', (stores) => {
       "select 1 from refresh_token_records r join users u on u.id = r.user_id where u.username = 'pia'",
     )
     expect(rows).toEqual([])
+  })
+
+  it.each<Partial<RefreshClaims>>([
+    { exp: 1e15 },
+    { userId: 'x' },
+    { userId: '0190c0de-0000-7000-8000-00000000000\0' },
+    { sid: 'x' },
+    { username: '\ud800' },
+    { gen: 2 ** 53 - 1 },
+    { auth_time: 1e15 },
+  ])('answers 401 to odd claims under our own signature: %o', async (odd) => {
+    const { tokens } = latchkey.app.nouns
+    const iat = Math.floor(latchkey.clock.now().getTime() / 1000)
+    const id = '0190c0de-0000-7000-8000-000000000000'
+    const claims = { userId: id, username: 'ada', sid: id, iat, exp: iat + 900, gen: 0, auth_time: iat, ...odd }
+    const tab = latchkey.browser()
+    tab.jar.set('refresh_token', tokens.signRefresh(claims))
+    expect((await tab.post('/api/auth/refresh')).status).toBe(401)
+    if ('gen' in odd || 'auth_time' in odd) return
+    tab.jar.set('access_token', tokens.signAccess(claims))
+    for (const path of ['me', 'account', 'sessions']) expect((await tab.get(`/api/auth/${path}`)).status).toBe(401)
+    expect((await tab.get('/api/auth/csrf-token')).status).toBe(200)
   })
 
   it('purges what has expired, and nothing else', async () => {

@@ -9,18 +9,14 @@ import { type ProviderRefusal, refusal } from './provider.js'
 export const refusalFrom = (error: unknown): ProviderRefusal => {
   if (error instanceof client.AuthorizationResponseError)
     return error.error === 'access_denied' ? refusal('cancelled', 'access_denied') : refusal('failed', 'denied')
-  if (error instanceof client.ResponseBodyError) return refusal('failed', standardErrors[error.error] ?? 'error_body')
+  if (error instanceof client.ResponseBodyError)
+    return refusal('failed', standardErrors.has(error.error) ? error.error : 'error_body')
   const failed = outboundFailureIn(error)
   if (failed) return refusal('failed', failed.code)
   return refusal('failed', libraryCode(error) ?? 'unexpected_answer')
 }
 
-const standardErrors: Record<string, string | undefined> = {
-  invalid_client: 'invalid_client',
-  invalid_grant: 'invalid_grant',
-  invalid_request: 'invalid_request',
-  unauthorized_client: 'unauthorized_client',
-}
+const standardErrors = new Set(['invalid_client', 'invalid_grant', 'invalid_request', 'unauthorized_client'])
 
 const outboundFailureIn = (error: unknown): OutboundFailed | undefined => {
   for (let current = error, depth = 0; depth < 4; depth += 1) {

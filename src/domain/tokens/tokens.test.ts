@@ -10,7 +10,9 @@ const clock = createMovableClock()
 const tokens = createTokens({ secrets: [secret], clock })
 
 const now = () => Math.floor(clock.now().getTime() / 1000)
-const claims = () => ({ userId: 'u', username: 'ada', sid: 's', iat: now(), exp: now() + 900 })
+const userId = '0190c0de-0000-7000-8000-000000000001'
+const sid = '0190c0de-0000-7000-8000-000000000002'
+const claims = () => ({ userId, username: 'ada', sid, iat: now(), exp: now() + 900 })
 const refreshClaims = () => ({ ...claims(), gen: 3, auth_time: now() })
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -27,7 +29,7 @@ const forge = (header: object, payload: object, hash = 'sha256') => {
 describe('access tokens', () => {
   it('carries its claims, names its kind and lives until it expires', () => {
     const token = genuine()
-    expect(tokens.readAccess(token)).toMatchObject({ userId: 'u', username: 'ada', sid: 's' })
+    expect(tokens.readAccess(token)).toMatchObject({ userId, username: 'ada', sid })
     expect(genuineHeader()).toMatchObject({ alg: 'HS256', typ: 'at+jwt', kid: expect.any(String) })
     clock.advance(15 * minutes - 1500)
     expect(tokens.readAccess(token)).toBeDefined()
@@ -64,6 +66,17 @@ describe('access tokens', () => {
     ['nbf in the future', () => forge(genuineHeader(), { ...claims(), nbf: now() + 60 })],
     ['no user', () => forge(genuineHeader(), { ...claims(), userId: undefined })],
     ['a user id that is a number', () => forge(genuineHeader(), { ...claims(), userId: 1 })],
+    ['a user id that is no UUID', () => forge(genuineHeader(), { ...claims(), userId: 'ada' })],
+    ['a user id with a NUL', () => forge(genuineHeader(), { ...claims(), userId: `${userId.slice(1)}\0` })],
+    ['a user id in another spelling', () => forge(genuineHeader(), { ...claims(), userId: `urn:uuid:${userId}` })],
+    ['a session id that is no UUID', () => forge(genuineHeader(), { ...claims(), sid: 'x' })],
+    ['a lone surrogate in the name', () => forge(genuineHeader(), { ...claims(), username: 'a\ud800' })],
+    ['a NUL in the name', () => forge(genuineHeader(), { ...claims(), username: 'a\0' })],
+    ['a name of 65 characters', () => forge(genuineHeader(), { ...claims(), username: 'x'.repeat(65) })],
+    ['no name', () => forge(genuineHeader(), { ...claims(), username: '' })],
+    ['an exp beyond every date', () => forge(genuineHeader(), { ...claims(), exp: 1e15 })],
+    ['an exp with a fraction', () => forge(genuineHeader(), { ...claims(), exp: now() + 900.5 })],
+    ['an iat before 1970', () => forge(genuineHeader(), { ...claims(), iat: -1 })],
     ['a refresh token', () => tokens.signRefresh(refreshClaims())],
     ['padding', () => `${genuine()}=`],
     ['a space', () => `${genuine()} `],
@@ -88,6 +101,20 @@ describe('access tokens', () => {
 describe('refresh tokens', () => {
   it('does not read an access token as one', () => {
     expect(tokens.readRefresh(genuine())).toBeUndefined()
+  })
+
+  it.each([
+    ['gen beyond what the column holds', { gen: 2 ** 53 - 1 }],
+    ['gen without room for its successor', { gen: 2 ** 31 - 1 }],
+    ['a negative gen', { gen: -1 }],
+    ['gen as text', { gen: '3' }],
+    ['auth_time beyond every date', { auth_time: 1e15 }],
+    ['no auth_time', { auth_time: undefined }],
+    ['a session id that is no UUID', { sid: 'x' }],
+  ])('refuses %s', (_, odd) => {
+    const header = decode(tokens.signRefresh(refreshClaims()).split('.')[0])
+    expect(tokens.readRefresh(forge(header, { ...refreshClaims(), gen: 2 ** 31 - 2 }))).toBeDefined()
+    expect(tokens.readRefresh(forge(header, { ...refreshClaims(), ...odd }))).toBeUndefined()
   })
 
   it('signs the same claims to the same bytes', () => {

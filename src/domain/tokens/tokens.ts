@@ -2,6 +2,8 @@ import { createSigner, createVerifier } from 'fast-jwt'
 import type { Clock } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { deriveKey } from '../../lib/keys.js'
+import { isCleanText } from '../../lib/strict-json.js'
+import { isUuid } from '../../lib/uuid.js'
 
 export const accessTokenLifetime = 15 * minutes
 
@@ -23,16 +25,30 @@ const maximumLength = 2048
  */
 const shape = /^([\w-]{1,256})\.[\w-]+\.[\w-]{42}[AEIMQUYcgkosw048]$/
 
-const isMoment = (value: unknown): value is number => Number.isSafeInteger(value)
-const isText = (value: unknown): value is string => typeof value === 'string'
+const isWholeUpTo = (value: unknown, most: number): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= most
 
+/** Seconds until the end of the year 9999: every database and every format of a date can write it. */
+const lastMoment = 253_402_300_799
+const isMoment = (value: unknown): value is number => isWholeUpTo(value, lastMoment)
+
+/** The column is a 32-bit integer, and the successor's number must fit in as well. */
+const lastGeneration = 2 ** 31 - 2
+
+const isId = (value: unknown): value is string => typeof value === 'string' && isUuid(value)
+
+const longestName = 64
+const isName = (value: unknown): value is string =>
+  typeof value === 'string' && isCleanText(value) && value.length > 0 && Array.from(value).length <= longestName
+
+/** Only we can sign a token; but what an older release or another program with our secret has signed may be odd. */
 const isAccessClaims = (claims: Record<string, unknown>): claims is AccessClaims =>
-  isText(claims.userId) && isText(claims.username) && isText(claims.sid) && isMoment(claims.iat) && isMoment(claims.exp)
+  isId(claims.userId) && isName(claims.username) && isId(claims.sid) && isMoment(claims.iat) && isMoment(claims.exp)
 
 const isRefreshClaims = (claims: Record<string, unknown>): claims is RefreshClaims =>
   isAccessClaims(claims) &&
   'gen' in claims &&
-  isMoment(claims.gen) &&
+  isWholeUpTo(claims.gen, lastGeneration) &&
   'auth_time' in claims &&
   isMoment(claims.auth_time)
 

@@ -15,22 +15,52 @@ const runCheck = (check: Check, deadline: number) =>
       .finally(() => clearTimeout(timer))
   })
 
+/**
+ * How long a result is used again, in milliseconds. `/health` is open to everybody and writes to both stores: so an
+ * instance checks them at most four times a second, and no probe, which comes once a second at most, sees an old result.
+ */
+const resultLifetime = 250
+
+/** One run serves everybody who asks while it is under way, and for a moment after. */
+const coalesced = <Result>(run: () => Promise<Result>) => {
+  let current: Promise<Result> | undefined
+  const forget = () => {
+    current = undefined
+  }
+  return () => {
+    current ??= run().finally(() => setTimeout(forget, resultLifetime).unref())
+    return current
+  }
+}
+
 export const createHealth = (options: {
   clock: Clock
   deadline: number
   database: Check
   cache: Check
+  isStarting: () => boolean
   isDraining: () => boolean
 }) => {
-  const { clock, deadline, isDraining } = options
-  return async () => {
+  const { clock, deadline, isStarting, isDraining } = options
+  const checkStores = coalesced(async () => {
     const [database, cache] = await Promise.all([
       runCheck(options.database, deadline),
       runCheck(options.cache, deadline),
     ])
-    const checks = { server: 'ok' as const, database, cache }
-    const isHealthy = !isDraining() && database === 'ok' && cache === 'ok'
-    const status = isHealthy ? ('healthy' as const) : ('unhealthy' as const)
-    return { status, checks, timestamp: clock.now().toISOString() }
+    return { checks: { server: 'ok' as const, database, cache }, timestamp: clock.now().toISOString() }
+  })
+
+  return {
+    full: async () => {
+      const { checks, timestamp } = await checkStores()
+      // Not part of the result that is used again: an instance that shuts down says so at once.
+      const isHealthy = !isDraining() && checks.database === 'ok' && checks.cache === 'ok'
+      return { status: isHealthy ? ('healthy' as const) : ('unhealthy' as const), checks, timestamp }
+    },
+    /** Whether this instance should get traffic. It asks no store: when one is away, all instances answer as well as any. */
+    ready: () => {
+      if (isDraining()) return 'draining' as const
+      return isStarting() ? ('starting' as const) : ('ready' as const)
+    },
   }
 }

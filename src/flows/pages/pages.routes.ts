@@ -22,10 +22,16 @@ export const pagesRoutes = (server: Server, { assets, theme, ...installation }: 
     renderNotFound(assets.notFound, theme, language),
   )
 
-  const addPage = (path: string, name: PageName) =>
+  const addPage = (path: string, name: PageName) => {
     server.get(path, { schema: { hide: true } }, (request, reply) =>
       sendPage(request, reply, rendered(name, languageOf(request))),
     )
+    server.get(`${path}/`, { schema: { hide: true } }, (request, reply) => {
+      const query = request.url.indexOf('?')
+      const address = query === -1 ? path : path + request.url.slice(query)
+      return reply.header('cache-control', 'no-store').redirect(address)
+    })
+  }
   for (const name of pageNames) addPage(`/${name}`, name)
   // An application on the same host may have a /dashboard of its own.
   addPage('/api/auth/account-page', 'dashboard')

@@ -10,6 +10,7 @@ import type { Limits } from '../../http/limits.js'
 import { NoContent } from '../../http/no-content.js'
 import type { Server } from '../../http/server.js'
 import { describeDevice } from '../../lib/device.js'
+import { uuidPattern } from '../../lib/uuid.js'
 
 const Session = Type.Object({
   id: Type.String({ format: 'uuid' }),
@@ -29,7 +30,7 @@ const listSchema = {
 const endSchema = {
   tags: ['sessions'],
   summary: "End one of the caller's sessions",
-  params: Type.Object({ id: Type.String({ format: 'uuid' }) }),
+  params: Type.Object({ id: Type.String({ pattern: uuidPattern }) }),
   response: { 204: NoContent, 401: ErrorBody, 403: ErrorBody, 404: ErrorBody, 429: ErrorBody, 503: ErrorBody },
 }
 

@@ -1,0 +1,39 @@
+import ipaddr from 'ipaddr.js'
+import { InvalidValue, list, type Read } from '../lib/setting-values.js'
+
+/**
+ * The widest range that one network can be: 10.0.0.0/8 is the largest private one of IPv4, and no operator is given more
+ * than a /16 of IPv6. Whoever connects from a trusted address writes its own client address and so passes every limit.
+ */
+const leastBits = { ipv4: 8, ipv6: 16 }
+
+/** Every IPv4 address also has a spelling in IPv6, below this one. */
+const mappedIpv4 = ipaddr.IPv6.parse('::ffff:0.0.0.0')
+const mappedBits = 96
+
+const isTooWide = (range: string) => {
+  const [address, bits] = ipaddr.parseCIDR(range)
+  if (address.kind() === 'ipv4') return bits < leastBits.ipv4
+  const holdsIpv4 =
+    mappedIpv4.match(ipaddr.IPv6.parseCIDR(range)) || ipaddr.process(address.toString()).kind() === 'ipv4'
+  return bits < (holdsIpv4 ? mappedBits + leastBits.ipv4 : leastBits.ipv6)
+}
+
+const addressRange: Read<string> = (value) => {
+  const isRange = ipaddr.isValidCIDR(value)
+  if (!isRange && !ipaddr.isValid(value))
+    throw new InvalidValue('must list addresses or ranges such as 10.0.0.0/8, or be none')
+  if (isRange && isTooWide(value))
+    throw new InvalidValue(
+      "must not trust nearly everybody: name your proxies' own addresses, or at most a /8 (IPv6: /16)",
+    )
+  return value
+}
+
+/** The proxies whose word is taken for a client's address; an empty list after the explicit word `none`. */
+export const trustedProxies: Read<readonly string[]> = (value) => {
+  if (value === 'none') return []
+  const proxies = list(addressRange)(value)
+  if (proxies.length === 0) throw new InvalidValue('must list addresses or ranges such as 10.0.0.0/8, or be none')
+  return proxies
+}

@@ -1,0 +1,49 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { systemClock } from '../../lib/clock.js'
+import { createHealth } from './health.js'
+
+const setUp = () => {
+  const runs = { database: 0, cache: 0 }
+  const state = { isStarting: false, isDraining: false }
+  const health = createHealth({
+    clock: systemClock,
+    deadline: 2_000,
+    database: async () => {
+      runs.database += 1
+      await wait(20)
+    },
+    cache: async () => {
+      runs.cache += 1
+    },
+    isStarting: () => state.isStarting,
+    isDraining: () => state.isDraining,
+  })
+  return { runs, state, health }
+}
+
+it('checks the stores once for everybody who asks at the same time, and for a moment after', async () => {
+  const { runs, health } = setUp()
+  const results = await Promise.all(Array.from({ length: 200 }, () => health.full()))
+  expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['healthy']))
+  await health.full()
+  expect(runs).toEqual({ database: 1, cache: 1 })
+  await wait(400)
+  await health.full()
+  expect(runs).toEqual({ database: 2, cache: 2 })
+})
+
+it('shows at once that the instance shuts down, also beside a result that is used again', async () => {
+  const { state, health } = setUp()
+  expect((await health.full()).status).toBe('healthy')
+  state.isDraining = true
+  expect((await health.full()).status).toBe('unhealthy')
+  expect(health.ready()).toBe('draining')
+})
+
+it('is ready unless it is starting or shutting down', () => {
+  const { state, health } = setUp()
+  expect(health.ready()).toBe('ready')
+  state.isStarting = true
+  expect(health.ready()).toBe('starting')
+})
