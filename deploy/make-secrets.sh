@@ -5,8 +5,10 @@ set -euo pipefail
 umask 077
 cd "$(dirname "$0")"
 mkdir -p secrets/tls
-# The containers read them as another user; whoever cannot enter the folder cannot read them either.
+# The containers read them as another user; whoever cannot enter the folder cannot read them either. nginx reads tls/ as
+# root without any privilege: it can enter another user's folder only if that is open to all.
 chmod 700 secrets
+chmod 755 secrets/tls
 
 random() { openssl rand -hex "$1"; }
 keep() { # name, value
@@ -24,4 +26,5 @@ keep database_owner_url "postgres://latchkey_owner:$(cat secrets/postgres_passwo
 keep database_url "postgres://latchkey:$(cat secrets/latchkey_password)@postgres:5432/latchkey"
 keep redis_url "redis://:$(cat secrets/redis_password)@redis:6379"
 keep smtp_url "${1:?name the mail server, such as smtp://user:password@mail.example.com:587}"
-echo "Made what was missing in $(pwd)/secrets. Put fullchain.pem and privkey.pem into secrets/tls."
+echo "Made what was missing in $(pwd)/secrets. Now the certificate, readable for nginx:"
+echo "  install -m 644 fullchain.pem privkey.pem $(pwd)/secrets/tls/"

@@ -60,6 +60,13 @@ import { createMetrics, type Metrics } from './platform/metrics/metrics.js'
 import { startMetricsServer } from './platform/metrics/metrics-server.js'
 
 const drainLimit = 10 * seconds
+const closeLimit = 5 * seconds
+
+/**
+ * The longest that a shutdown takes: `/health/ready` says no, kept connections go on for as long again, requests finish,
+ * stores close. Whoever supervises the process must wait longer before killing it; a test compares the shipped files.
+ */
+export const shutdownBudget = (drainDelay: number) => 2 * drainDelay + drainLimit + closeLimit
 
 type Platform = OpenedPlatform & { metrics: Metrics }
 
@@ -246,7 +253,7 @@ export const startApp = async (given: Config, options: StartOptions) => {
     // A failure is heard of below; when listening fails first, that is what counts.
     prepared.catch(() => undefined)
     metricsServer = await openMetrics?.()
-    // The port opens when there is something behind it: a proxy takes an open port for a ready instance.
+    // The port opens when the database is ready, or after a moment without it: a proxy takes an open port for an instance.
     await Promise.race([prepared, wait(startPatience, undefined, { ref: false })])
     prepared.catch(onFatal)
     await server.listen({ host: config.host, port: config.port })

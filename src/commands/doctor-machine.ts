@@ -36,8 +36,8 @@ const checkSecrets = ({ jwtSecret, production }: Config): Finding => {
       : ok(''),
   ]
   const shortest = Math.min(...jwtSecret.map((secret) => secret.length))
-  const old = older > 0 ? `, and ${older} older still verifies` : ''
-  return worstOf(`the newest of ${jwtSecret.length} signs${old}; at least ${shortest} characters each`, findings)
+  const old = older > 0 ? `, and ${older} other${older === 1 ? ' still verifies' : 's still verify'}` : ''
+  return worstOf(`the first of ${jwtSecret.length} signs${old}; at least ${shortest} characters each`, findings)
 }
 
 const isWritable = (path: string) =>

@@ -1,16 +1,22 @@
-import { type App, startApp } from '../app.js'
+import { type App, shutdownBudget, startApp } from '../app.js'
 import { type Config, type Environment, likelyTypos, loadConfig } from '../config.js'
 import { createLog } from '../platform/log.js'
 import { programVersion } from '../platform/version.js'
 import { type Command, readArguments } from './command.js'
 
-/** Shuts down at the first signal and stops at once at the second. */
+/** Shuts down at the first signal, within a known time, and stops at once at the second. */
 const endOnSignals = (app: App) => {
   let isEnding = false
   const end = (signal: NodeJS.Signals) => {
     if (isEnding) process.exit(1)
     isEnding = true
-    app.log.info({ signal }, 'ending')
+    const within = shutdownBudget(app.config.drainDelay)
+    app.log.info({ signal, within }, 'ending')
+    // Everything answered is committed by now: a store that does not answer is no reason to be killed.
+    setTimeout(() => {
+      app.log.warn('not everything was closed in time')
+      process.exit(0)
+    }, within)
     app.close().then(
       () => process.exit(0),
       (err) => {

@@ -76,7 +76,7 @@ export const settings = {
   DATABASE_POOL: { read: integer(1, 500), fallback: '10', meaning: 'Connections that one instance keeps to PostgreSQL.' },
   REDIS_URL: { read: redisAddress, otherwise: 'in process', secret: true, meaning: 'Redis or Valkey for shared counters. Several addresses separated by commas are a Cluster; `redis+sentinel://one:26379,two:26379/name` is a Sentinel group. Required in production.' },
   REDIS_PREFIX: { read: text, fallback: 'latchkey:', meaning: 'Put before every key, so that several services can share one Redis.' },
-  JWT_SECRET: { read: list(signingSecret), otherwise: 'generated and kept in `DATA_DIR`', secret: true, meaning: 'At least 64 random characters. Several, separated by commas, newest first: the newest signs, all of them verify. Required in production.' },
+  JWT_SECRET: { read: list(signingSecret), otherwise: 'generated and kept in `DATA_DIR`', secret: true, meaning: 'At least 64 random characters. Several, separated by commas: the first signs, all of them verify. Required in production.' },
   BCRYPT_COST: { read: integer(10, 15), fallback: '12', meaning: 'Cost of password hashes, 10 to 15. A stored hash of a lower cost is replaced at the next sign-in.' },
   WORKER_THREADS: { read: integer(1, 64), otherwise: 'by the number of cores', meaning: 'Threads that hash passwords.' },
   WORKER_QUEUE: { read: integer(1, 10_000), fallback: '100', meaning: 'Password checks that may wait for a thread; beyond it the answer is 503.' },

@@ -18,7 +18,7 @@ const anchorOf = (heading: string) =>
     .replaceAll(/[^\p{L}\p{N} -]/gu, '')
     .replaceAll(' ', '-')
 
-describe.each(['docs/operating.md', 'docs/security.md'])('%s', (guide) => {
+describe.each(['docs/operating.md', 'docs/security.md', 'docs/deployment.md'])('%s', (guide) => {
   it('links to files and headings that are there', async () => {
     const links = [...(await read(guide)).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target)
     const broken = await Promise.all(

@@ -53,7 +53,7 @@ const isRefreshClaims = (claims: Record<string, unknown>): claims is RefreshClai
   isMoment(claims.auth_time)
 
 /**
- * Signs and checks one kind of token with a ring of secrets: the newest signs, all of them verify. Our own tokens have
+ * Signs and checks one kind of token with a ring of secrets: the first signs, all of them verify. Our own tokens have
  * exactly one possible header for each secret, so the header text itself selects the key: another algorithm, another
  * type, an unknown key id or an embedded key does not get as far as being parsed.
  */
