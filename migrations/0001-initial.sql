@@ -29,24 +29,35 @@ create table refresh_token_records (
   ip text not null,
   user_agent text not null,
   created_at timestamptz not null,
-  last_used_at timestamptz not null
+  last_used_at timestamptz not null,
+  -- The token that a change of the password replaced: it gets no successor, however fresh it is.
+  voided_hash bytea,
+  voided_at timestamptz
 ) with (fillfactor = 70);
 create index refresh_token_records_of_user on refresh_token_records (user_id);
 
--- A registration that waits for the proof of its address. No account exists before that.
+-- A registration that waits for the proof of its address. No account exists before that. One for an address that has an
+-- account is kept too, so that nobody can tell the two apart. A confirmed one stays until it expires: its link is known.
 create table pending_registrations (
   id uuid primary key,
   email text not null,
+  email_key text not null,
   username text not null,
+  username_key text not null,
   name text,
   password_hash text not null,
   token_hash bytea not null constraint pending_registrations_token unique,
-  code_hash bytea not null,
-  browser_hash bytea not null constraint pending_registrations_browser unique,
+  older_token_hashes bytea[] not null default '{}',
+  browser_hashes bytea[] not null,
   tries_left integer not null,
-  expires_at timestamptz not null
+  expires_at timestamptz not null,
+  confirmed_at timestamptz
 );
 create index pending_registrations_expiry on pending_registrations (expires_at);
+create index pending_registrations_email on pending_registrations (email_key, id);
+create index pending_registrations_username on pending_registrations (username_key, id);
+create index pending_registrations_older_tokens on pending_registrations using gin (older_token_hashes);
+create index pending_registrations_browsers on pending_registrations using gin (browser_hashes);
 
 -- Values that work once: password resets, and the marks of provider attempts that were used.
 create table one_time_tokens (

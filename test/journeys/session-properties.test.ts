@@ -6,9 +6,17 @@ import { type Latchkey, startLatchkey } from '../harness/latchkey.js'
 
 /**
  * Sessions are driven through random acts and held against a model of what must be true: a session has at most one
- * live token and its direct parent within the grace, and nothing lives after it was ended.
+ * live token and its direct parent within the grace, a token that a new proof replaced gets no successor, and nothing
+ * lives after it was ended.
  */
-type Model = { tokens: string[]; rotatedAt: number; expiresAt: number; isEnded: boolean }
+type Model = {
+  tokens: string[]
+  rotatedAt: number
+  expiresAt: number
+  isEnded: boolean
+  /** The token that a new proof replaced without grace. */
+  voided?: { token: string; at: number }
+}
 
 const grace = 30 * seconds
 const client = { ip: '192.0.2.1', userAgent: 'a model' }
@@ -38,6 +46,7 @@ const act = fc.oneof(
       count: fc.integer({ min: 2, max: 8 }),
     }),
   },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('prove' as const), session: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('logout' as const), session: fc.nat() }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'reset' as const }) },
   {
@@ -49,6 +58,9 @@ const act = fc.oneof(
   },
 )
 
+const sidOf = (token: string) =>
+  (JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { sid: string }).sid
+
 it('at most one live successor, and nothing lives after it was ended', async () => {
   const { sessions } = latchkey.app.nouns
   const now = () => latchkey.clock.now().getTime()
@@ -59,6 +71,7 @@ it('at most one live successor, and nothing lives after it was ended', async () 
     const isLive = !model.isEnded && now() < model.expiresAt - 1 * seconds
     if ('issued' in result) {
       expect(model.isEnded).toBe(false)
+      expect(token).not.toBe(model.voided?.token)
       const successor = result.issued.refreshToken
       if (token === newest) {
         model.tokens.push(successor)
@@ -70,9 +83,27 @@ it('at most one live successor, and nothing lives after it was ended', async () 
       }
     } else if (isLive) {
       expect(token).not.toBe(newest)
+      if (result.refused === 'replaced') {
+        const since = Math.max(model.voided?.at ?? 0, model.rotatedAt)
+        expect(model.tokens.slice(-4)).toContain(token)
+        expect(now() - since).toBeLessThan(grace + 2 * seconds)
+        return
+      }
       expect(result.refused).toBe('theft')
+      const wasJustVoided = token === model.voided?.token && now() - model.voided.at < grace - 2 * seconds
+      expect(wasJustVoided).toBe(false)
       model.isEnded = true
     }
+  }
+
+  const prove = async (model: Model) => {
+    const sid = sidOf(model.tokens.at(-1) ?? '')
+    const issued = await latchkey.sql.transaction((sql) => sessions.rotateAtOnce(sql, sid, user, client))
+    if (!issued) return
+    expect(model.isEnded).toBe(false)
+    model.voided = { token: model.tokens.at(-1) ?? '', at: now() }
+    model.tokens.push(issued.refreshToken)
+    model.expiresAt = now() + issued.refreshTokenMaxAge * 1000
   }
 
   await fc.assert(
@@ -93,6 +124,7 @@ it('at most one live successor, and nothing lives after it was ended', async () 
           const model = pick(step.session)
           if (!model) continue
           if (step.kind === 'refresh') await refresh(model, model.tokens.at(-1 - step.age) ?? model.tokens[0] ?? '')
+          else if (step.kind === 'prove') await prove(model)
           else if (step.kind === 'logout') {
             await sessions.endByRefreshToken(model.tokens.at(-1) ?? '')
             model.isEnded = true

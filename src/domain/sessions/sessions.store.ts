@@ -14,7 +14,6 @@ export type SessionRow = {
 
 export type Rotation = {
   id: string
-  /** The presented token's. */
   generation: number
   presented: Uint8Array
   successor: Uint8Array
@@ -69,10 +68,10 @@ export const insertRecord = (
 export const rotateRecord = (sql: Sql, rotation: Rotation) =>
   sql.query<{ email: string; name: string | null }>(
     `update refresh_token_records as r
-     set token_hash = $3, previous_hash = $2, generation = $10::int + 1, issued_at = $4, expires_at = $5,
+     set token_hash = $3, previous_hash = $2, generation = $10::int, issued_at = $4, expires_at = $5,
          rotated_at = ${databaseNow('$6')}, last_used_at = $7, ip = $8, user_agent = $9
      from users as u
-     where r.id = $1 and (r.token_hash = $2 or r.generation < $10::int) and r.expires_at > $7
+     where r.id = $1 and (r.token_hash = $2 or r.generation < $10::int - 1) and r.expires_at > $7
        and u.id = r.user_id and u.disabled_at is null
      returning u.email, u.name`,
     [
@@ -89,6 +88,33 @@ export const rotateRecord = (sql: Sql, rotation: Rotation) =>
     ],
   )
 
+export const lockRecord = (sql: Sql, id: string, userId: string, now: Date) =>
+  sql.query<{ generation: number; created_at: Date }>(
+    `select generation, created_at from refresh_token_records
+     where id = $1 and user_id = $2 and expires_at > $3 for update`,
+    [id, userId, now],
+  )
+
+/** A rotation whose parent gets no successor. The parent before it keeps its place: it may be in flight as well. */
+export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'presented'>) =>
+  sql.query(
+    `update refresh_token_records
+     set voided_hash = token_hash, voided_at = ${databaseNow('$6')}, token_hash = $2, generation = $3, issued_at = $4,
+         expires_at = $5, last_used_at = $7, ip = $8, user_agent = $9
+     where id = $1`,
+    [
+      token.id,
+      token.successor,
+      token.generation,
+      token.issuedAt,
+      token.expiresAt,
+      token.clockOffset,
+      token.now,
+      client.ip,
+      client.userAgent,
+    ],
+  )
+
 export const selectRecord = (sql: Sql, id: string, clockOffset: number, grace: number) =>
   sql.query<{
     token_hash: Uint8Array
@@ -96,14 +122,17 @@ export const selectRecord = (sql: Sql, id: string, clockOffset: number, grace: n
     generation: number
     issued_at: Date
     expires_at: Date
+    voided_hash: Uint8Array | null
     just_rotated: boolean
+    just_voided: boolean
     email: string
     name: string | null
     disabled: boolean
   }>(
     `select r.token_hash, r.previous_hash, r.generation, r.issued_at, r.expires_at, u.email, u.name,
-       u.disabled_at is not null as disabled,
-       r.rotated_at > ${databaseNow('$2')} - $3::float8 * interval '1 millisecond' as just_rotated
+       u.disabled_at is not null as disabled, r.voided_hash,
+       r.rotated_at > ${databaseNow('$2')} - $3::float8 * interval '1 millisecond' as just_rotated,
+       coalesce(r.voided_at > ${databaseNow('$2')} - $3::float8 * interval '1 millisecond', false) as just_voided
      from refresh_token_records as r join users as u on u.id = r.user_id
      where r.id = $1`,
     [id, clockOffset, grace],

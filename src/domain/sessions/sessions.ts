@@ -25,11 +25,14 @@ export type Issued = {
   refreshTokenMaxAge: number
 }
 
-/** `raced`: the token had just been rotated by another request, and this one got the same successor. */
+/**
+ * `raced`: the token had just been rotated by another request, and this one got the same successor. `replaced`: it lost
+ * the race against a change of the password, and the session goes on with newer tokens.
+ */
 export type Rotated =
   | { issued: Issued; raced: boolean }
   | { refused: 'invalid' }
-  | { refused: 'ended' | 'theft'; userId: string; sessionId: string }
+  | { refused: 'ended' | 'theft' | 'replaced'; userId: string; sessionId: string }
 
 export type Sessions = ReturnType<typeof createSessions>
 
@@ -100,7 +103,11 @@ export const createSessions = (options: {
     const ended = { refused: 'ended' as const, userId, sessionId }
     const [row] = await store.selectRecord(database, sessionId, clock.offset(), refreshGrace)
     if (!row || row.disabled || row.expires_at <= clock.now()) return ended
-    if (row.just_rotated && row.previous_hash && sameBytes(row.previous_hash, presented)) {
+    const isJust = (hash: Uint8Array | null, recent: boolean) => recent && hash !== null && sameBytes(hash, presented)
+    if (isJust(row.voided_hash, row.just_voided)) return { ...ended, refused: 'replaced' }
+    if (isJust(row.previous_hash, row.just_rotated)) {
+      // Its successor was replaced since, so it is no longer the parent of the newest token.
+      if (claims.gen + 1 !== row.generation) return { ...ended, refused: 'replaced' }
       const successor = {
         ...claims,
         gen: row.generation,
@@ -126,7 +133,7 @@ export const createSessions = (options: {
     const presented = fingerprint(refreshToken)
     const [user] = await store.rotateRecord(database, {
       id: claims.sid,
-      generation: claims.gen,
+      generation: successor.gen,
       presented,
       successor: fingerprint(token),
       issuedAt: fromSeconds(iat),
@@ -139,6 +146,40 @@ export const createSessions = (options: {
     return { issued: issue({ id: claims.userId, username: claims.username, ...user }, successor, token), raced: false }
   }
 
+  /**
+   * New tokens for a session whose owner has just proven who they are. The token before them is refused from now on, by
+   * whoever has a copy of it; for the time of the grace that ends nothing, since another tab may be sending it right now.
+   * Nothing when the session has ended.
+   */
+  const rotateAtOnce = async (sql: Sql, sid: string, user: SignedInUser, client: Client) => {
+    const now = clock.now()
+    const [record] = await store.lockRecord(sql, sid, user.id, now)
+    if (!record) return undefined
+    const [iat, authTime] = [inSeconds(now), inSeconds(record.created_at)]
+    const claims = {
+      userId: user.id,
+      username: user.username,
+      sid,
+      gen: record.generation + 1,
+      auth_time: authTime,
+      iat,
+      exp: expiryFor(authTime, now),
+    }
+    const refreshToken = tokens.signRefresh(claims)
+    await store.replaceToken(sql, {
+      id: sid,
+      generation: claims.gen,
+      successor: fingerprint(refreshToken),
+      issuedAt: fromSeconds(iat),
+      expiresAt: fromSeconds(claims.exp),
+      now,
+      clockOffset: clock.offset(),
+      client,
+    })
+    const { id, username, email, name } = user
+    return issue({ id, username, email, name }, claims, refreshToken)
+  }
+
   return {
     start: async (user: SignedInUser, client: Client) => {
       const issued = await begin(user, client, null)
@@ -148,6 +189,7 @@ export const createSessions = (options: {
     /** Nothing when the password that was checked is no longer the user's: a reset during a sign-in wins. */
     startByPassword: (user: SignedInUser, passwordHash: string, client: Client) => begin(user, client, passwordHash),
     rotate,
+    rotateAtOnce,
 
     /** Ends the session of a refresh token, whatever became of the token; says whose it was. */
     endByRefreshToken: async (refreshToken: string) => {

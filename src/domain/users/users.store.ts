@@ -25,6 +25,10 @@ const idColumn: Record<ProviderId, string> = { provider_a: 'provider_a_id', prov
 export const selectById = (sql: Sql, id: string) =>
   sql.query<UserRow>(`select ${columns} from users where id = $1`, [id])
 
+/** Until the transaction ends nobody else changes this user. Rows that refer to the user can still be written. */
+export const lockById = (sql: Sql, id: string) =>
+  sql.query<UserRow>(`select ${columns} from users where id = $1 for no key update`, [id])
+
 export const selectByEmail = (sql: Sql, key: string) =>
   sql.query<UserRow>(`select ${columns} from users where email_key = $1`, [key])
 

@@ -99,6 +99,8 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
 
   return {
     findById,
+    /** The user as they are now, with the row held until the transaction ends: what is decided on it stays true. */
+    lock: (sql: Sql, id: string) => first(store.lockById(sql, id)),
     findByEmail,
     findByUsername,
     findByLogin,

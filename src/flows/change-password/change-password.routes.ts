@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { languageFrom } from '../../domain/mails/languages.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
+import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
 import { type Limits, LoginLimited } from '../../http/limits.js'
@@ -18,7 +19,7 @@ const refusals: Record<ChangeRefusal, Answer> = {
 
 const schema = {
   tags: ['account'],
-  summary: "Change the caller's password; ends the other sessions",
+  summary: "Change the caller's password; ends the other sessions and sets new tokens for this one",
   body: Type.Object({
     currentPassword: Type.String({ minLength: 1, maxLength: 1024 }),
     newPassword: Type.String({ minLength: 1, maxLength: 1024 }),
@@ -34,16 +35,23 @@ const schema = {
   },
 }
 
-type Deps = { changePassword: ReturnType<typeof createChangePassword>; callers: Callers; csrf: Csrf; limits: Limits }
+type Deps = {
+  changePassword: ReturnType<typeof createChangePassword>
+  callers: Callers
+  cookies: Cookies
+  csrf: Csrf
+  limits: Limits
+}
 
-export const changePasswordRoutes = (server: Server, { changePassword, callers, csrf, limits }: Deps) => {
+export const changePasswordRoutes = (server: Server, { changePassword, callers, cookies, csrf, limits }: Deps) => {
   const options = { schema, onRequest: [callers.required, csrf.required, limits.login], onSend: limits.settle }
   server.post('/api/auth/change-password', options, async (request, reply) => {
     const { userId, sessionId } = callers.of(request)
     const language = languageFrom(request.headers['accept-language'])
     const result = await changePassword({ userId, sessionId, ...request.body }, clientOf(request), language)
-    if (result === 'done') return reply.status(204).send()
     if ('rejected' in result) return sendPasswordRejected(reply, result.rejected)
-    return sendAnswer(reply, refusals[result.refused])
+    if ('refused' in result) return sendAnswer(reply, refusals[result.refused])
+    cookies.setSession(reply, result)
+    return reply.status(204).send()
   })
 }

@@ -5,12 +5,12 @@ import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { PasswordValidation } from '../../domain/passwords/rules.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { Sessions } from '../../domain/sessions/sessions.js'
+import type { Issued, Sessions } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Database } from '../../platform/database/database.js'
 
 export type ChangeRefusal = 'not_authenticated' | 'invalid_credentials' | 'busy'
-type Changed = 'done' | { rejected: PasswordValidation } | { refused: ChangeRefusal }
+type Changed = Issued | { rejected: PasswordValidation } | { refused: ChangeRefusal }
 
 type Deps = {
   database: Database
@@ -23,7 +23,7 @@ type Deps = {
 }
 type Request = { userId: string; sessionId: string; currentPassword: string; newPassword: string }
 
-/** Replaces the password of whoever knows the present one, and ends every other session. */
+/** Replaces the password of whoever knows the present one, ends every other session and renews the tokens of this one. */
 export const createChangePassword =
   ({ database, users, passwords, sessions, oneTimeTokens, mails, events }: Deps) =>
   async (
@@ -44,19 +44,20 @@ export const createChangePassword =
     if (!checked.validation.valid) return { rejected: checked.validation }
     const passwordHash = await passwords.hash(newPassword)
     if (typeof passwordHash !== 'string') return passwordHash
-    const wasChanged = await database.transaction(async (sql) => {
-      if (!(await users.replacePassword(userId, user.passwordHash ?? '', passwordHash, sql))) return false
+    const changed = await database.transaction(async (sql): Promise<Issued | { refused: ChangeRefusal }> => {
+      const current = await users.lock(sql, userId)
+      if (!current || current.disabled) return { refused: 'not_authenticated' }
+      if (current.passwordHash !== user.passwordHash) return { refused: 'invalid_credentials' }
+      const issued = await sessions.rotateAtOnce(sql, sessionId, current, client)
+      if (!issued) return { refused: 'not_authenticated' }
+      await users.setPassword(sql, userId, passwordHash)
       await oneTimeTokens.forgetResets(sql, userId)
       await sessions.endAll(userId, { except: sessionId, sql })
-      await mails.queue(sql, {
-        to: user.email,
-        template: 'password-changed',
-        values: { username: user.username },
-        language,
-      })
-      return true
+      const values = { username: current.username }
+      await mails.queue(sql, { to: current.email, template: 'password-changed', values, language })
+      return issued
     })
-    if (!wasChanged) return { refused: 'invalid_credentials' }
+    if ('refused' in changed) return changed
     await events.record({ kind: 'password_changed', userId, sessionId }, client)
-    return 'done'
+    return changed
   }

@@ -19,7 +19,7 @@ type Deps = {
   events: Events
   cookies: Cookies
   limits: Limits
-  onRefresh: (outcome: 'rotated' | 'raced' | 'ended' | 'theft') => void
+  onRefresh: (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft') => void
 }
 
 export const refreshRoutes = (server: Server, { sessions, events, cookies, limits, onRefresh }: Deps) => {
@@ -38,6 +38,8 @@ export const refreshRoutes = (server: Server, { sessions, events, cookies, limit
     if (result.refused === 'invalid') return sendAnswer(reply, answers.notAuthenticated)
     const { userId, sessionId, refused } = result
     onRefresh(refused)
+    // The browser may hold the newer tokens already: an answer that lost a race leaves its cookies alone.
+    if (refused === 'replaced') return sendAnswer(reply, answers.notAuthenticated)
     if (refused === 'theft')
       await events.record({ kind: 'refresh_theft', userId, sessionId, reason: 'old_token' }, client)
     cookies.clearSession(reply)

@@ -3,7 +3,7 @@ import { programVersion } from '../version.js'
 import { createBoundedLabel } from './bounded-label.js'
 import { type Watched, watchGauges } from './watched-gauges.js'
 
-export type RefreshOutcome = 'rotated' | 'raced' | 'ended' | 'theft'
+export type RefreshOutcome = 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft'
 
 /** What is counted of an event: never whom it was about. */
 type CountedEvent = { kind: string; reason?: string }
@@ -43,7 +43,7 @@ const createInstruments = (registers: Registry[]) => ({
   }),
   refreshes: new Counter({
     name: 'latchkey_refreshes_total',
-    help: 'Refreshes, by outcome: rotated, raced (the same successor again), ended (no such session any more), theft.',
+    help: 'Refreshes, by outcome: rotated, raced (the same successor again), replaced (by a change of the password a moment ago), ended (no such session any more), theft.',
     labelNames: ['outcome'] as const,
     registers,
   }),
@@ -70,7 +70,7 @@ const createInstruments = (registers: Registry[]) => ({
 type Instruments = ReturnType<typeof createInstruments>
 
 const ways = ['password', 'registration', 'provider_a', 'provider_b']
-const outcomes: readonly RefreshOutcome[] = ['rotated', 'raced', 'ended', 'theft']
+const outcomes: readonly RefreshOutcome[] = ['rotated', 'raced', 'replaced', 'ended', 'theft']
 const refusalStatuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431, 500, 503]
 const limiters = ['login', 'confirm', 'general', 'session', 'sensitive']
 
