@@ -96,7 +96,7 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
     users,
     passwords: createPasswords({ workers, cost: config.bcryptCost, productName }),
     sessions: createSessions({ database, tokens, clock, refreshGrace, sessionMaxAge }),
-    registrations: createRegistrations({ database, users, clock }),
+    registrations: createRegistrations({ database, users, mails, clock, codeKeys: keysFor('registration code') }),
     oneTimeTokens: createOneTimeTokens({ database, clock }),
     content: createContent({ database, clock }),
     mails,
@@ -136,8 +136,9 @@ type Gates = ReturnType<typeof makeGates>
 const registerVerbs = async (server: Server, config: Config, platform: Platform, nouns: Nouns, gates: Gates) => {
   const parts = { ...platform, ...nouns, ...gates }
   await apiDocumentRoutes(server)
-  loginRoutes(server, { ...parts, login: createLogin(parts) })
-  registerRoutes(server, { ...parts, register: createRegister(parts), isOpen: config.registration === 'open' })
+  const mayRegister = config.registration === 'open'
+  loginRoutes(server, { ...parts, login: createLogin({ ...parts, mayRegister }) })
+  registerRoutes(server, { ...parts, register: createRegister(parts), isOpen: mayRegister })
   verifyEmailRoutes(server, { ...parts, verifyEmail: createVerifyEmail(parts) })
   resetPasswordRoutes(server, { ...parts, resetPassword: createResetPassword(parts) })
   changePasswordRoutes(server, { ...parts, changePassword: createChangePassword(parts) })

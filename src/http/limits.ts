@@ -37,6 +37,7 @@ export const createLimits = (deps: {
 }) => {
   const { cache, callers, onRejection } = deps
   const held = new WeakMap<FastifyRequest, Held>()
+  const forgiven = new WeakSet<FastifyRequest>()
 
   /** A caller counts for itself, so that an office behind one address does not lock itself out. */
   const callerOf = (request: FastifyRequest) => `session:${callers.of(request).sessionId}`
@@ -79,7 +80,7 @@ export const createLimits = (deps: {
   const settle = async (request: FastifyRequest, reply: FastifyReply) => {
     const mine = held.get(request)
     const failed = reply.statusCode >= 400 && reply.statusCode < 500 && reply.statusCode !== 422
-    if (!mine?.limiter.refundsSuccess || failed) return
+    if (!mine?.limiter.refundsSuccess || (failed && !forgiven.has(request))) return
     held.delete(request)
     await cache.refund(mine.key, mine.reservation.window)
     announce(reply, mine.limiter, { ...mine.reservation, remaining: mine.reservation.remaining + 1 })
@@ -97,6 +98,10 @@ export const createLimits = (deps: {
     caller: hook({ name: 'general', limit: general, body: 'general', subject: callerOf }),
     /** Apart from the general limit: a session that has used that up can still renew and end itself. */
     session: hook({ name: 'session', limit: general, body: 'general', subject: sessionOrNetwork }),
+    /** The proof was right although the answer is a refusal: the attempt is given back. */
+    forgive: (request: FastifyRequest) => {
+      forgiven.add(request)
+    },
     settle,
   }
 }

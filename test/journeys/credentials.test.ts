@@ -21,7 +21,7 @@ describe.each(storeKinds)('signing in with a password on the %s stores', (stores
       name: 'Ada Example',
     })
     expect(asked.status).toBe(202)
-    expect((await tab.post('/login', { username: 'ada', password: goodPassword })).status).toBe(401)
+    expect((await tab.post('/login', { username: 'ada', password: goodPassword })).status).toBe(403)
 
     const { text } = await latchkey.mailTo('ada@example.com')
     expect(text).toMatch(new RegExp(`^${latchkey.url}/verify-email#token=[\\w-]{43}$`, 'm'))
@@ -82,7 +82,7 @@ describe.each(storeKinds)('signing in with a password on the %s stores', (stores
     expect((await elsewhere.post('/api/auth/verify-email', { token })).body.error).toBe('Password required')
     expect((await elsewhere.post('/api/auth/verify-email', { token, password: 'wrong' })).status).toBe(401)
     expect((await elsewhere.post('/api/auth/verify-email', { token, password: goodPassword })).status).toBe(200)
-    expect((await elsewhere.post('/api/auth/verify-email', { token, password: goodPassword })).status).toBe(400)
+    expect((await elsewhere.post('/api/auth/verify-email', { token, password: goodPassword })).status).toBe(409)
   })
 
   it('takes the short code from the browser that registered, five times at most', async () => {

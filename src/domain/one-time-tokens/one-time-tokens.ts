@@ -1,6 +1,6 @@
 import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
-import { fingerprint, randomToken } from '../../lib/random.js'
+import { fingerprint } from '../../lib/random.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import * as store from './one-time-tokens.store.js'
 
@@ -9,9 +9,8 @@ export const resetLifetime = 30 * minutes
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 
 export const createOneTimeTokens = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  /** A fresh reset token for a user; earlier ones of the same user stop working, so that one mail is ever the valid one. */
-  createReset: async (sql: Sql, userId: string) => {
-    const token = randomToken()
+  /** Makes this token the user's only reset. The caller holds the user's row, so that of several at once one remains. */
+  replaceReset: async (sql: Sql, userId: string, token: string) => {
     await store.deleteOfUser(sql, userId, 'reset_password')
     await store.insertToken(sql, {
       hash: fingerprint(token),
@@ -19,7 +18,6 @@ export const createOneTimeTokens = ({ database, clock }: { database: Database; c
       userId,
       expiresAt: later(clock.now(), resetLifetime),
     })
-    return token
   },
   /** A password that was changed leaves no reset mail behind that could undo it. */
   forgetResets: (sql: Sql, userId: string) => store.deleteOfUser(sql, userId, 'reset_password'),

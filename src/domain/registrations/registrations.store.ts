@@ -6,22 +6,28 @@ export type PendingRow = {
   username: string
   name: string | null
   password_hash: string
-  code_hash: Uint8Array
-  browser_hash: Uint8Array
+  token_hash: Uint8Array
+  expires_at: Date
+  confirmed: boolean
 }
 
-const columns = 'id, email, username, name, password_hash, code_hash, browser_hash'
+const columns =
+  'id, email, username, name, password_hash, token_hash, expires_at, confirmed_at is not null as confirmed'
+
+/** Whether a browser is one that may finish the registration: it began it, or its user proved the password since. */
+const isBound = (parameter: string) => `browser_hashes @> array[${parameter}::bytea]`
 
 export const insertPending = (
   sql: Sql,
   pending: {
     id: string
     email: string
+    emailKey: string
     username: string
+    usernameKey: string
     name: string | null
     passwordHash: string
     tokenHash: Uint8Array
-    codeHash: Uint8Array
     browserHash: Uint8Array
     tries: number
     expiresAt: Date
@@ -29,47 +35,96 @@ export const insertPending = (
 ) =>
   sql.query(
     `insert into pending_registrations
-       (id, email, username, name, password_hash, token_hash, code_hash, browser_hash, tries_left, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+       (id, email, email_key, username, username_key, name, password_hash, token_hash, browser_hashes, tries_left, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, array[$9::bytea], $10, $11)`,
     [
       pending.id,
       pending.email,
+      pending.emailKey,
       pending.username,
+      pending.usernameKey,
       pending.name,
       pending.passwordHash,
       pending.tokenHash,
-      pending.codeHash,
       pending.browserHash,
       pending.tries,
       pending.expiresAt,
     ],
   )
 
-export const selectByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
-  sql.query<PendingRow>(`select ${columns} from pending_registrations where token_hash = $1 and expires_at > $2`, [
-    tokenHash,
+/** By the link of its newest mail or of an older one; the caller compares the hash to know which. */
+export const selectByToken = (sql: Sql, tokenHash: Uint8Array, browserHash: Uint8Array | null, now: Date) =>
+  sql.query<PendingRow & { bound: boolean }>(
+    `select ${columns}, ${isBound('$2')} as bound from pending_registrations
+     where (token_hash = $1 or older_token_hashes @> array[$1::bytea]) and expires_at > $3`,
+    [tokenHash, browserHash, now],
+  )
+
+export const selectByBrowser = (sql: Sql, browserHash: Uint8Array, now: Date) =>
+  sql.query<PendingRow>(`select ${columns} from pending_registrations where ${isBound('$1')} and expires_at > $2`, [
+    browserHash,
     now,
   ])
+
+export const selectNewer = (sql: Sql, id: string, now: Date) =>
+  sql.query(
+    `select 1 from pending_registrations as mine
+     join pending_registrations as newer on newer.email_key = mine.email_key and newer.id > mine.id
+     where mine.id = $1 and newer.expires_at > $2 limit 1`,
+    [id, now],
+  )
+
+const selectNewestBy = (column: 'email_key' | 'username_key') => (sql: Sql, key: string, now: Date) =>
+  sql.query<PendingRow>(
+    `select ${columns} from pending_registrations
+     where ${column} = $1 and expires_at > $2 and confirmed_at is null order by id desc limit 1`,
+    [key, now],
+  )
+
+/** Several may wait for one address or name, because none reserves it: the newest one counts. */
+export const selectNewestByEmail = selectNewestBy('email_key')
+export const selectNewestByUsername = selectNewestBy('username_key')
 
 /** Spends a try before anything is compared, so that guesses at once cannot outnumber the tries. */
 export const spendTryByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
   sql.query<PendingRow>(
     `update pending_registrations set tries_left = tries_left - 1
-     where token_hash = $1 and expires_at > $2 and tries_left > 0 returning ${columns}`,
+     where token_hash = $1 and expires_at > $2 and tries_left > 0 and confirmed_at is null returning ${columns}`,
     [tokenHash, now],
   )
 
 export const spendTryByBrowser = (sql: Sql, browserHash: Uint8Array, now: Date) =>
   sql.query<PendingRow>(
     `update pending_registrations set tries_left = tries_left - 1
-     where browser_hash = $1 and expires_at > $2 and tries_left > 0 returning ${columns}`,
+     where ${isBound('$1')} and expires_at > $2 and tries_left > 0 and confirmed_at is null returning ${columns}`,
     [browserHash, now],
   )
 
-export const lockById = (sql: Sql, id: string) =>
-  sql.query(`select id from pending_registrations where id = $1 for update`, [id])
+export const lockWaiting = (sql: Sql, id: string, now: Date) =>
+  sql.query<PendingRow>(
+    `select ${columns} from pending_registrations
+     where id = $1 and expires_at > $2 and confirmed_at is null for update`,
+    [id, now],
+  )
 
-export const deleteById = (sql: Sql, id: string) => sql.query('delete from pending_registrations where id = $1', [id])
+export const replaceToken = (sql: Sql, id: string, tokenHash: Uint8Array) =>
+  sql.query(
+    `update pending_registrations
+     set older_token_hashes = older_token_hashes || token_hash, token_hash = $2 where id = $1`,
+    [id, tokenHash],
+  )
+
+/** One more browser; of many the newest count. */
+export const bindBrowser = (sql: Sql, id: string, browserHash: Uint8Array, most: number) =>
+  sql.query(
+    `update pending_registrations
+     set browser_hashes = (browser_hashes || $2::bytea)[greatest(1, cardinality(browser_hashes) + 2 - $3::int):] where id = $1`,
+    [id, browserHash, most],
+  )
+
+/** The account has the password's hash now; a second copy would only be something to lose. */
+export const markConfirmed = (sql: Sql, id: string, now: Date) =>
+  sql.query(`update pending_registrations set confirmed_at = $2, password_hash = '' where id = $1`, [id, now])
 
 export const purge = (sql: Sql, now: Date, limit: number) =>
   sql.query(

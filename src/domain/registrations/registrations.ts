@@ -1,74 +1,135 @@
-import { randomInt } from 'node:crypto'
 import { type Clock, later } from '../../lib/clock.js'
-import { hours } from '../../lib/durations.js'
+import { hours, minutes } from '../../lib/durations.js'
 import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
-import { readEmail } from '../users/email.js'
-import { readUsername } from '../users/username.js'
+import type { Language } from '../mails/languages.js'
+import type { Mails } from '../mails/mails.js'
+import { emailKey, readEmail } from '../users/email.js'
+import { readUsername, usernameKey } from '../users/username.js'
 import type { NewUser, User, Users } from '../users/users.js'
+import { codeOf, isCodeOf } from './code.js'
 import * as store from './registrations.store.js'
 
-export const registrationLifetime = 24 * hours
+const lifetime = 24 * hours
 const tries = 5
-const codeLetters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
-const codeLength = 8
+const mostBrowsers = 5
 
-export type Pending = { id: string; email: string; passwordHash: string; user: NewUser }
-type Completed = User | { refused: 'invalid' | 'email_taken' | 'username_taken' }
+export type Pending = { id: string; passwordHash: string; user: NewUser }
 
-const newCode = () => Array.from({ length: codeLength }, () => codeLetters[randomInt(codeLetters.length)]).join('')
-
-/** People type codes in lower case and with the dash; both mean the same code. */
-const normalCode = (code: string) => code.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')
-
-/** A code is short, so it is kept only together with the browser's secret, which nobody can guess. */
-const codeFingerprint = (code: string, browser: string) => fingerprint(`${browser}:${normalCode(code)}`)
+/** What a mailed link, or the browser that registered, is told of its registration. */
+export type RegistrationState = 'waiting' | 'confirmed' | 'replaced' | 'unknown'
+type Refusal = 'invalid' | 'confirmed' | 'replaced'
+type Completed = User | { refused: 'confirmed' | 'email_taken' | 'username_taken' }
+type Mailed = { id: string; email: string; expiresAt: Date }
+type SentAgain = 'done' | { refused: 'invalid' | 'confirmed' }
 
 const toPending = (row: store.PendingRow): Pending => {
   const email = readEmail(row.email)
   const username = readUsername(row.username)
   if ('refused' in email || 'refused' in username)
     throw new Error('A pending registration holds a name that is no longer allowed')
-  return {
-    id: row.id,
-    email: row.email,
-    passwordHash: row.password_hash,
-    user: { email, username, name: row.name, passwordHash: row.password_hash },
-  }
+  const passwordHash = row.password_hash
+  return { id: row.id, passwordHash, user: { email, username, name: row.name, passwordHash } }
 }
+
+/** A mail names whole hours, or minutes when less than an hour is left. */
+const roundedDown = (span: number) => span - (span % (span >= hours ? hours : minutes))
 
 export type Registrations = ReturnType<typeof createRegistrations>
 
-export const createRegistrations = ({ database, users, clock }: { database: Database; users: Users; clock: Clock }) => {
-  const findByBrowser = async (token: string, browser: string | undefined) => {
-    const [row] = await store.selectByToken(database, fingerprint(token), clock.now())
+export const createRegistrations = (deps: {
+  database: Database
+  users: Users
+  mails: Pick<Mails, 'queue'>
+  clock: Clock
+  codeKeys: readonly Buffer[]
+}) => {
+  const { database, users, mails, clock, codeKeys } = deps
+  const [codeKey] = codeKeys
+  if (!codeKey) throw new Error('There is no key to make codes with')
+
+  /**
+   * The owner of an address that has an account is told so; everybody else gets the link and the code. Which of the two
+   * it was shows neither in the result nor in the rows that are written.
+   */
+  const queueMail = async (sql: Sql, { id, email, expiresAt }: Mailed, token: string, language: Language) => {
+    const owner = await users.findByEmail(email, sql)
+    if (owner) return mails.queue(sql, { to: owner.email, template: 'already-registered', values: {}, language })
+    const values = {
+      token,
+      code: codeOf(codeKey, id),
+      validFor: roundedDown(expiresAt.getTime() - clock.now().getTime()),
+    }
+    return mails.queue(sql, { to: email, template: 'verify-email', values, language })
+  }
+
+  /** Keeps a registration until its address is proven, and returns the secret of the browser that asked. */
+  const begin = (user: NewUser, language: Language) =>
+    database.transaction(async (sql) => {
+      const now = clock.now()
+      const id = uuidv7(now)
+      const expiresAt = later(now, lifetime)
+      const [token, browser] = [randomToken(), randomToken()]
+      await store.insertPending(sql, {
+        id,
+        email: user.email.email,
+        emailKey: user.email.key,
+        username: user.username.username,
+        usernameKey: user.username.key,
+        name: user.name,
+        passwordHash: user.passwordHash,
+        tokenHash: fingerprint(token),
+        browserHash: fingerprint(browser),
+        tries,
+        expiresAt,
+      })
+      await queueMail(sql, { id, email: user.email.email, expiresAt }, token, language)
+      return browser
+    })
+
+  /** A mail with a new link. The older link works until the new one is really on its way: some mail is always good. */
+  const sendAgain = (id: string, language: Language): Promise<SentAgain> =>
+    database.transaction(async (sql): Promise<SentAgain> => {
+      const [row] = await store.lockWaiting(sql, id, clock.now())
+      if (!row) return { refused: 'invalid' }
+      const token = randomToken()
+      const queued = await queueMail(sql, { id, email: row.email, expiresAt: row.expires_at }, token, language)
+      if (queued === 'queued') await store.replaceToken(sql, id, fingerprint(token))
+      return 'done'
+    })
+
+  const byToken = async (token: string, browser: string | undefined) => {
+    const hash = fingerprint(token)
+    const browserHash = browser === undefined ? null : fingerprint(browser)
+    const [row] = await store.selectByToken(database, hash, browserHash, clock.now())
     if (!row) return { refused: 'invalid' as const }
-    if (!browser || !sameBytes(fingerprint(browser), row.browser_hash)) return { refused: 'password_required' as const }
-    return toPending(row)
+    if (row.confirmed) return { refused: 'confirmed' as const }
+    return sameBytes(row.token_hash, hash) ? row : { refused: 'replaced' as const }
+  }
+
+  const byBrowser = async (browser: string | undefined) => {
+    const [row] = browser ? await store.selectByBrowser(database, fingerprint(browser), clock.now()) : []
+    return row
   }
 
   return {
-    /** Keeps a registration until its address is proven. The three secrets leave by different ways: mail, mail, cookie. */
-    begin: async (sql: Sql, user: NewUser) => {
+    begin,
+
+    /** The newest registration that waits under this address or name; what people type into the sign-in form. */
+    findByLogin: async (login: string) => {
       const now = clock.now()
-      const secrets = { token: randomToken(), code: newCode(), browser: randomToken() }
-      await store.insertPending(sql, {
-        id: uuidv7(now),
-        email: user.email.email,
-        username: user.username.username,
-        name: user.name,
-        passwordHash: user.passwordHash,
-        tokenHash: fingerprint(secrets.token),
-        codeHash: codeFingerprint(secrets.code, secrets.browser),
-        browserHash: fingerprint(secrets.browser),
-        tries,
-        expiresAt: later(now, registrationLifetime),
-      })
-      return secrets
+      const [row] = login.includes('@')
+        ? await store.selectNewestByEmail(database, emailKey(login), now)
+        : await store.selectNewestByUsername(database, usernameKey(login), now)
+      return row && toPending(row)
     },
 
-    findByBrowser,
+    findByBrowser: async (token: string, browser: string | undefined) => {
+      const row = await byToken(token, browser)
+      if ('refused' in row) return row
+      return row.bound ? toPending(row) : { refused: 'password_required' as const }
+    },
 
     /** The caller must still compare the password; the try is spent already. */
     findForPassword: async (token: string) => {
@@ -76,21 +137,55 @@ export const createRegistrations = ({ database, users, clock }: { database: Data
       return row ? toPending(row) : { refused: 'invalid' as const }
     },
 
-    findByCode: async (code: string, browser: string | undefined) => {
+    findByCode: async (code: string, browser: string | undefined): Promise<Pending | { refused: Refusal }> => {
       const [row] = browser ? await store.spendTryByBrowser(database, fingerprint(browser), clock.now()) : []
-      if (!browser || !row || !sameBytes(codeFingerprint(code, browser), row.code_hash)) {
-        return { refused: 'invalid' as const }
-      }
-      return toPending(row)
+      if (row && isCodeOf(codeKeys, row.id, code)) return toPending(row)
+      return { refused: !row && (await byBrowser(browser))?.confirmed ? 'confirmed' : 'invalid' }
+    },
+
+    /** Whether a link still works, and what it asks for. Changes nothing. */
+    lookAtLink: async (token: string, browser: string | undefined) => {
+      const row = await byToken(token, browser)
+      const other = { passwordRequired: false, newerMail: false }
+      if ('refused' in row) return { state: row.refused === 'invalid' ? ('unknown' as const) : row.refused, ...other }
+      const newerMail = (await store.selectNewer(database, row.id, clock.now())).length > 0
+      return { state: 'waiting' as const, passwordRequired: !row.bound, newerMail }
+    },
+
+    /** How it stands with the registration that this browser began. */
+    stateForBrowser: async (browser: string | undefined): Promise<RegistrationState> => {
+      const row = await byBrowser(browser)
+      if (!row) return 'unknown'
+      return row.confirmed ? 'confirmed' : 'waiting'
+    },
+
+    /** Whoever proved the password may finish like the browser that registered: returns the secret that says so. */
+    bindBrowser: async ({ id }: Pending, browser: string | undefined) => {
+      if (browser !== undefined && (await byBrowser(browser))?.id === id) return browser
+      const fresh = randomToken()
+      await store.bindBrowser(database, id, fingerprint(fresh), mostBrowsers)
+      return fresh
+    },
+
+    sendAgainToBrowser: async (browser: string | undefined, language: Language): Promise<SentAgain> => {
+      const row = await byBrowser(browser)
+      if (!row) return { refused: 'invalid' }
+      return row.confirmed ? { refused: 'confirmed' } : sendAgain(row.id, language)
+    },
+
+    sendAgainToEmail: async (email: string, language: Language) => {
+      const [row] = await store.selectNewestByEmail(database, emailKey(email), clock.now())
+      if (row) await sendAgain(row.id, language)
     },
 
     /** The account comes into being, once: whoever comes second finds nothing to complete. */
     complete: (pending: Pending): Promise<Completed> =>
       database.transaction(async (sql): Promise<Completed> => {
-        const [mine] = await store.lockById(sql, pending.id)
-        if (!mine) return { refused: 'invalid' }
+        const now = clock.now()
+        const [mine] = await store.lockWaiting(sql, pending.id, now)
+        if (!mine) return { refused: 'confirmed' }
         const created = await users.createWithPassword(sql, pending.user)
-        if (!('refused' in created) || created.refused === 'email_taken') await store.deleteById(sql, pending.id)
+        if (!('refused' in created)) await store.markConfirmed(sql, pending.id, now)
         return created
       }),
 

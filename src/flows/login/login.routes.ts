@@ -3,6 +3,7 @@ import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
 import { type Limits, LoginLimited } from '../../http/limits.js'
+import { registrationCookie } from '../../http/registration-cookie.js'
 import type { Server } from '../../http/server.js'
 import { SignedIn, sendSignedIn } from '../../http/signed-in.js'
 import type { createLogin, LoginRefusal } from './login.js'
@@ -11,6 +12,9 @@ const refusals: Record<LoginRefusal, Answer> = {
   invalid_credentials: answers.invalidCredentials,
   busy: answers.busy,
 }
+
+/** Only whoever knows the password that was chosen gets this answer. */
+const unconfirmed: Answer = { status: 403, error: 'Email not confirmed', message: 'Confirm your email first' }
 
 const schema = {
   tags: ['sign in'],
@@ -29,8 +33,14 @@ export const loginRoutes = (
   for (const path of ['/login', '/api/auth/login']) {
     server.post(path, { schema, onRequest: limits.login, onSend: limits.settle }, async (request, reply) => {
       const { username, password } = request.body
-      const result = await login(username, password, clientOf(request))
-      return 'refused' in result ? sendAnswer(reply, refusals[result.refused]) : sendSignedIn(reply, cookies, result)
+      const browser = cookies.read(request, registrationCookie.name)
+      const result = await login(username, password, browser, clientOf(request))
+      if ('refused' in result) return sendAnswer(reply, refusals[result.refused])
+      if (!('unconfirmed' in result)) return sendSignedIn(reply, cookies, result)
+      limits.forgive(request)
+      const { name, maxAge } = registrationCookie
+      cookies.set(reply, name, result.unconfirmed, { sameSite: 'Strict', maxAge })
+      return sendAnswer(reply, unconfirmed)
     })
   }
 }

@@ -1,14 +1,28 @@
 import type { Events } from '../../domain/events/events.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
+import type { Pending, Registrations } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
-import type { Users } from '../../domain/users/users.js'
+import type { User, Users } from '../../domain/users/users.js'
 
 export type LoginRefusal = 'invalid_credentials' | 'busy'
 
+type Owner =
+  | { user: User; needsRehash: boolean }
+  | { pending: Pending }
+  | { nobody: User | undefined }
+  | { refused: LoginRefusal }
+
 /** Signs in by username or email. Whatever is wrong, the same work is done and the same answer given. */
-export const createLogin = (deps: { users: Users; passwords: Passwords; sessions: Sessions; events: Events }) => {
-  const { users, passwords, sessions, events } = deps
+export const createLogin = (deps: {
+  users: Users
+  passwords: Passwords
+  registrations: Registrations
+  sessions: Sessions
+  events: Events
+  mayRegister: boolean
+}) => {
+  const { users, passwords, registrations, sessions, events, mayRegister } = deps
 
   /**
    * A stronger hash replaces a weaker one while the password is at hand, and is returned. A full queue puts that off to the
@@ -25,17 +39,46 @@ export const createLogin = (deps: { users: Users; passwords: Passwords; sessions
     return { refused: 'invalid_credentials' as const }
   }
 
-  return async (login: string, password: string, client: Client) => {
-    const user = await users.findByLogin(login)
-    const verified = await passwords.verify(password, user?.passwordHash)
-    if ('refused' in verified) return verified
-    if (!user) return refuse(client, 'unknown_user')
-    if (!user.passwordHash) return refuse(client, 'no_password', user.id)
-    if (!verified.matches) return refuse(client, 'wrong_password', user.id)
-    const hash = verified.needsRehash ? await strengthened(user.id, password, user.passwordHash) : user.passwordHash
-    const issued = await sessions.startByPassword(user, hash, client)
+  /**
+   * Whose password this is. An address may have an account and a registration that waits, one of them made by a stranger:
+   * both are compared, in every case, so that neither answer nor time tells whether there is an account. Who has a
+   * username is public, so there one look is enough.
+   */
+  const ownerOf = async (login: string, password: string): Promise<Owner> => {
+    const [user, pending] = await Promise.all([users.findByLogin(login), registrations.findByLogin(login)])
+    const candidates = login.includes('@') && mayRegister ? [user, pending] : [user ?? pending]
+    for (const candidate of candidates) {
+      const verified = await passwords.verify(password, candidate?.passwordHash)
+      if ('refused' in verified) return verified
+      if (!verified.matches) continue
+      if (user && candidate === user) return { user, needsRehash: verified.needsRehash }
+      if (pending) return { pending }
+    }
+    return { nobody: user }
+  }
+
+  const signIn = async (user: User, passwordHash: string, client: Client) => {
+    const issued = await sessions.startByPassword(user, passwordHash, client)
     if (!issued) return refuse(client, user.disabled ? 'disabled' : 'password_changed', user.id)
     await events.record({ kind: 'signed_in', userId: user.id, sessionId: issued.sessionId, reason: 'password' }, client)
     return issued
+  }
+
+  /** `browser` is the secret of the registration that this browser began, if it began one. */
+  return async (login: string, password: string, browser: string | undefined, client: Client) => {
+    const owner = await ownerOf(login, password)
+    if ('refused' in owner) return owner
+    if ('pending' in owner) {
+      await events.record({ kind: 'sign_in_failed', reason: 'unconfirmed' }, client)
+      return { unconfirmed: await registrations.bindBrowser(owner.pending, browser) }
+    }
+    if ('nobody' in owner) {
+      const { nobody: user } = owner
+      if (!user) return refuse(client, 'unknown_user')
+      return refuse(client, user.passwordHash ? 'wrong_password' : 'no_password', user.id)
+    }
+    const { user, needsRehash } = owner
+    const passwordHash = user.passwordHash ?? ''
+    return signIn(user, needsRehash ? await strengthened(user.id, password, passwordHash) : passwordHash, client)
   }
 }

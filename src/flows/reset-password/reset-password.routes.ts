@@ -6,13 +6,10 @@ import type { Limits } from '../../http/limits.js'
 import { NoContent } from '../../http/no-content.js'
 import { PasswordRejected, sendPasswordRejected } from '../../http/password-rejected.js'
 import type { Server } from '../../http/server.js'
-import { atLeast } from '../../lib/at-least.js'
+import { atLeast, equalTime } from '../../lib/at-least.js'
 import type { ConfirmRefusal, createResetPassword } from './reset-password.js'
 
 const refusals: Record<ConfirmRefusal, Answer> = { invalid_link: answers.invalidLink, busy: answers.busy }
-
-/** Longer than writing a mail into the outbox takes: known and unknown addresses are answered after the same time. */
-const equalTime = 100
 
 /** One body for everybody: it does not tell whether the address has an account. */
 const accepted = { message: 'If this address has an account, a mail is on its way' }
@@ -29,11 +26,24 @@ const requestSchema = {
     503: ErrorBody,
   },
 }
+const tokenShape = Type.String({ minLength: 1, maxLength: 128 })
+const checkSchema = {
+  tags: ['reset password'],
+  summary: 'Whether a link still works, and the username that it is for; changes nothing',
+  body: Type.Object({ token: tokenShape }),
+  response: {
+    200: Type.Object({ username: Type.String() }),
+    400: ErrorBody,
+    403: ErrorBody,
+    429: ErrorBody,
+    503: ErrorBody,
+  },
+}
 const confirmSchema = {
   tags: ['reset password'],
   summary: 'Choose a new password with the token from the mail; ends every session of the user',
   body: Type.Object({
-    token: Type.String({ minLength: 1, maxLength: 128 }),
+    token: tokenShape,
     password: Type.String({ minLength: 1, maxLength: 1024 }),
   }),
   response: { 204: NoContent, 400: ErrorBody, 403: ErrorBody, 422: PasswordRejected, 429: ErrorBody, 503: ErrorBody },
@@ -49,6 +59,12 @@ export const resetPasswordRoutes = (server: Server, { resetPassword, limits }: D
       return reply.status(202).send(accepted)
     })
   }
+
+  const checking = { schema: checkSchema, onRequest: limits.open }
+  server.post('/api/auth/reset-password/check', checking, async (request, reply) => {
+    const user = await resetPassword.look(request.body.token)
+    return 'refused' in user ? sendAnswer(reply, refusals[user.refused]) : reply.send({ username: user.username })
+  })
 
   const confirming = { schema: confirmSchema, onRequest: limits.confirm, onSend: limits.settle }
   server.post('/api/auth/reset-password/confirm', confirming, async (request, reply) => {

@@ -4,9 +4,11 @@ import type { Mails } from '../../domain/mails/mails.js'
 import { type OneTimeTokens, resetLifetime } from '../../domain/one-time-tokens/one-time-tokens.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { PasswordValidation } from '../../domain/passwords/rules.js'
+import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
+import { randomToken } from '../../lib/random.js'
 import type { Database } from '../../platform/database/database.js'
 
 export type ConfirmRefusal = 'invalid_link' | 'busy'
@@ -18,29 +20,47 @@ type Deps = {
   passwords: Passwords
   sessions: Sessions
   oneTimeTokens: OneTimeTokens
+  registrations: Registrations
   mails: Mails
   events: Events
 }
 
 export const createResetPassword = (deps: Deps) => {
-  const { database, users, passwords, sessions, oneTimeTokens, mails, events } = deps
+  const { database, users, passwords, sessions, oneTimeTokens, registrations, mails, events } = deps
 
-  /** Writes the mail into the outbox when the address has an account; whether it has one must not show in the answer. */
+  /** The last mailed link stays good until a newer mail is really queued: beyond the ceiling nothing changes. */
+  const sendLink = (userId: string, language: Language) =>
+    database.transaction(async (sql) => {
+      const user = await users.lock(sql, userId)
+      if (!user || user.disabled) return
+      const token = randomToken()
+      const values = { token, validFor: resetLifetime }
+      const queued = await mails.queue(sql, { to: user.email, template: 'reset-password', values, language })
+      if (queued === 'queued') await oneTimeTokens.replaceReset(sql, user.id, token)
+    })
+
+  /**
+   * Writes the mail into the outbox when the address has an account, or a registration that waits to be confirmed. Which
+   * of them it has, if any, must not show in the answer.
+   */
   const request = async (email: string, client: Client, language: Language) => {
     const user = await users.findByEmail(email)
-    if (!user || user.disabled) return
-    await database.transaction(async (sql) => {
-      const token = await oneTimeTokens.createReset(sql, user.id)
-      const values = { token, validFor: resetLifetime }
-      await mails.queue(sql, { to: user.email, template: 'reset-password', values, language })
-    })
+    if (!user) return registrations.sendAgainToEmail(email, language)
+    if (user.disabled) return
+    await sendLink(user.id, language)
     await events.record({ kind: 'reset_requested', userId: user.id }, client)
   }
 
-  const confirm = async (token: string, password: string, client: Client, language: Language): Promise<Confirmed> => {
+  /** Whose password a link resets, for a page that asks before it shows its form. Changes nothing. */
+  const look = async (token: string) => {
     const userId = await oneTimeTokens.peekReset(token)
     const user = userId === undefined ? undefined : await users.findById(userId)
-    if (!user || user.disabled) return { refused: 'invalid_link' }
+    return user && !user.disabled ? user : ({ refused: 'invalid_link' } as const)
+  }
+
+  const confirm = async (token: string, password: string, client: Client, language: Language): Promise<Confirmed> => {
+    const user = await look(token)
+    if ('refused' in user) return user
     const checked = await passwords.check(password, user)
     if ('refused' in checked) return checked
     if (!checked.validation.valid) return { rejected: checked.validation }
@@ -48,7 +68,11 @@ export const createResetPassword = (deps: Deps) => {
     if (typeof passwordHash !== 'string') return passwordHash
 
     const wasReset = await database.transaction(async (sql) => {
+      // The row first, as everybody who changes it does: a reset that is being asked for at this moment comes before or after.
+      const owner = await users.lock(sql, user.id)
+      if (!owner || owner.disabled) return false
       if ((await oneTimeTokens.takeReset(sql, token)) === undefined) return false
+      await oneTimeTokens.forgetResets(sql, user.id)
       await users.setPassword(sql, user.id, passwordHash)
       await sessions.endAll(user.id, { sql })
       await mails.queue(sql, {
@@ -64,5 +88,5 @@ export const createResetPassword = (deps: Deps) => {
     return 'done'
   }
 
-  return { request, confirm }
+  return { request, look, confirm }
 }

@@ -1,4 +1,6 @@
 import { Type } from 'typebox'
+import { languageFrom } from '../../domain/mails/languages.js'
+import type { Registrations } from '../../domain/registrations/registrations.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
@@ -6,10 +8,19 @@ import type { Limits } from '../../http/limits.js'
 import { registrationCookie } from '../../http/registration-cookie.js'
 import type { Server } from '../../http/server.js'
 import { SignedIn, sendSignedIn } from '../../http/signed-in.js'
+import { atLeast, equalTime } from '../../lib/at-least.js'
 import type { createVerifyEmail, VerifyEmailRefusal } from './verify-email.js'
+
+const confirmed: Answer = { status: 409, error: 'Already confirmed', message: 'This address is confirmed. Sign in.' }
 
 const refusals: Record<VerifyEmailRefusal, Answer> = {
   invalid_link: answers.invalidLink,
+  confirmed,
+  replaced: {
+    status: 400,
+    error: 'Link replaced',
+    message: 'A newer mail was sent since. Use the link in that one.',
+  },
   invalid_code: {
     status: 400,
     error: 'Invalid code',
@@ -26,12 +37,26 @@ const refusals: Record<VerifyEmailRefusal, Answer> = {
   busy: answers.busy,
 }
 
+const resendRefusals: Record<'invalid' | 'confirmed', Answer> = {
+  invalid: {
+    status: 400,
+    error: 'No registration waiting',
+    message: 'This browser began no registration that could be confirmed. Register again.',
+  },
+  confirmed,
+}
+
+/** One body for everybody: it tells neither whether the address has an account nor whether it has had enough mails. */
+const sent = { message: 'A mail is on its way' }
+
+const token = Type.String({ minLength: 1, maxLength: 128 })
+
 const schema = {
   tags: ['registration'],
   summary:
     'Prove the address: by the link in the browser that registered, by the link and the password, or by the code',
   body: Type.Object({
-    token: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+    token: Type.Optional(token),
     code: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
     password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
   }),
@@ -46,10 +71,63 @@ const schema = {
   },
 }
 
-type Deps = { verifyEmail: ReturnType<typeof createVerifyEmail>; limits: Limits; cookies: Cookies }
+const checkSchema = {
+  tags: ['registration'],
+  summary: 'How it stands with a mailed link or, without one, with the registration that this browser began',
+  body: Type.Object({ token: Type.Optional(token) }),
+  response: {
+    200: Type.Object({
+      state: Type.Union([
+        Type.Literal('waiting'),
+        Type.Literal('confirmed'),
+        Type.Literal('replaced'),
+        Type.Literal('unknown'),
+      ]),
+      passwordRequired: Type.Boolean(),
+      newerMail: Type.Boolean(),
+    }),
+    400: ErrorBody,
+    403: ErrorBody,
+    429: ErrorBody,
+    503: ErrorBody,
+  },
+}
+const resendSchema = {
+  tags: ['registration'],
+  summary: 'Send the mail of the registration that this browser began once more, with a new link',
+  response: {
+    202: Type.Object({ message: Type.String() }),
+    400: ErrorBody,
+    403: ErrorBody,
+    409: ErrorBody,
+    429: ErrorBody,
+    503: ErrorBody,
+  },
+}
 
-export const verifyEmailRoutes = (server: Server, { verifyEmail, limits, cookies }: Deps) => {
-  server.post('/api/auth/verify-email', { schema, onRequest: limits.open }, async (request, reply) => {
+type Deps = {
+  verifyEmail: ReturnType<typeof createVerifyEmail>
+  registrations: Registrations
+  limits: Limits
+  cookies: Cookies
+}
+
+export const verifyEmailRoutes = (server: Server, { verifyEmail, registrations, limits, cookies }: Deps) => {
+  const onRequest = limits.open
+  server.post('/api/auth/verify-email/check', { schema: checkSchema, onRequest }, async (request) => {
+    const browser = cookies.read(request, registrationCookie.name)
+    if (request.body.token !== undefined) return registrations.lookAtLink(request.body.token, browser)
+    return { state: await registrations.stateForBrowser(browser), passwordRequired: false, newerMail: false }
+  })
+
+  server.post('/api/auth/verify-email/resend', { schema: resendSchema, onRequest }, async (request, reply) => {
+    const browser = cookies.read(request, registrationCookie.name)
+    const language = languageFrom(request.headers['accept-language'])
+    const result = await atLeast(equalTime, registrations.sendAgainToBrowser(browser, language))
+    return result === 'done' ? reply.status(202).send(sent) : sendAnswer(reply, resendRefusals[result.refused])
+  })
+
+  server.post('/api/auth/verify-email', { schema, onRequest }, async (request, reply) => {
     const browser = cookies.read(request, registrationCookie.name)
     const result = await verifyEmail(request.body, browser, clientOf(request))
     if ('refused' in result) return sendAnswer(reply, refusals[result.refused])

@@ -7,6 +7,8 @@ import type { Sessions } from '../../domain/sessions/sessions.js'
 export type VerifyEmailRefusal =
   | 'invalid_link'
   | 'invalid_code'
+  | 'confirmed'
+  | 'replaced'
   | 'password_required'
   | 'invalid_credentials'
   | 'email_taken'
@@ -15,6 +17,10 @@ export type VerifyEmailRefusal =
 
 type Refused = { refused: VerifyEmailRefusal }
 type Proof = { token?: string | undefined; code?: string | undefined; password?: string | undefined }
+
+const refusedAs = (refused: 'invalid' | 'confirmed' | 'replaced', invalid: VerifyEmailRefusal): Refused => ({
+  refused: refused === 'invalid' ? invalid : refused,
+})
 
 /** Completes a registration for the browser that began it, or for whoever also knows the password that was chosen. */
 export const createVerifyEmail = (deps: {
@@ -36,23 +42,20 @@ export const createVerifyEmail = (deps: {
   const prove = async ({ token, code, password }: Proof, browser: string | undefined) => {
     if (code !== undefined) {
       const pending = await registrations.findByCode(code, browser)
-      return 'refused' in pending ? ({ refused: 'invalid_code' } satisfies Refused) : pending
+      return 'refused' in pending ? refusedAs(pending.refused, 'invalid_code') : pending
     }
     if (token === undefined) return { refused: 'invalid_link' } satisfies Refused
     const pending = await registrations.findByBrowser(token, browser)
     if (!('refused' in pending)) return pending
-    if (pending.refused === 'invalid') return { refused: 'invalid_link' } satisfies Refused
-    return password === undefined ? ({ refused: pending.refused } satisfies Refused) : byPassword(token, password)
+    if (pending.refused !== 'password_required') return refusedAs(pending.refused, 'invalid_link')
+    return password === undefined ? ({ refused: 'password_required' } satisfies Refused) : byPassword(token, password)
   }
 
   return async (proof: Proof, browser: string | undefined, client: Client) => {
     const pending = await prove(proof, browser)
     if ('refused' in pending) return pending
     const user = await registrations.complete(pending)
-    if ('refused' in user) {
-      const refused = user.refused === 'invalid' ? 'invalid_link' : user.refused
-      return { refused } satisfies Refused
-    }
+    if ('refused' in user) return { refused: user.refused } satisfies Refused
     const issued = await sessions.start(user, client)
     await events.record({ kind: 'registered', userId: user.id, sessionId: issued.sessionId }, client)
     return issued
