@@ -109,10 +109,45 @@ describe.concurrent('counters when Redis', () => {
     await cache.refund('guest', local.window)
     expect((await attempts(cache, 'guest', 10)).filter(({ granted }) => granted)).toHaveLength(5)
 
+    const other = await attempt(cache, 'other guest')
+    await cache.refund('other guest', other.window)
     await redis.start()
     await until(() => answersPing(cache), 5_000)
+    await redis.command('DEL', 'latchkey:guest', 'latchkey:other guest')
     await cache.refund('guest', local.window)
-    expect(await redis.command('EXISTS', 'latchkey:guest')).toBe('0')
+    await cache.refund('other guest', other.window)
+    expect(await redis.command('EXISTS', 'latchkey:guest', 'latchkey:other guest')).toBe('0')
+  })
+
+  const returns: { name: string; strike(redis: RedisServer): unknown; heal(redis: RedisServer): unknown }[] = [
+    { name: 'hung', strike: (redis) => redis.freeze(), heal: (redis) => redis.thaw() },
+    { name: 'lost everything', strike: (redis) => redis.kill(), heal: (redis) => redis.start() },
+  ]
+
+  it.each(returns)('$name and is back: nobody gets new attempts, at any instance', async ({ strike, heal }) => {
+    const redis = await server()
+    const [{ cache: one }, { cache: two }] = [await open(redis), await open(redis)]
+    const before = await guesserWithTwoAttempts(one)
+    await attempts(one, 'used up before', 5)
+    await strike(redis)
+    // The first command may still be carried out by a server that hung; from then on each instance counts by itself.
+    await Promise.all([attempt(one, 'first'), attempt(two, 'first')])
+    expect((await attempts(one, 'used up meanwhile', 9)).filter(({ granted }) => granted)).toHaveLength(5)
+    expect((await attempts(one, before, 2)).filter(({ granted }) => granted)).toHaveLength(2)
+    expect((await attempts(two, 'at both', 2)).filter(({ granted }) => granted)).toHaveLength(2)
+    expect((await attempts(one, 'at both', 2)).filter(({ granted }) => granted)).toHaveLength(2)
+    const refunded = await attempt(one, 'refunded')
+    await one.refund('refunded', refunded.window)
+
+    await heal(redis)
+    await until(async () => (await answersPing(one)) && (await answersPing(two)), 10_000)
+    const left = async (key: string) => (await attempts(two, key, 6)).filter(({ granted }) => granted).length
+    expect(await left('used up before')).toBe(0)
+    expect(await left('used up meanwhile')).toBe(0)
+    expect(await left(before)).toBe(1)
+    expect(await left('at both')).toBe(1)
+    expect(await left('refunded')).toBe(5)
+    expect(await redis.command('PTTL', 'latchkey:used up meanwhile')).toMatch(/^\d+$/)
   })
 
   it('is flushed: count from the beginning, and nothing fails', async () => {

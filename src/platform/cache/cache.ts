@@ -10,6 +10,9 @@ export type Reservation = {
   window: string
 }
 
+/** What a process knows of a counter that the shared store may have missed: in all, and counted without the store. */
+export type Missed = { maximum: number; used: number; counted: number; resetsIn: number; window: string }
+
 /** Counters that several instances may share. Every function rejects with `StoreUnavailable` when the store is out of reach. */
 export type Cache = {
   /** Counts and grants, or refuses and counts nothing, in one atomic step: parallel attempts cannot slip past. */
@@ -18,4 +21,9 @@ export type Cache = {
   refund(key: string, window: string): Promise<void>
   ping(): Promise<void>
   close(): Promise<void>
+}
+
+export type SharedCache = Cache & {
+  /** Adds what was counted while the store was out of reach. */
+  carry(key: string, missed: Missed): Promise<void>
 }

@@ -29,3 +29,25 @@ if counter[2] == ARGV[1] and tonumber(counter[1]) > 0 then
 end
 return 0
 `
+
+/**
+ * After an outage: adds what a process has counted by itself. If the store has lost the window that the process knows,
+ * what it knew of that counts as well. Several processes may do so one after another.
+ */
+export const carryScript = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[6]
+local maximum, known, counted, left = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local counter = redis.call('HMGET', KEYS[1], 'used', 'ends')
+local used, ends = tonumber(counter[1]) or 0, tonumber(counter[2]) or 0
+if ends <= now then
+  used, ends = 0, now + left
+end
+used = used + counted
+if counter[2] ~= ARGV[5] then
+  used = math.max(used, known)
+end
+redis.call('HSET', KEYS[1], 'used', math.min(used, maximum), 'ends', ends)
+redis.call('PEXPIRE', KEYS[1], ends - now)
+return 0
+`

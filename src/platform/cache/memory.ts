@@ -1,11 +1,26 @@
 import type { Clock } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
-import type { Cache, Limit, Reservation } from './cache.js'
+import type { Cache, Limit, Missed, Reservation } from './cache.js'
 
-/** The in-process counters can also take over what a shared store said last, and go on from there when it fails. */
-export type MemoryCache = Cache & { note(key: string, limit: Limit, seen: Reservation): void }
+/**
+ * The in-process counters can also take over what a shared store said last, go on from there when it fails, and say
+ * afterwards what they have counted.
+ */
+export type MemoryCache = Cache & {
+  note(key: string, limit: Limit, seen: Reservation): void
+  /** A refund of an attempt that the shared store had counted. */
+  noteRefund(key: string, window: string): void
+  /** Every counter whose window is open. */
+  openKeys(): string[]
+  hasMissed(key: string): boolean
+  /** What the shared store may have missed of a counter. From now on it counts as told. */
+  takeMissed(key: string): Missed | undefined
+  /** It could not be told after all. */
+  putBack(key: string, missed: Missed): void
+}
 
-type Counter = { used: number; maximum: number; ends: number; window: string }
+/** `own`: how many of the used ones the shared store has not been told of. */
+type Counter = { used: number; own: number; maximum: number; ends: number; window: string }
 
 /**
  * Counters in this process, bounded. At the bound the counter that has been used least goes first, and among equals the
@@ -48,31 +63,58 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
     const open = known !== undefined && known.ends > now
     // A clock that was set back must not make a window longer than it is meant to be.
     const ends = open ? Math.min(known.ends, now + window) : now + window
-    const counter = open ? { ...known, maximum, ends } : { used: 0, maximum, ends, window: String(ends) }
+    const counter = open ? { ...known, maximum, ends } : { used: 0, own: 0, maximum, ends, window: String(ends) }
     const granted = counter.used < maximum
     if (granted) {
       counter.used += 1
+      counter.own += 1
       if (known === undefined) makeRoom(now)
       put(key, counter)
     }
     return { granted, remaining: Math.max(0, maximum - counter.used), resetsIn: ends - now, window: counter.window }
   }
 
-  const refund = (key: string, window: string) => {
+  const giveBack = (key: string, window: string, own: 0 | 1) => {
     const counter = find(key)
-    if (counter?.window === window && counter.used > 0) put(key, { ...counter, used: counter.used - 1 })
+    if (counter?.window !== window || counter.used === 0) return
+    put(key, { ...counter, used: counter.used - 1, own: Math.max(0, counter.own - own) })
   }
 
+  /** An answer may come from the shared store when counting has gone on without it: that is kept. */
   const note = (key: string, { maximum }: Limit, { remaining, resetsIn, window }: Reservation) => {
     const now = clock.now().getTime()
-    if (find(key) === undefined) makeRoom(now)
-    put(key, { used: maximum - remaining, maximum, ends: now + resetsIn, window })
+    const known = find(key)
+    if (known === undefined) makeRoom(now)
+    const own = known !== undefined && known.ends > now ? known.own : 0
+    put(key, { used: Math.min(maximum, maximum - remaining + own), own, maximum, ends: now + resetsIn, window })
+  }
+
+  const takeMissed = (key: string): Missed | undefined => {
+    const counter = find(key)
+    const resetsIn = (counter?.ends ?? 0) - clock.now().getTime()
+    if (!counter || resetsIn <= 0) return undefined
+    const { maximum, used, own: counted, window } = counter
+    put(key, { ...counter, own: 0 })
+    return { maximum, used, counted, resetsIn, window }
+  }
+
+  const putBack = (key: string, { window, counted }: Missed) => {
+    const counter = find(key)
+    if (counter?.window === window) put(key, { ...counter, own: counter.own + counted })
   }
 
   return {
     reserve: async (key, limit) => reserve(key, limit),
-    refund: async (key, window) => refund(key, window),
+    refund: async (key, window) => giveBack(key, window, 1),
     note,
+    noteRefund: (key, window) => giveBack(key, window, 0),
+    openKeys: () => {
+      sweep(clock.now().getTime())
+      return shelves.flatMap((shelf) => [...shelf.keys()])
+    },
+    hasMissed: (key) => (find(key)?.own ?? 0) > 0,
+    takeMissed,
+    putBack,
     ping: async () => undefined,
     close: async () => {
       for (const shelf of shelves) shelf.clear()

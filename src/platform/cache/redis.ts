@@ -2,8 +2,8 @@ import { Cluster } from 'ioredis'
 import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
 import { StoreUnavailable } from '../database/database.js'
-import type { Cache } from './cache.js'
-import { refundScript, reserveScript } from './counter-scripts.js'
+import type { SharedCache } from './cache.js'
+import { carryScript, refundScript, reserveScript } from './counter-scripts.js'
 import { connectRedis, type RedisClient } from './redis-client.js'
 import type { RedisPlace } from './redis-url.js'
 
@@ -18,16 +18,26 @@ type Options = {
 type Scripts = {
   reserveOne(key: string, maximum: number, window: number, offset: number): Promise<[0 | 1, number, number, number]>
   refundOne(key: string, window: string): Promise<number>
+  carryOne(
+    key: string,
+    maximum: number,
+    used: number,
+    counted: number,
+    resetsIn: number,
+    window: string,
+    offset: number,
+  ): Promise<number>
 }
 
 const withScripts = (client: RedisClient) => {
   client.defineCommand('reserveOne', { numberOfKeys: 1, lua: reserveScript })
   client.defineCommand('refundOne', { numberOfKeys: 1, lua: refundScript })
+  client.defineCommand('carryOne', { numberOfKeys: 1, lua: carryScript })
   return client as RedisClient & Scripts
 }
 
 /** Counters in Redis or Valkey: one server, a Cluster, or whatever master the sentinels name. */
-export const createRedisCache = ({ place, prefix, clock, log, commandTimeout = 250 }: Options): Cache => {
+export const createRedisCache = ({ place, prefix, clock, log, commandTimeout = 250 }: Options): SharedCache => {
   const client = withScripts(connectRedis(place, commandTimeout))
   // Without a listener a lost connection would end the process. Whoever asks for a counter learns of it anyway.
   client.on('error', (error: Error) => log.debug({ reason: error.message }, 'redis connection'))
@@ -66,6 +76,11 @@ export const createRedisCache = ({ place, prefix, clock, log, commandTimeout = 2
     refund: (key, window) =>
       withinDeadline(async () => {
         await client.refundOne(prefix + key, window)
+      }),
+    carry: (key, { maximum, used, counted, resetsIn, window }) =>
+      withinDeadline(async () => {
+        const left = Math.ceil(resetsIn)
+        await client.carryOne(prefix + key, maximum, used, counted, left, window, clock.offset())
       }),
     // A server that is full, or a replica, answers a ping and cannot count: so one is counted as well.
     ping: () =>

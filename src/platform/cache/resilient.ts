@@ -1,16 +1,20 @@
 import type { Logger } from 'pino'
 import { seconds } from '../../lib/durations.js'
-import type { Cache } from './cache.js'
+import type { Cache, SharedCache } from './cache.js'
 import type { MemoryCache } from './memory.js'
 
-type Options = { shared: Cache; local: MemoryCache; log: Pick<Logger, 'info' | 'warn'>; probeEvery?: number }
+type Options = { shared: SharedCache; local: MemoryCache; log: Pick<Logger, 'info' | 'warn'>; probeEvery?: number }
 
 const message = (error: unknown) =>
   error instanceof Error ? ((error.cause as Error | undefined) ?? error).message : ''
 
+/** In one go, within the time that a command is given. */
+const carriedAtOnce = 200
+
 /**
  * The shared counters while they can be reached, and otherwise the same limits in this process. The local side notes what
- * the shared one said last, so that a guesser who has used up his attempts does not get new ones from an outage.
+ * the shared one said last, so that a guesser who has used up his attempts does not get new ones from an outage. When the
+ * shared store is back it is told what was counted without it, before anybody asks it again.
  *
  * After a failure nobody waits for the shared store again until a probe has found it working: an outage costs the requests
  * under way one deadline, and the later ones nothing.
@@ -19,12 +23,34 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
   let reachable = true
   let closed = false
   let timer: NodeJS.Timeout | undefined
+  let returning: Promise<void> | undefined
 
-  const returned = () => {
-    clearTimeout(timer)
-    if (reachable) return
+  const carry = async (key: string) => {
+    const missed = local.takeMissed(key)
+    if (!missed) return
+    try {
+      await shared.carry(key, missed)
+    } catch (error) {
+      local.putBack(key, missed)
+      throw error
+    }
+  }
+
+  const carryAll = async () => {
+    const keys = local.openKeys()
+    for (let at = 0; at < keys.length; at += carriedAtOnce)
+      await Promise.all(keys.slice(at, at + carriedAtOnce).map(carry))
     reachable = true
+    clearTimeout(timer)
     log.info('the shared counters are back: limits are shared between instances again')
+  }
+
+  const returned = async () => {
+    if (reachable) return
+    returning ??= carryAll().finally(() => {
+      returning = undefined
+    })
+    await returning
   }
 
   const lost = (error: unknown) => {
@@ -36,7 +62,7 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
 
   const probeSoon = () => {
     clearTimeout(timer)
-    timer = setTimeout(() => void shared.ping().then(returned, probeSoon), probeEvery)
+    timer = setTimeout(() => void shared.ping().then(returned).catch(probeSoon), probeEvery)
     timer.unref()
     if (closed) clearTimeout(timer)
   }
@@ -54,7 +80,11 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
 
   return {
     reserve: async (key, limit) => {
-      const seen = await tryShared(() => shared.reserve(key, limit))
+      const seen = await tryShared(async () => {
+        // Counted while the others were carried over.
+        if (local.hasMissed(key)) await carry(key)
+        return shared.reserve(key, limit)
+      })
       if (seen === undefined) {
         const own = await local.reserve(key, limit)
         return { ...own, window: `local ${own.window}` }
@@ -65,17 +95,18 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
     // What was taken from the shared counter and cannot be given back stays taken until its window ends.
     refund: async (key, window) => {
       const [side, own = ''] = window.split(' ')
-      if (side === 'shared') await tryShared(() => shared.refund(key, own))
-      await local.refund(key, own)
+      if (side === 'local') return local.refund(key, own)
+      await tryShared(() => shared.refund(key, own))
+      return local.noteRefund(key, own)
     },
     ping: async () => {
       try {
         await shared.ping()
+        await returned()
       } catch (error) {
         lost(error)
         throw error
       }
-      returned()
     },
     close: async () => {
       closed = true
