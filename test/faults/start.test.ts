@@ -37,7 +37,8 @@ describe('a start on the embedded defaults', () => {
     const lines = program.output.stdout.trimEnd().split('\n')
     expect(lines[0]).toMatch(/^\S+ info {2}starting version=\d+\.\d+\.\d+ /)
     expect(lines.filter((line) => !/^\d\d:\d\d:\d\d (info |warn ) \S/.test(line))).toEqual([])
-    expect((await fetch(`${url}/health`)).status).toBe(200)
+    // On a busy machine the port may open before the embedded database is ready.
+    await expect.poll(async () => (await fetch(`${url}/health`)).status, { timeout: 30_000 }).toBe(200)
     expect(await (await fetch(`${url}/login`)).text()).toMatch(/GitHub/)
     const { mode } = await stat(join(folder, 'secret'))
     expect(mode & 0o777).toBe(0o600)
