@@ -1,52 +1,92 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createHash } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 
 export type Heard = { method: string; url: string; headers: IncomingHttpHeaders; body: string }
+
+const listen = async (server: Server, host: string) => {
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
+  return (server.address() as AddressInfo).port
+}
+
+const stopper =
+  (server: Server, sockets: Set<Duplex> = new Set()) =>
+  async () => {
+    for (const socket of sockets) socket.destroy()
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+
+const nameIn = ({ headers }: IncomingMessage) => encodeURIComponent(String(headers['x-auth-username'] ?? 'nobody'))
+
+/** RFC 6455 as far as a short text goes: a greeting, and then an echo of what comes. */
+const speakWebSocket = (request: IncomingMessage, socket: Duplex) => {
+  const key = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`
+  const accept = createHash('sha1').update(key).digest('base64')
+  const upgrade = 'Upgrade: websocket\r\nConnection: Upgrade'
+  const say = (text: string) => socket.write(Buffer.concat([Buffer.from([0x81, text.length]), Buffer.from(text)]))
+  socket.write(`HTTP/1.1 101 Switching Protocols\r\n${upgrade}\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`)
+  say(`Hello, ${nameIn(request)}`)
+  socket.on('data', (frame: Buffer) => {
+    const isText = ((frame[0] ?? 0) & 15) === 1
+    const mask = frame.subarray(2, 6)
+    const text = frame.subarray(6).map((byte, index) => byte ^ (mask[index % 4] ?? 0))
+    if (isText) say(Buffer.from(text).toString())
+    else socket.end(Buffer.from([0x88, 0]))
+  })
+}
 
 /** Somebody else's application: a page that names whom it was told about, and a list of all that it was told. */
 export const startApplication = async (host = '127.0.0.1') => {
   const heard: Heard[] = []
+  const sockets = new Set<Duplex>()
+  const hear = ({ method = '', url = '', headers }: IncomingMessage, body: string) =>
+    heard.push({ method, url, headers, body })
   const server = createServer((request, response) => {
     let body = ''
     request.setEncoding('utf8').on('data', (text: string) => {
       body += text
     })
     request.on('end', () => {
-      heard.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body })
-      const who = request.headers['x-auth-username'] ?? 'nobody'
+      hear(request, body)
       response.setHeader('content-type', 'text/html; charset=utf-8')
-      response.end(`<!doctype html><title>Application</title><h1>Hello, ${encodeURIComponent(String(who))}</h1>`)
+      const form = '<form method=post action=/notes><input name=note><button>Send the note</button></form>'
+      response.end(
+        `<!doctype html><title>Application</title><link rel=icon href=data:,><h1>Hello, ${nameIn(request)}</h1>${form}`,
+      )
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, host, resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    port,
-    heard,
-    last: () => heard.at(-1),
-    stop: async () => {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
+  server.on('upgrade', (request, socket) => {
+    hear(request, '')
+    sockets.add(socket)
+    speakWebSocket(request, socket)
+  })
+  return { port: await listen(server, host), heard, last: () => heard.at(-1), stop: stopper(server, sockets) }
 }
 
 export type Application = Awaited<ReturnType<typeof startApplication>>
 
-/** A page on another site with a link to the address it is given, as mail programs and search engines have them. */
+/**
+ * Another site. It has a page with a link to the address that it is given, as mail programs and search engines have
+ * them, and an address that redirects there, as providers do.
+ */
 export const startElsewhere = async () => {
   const server = createServer((request, response) => {
-    const target = new URL(request.url ?? '/', 'http://elsewhere').searchParams.get('to') ?? ''
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://elsewhere')
+    const target = searchParams.get('to') ?? ''
+    if (pathname === '/redirect') return response.writeHead(302, { location: target }).end()
     response.setHeader('content-type', 'text/html; charset=utf-8')
-    response.end(`<!doctype html><title>Elsewhere</title><a href="${target.replaceAll('&', '&amp;')}">go</a>`)
+    const address = (pathname === '/link' ? target : `/redirect?to=${encodeURIComponent(target)}`).replaceAll(
+      '&',
+      '&amp;',
+    )
+    return response.end(`<!doctype html><title>Elsewhere</title><a href="${address}">go</a>`)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${await listen(server, '127.0.0.1')}`
   return {
-    pageWithLinkTo: (target: string) => `http://127.0.0.1:${port}/?to=${encodeURIComponent(target)}`,
-    stop: async () => {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    pageWithLinkTo: (target: string) => `${url}/link?to=${encodeURIComponent(target)}`,
+    pageThatRedirectsTo: (target: string) => `${url}/page?to=${encodeURIComponent(target)}`,
+    stop: stopper(server),
   }
 }

@@ -1,37 +1,14 @@
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freshPostgres } from '../harness/databases.js'
-import { testProgram } from '../services/programs.js'
-import { freePort, ownFolder, startServer } from '../services/server.js'
+import { browserNames, launch } from '../providers/real-browsers.js'
+import { freePort } from '../services/server.js'
 import { type Application, startApplication } from './application.js'
-import { freePorts, listens, makeCertificate } from './front.js'
+import { arriveFromElsewhere, cookieHeaders, sendExpiredForm } from './arrivals.js'
+import { startCaddy } from './caddy.js'
+import { freePorts } from './front.js'
 import { startInstance } from './instance.js'
 import { addPeople, password } from './site.js'
-import { createVisitor, type Door } from './visitor.js'
-
-const file = fileURLToPath(new URL('../../deploy/forward-auth/Caddyfile', import.meta.url))
-
-const startCaddy = async (ports: { plain: number; tls: number }, instance: number, application: number) => {
-  const folder = await ownFolder('caddy')
-  const certificate = await makeCertificate(folder)
-  const shipped = await readFile(file, 'utf8')
-  const site = shipped
-    .replace('auth.example.com {', `localhost:${ports.tls} {\n\ttls ${folder}/fullchain.pem ${folder}/privkey.pem`)
-    .replaceAll('127.0.0.1:3001 127.0.0.1:3002', `127.0.0.1:${instance}`)
-    .replaceAll('127.0.0.1:8080', `127.0.0.1:${application}`)
-  const global = `{\n\tadmin off\n\thttp_port ${ports.plain}\n\thttps_port ${ports.tls}\n\tskip_install_trust\n}\n`
-  await writeFile(join(folder, 'Caddyfile'), global + site)
-  const server = await startServer({
-    command: testProgram('caddy'),
-    args: ['run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')],
-    folder,
-    env: { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
-    ready: () => listens(ports.tls),
-  })
-  return { ...server, port: ports.tls, certificate }
-}
+import { createVisitor, type Door, type Visitor } from './visitor.js'
 
 describe('an application behind Caddy and the access check', () => {
   const leftovers: (() => Promise<void>)[] = []
@@ -53,7 +30,13 @@ describe('an application behind Caddy and the access check', () => {
       LOGIN_LIMIT: '5/15m',
     })
     leftovers.push(instance.stop)
-    const caddy = await startCaddy(ports, instance.port, application.port)
+    const caddy = await startCaddy({
+      port: ports.tls,
+      plainPort: ports.plain,
+      instance: instance.port,
+      application: application.port,
+      tls: true,
+    })
     leftovers.push(caddy.stop)
     door = caddy
   }, 90_000)
@@ -61,12 +44,27 @@ describe('an application behind Caddy and the access check', () => {
     for (const leave of leftovers.reverse()) await leave()
   })
 
-  const forged = { 'x-auth-user-id': 'forged', 'x-auth-username': 'forged', 'x-forwarded-for': '203.0.113.9' }
+  const forged = {
+    'x-auth-user-id': 'forged',
+    'x-auth-username': 'forged',
+    'x-auth-email': 'forged',
+    x_auth_user_id: 'forged',
+    'x-auth_user-id': 'forged',
+    X_AUTH_EMAIL: 'forged',
+    'x-forwarded-for': '203.0.113.9',
+  }
+  const identity = (headers: object | undefined) => Object.keys(headers ?? {}).filter((name) => /auth|_/.test(name))
   const navigation = (site: string) => ({ accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-site': site })
 
+  let friend: Visitor | undefined
+  const signedIn = async () => {
+    friend ??= createVisitor(door)
+    if (friend.jar.size === 0) expect((await friend.post('/login', { username: 'ada', password })).status).toBe(200)
+    return friend.copy()
+  }
+
   it('is told who asks, by Caddy alone, and gets no token', async () => {
-    const visitor = createVisitor(door)
-    expect((await visitor.post('/login', { username: 'ada', password })).status).toBe(200)
+    const visitor = await signedIn()
     visitor.jar.set('theme', 'dark')
     const answer = await visitor.post('/reports?a=1', { some: 'body' }, forged)
     expect(answer.status).toBe(200)
@@ -75,7 +73,20 @@ describe('an application behind Caddy and the access check', () => {
     expect(heard).toMatchObject({ method: 'POST', url: '/reports?a=1', body: '{"some":"body"}' })
     expect(heard?.headers['x-auth-username']).toBe('ada')
     expect(heard?.headers['x-auth-user-id']).toMatch(/^[\da-f-]{36}$/)
-    expect(heard?.headers.cookie).toBe('access_token=; refresh_token=; theme=dark')
+    expect(identity(heard?.headers)).toEqual(['x-auth-user-id', 'x-auth-username'])
+    expect(heard?.headers.cookie).toBe('theme=dark')
+  })
+
+  it.each(cookieHeaders)('keeps our cookies from the application: %s', async (sent, kept) => {
+    const cookie = sent.replace('=T', `=${(await signedIn()).jar.get('access_token')}`)
+    const answer = await createVisitor(door).get('/reports', { cookie })
+    expect([answer.status, application.last()?.headers.cookie]).toEqual([200, kept])
+  })
+
+  it('passes no change of protocol on but a WebSocket', async () => {
+    const upgrade = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABk' }
+    const answer = await (await signedIn()).get('/reports', upgrade)
+    expect([answer.status, application.last()?.headers.upgrade]).toEqual([200, undefined])
   })
 
   it('tells a program, shows a person the way, and bounces once', async () => {
@@ -86,11 +97,29 @@ describe('an application behind Caddy and the access check', () => {
     const person = await visitor.get('/reports', navigation('none'))
     expect([person.status, person.headers.refresh]).toEqual([401, undefined])
     expect(person.text).toContain("location.replace('/login?returnTo='")
+    const old = await visitor.get('/reports', { accept: 'text/html,*/*' })
+    expect(old.text).toBe(person.text)
     const first = await visitor.get('/reports', navigation('cross-site'))
-    expect([first.status, first.headers.refresh]).toEqual([401, '0'])
+    expect([first.status, first.headers.refresh]).toEqual([401, undefined])
+    expect(first.text).toContain('location.replace(here)')
     const second = await visitor.get('/reports', navigation('cross-site'))
-    expect([second.status, second.headers.refresh]).toEqual([401, undefined])
+    expect([second.status, second.text]).toEqual([401, person.text])
+    const form = await visitor.send('POST', '/reports', undefined, { headers: navigation('same-origin') })
+    expect([form.status, form.headers['content-type']]).toEqual([401, 'text/html; charset=utf-8'])
+    expect(form.text).toContain('Your form was not sent')
     expect(application.heard).toHaveLength(before)
+  })
+
+  describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
+    it('is reached from other sites with query and fragment, and gets a form after the session was renewed', async () => {
+      const browser = await launch(name)
+      try {
+        await arriveFromElsewhere(browser, `https://localhost:${door.port}`, 'ada')
+        await sendExpiredForm(browser, `https://localhost:${door.port}`, 'ada', application)
+      } finally {
+        await browser.close()
+      }
+    })
   })
 
   it('cannot be told another address by a client', async () => {

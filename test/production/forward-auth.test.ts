@@ -2,8 +2,10 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { launchChromium } from '../browser/chromium.js'
 import { freshPostgres } from '../harness/databases.js'
+import { browserNames, launch } from '../providers/real-browsers.js'
 import { freePort } from '../services/server.js'
 import { type Application, startApplication, startElsewhere } from './application.js'
+import { arriveFromElsewhere, cookieHeaders, sendExpiredForm } from './arrivals.js'
 import { type Front, freePorts, startFront } from './front.js'
 import { type Instance, startInstance } from './instance.js'
 import { addPeople, password } from './site.js'
@@ -54,7 +56,18 @@ const greeted = (page: Page) => page.waitForSelector('h1:text-is("Hello, zo%25C3
 
 /** What a browser sends along when a person follows a link. */
 const navigation = (site: string) => ({ accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-site': site })
-const forged = { 'x-auth-user-id': 'forged', 'x-auth-username': 'forged', x_auth_user_id: 'forged' }
+const forged = {
+  'x-auth-user-id': 'forged',
+  'x-auth-username': 'forged',
+  'x-auth-name': 'forged',
+  'x-auth-email': 'forged',
+  'x-auth-session-id': 'forged',
+  'x-auth-factors': 'forged',
+  'x-auth-time': 'forged',
+  x_auth_user_id: 'forged',
+  'x-auth_user-id': 'forged',
+  X_AUTH_EMAIL: 'forged',
+}
 const identity = (headers: object | undefined) =>
   Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => /auth[-_]/.test(name)))
 
@@ -72,6 +85,29 @@ describe('an application behind nginx and the access check', () => {
     expect(heard?.headers.cookie).toBe('theme=dark')
   })
 
+  it.each(cookieHeaders)('keeps our cookies from the application: %s', async (sent, kept) => {
+    const cookie = sent.replace('=T', `=${(await signedIn()).jar.get('access_token')}`)
+    const answer = await createVisitor(front).get('/reports', { cookie })
+    expect([answer.status, application.last()?.headers.cookie]).toEqual([200, kept])
+  })
+
+  it('keeps two access tokens from the application as well, and gives up a header that was made up', async () => {
+    await createVisitor(front).get('/public/', { cookie: 'access_token=1; a=1; access_token=2; b=2; access_token=3' })
+    expect(application.last()?.headers.cookie).toBe('a=1; b=2')
+    const madeUp = Array.from({ length: 12 }, (_, index) => `c${index}=1; refresh_token=${index}`).join('; ')
+    await createVisitor(front).get('/public/', { cookie: madeUp })
+    expect(application.last()?.headers.cookie).toBeUndefined()
+    const long = Array.from({ length: 700 }, (_, index) => `c${index}=1`).join(';')
+    await createVisitor(front).get('/public/', { cookie: `${long};access_token=1` })
+    expect(application.last()?.headers.cookie).toBe(long)
+  })
+
+  it('passes no change of protocol on but a WebSocket', async () => {
+    const upgrade = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABk' }
+    const answer = await (await signedIn()).get('/reports', upgrade)
+    expect([answer.status, application.last()?.headers.upgrade]).toEqual([200, undefined])
+  })
+
   it.each([
     ['a program', {}, 'GET'],
     [
@@ -79,7 +115,8 @@ describe('an application behind nginx and the access check', () => {
       { accept: '*/*', 'sec-fetch-mode': 'cors', 'sec-fetch-site': 'same-origin' },
       'GET',
     ],
-    ['a form', navigation('same-origin'), 'POST'],
+    ['a program that posts', { accept: 'application/json' }, 'POST'],
+    ['a script that posts', { accept: 'text/html', 'sec-fetch-mode': 'cors' }, 'POST'],
   ])('answers %s that is not signed in with 401 and tells the application nothing', async (_, headers, method) => {
     const before = application.heard.length
     const answer = await createVisitor(front).send(method, '/reports', undefined, {
@@ -98,11 +135,15 @@ describe('an application behind nginx and the access check', () => {
     expect(near.text).toContain("location.replace('/login?returnTo=' + encodeURIComponent(")
 
     const first = await visitor.get('/reports?a=1&b=2', navigation('cross-site'))
-    expect([first.status, first.headers.refresh]).toEqual([401, '0'])
+    expect([first.status, first.headers.refresh]).toEqual([401, undefined])
+    expect(first.text).toContain('location.replace(here)')
     const second = await visitor.get('/reports?a=1&b=2', navigation('cross-site'))
     expect([second.status, second.headers.refresh]).toEqual([401, undefined])
     expect(second.text).toBe(near.text)
-    for (const { lines } of [near, first, second]) {
+    const form = await visitor.send('POST', '/reports', undefined, { headers: navigation('same-origin') })
+    expect([form.status, form.headers['content-type']]).toEqual([401, 'text/html; charset=utf-8'])
+    expect(form.text).toContain('Your form was not sent')
+    for (const { lines } of [near, first, second, form]) {
       const names = lines.map(([name]) => name).filter((name) => !['connection', 'set-cookie'].includes(name))
       expect(names).toEqual([...new Set(names)])
       expect(lines).toContainEqual(['strict-transport-security', 'max-age=31536000; includeSubDomains'])
@@ -168,10 +209,12 @@ describe('in a browser, an application behind the access check', { timeout: 90_0
 
     // A link on another site: the Strict cookies stay away at first, and one bounce brings them.
     asked()
-    await page.goto(elsewhere.pageWithLinkTo(`${here}/reports?a=3&b=4`))
+    await page.goto(elsewhere.pageWithLinkTo(`${here}/reports?a=3&b=4#part`))
     await page.click('a')
     await greeted(page)
     expect(asked()).toEqual(['/reports?a=3&b=4', '/reports?a=3&b=4'])
+    expect(page.url()).toBe(`${here}/reports?a=3&b=4#part`)
+    expect(application.last()?.headers.cookie).toBeUndefined()
 
     // The access token has run out, and its cookie with it: /login renews it without a word.
     await context.clearCookies({ name: 'access_token' })
@@ -192,6 +235,18 @@ describe('in a browser, an application behind the access check', { timeout: 90_0
     await page.waitForURL('**/login?returnTo=%2Freports')
     await page.waitForTimeout(1_000)
     expect(asked()).toEqual(['/reports', '/reports', '/login?returnTo=%2Freports'])
+  })
+})
+
+describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
+  it('an application is reached from other sites with query and fragment, and gets a form after a renewal', async () => {
+    const browser = await launch(name)
+    try {
+      await arriveFromElsewhere(browser, `https://localhost:${front.port}`, 'zoë')
+      await sendExpiredForm(browser, `https://localhost:${front.port}`, 'zoë', application)
+    } finally {
+      await browser.close()
+    }
   })
 })
 

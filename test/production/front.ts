@@ -15,7 +15,7 @@ export type Front = Awaited<ReturnType<typeof startFront>>
 type Ports = { plain: number; tls: number }
 
 /** A replacement that finds nothing would test another configuration than the one that is shipped. */
-const replaced = (text: string, changes: [string | RegExp, string][]) =>
+export const replaced = (text: string, changes: [string | RegExp, string][]) =>
   changes.reduce((before, [pattern, by]) => {
     const after = before.replaceAll(pattern, by)
     if (after === before) throw new Error(`The configuration has no ${String(pattern)} to replace`)
@@ -28,7 +28,7 @@ const localised = (text: string, folder: string, { plain, tls }: Ports) =>
     [/ {4}listen \[::\].*\n/g, ''],
     [/listen 80;/g, `listen 127.0.0.1:${plain};`],
     [/listen 443 /g, `listen 127.0.0.1:${tls} `],
-    ['auth.example.com', 'localhost'],
+    [/(?:auth|app)\.example\.com/g, 'localhost'],
     ['https://$server_name$request_uri', `https://$server_name:${tls}$request_uri`],
     ['/etc/ssl/latchkey/', `${folder}/`],
     ['/var/log/nginx/', `${folder}/`],

@@ -127,6 +127,8 @@ describe('the TLS front end', () => {
     ['400', 'GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n'],
     ['431', `GET / HTTP/1.1\r\nHost: localhost\r\nCookie: a=${'a'.repeat(9000)}\r\n\r\n`],
     ['431', `GET /${'a'.repeat(9000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`],
+    ['501', 'POST /login HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip\r\nConnection: close\r\n\r\n'],
+    ['505', 'GET / HTTP/7.0\r\nHost: localhost\r\n\r\n'],
     ['413', 'POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20000\r\nConnection: close\r\n\r\n'],
   ])('answers %s itself as the service would, with the same headers', async (status, bytes) => {
     const answer = await speak(bytes)

@@ -10,6 +10,12 @@ export type Tab = {
   goTo(address: string): Promise<void>
   /** Presses the link or button that says this, or is called this. */
   press(text: string): Promise<void>
+  /** Fills in the field of this name. */
+  fill(name: string, value: string): Promise<void>
+  valueOf(name: string): Promise<string>
+  forgetCookie(name: string): Promise<void>
+  /** Runs a function in the page. */
+  evaluate<Result>(act: (argument: string) => Promise<Result>, argument: string): Promise<Result>
   /** Waits until the page says this. */
   see(text: string): Promise<void>
   reload(): Promise<void>
@@ -30,12 +36,16 @@ const launchChromium = async (): Promise<RealBrowser> => {
     args: ['--no-sandbox', '--disable-component-update', '--disable-sync', ...quiet],
   })
   const tab = async (): Promise<Tab> => {
-    const context = await browser.newContext({ locale: 'en-GB' })
+    const context = await browser.newContext({ locale: 'en-GB', ignoreHTTPSErrors: true })
     context.setDefaultTimeout(patience)
     const page = await context.newPage()
     return {
       goTo: async (address) => void (await page.goto(address)),
       press: (text) => page.locator(control(text)).first().click(),
+      fill: (name, value) => page.locator(`[name=${name}]`).fill(value),
+      valueOf: (name) => page.locator(`[name=${name}]`).inputValue(),
+      forgetCookie: (name) => context.clearCookies({ name }),
+      evaluate: (act, argument) => page.evaluate(act, argument),
       see: (text) => page.getByText(text).first().waitFor(),
       reload: async () => void (await page.reload()),
       address: () => page.url(),
@@ -45,11 +55,27 @@ const launchChromium = async (): Promise<RealBrowser> => {
   return { tab, close: () => browser.close() }
 }
 
+/** Firefox answers with an error of its own when the document is replaced during a command: then the command comes again. */
+const insist = async (act: () => Promise<unknown>) => {
+  const end = performance.now() + patience
+  for (;;) {
+    try {
+      await act()
+      return
+    } catch (error) {
+      const isReplaced = error instanceof Error && !/timeout|exceeded/i.test(error.message)
+      if (!isReplaced || performance.now() > end) throw error
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+}
+
 const launchFirefox = async (): Promise<RealBrowser> => {
   const browser = await puppeteer.launch({
     browser: 'firefox',
     executablePath: testProgram('firefox'),
     headless: true,
+    acceptInsecureCerts: true,
     extraPrefsFirefox: { 'intl.accept_languages': 'en-GB', 'network.captive-portal-service.enabled': false },
   })
   const tab = async (): Promise<Tab> => {
@@ -59,7 +85,14 @@ const launchFirefox = async (): Promise<RealBrowser> => {
     return {
       goTo: async (address) => void (await page.goto(address)),
       press: (text) => page.locator(`::-p-xpath(${control(text)})`).click(),
-      see: async (text) => void (await page.waitForSelector(`::-p-xpath(//body//*[contains(., "${text}")])`)),
+      fill: (name, value) => page.locator(`[name=${name}]`).fill(value),
+      valueOf: (name) => page.$eval(`[name=${name}]`, (field) => (field as HTMLInputElement).value),
+      forgetCookie: async (name) => {
+        const found = (await context.cookies()).filter((cookie) => cookie.name === name)
+        await context.deleteCookie(...found)
+      },
+      evaluate: async (act, argument) => await page.evaluate(act, argument),
+      see: (text) => insist(() => page.waitForSelector(`::-p-xpath(//body//*[contains(., "${text}")])`)),
       reload: async () => void (await page.reload()),
       address: () => page.url(),
       close: () => context.close(),

@@ -1,0 +1,19 @@
+// A small application that stands for yours: it knows nothing of passwords and sessions. The proxy in front of it says who
+// is asking, in two headers, and lets nobody else through.
+import { createServer } from 'node:http'
+
+const escaped = (/** @type {string} */ text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+
+const server = createServer((request, response) => {
+  const id = String(request.headers['x-auth-user-id'] ?? '')
+  const name = decodeURIComponent(String(request.headers['x-auth-username'] ?? ''))
+  response.setHeader('content-type', 'text/html; charset=utf-8')
+  response.end(`<!doctype html><html lang="en"><title>Application</title>
+<h1>Hello, ${escaped(name)}</h1>
+<p>Your user id is <code>${escaped(id)}</code>. This page is <code>${escaped(request.url ?? '')}</code>.</p>
+<p><a href="/api/auth/account-page">Your account, and the way to sign out</a></p>
+</html>`)
+})
+
+server.listen(Number(process.env.PORT ?? 8080), process.env.HOST ?? '127.0.0.1')
+process.once('SIGTERM', () => server.close())
