@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Config } from '../config.js'
+import { createWorkers } from '../domain/passwords/workers.js'
 import type { Clock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
 import { openCache } from '../platform/cache/open.js'
@@ -9,7 +10,6 @@ import type { Log } from '../platform/log.js'
 import { createDevelopmentMailbox } from '../platform/mail/development.js'
 import { createSmtpMailer } from '../platform/mail/smtp.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
-import { createWorkers } from '../platform/workers/workers.js'
 import { openProviders } from './open-providers.js'
 
 export type Platform = Awaited<ReturnType<typeof openPlatform>>

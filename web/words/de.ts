@@ -69,6 +69,8 @@ export const de: Words = {
         'Ihr Name, Ihre E-Mail-Adresse und der Name dieses Dienstes sind leicht zu erraten.',
       'Rows of keys, repetitions and dates are easy to guess.':
         'Tastenreihen, Wiederholungen und Datumsangaben sind leicht zu erraten.',
+      'Common words with numbers and symbols added are easy to guess.':
+        'Häufige Wörter mit angehängten Ziffern und Sonderzeichen sind leicht zu erraten.',
       'Straight rows of keys on your keyboard are easy to guess.': 'Gerade Tastenreihen sind leicht zu erraten.',
       'Short keyboard patterns are easy to guess.': 'Kurze Tastaturmuster sind leicht zu erraten.',
       'Repeated characters like "aaa" are easy to guess.': 'Wiederholte Zeichen wie „aaa“ sind leicht zu erraten.',

@@ -2,6 +2,7 @@
 export const feedbackSentences = [
   'Your name, your email address and the name of this service are easy to guess.',
   'Rows of keys, repetitions and dates are easy to guess.',
+  'Common words with numbers and symbols added are easy to guess.',
   'Straight rows of keys on your keyboard are easy to guess.',
   'Short keyboard patterns are easy to guess.',
   'Repeated characters like "aaa" are easy to guess.',

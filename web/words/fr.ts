@@ -68,6 +68,8 @@ export const fr: Words = {
         'Votre nom, votre e-mail et le nom de ce service sont faciles à deviner.',
       'Rows of keys, repetitions and dates are easy to guess.':
         'Les rangées de touches, les répétitions et les dates sont faciles à deviner.',
+      'Common words with numbers and symbols added are easy to guess.':
+        'Les mots courants complétés par des chiffres et des symboles sont faciles à deviner.',
       'Straight rows of keys on your keyboard are easy to guess.': 'Les rangées de touches sont faciles à deviner.',
       'Short keyboard patterns are easy to guess.': 'Les motifs courts au clavier sont faciles à deviner.',
       'Repeated characters like "aaa" are easy to guess.':

@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createWorkers } from '../../platform/workers/workers.js'
 import { createPasswords } from './passwords.js'
+import { createWorkers } from './workers.js'
 
 // One thread, so that nothing but the work itself decides how long an answer takes.
 const workers = createWorkers({ threads: 1, queueLimit: 10, deadline: 20_000 })

@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createWorkers } from '../../platform/workers/workers.js'
 import { createPasswords } from './passwords.js'
+import { createWorkers } from './workers.js'
 
 const workers = createWorkers({ queueLimit: 500, deadline: 20_000 })
 afterAll(() => workers.close())

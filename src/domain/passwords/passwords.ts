@@ -1,7 +1,7 @@
-import type { Busy, Workers } from '../../platform/workers/workers.js'
 import { condensed, costOf, createDecoy } from './hashes.js'
 import { type PasswordValidation, unusable, validate } from './rules.js'
 import { noStrength, type PasswordStrength, type Person, personalInputs, strengthOf } from './strength.js'
+import type { Busy, Workers } from './workers.js'
 
 type Checked = { strength: PasswordStrength; validation: PasswordValidation }
 type Verified = { matches: boolean /** The hash is cheaper than it should be by now. */; needsRehash: boolean }

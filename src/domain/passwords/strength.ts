@@ -1,4 +1,4 @@
-import type { Estimate } from '../../platform/workers/workers.js'
+import type { Estimate } from './estimator.js'
 
 export type PasswordStrength = { score: number; feedback: string[]; isStrong: boolean }
 
@@ -10,6 +10,7 @@ const mostInputs = 20
 
 const warnings: Record<NonNullable<Estimate['weakness']>, string> = {
   common: 'This is similar to a commonly used password.',
+  words: 'Common words with numbers and symbols added are easy to guess.',
   personal: 'Your name, your email address and the name of this service are easy to guess.',
   pattern: 'Rows of keys, repetitions and dates are easy to guess.',
 }

@@ -2,14 +2,13 @@ import type { Gauge } from 'prom-client'
 import { seconds } from '../../lib/durations.js'
 import type { Cache } from '../cache/cache.js'
 import type { Sql } from '../database/database.js'
-import type { Workers } from '../workers/workers.js'
 import { countWaitingMails } from './waiting-mails.store.js'
 
 /** How many connections are open, how many of those are at work, and how many statements wait for one. */
 export type PoolStats = { open: number; busy: number; waiting: number }
 
 export type Watched = {
-  workers: Pick<Workers, 'queueLength'>
+  workers: { queueLength(): number }
   cache: Pick<Cache, 'ping'>
   database: Sql & { stats?(): PoolStats }
 }

@@ -1,5 +1,5 @@
+import { yieldToOthers } from '../../platform/workers/priority.js'
 import type { createEstimator } from './estimator.js'
-import { yieldToOthers } from './priority.js'
 
 yieldToOthers()
 

@@ -1,5 +1,5 @@
 import bcrypt from 'bcrypt'
-import { yieldToOthers } from './priority.js'
+import { yieldToOthers } from '../../platform/workers/priority.js'
 
 yieldToOthers()
 

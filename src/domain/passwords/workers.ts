@@ -1,13 +1,11 @@
 import { availableParallelism, platform } from 'node:os'
-import { fileURLToPath } from 'node:url'
-import { Piscina } from 'piscina'
 import { compiledFile } from '../../lib/compiled.js'
-import { minutes, seconds } from '../../lib/durations.js'
+import { seconds } from '../../lib/durations.js'
+import { type Busy, busy, createLane } from '../../platform/workers/lane.js'
+import { createThreads } from '../../platform/workers/threads.js'
 import type { Estimate } from './estimator.js'
-import { type Busy, busy, createLane } from './lane.js'
 
-export type { Estimate } from './estimator.js'
-export type { Busy } from './lane.js'
+export type { Busy } from '../../platform/workers/lane.js'
 
 export type Workers = {
   hash(password: string, cost: number): Promise<string | Busy>
@@ -35,15 +33,6 @@ type Options = {
 const standardThreads = () =>
   platform() === 'linux' ? availableParallelism() : Math.max(1, availableParallelism() - 1)
 
-/** Threads are started when there is work, and end after a while without. */
-const threadsFor = (file: string, maxThreads: number) =>
-  new Piscina({
-    filename: fileURLToPath(compiledFile(file, import.meta.url)),
-    minThreads: 0,
-    maxThreads,
-    idleTimeout: 10 * minutes,
-  })
-
 /**
  * Threads of our own for what takes long. In libuv's pool hashes would hold up DNS and files. Hashes and estimates have a
  * lane each, so that neither waits behind the other: a hash takes a third of a second, an estimate some milliseconds.
@@ -52,8 +41,8 @@ export const createWorkers = (options: Options = {}): Workers => {
   const { threads = standardThreads(), queueLimit = 100, deadline = 10 * seconds } = options
   // One for every four cores, because each holds its own dictionaries.
   const estimators = Math.ceil(threads / 4)
-  const hashing = threadsFor('./bcrypt.worker.js', threads)
-  const estimating = threadsFor('./estimate.worker.js', estimators)
+  const hashing = createThreads(compiledFile('./bcrypt.worker.js', import.meta.url), threads)
+  const estimating = createThreads(compiledFile('./estimate.worker.js', import.meta.url), estimators)
   const hashLane = createLane({ width: threads, limit: queueLimit, patience: deadline })
   const estimateLane = createLane({ width: estimators, limit: queueLimit, patience: deadline })
 

@@ -1,0 +1,38 @@
+// node bench/passwords.mjs [every how many-th mutation: 1]
+//
+// How many mutations of the 2,000 most used passwords are accepted, how many generated passwords are refused, and how much
+// processor time a crafted password takes. Needs a build (npm run build). All mutations take about an hour; every 50th
+// takes a minute or two.
+import { argv, cpuUsage } from 'node:process'
+import { crafted, generated, mutations } from './subjects/password-samples.mjs'
+
+/** @type {(path: string) => Promise<any>} */
+const load = (path) => import(new URL(`../dist/domain/passwords/${path}.js`, import.meta.url).href)
+const { createEstimator } = await load('estimator')
+const { personalInputs, strengthOf } = await load('strength')
+
+const estimate = createEstimator()
+const inputs = personalInputs({ username: 'ada', email: 'ada@example.com' }, 'Latchkey')
+const passes = (/** @type {string} */ password) => strengthOf(estimate(password, inputs)).isStrong
+const share = (/** @type {number} */ part, /** @type {number} */ whole) => `${((100 * part) / whole).toFixed(3)} %`
+
+const step = Number(argv[2] ?? 1)
+const mutated = mutations(2_000).filter((_, place) => place % step === 0)
+const accepted = mutated.filter(passes)
+console.log(`${accepted.length} of ${mutated.length} mutations pass (${share(accepted.length, mutated.length)})`)
+console.log(accepted.slice(0, 40).join('  '))
+
+for (const seed of [1, 2, 3, 4, 5]) {
+  const made = generated(seed, 100)
+  const refused = made.filter((password) => !passes(password))
+  console.log(`seed ${seed}: ${refused.length} of ${made.length} generated passwords are refused ${refused.join('  ')}`)
+}
+
+for (const password of crafted) {
+  const times = Array.from({ length: 9 }, () => {
+    const begun = cpuUsage()
+    estimate(password, inputs)
+    return cpuUsage(begun).user / 1_000
+  }).sort((a, b) => a - b)
+  console.log(`${(times[4] ?? 0).toFixed(1).padStart(7)} ms  ${password.slice(0, 30)}…`)
+}

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import { crafted, generated, mutations } from '../../../bench/subjects/password-samples.mjs'
+import { createEstimator } from './estimator.js'
+import { strengthOf } from './strength.js'
+
+const estimate = createEstimator()
+const strength = (password: string) => strengthOf(estimate(password, ['ada', 'ada@example.com', 'latchkey']))
+const passes = (password: string) => strength(password).isStrong
+const every = (step: number, list: string[]) => list.filter((_, place) => place % step === 0)
+
+// `node bench/passwords.mjs` measures all of them.
+describe('the estimate of a password', () => {
+  it.each([
+    ...['Admin@123456789', 'Welcome@1234567', 'Password1@2024!', 'Qwerty123@2024', 'ThisIsMyPassword1!'],
+    ...['SuperSecret1!', 'StrongP@ssw0rd!', 'MyIloveyou1!', 'Super$ecret1', '!1P4$$w0rdP4$$w0rd', 'P-a-s-s-w-o-r-d1'],
+  ])('refuses %s, common words in a usual disguise', (password) => {
+    const { isStrong, feedback } = strength(password)
+    expect(isStrong).toBe(false)
+    expect(feedback.at(-1)).toMatch(/easy to guess|used password/)
+  })
+
+  it.each([
+    ...['May 12, 1987', '12. Mai 1987', '12 mai 1987!A', 'August 3rd, 1999', '1. Dezember 2001', '3-Février-1990'],
+  ])('refuses %s, a date written out', (password) => {
+    expect(strength(password)).toMatchObject({ isStrong: false })
+  })
+
+  it('lets hardly any mutation of the most used passwords pass, and none of the first ones', () => {
+    expect(every(97, mutations(20)).filter(passes)).toEqual([])
+    const sample = every(6_007, mutations(2_000))
+    expect(sample.filter(passes).length / sample.length).toBeLessThan(0.02)
+  })
+
+  it('accepts what generators make: random characters, and three random words', () => {
+    expect([1, 2, 3].flatMap((seed) => generated(seed, 10)).filter((password) => !passes(password))).toEqual([])
+  })
+
+  it('says of several common words that they are, whatever is added to them', () => {
+    expect(strength('Super$ecret1').feedback).toContain(
+      'Common words with numbers and symbols added are easy to guess.',
+    )
+  })
+
+  it('is bounded: nothing crafted takes long, and what is longer than the bound takes no longer', () => {
+    const begun = process.cpuUsage()
+    for (const password of crafted) estimate(password.repeat(3), [])
+    expect(process.cpuUsage(begun).user / 1_000 / crafted.length).toBeLessThan(500)
+  })
+})

@@ -1,0 +1,114 @@
+import type { KnownWords } from './known-words.js'
+import { datesAt } from './written-dates.js'
+
+type Kind = 'word' | 'personal' | 'pattern' | 'character'
+type Found = { end: number; cost: number }
+type Part = { start: number; end: number; kind: Kind }
+
+/** How many guesses a password takes, as a power of ten, and of what it is made. */
+export type Reading = { cost: number; parts: Part[] }
+
+const shifted = '!@#$%^&*()_+{}|:"<>?~'
+const plain = "1234567890-=[]\\;',./`"
+
+/** The same keys without the shift key, on the most common keyboard: shows the walk in `1qaz@WSX`. */
+export const unshifted = (text: string) =>
+  text
+    .toLowerCase()
+    .split('')
+    .map((character) => plain[shifted.indexOf(character)] ?? character)
+    .join('')
+
+const costOfAWord = 0.5
+const costOfShifting = 0.4
+const costOfARepetition = 0.3
+const shortestRow = 3
+const shortestEcho = 3
+
+const characters: readonly (readonly [RegExp, cost: number])[] = [
+  [/[!]/, 0.5],
+  [/[@#$.*?&_ -]/, 0.8],
+  [/[0-9]/, 1],
+  [/[\u0021-\u007e]/, 1.4],
+]
+const costOfACharacter = (character: string) => characters.find(([kind]) => kind.test(character))?.[1] ?? 2
+
+/** `123`, `cba`, of any length, from this place on. */
+const rowsAt = (text: string, start: number) => {
+  const step = text.charCodeAt(start + 1) - text.charCodeAt(start)
+  if (Math.abs(step) !== 1) return []
+  let end = start + 2
+  while (end < text.length && text.charCodeAt(end) - text.charCodeAt(end - 1) === step) end += 1
+  const begins = /[01a9z]/.test(text.charAt(start)) ? 0.3 : 1
+  return Array.from({ length: Math.max(0, end - start - shortestRow + 1) }, (_, n) => ({
+    end: start + shortestRow + n,
+    cost: begins + Math.log10(shortestRow + n),
+  }))
+}
+
+/** What stands at this place and stood directly before it, or anywhere before it when it is long enough. */
+const repetitionsAt = (text: string, start: number) => {
+  const before = text.slice(0, start)
+  const found: Found[] = []
+  for (let end = start + 1; end <= text.length; end += 1) {
+    const part = text.slice(start, end)
+    if (before.endsWith(part)) found.push({ end, cost: costOfARepetition })
+    else if (part.length >= shortestEcho && !before.includes(part)) break
+    else if (part.length >= shortestEcho) found.push({ end, cost: 2 * costOfARepetition })
+  }
+  return found
+}
+
+const wordsIn = (words: KnownWords, text: string) => {
+  const keys = unshifted(text)
+  const asTyped = words.costsIn(text)
+  const byKeys = keys === text ? undefined : words.costsIn(keys)
+  return (start: number) => {
+    const found: Found[] = []
+    for (let end = start + 2; end <= Math.min(text.length, start + words.longest); end += 1) {
+      const shiftedCost = byKeys === undefined ? Number.POSITIVE_INFINITY : byKeys(start, end) + costOfShifting
+      const cost = Math.min(asTyped(start, end), shiftedCost)
+      if (cost < Number.POSITIVE_INFINITY) found.push({ end, cost: cost + costOfAWord })
+    }
+    return found
+  }
+}
+
+/** The cheapest way to put a text together of known parts: for each place the best part that ends there. */
+const cheapestReading = (text: string, known: KnownWords, personal: KnownWords): Reading => {
+  const finders: [Kind, (start: number) => Found[]][] = [
+    ['character', (start) => [{ end: start + 1, cost: costOfACharacter(text.charAt(start)) }]],
+    ['personal', wordsIn(personal, text)],
+    ['word', wordsIn(known, text)],
+    ['pattern', (start) => datesAt(text, start)],
+    ['pattern', (start) => rowsAt(text, start)],
+    ['pattern', (start) => repetitionsAt(text, start)],
+  ]
+  const best: { cost: number; part: Part | undefined }[] = [{ cost: 0, part: undefined }]
+  for (let start = 0; start < text.length; start += 1) {
+    for (const [kind, find] of finders) {
+      for (const { end, cost } of find(start)) {
+        const total = (best[start]?.cost ?? 0) + cost
+        if (total < (best[end]?.cost ?? Number.POSITIVE_INFINITY))
+          best[end] = { cost: total, part: { start, end, kind } }
+      }
+    }
+  }
+  const parts: Part[] = []
+  for (let part = best.at(-1)?.part; part !== undefined; part = best[part.start]?.part) parts.unshift(part)
+  return { cost: best.at(-1)?.cost ?? 0, parts }
+}
+
+/** One sign between every two of at least four characters, as in `P-a-s-s-w-o-r-d`. */
+const spreadOut = /([\p{L}\p{N}])([^\p{L}\p{N}])(?:[\p{L}\p{N}]\2){2,}[\p{L}\p{N}]/gu
+const costOfSpreading = 1
+
+/** How an attacker would guess a password who knows these words and tries the usual ways to dress them up. */
+export const readPassword = (password: string, known: KnownWords, personal: KnownWords): Reading => {
+  const text = password.normalize('NFKC').toLowerCase()
+  const reading = cheapestReading(text, known, personal)
+  const joined = text.replace(spreadOut, (spread, _first: string, sign: string) => spread.replaceAll(sign, ''))
+  if (joined === text) return reading
+  const { cost, parts } = cheapestReading(joined, known, personal)
+  return cost + costOfSpreading < reading.cost ? { cost: cost + costOfSpreading, parts } : reading
+}

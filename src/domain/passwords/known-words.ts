@@ -1,0 +1,94 @@
+/** Letters and what is typed for them, as one character each. `l`, `i` and `1` are one because `1` stands for both. */
+const lookAlikes: Record<string, string> = {
+  '@': 'a',
+  '4': 'a',
+  '8': 'b',
+  '(': 'c',
+  '3': 'e',
+  '6': 'g',
+  '9': 'g',
+  '0': 'o',
+  $: 's',
+  '5': 's',
+  '7': 't',
+  '+': 't',
+  '2': 'z',
+  '1': 'i',
+  '!': 'i',
+  '|': 'i',
+  l: 'i',
+}
+
+/** By code units, so that a place in the text stays the same place. */
+const withoutDisguise = (text: string) =>
+  text
+    .split('')
+    .map((unit) => lookAlikes[unit] ?? unit)
+    .join('')
+const reversed = (text: string) => text.split('').reverse().join('')
+
+/** Each costs an attacker so much more, as a power of ten. Who replaces every letter follows one rule, not many. */
+const costOfASubstitution = 0.3
+const mostForSubstitutions = 1
+const costOfReversing = 0.5
+
+export type Lists = {
+  /** The most used first: the place in the list is how many guesses it takes. */
+  ranked: readonly (readonly string[])[]
+  /** In no order that means anything: every entry takes as many guesses as the list is long. */
+  unordered?: readonly (readonly string[])[]
+}
+
+const smaller = (words: Map<string, number>, word: string, cost: number) => {
+  if (cost < (words.get(word) ?? Number.POSITIVE_INFINITY)) words.set(word, cost)
+}
+
+const isPlain = (text: string) => /^\p{L}*$/u.test(text)
+
+/**
+ * How many guesses a word takes, as a power of ten, also with `@` for `a` and backwards. All spellings of a word are one
+ * entry, so that a look-up costs the same however much of it is disguised.
+ */
+export const createKnownWords = ({ ranked, unordered = [] }: Lists) => {
+  const words = new Map<string, number>()
+  // `abc123` as it stands is no disguise of letters.
+  const exact = new Map<string, number>()
+  let longest = 0
+  const add = (word: string, cost: number) => {
+    if (word.length < 2) return
+    longest = Math.max(longest, word.length)
+    smaller(words, withoutDisguise(word), cost)
+    if (!isPlain(word)) smaller(exact, word, cost)
+  }
+  for (const list of ranked) for (const [place, word] of list.entries()) add(word, Math.log10(place + 1))
+  for (const list of unordered) for (const word of list) add(word, Math.log10(list.length))
+
+  const costIn = (list: Map<string, number>, text: string) => list.get(text) ?? Number.POSITIVE_INFINITY
+
+  /** Prepares a text once and answers for each of its parts. */
+  const costsIn = (text: string) => {
+    const bare = withoutDisguise(text)
+    const [backwards, bareBackwards] = [reversed(text), reversed(bare)]
+    // How many signs and digits stand before each place.
+    const signs = [0]
+    for (const character of text.split('')) signs.push((signs.at(-1) ?? 0) + (isPlain(character) ? 0 : 1))
+    return (start: number, end: number) => {
+      const [last, first] = [text.length - end, text.length - start]
+      const substitutions = (signs[end] ?? 0) - (signs[start] ?? 0)
+      const word = Math.min(
+        costIn(words, bare.slice(start, end)),
+        costIn(words, bareBackwards.slice(last, first)) + costOfReversing,
+      )
+      if (substitutions === 0) return word
+      return Math.min(
+        word + Math.min(substitutions * costOfASubstitution, mostForSubstitutions),
+        costIn(exact, text.slice(start, end)),
+        costIn(exact, backwards.slice(last, first)) + costOfReversing,
+      )
+    }
+  }
+
+  return { longest, costsIn }
+}
+
+export type KnownWords = ReturnType<typeof createKnownWords>

@@ -1,0 +1,37 @@
+/** Months in the languages of the pages, whole and as they are shortened. */
+const months = [
+  ...['january', 'february', 'march', 'april', 'may', 'june', 'july', 'august', 'september', 'october', 'november'],
+  ...['december', 'januar', 'februar', 'märz', 'maerz', 'mai', 'juni', 'juli', 'oktober', 'dezember'],
+  ...['janvier', 'février', 'fevrier', 'mars', 'avril', 'juin', 'juillet', 'août', 'aout', 'septembre', 'octobre'],
+  ...['novembre', 'décembre', 'decembre'],
+  ...['jan', 'feb', 'mar', 'apr', 'jun', 'jul', 'aug', 'sept', 'sep', 'oct', 'okt', 'nov', 'dec', 'dez'],
+]
+
+const month = `(?:${months.join('|')})`
+const day = '(?:3[01]|[12][0-9]|0?[1-9])(?:st|nd|rd|th|er)?'
+const year = '(?:(?:19|20)[0-9]{2}|[0-9]{2})'
+const between = '[ .,/_-]{0,2}'
+const numbers = '[0-9]{1,2}'
+
+/** Powers of ten: a day within a lifetime, a month of one, a year. */
+const shapes: readonly (readonly [shape: string, cost: number])[] = [
+  [`${month}${between}${day}${between}${year}`, 4.5],
+  [`${day}${between}${month}${between}${year}`, 4.5],
+  [`${year}${between}${month}${between}${day}`, 4.5],
+  [`${numbers}[ ./_-]${numbers}[ ./_-]${year}`, 4.5],
+  [`${year}[ ./_-]${numbers}[ ./_-]${numbers}`, 4.5],
+  ['(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])', 4.5],
+  ['(?:[0-3][0-9]){2}(?:19|20)[0-9]{2}', 4.5],
+  [`${month}${between}${year}`, 3],
+  ['(?:19|20)[0-9]{2}', 1.5],
+]
+
+const patterns = shapes.map(([shape, cost]) => ({ pattern: new RegExp(shape, 'y'), cost }))
+
+/** The dates that begin at this place of a text in lower case. */
+export const datesAt = (text: string, start: number) =>
+  patterns.flatMap(({ pattern, cost }) => {
+    pattern.lastIndex = start
+    const found = pattern.exec(text)
+    return found === null ? [] : [{ end: start + found[0].length, cost }]
+  })
