@@ -84,7 +84,7 @@ describe('the shipped files agree with each other', () => {
     const { nginx } = parse(await read('deploy/compose.yaml'), { merge: true }).services
     const command = nginx.command.join(' ')
     const site = nginx.volumes
-      .map((each: string) => /^\.\/(nginx\/[\w-]+\.conf):.*default\.conf/.exec(each)?.[1])
+      .map((each: string) => /^\.\/([\w-]+\/[\w-]+\.conf):.*default\.conf/.exec(each)?.[1])
       .find(Boolean)
     const logs = (await read(`deploy/${site}`)).match(/\/var\/log\/nginx\/[\w.]+/g) ?? []
     expect(logs.length).toBeGreaterThan(0)

@@ -39,7 +39,7 @@ beforeAll(async () => {
     instances: [instance.port],
     ports,
     site: 'forward-auth/nginx.conf',
-    changes: [['127.0.0.1:8080', `127.0.0.1:${application.port}`]],
+    application: application.port,
   })
   leftovers.push(front.stop)
 }, 90_000)

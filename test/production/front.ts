@@ -72,6 +72,8 @@ export type FrontOptions = {
   ports?: Ports
   /** A file below deploy/, and further changes to it. */
   site?: string
+  /** Port of the application behind it. */
+  application?: number
   changes?: [string | RegExp, string][]
 }
 
@@ -93,6 +95,7 @@ export const startFront = async ({ instances, site = 'nginx/latchkey.conf', chan
   await change('latchkey-own-answers.conf', [['$server_name$', `$server_name:${ports.tls}$`]])
   const servers = instances.map((port) => `server 127.0.0.1:${port} $2\n`).join('')
   await change('latchkey-instances.conf', [[/(server 127\.0\.0\.1:300\d (max_fails.*)\n)+/g, servers]])
+  if (rest.application) await change('latchkey-application-address.conf', [['8080', String(rest.application)]])
   const shipped = localised(await readFile(join(deploy, site), 'utf8'), folder, ports)
   await writeFile(join(folder, 'site.conf'), changes.length > 0 ? replaced(shipped, changes) : shipped)
   await writeFile(join(folder, 'nginx.conf'), mainFile(folder, 'site.conf'))
