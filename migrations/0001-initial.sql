@@ -87,13 +87,19 @@ create table events (
   id uuid primary key,
   kind text not null,
   user_id uuid references users (id) on delete cascade,
+  username text,
+  -- A short keyed hash of a name that belongs to no account: people type passwords there.
+  name_mark text,
   session_id uuid,
   reason text,
+  request_id uuid,
   ip text not null,
   user_agent text not null,
   created_at timestamptz not null
 );
 create index events_of_user on events (user_id, id desc);
+create index events_of_name on events (name_mark, id desc) where name_mark is not null;
+create index events_of_limiters on events (ip, id desc) where kind = 'rate_limited';
 
 create table content (
   slug text primary key,

@@ -4,6 +4,7 @@ import { gated, prepareDatabase } from './app/prepare-database.js'
 import type { Config } from './config.js'
 import { createContent } from './domain/content/content.js'
 import { createEvents } from './domain/events/events.js'
+import { createNameMarks, nameMarksPurpose } from './domain/events/name-marks.js'
 import { createHousekeeping } from './domain/housekeeping/housekeeping.js'
 import { createMails } from './domain/mails/mails.js'
 import { createOneTimeTokens } from './domain/one-time-tokens/one-time-tokens.js'
@@ -47,6 +48,7 @@ import { createAttemptCookies } from './http/attempt-cookies.js'
 import { createCallers } from './http/caller.js'
 import { createCookies } from './http/cookies.js'
 import { createCsrf } from './http/csrf.js'
+import { createLimitedEvents } from './http/limited-events.js'
 import { createLimits } from './http/limits.js'
 import { countRequests } from './http/metrics-hook.js'
 import { createServer, type Server } from './http/server.js'
@@ -106,7 +108,8 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
     events: createEvents({
       database,
       clock,
-      listeners: [(event, client) => log.info({ ...event, ...client }, 'event'), platform.metrics.countEvent],
+      nameMarks: createNameMarks(keysFor(nameMarksPurpose)),
+      listeners: [(event) => log.info(event, 'event'), platform.metrics.countEvent],
       onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
     }),
   }
@@ -115,17 +118,21 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
 type Nouns = ReturnType<typeof makeNouns>
 
 /** What routes stand on: cookies, the access check, CSRF, limits. */
-const makeGates = (config: Config, platform: Platform, { tokens, keysFor, attempts }: Nouns) => {
+const makeGates = (config: Config, platform: Platform, { tokens, keysFor, attempts, events }: Nouns, clock: Clock) => {
   const cookies = createCookies({ secure: config.production })
   const callers = createCallers({ cookies, tokens })
   const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers })
+  const reportLimited = createLimitedEvents({ events, clock })
   const limits = createLimits({
     cache: platform.cache,
     callers,
     login: config.loginLimit,
     general: config.generalLimit,
     sensitive: config.sensitiveLimit,
-    onRejection: platform.metrics.countRejection,
+    onRejection: async (rejection, request) => {
+      platform.metrics.countRejection(rejection.limiter)
+      await reportLimited(rejection, request)
+    },
   })
   return { cookies, callers, csrf, limits, attemptCookies: createAttemptCookies({ cookies, attempts }) }
 }
@@ -216,7 +223,7 @@ export const startApp = async (given: Config, options: StartOptions) => {
   let isReady = false
   const platform = { ...opened, metrics: createMetrics(), database: gated(opened.database, () => isReady) }
   const nouns = makeNouns(config, platform, clock, log)
-  const gates = makeGates(config, platform, nouns)
+  const gates = makeGates(config, platform, nouns, clock)
   const { production, publicUrl, trustProxy, healthTimeout: deadline } = config
   const { server, state, answerUnknown, drain } = createServer({ log, production, publicUrl, trustProxy })
   const openMetrics = prepareMetrics(config, platform, server)

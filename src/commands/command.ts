@@ -1,7 +1,10 @@
+import { userInfo } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import type { Environment } from '../config.js'
 import type { Content } from '../domain/content/content.js'
+import type { Events } from '../domain/events/events.js'
+import type { Client } from '../domain/sessions/client.js'
 import type { Sessions } from '../domain/sessions/sessions.js'
 import type { BulkUsers } from '../domain/users/bulk.js'
 import type { Users } from '../domain/users/users.js'
@@ -24,6 +27,7 @@ export type Stores = {
   sessions: Pick<Sessions, 'endAll'>
   passwords: CommandPasswords
   content: Pick<Content, 'load'>
+  events: Pick<Events, 'record' | 'between' | 'about'>
   close(): Promise<void>
 }
 
@@ -82,6 +86,9 @@ export const readArguments = <Wanted extends Options>(
 
 /** Warnings of a command go beside its output, which may be a file. */
 export const commandLog = () => createLog({ level: 'warn', format: 'plain', destination: process.stderr })
+
+/** Who did it, in events: there is no address, and the account on this machine stands for the device. */
+export const operator = (): Client => ({ ip: 'command line', userAgent: userInfo().username })
 
 /** Opens the stores for the work and closes them afterwards, whatever becomes of it. */
 export const withStores = async <Result>(

@@ -2,6 +2,7 @@ import { programVersion } from '../platform/version.js'
 import { type Command, type CommandContext, CommandFailure, print, UsageFault } from './command.js'
 import { contentLoad } from './content-load.js'
 import { doctor } from './doctor.js'
+import { events } from './events.js'
 import { migrate } from './migrate.js'
 import { serve } from './serve.js'
 import { userAdd } from './user-add.js'
@@ -15,6 +16,7 @@ const commands: Readonly<Record<string, Command>> = {
   serve,
   migrate,
   doctor,
+  events,
   'user add': userAdd,
   'user list': userList,
   'user disable': userDisable,

@@ -2,7 +2,15 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { NewContent } from '../domain/content/content.js'
 import { createJsonLinesReader, type JsonLine } from '../lib/json-lines.js'
-import { type Command, type CommandContext, CommandFailure, print, readArguments, withStores } from './command.js'
+import {
+  type Command,
+  type CommandContext,
+  CommandFailure,
+  operator,
+  print,
+  readArguments,
+  withStores,
+} from './command.js'
 import { asText, cannotRead, openInput } from './input.js'
 
 const longestPage = 10_000_000
@@ -72,11 +80,13 @@ Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may
     const { positionals } = readArguments(args, {}, ['FILE'])
     const path = positionals[0] ?? ''
     const pages = (await isFolder(path)) ? await fromFolder(path) : await fromJsonLines(path, context)
-    return withStores(context, 'owner', async ({ database, content }) => {
+    return withStores(context, 'owner', async ({ database, content, events }) => {
       await database.transaction(async (sql) => {
         for (const page of pages) await content.load(sql, page)
       })
-      await print(context.stdout, `Loaded ${pages.length} ${pages.length === 1 ? 'page' : 'pages'}.`)
+      const what = `${pages.length} ${pages.length === 1 ? 'page' : 'pages'}`
+      await events.record({ kind: 'content_loaded', reason: what }, operator())
+      await print(context.stdout, `Loaded ${what}.`)
       return 0
     })
   },

@@ -2,6 +2,8 @@ import { openStore } from '../app/open-platform.js'
 import { migrateDatabase } from '../app/prepare-database.js'
 import type { Config } from '../config.js'
 import { createContent } from '../domain/content/content.js'
+import { createEvents } from '../domain/events/events.js'
+import { createNameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
 import { createPasswords, type Passwords } from '../domain/passwords/passwords.js'
 import { createWorkers } from '../domain/passwords/workers.js'
 import { createSessions } from '../domain/sessions/sessions.js'
@@ -10,6 +12,8 @@ import { createBulkUsers } from '../domain/users/bulk.js'
 import { createUsers } from '../domain/users/users.js'
 import { systemClock as clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
+import { deriveKey } from '../lib/keys.js'
+import { existingSecret } from '../platform/kept-secret.js'
 import { CommandFailure, type CommandPasswords, commandLog, type Stores } from './command.js'
 
 /** A command has the threads to itself: a refusal would mean that something is badly wrong with the machine. */
@@ -44,7 +48,8 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     throw error
   }
   const { refreshGrace, sessionMaxAge, bcryptCost: cost, productName } = config
-  const tokens = createTokens({ secrets: config.jwtSecret ?? [], clock })
+  const secrets = config.jwtSecret ?? (await existingSecret(config.dataDir))
+  const tokens = createTokens({ secrets, clock })
   return {
     database,
     clock,
@@ -53,6 +58,13 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     sessions: createSessions({ database, tokens, clock, refreshGrace, sessionMaxAge }),
     passwords: forCommands(createPasswords({ workers, cost, productName })),
     content: createContent({ database, clock }),
+    events: createEvents({
+      database,
+      clock,
+      nameMarks: createNameMarks(secrets.map((secret) => deriveKey(secret, nameMarksPurpose))),
+      listeners: [],
+      onLost: (err) => commandLog().error({ err }, 'an event could not be written to the database'),
+    }),
     close,
   }
 }

@@ -1,6 +1,6 @@
 import { readEmail } from '../domain/users/email.js'
 import { readUsername } from '../domain/users/username.js'
-import { type Command, CommandFailure, print, readArguments, UsageFault, withStores } from './command.js'
+import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from './command.js'
 import { readPassword } from './password-prompt.js'
 
 const refusals = {
@@ -48,12 +48,13 @@ The password is asked for and not shown, and must meet the same rules as in a re
     const name = nameFrom(values.name)
     const password = await readPassword(context, values['password-stdin'] ?? false)
 
-    return withStores(context, 'service', async ({ database, users, passwords }) => {
+    return withStores(context, 'service', async ({ database, users, passwords, events }) => {
       const faults = await passwords.faults(password, { username: username.username, email: email.email, name })
       if (faults.length > 0) throw new CommandFailure(faults.join('\n'))
       const passwordHash = await passwords.hash(password)
       const user = await users.createWithPassword(database, { email, username, name, passwordHash })
       if ('refused' in user) throw new CommandFailure(refusals[user.refused])
+      await events.record({ kind: 'user_added', userId: user.id }, operator())
       await print(context.stdout, `Added ${user.username} (${user.id}).`)
       return 0
     })

@@ -1,6 +1,6 @@
 import type { ListedUser } from '../domain/users/bulk.js'
 import { csvLine } from '../lib/csv.js'
-import { type Command, print, readArguments, UsageFault, withStores, write } from './command.js'
+import { type Command, operator, print, readArguments, UsageFault, withStores, write } from './command.js'
 
 const columns = [
   'id',
@@ -54,13 +54,15 @@ Writes every user, a line each, in the form that \`latchkey user import\` reads.
     const format = formatNamed(values.format)
     const wanted: readonly Column[] = values['with-password-hashes'] ? [...columns, 'password_hash'] : columns
 
-    return withStores(context, 'service', async ({ bulkUsers }) => {
+    return withStores(context, 'service', async ({ bulkUsers, events }) => {
       let count = 0
       await write(context.stdout, format.head(wanted))
       for await (const users of bulkUsers.everyone()) {
         await write(context.stdout, users.map((user) => format.line(user, wanted)).join(''))
         count += users.length
       }
+      const what = `${count} users${values['with-password-hashes'] ? ' with password hashes' : ''}`
+      await events.record({ kind: 'users_exported', reason: what }, operator())
       await print(context.stderr, `Exported ${count.toLocaleString('en')} users.`)
       return 0
     })

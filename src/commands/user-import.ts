@@ -2,6 +2,7 @@ import { type ImportedUser, readImportedUser } from '../domain/users/imported-us
 import {
   type Command,
   type CommandContext,
+  operator,
   print,
   readArguments,
   type Stores,
@@ -84,6 +85,9 @@ const importAll = async (
   } finally {
     progress.clear()
     // Also when it is broken off: what was added stays, and the next run goes on from there.
+    const { added, existed, refused } = importer.counts
+    const what = `${added} added, ${existed} existed, ${refused} refused`
+    if (!dryRun) await stores.events.record({ kind: 'users_imported', reason: what }, operator())
     await print(context.stdout, summary(importer.counts, dryRun))
   }
   return importer.counts

@@ -1,5 +1,6 @@
 import type { ListedUser } from '../domain/users/bulk.js'
 import { type Command, print, readArguments, UsageFault, withStores } from './command.js'
+import { asTable } from './table.js'
 
 const mostAtOnce = 1_000
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -19,8 +20,8 @@ const asJson = (user: ListedUser) => {
   return JSON.stringify({ id, email, username, name, provider, ...ways, created_at, disabled })
 }
 
-const asTable = (users: readonly ListedUser[]) => {
-  const rows = [
+const asLines = (users: readonly ListedUser[]) =>
+  asTable([
     ['ID', 'USERNAME', 'EMAIL', 'SIGNS IN WITH', 'CREATED', ''],
     ...users.map((user) => [
       user.id,
@@ -30,17 +31,7 @@ const asTable = (users: readonly ListedUser[]) => {
       user.created_at.toISOString().slice(0, 10),
       user.disabled ? 'disabled' : '',
     ]),
-  ]
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
-}
+  ])
 
 const limitFrom = (text: string) => {
   const limit = Number(text)
@@ -72,7 +63,7 @@ Lists users in the order in which they came, oldest first.
       const found = await bulkUsers.page(values.after?.toLowerCase(), limit + 1)
       const users = found.slice(0, limit)
       if (values.json) for (const user of users) await print(context.stdout, asJson(user))
-      else await print(context.stdout, users.length > 0 ? asTable(users) : 'There are no users.')
+      else await print(context.stdout, users.length > 0 ? asLines(users) : 'There are no users.')
       if (found.length > limit) await print(context.stderr, `There are more: --after ${users.at(-1)?.id}`)
       return 0
     })

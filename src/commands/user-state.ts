@@ -1,5 +1,5 @@
-import { type Command, print, readArguments, withStores } from './command.js'
-import { whom } from './whom.js'
+import { type Command, operator, print, readArguments, withStores } from './command.js'
+import { requireUser } from './find-user.js'
 
 const sessionsInWords = (count: number) => `${count} ${count === 1 ? 'session' : 'sessions'}`
 
@@ -13,12 +13,13 @@ already out lives for at most 15 more minutes. USER is a username, an email or a
   run: async (args, context) => {
     const { positionals } = readArguments(args, {}, ['USER'])
     return withStores(context, 'service', async (stores) => {
-      const user = await whom(stores, positionals[0] ?? '')
+      const user = await requireUser(stores, positionals[0] ?? '')
       // Disabled first: a sign-in between the two steps would otherwise leave a session behind.
       const ended = await stores.database.transaction(async (sql) => {
         await stores.users.disable(user.id, sql)
         return stores.sessions.endAll(user.id, { sql })
       })
+      await stores.events.record({ kind: 'user_disabled', userId: user.id }, operator())
       await print(context.stdout, `Disabled ${user.username}; ended ${sessionsInWords(ended)}.`)
       return 0
     })
@@ -34,8 +35,9 @@ USER is a username, an email or an id. Sessions that were ended stay ended.`,
   run: async (args, context) => {
     const { positionals } = readArguments(args, {}, ['USER'])
     return withStores(context, 'service', async (stores) => {
-      const user = await whom(stores, positionals[0] ?? '')
+      const user = await requireUser(stores, positionals[0] ?? '')
       await stores.users.enable(user.id)
+      await stores.events.record({ kind: 'user_enabled', userId: user.id }, operator())
       await print(context.stdout, `Enabled ${user.username}.`)
       return 0
     })
@@ -52,8 +54,9 @@ access token that is already out lives for at most 15 more minutes. USER is a us
   run: async (args, context) => {
     const { positionals } = readArguments(args, {}, ['USER'])
     return withStores(context, 'service', async (stores) => {
-      const user = await whom(stores, positionals[0] ?? '')
+      const user = await requireUser(stores, positionals[0] ?? '')
       const ended = await stores.sessions.endAll(user.id)
+      await stores.events.record({ kind: 'sessions_ended', userId: user.id }, operator())
       await print(context.stdout, `Ended ${sessionsInWords(ended)} of ${user.username}.`)
       return 0
     })

@@ -13,6 +13,7 @@ const canonicalAddress = (request: FastifyRequest) => {
 export const clientOf = (request: FastifyRequest): Client => ({
   ip: canonicalAddress(request)?.toString() ?? 'unknown',
   userAgent: (request.headers['user-agent'] ?? '').slice(0, userAgentLimit),
+  requestId: request.id,
 })
 
 /** What limits count by: an IPv4 address, or an IPv6 /64, which is what one customer is given. */

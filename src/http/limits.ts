@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
 import { networkOf } from './client.js'
+import type { Rejection } from './limited-events.js'
 
 /** The body of a rejection (2.6); only the login limiter says when to come back in the body as well. */
 export const LoginLimited = Type.Object({ error: Type.String(), message: Type.String(), retryAfter: Type.Integer() })
@@ -33,7 +34,7 @@ export const createLimits = (deps: {
   login: Limit
   general: Limit
   sensitive: Limit
-  onRejection: (limiter: string) => void
+  onRejection: (rejection: Rejection, request: FastifyRequest) => Promise<void>
 }) => {
   const { cache, callers, onRejection } = deps
   const held = new WeakMap<FastifyRequest, Held>()
@@ -69,7 +70,7 @@ export const createLimits = (deps: {
         held.set(request, { limiter, key, reservation })
         return undefined
       }
-      onRejection(limiter.name)
+      await onRejection({ limiter: limiter.name, key, resetsIn: reservation.resetsIn }, request)
       return reply.header('Retry-After', seconds).status(429).send(bodies[limiter.body])
     }
 

@@ -6,6 +6,12 @@ const shape = new RegExp(uuidPattern)
 
 export const isUuid = (value: string) => shape.test(value)
 
+/** The smallest of the ids below that belong to this moment. */
+export const uuidFloor = (moment: Date) => {
+  const hex = moment.getTime().toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
+}
+
 /** RFC 9562 version 7: ordered by time, so that new rows land at the end of an index and a purge can walk it in order. */
 export const uuidv7 = (now: Date) => {
   const bytes = randomBytes(16)

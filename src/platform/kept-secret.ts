@@ -15,6 +15,12 @@ const readIfFull = async (file: string) => {
   }
 }
 
+/** The secret that an earlier start has kept, if there was one. Creates nothing. */
+export const existingSecret = async (directory: string) => {
+  const secret = await readIfFull(join(directory, 'secret'))
+  return secret === undefined ? [] : [secret]
+}
+
 /** Runs `use` on a new file with this content that is safely on the disk, and removes what is left of it. */
 const withDurableFile = async (directory: string, content: string, use: (path: string) => Promise<void>) => {
   const path = join(directory, `secret.${randomBytes(8).toString('hex')}`)

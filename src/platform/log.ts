@@ -1,4 +1,5 @@
 import { type DestinationStream, pino } from 'pino'
+import { escapeTerminalControls } from '../lib/terminal-controls.js'
 import { plainLine } from './plain-lines.js'
 
 export type Log = ReturnType<typeof createLog>
@@ -7,10 +8,6 @@ export type Log = ReturnType<typeof createLog>
 const secretNames = ['password', 'token', 'secret', 'cookie', 'authorization', 'set-cookie']
 // A `code` is a secret by itself, and the name of a fault inside an error.
 const redacted = ['code', ...secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])]
-
-/** What JSON leaves as it is and a terminal may obey: DEL, the 8-bit controls, and two line separators. */
-const terminalControls = /[\u007f-\u009f\u2028\u2029]/g
-const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** An error without what its library attached to it: parameters, queries and details may hold what users typed. */
 const describe = (error: unknown): object => {
@@ -35,7 +32,7 @@ export const createLog = ({ level, format = 'json', destination }: LogOptions) =
       redact: { paths: redacted, censor: '[hidden]' },
       serializers: { err: describe },
       hooks: {
-        streamWrite: (line) => (format === 'plain' ? plainLine(line) : line).replaceAll(terminalControls, escaped),
+        streamWrite: (line) => escapeTerminalControls(format === 'plain' ? plainLine(line) : line),
       },
     },
     destination ?? pino.destination({ sync: true }),

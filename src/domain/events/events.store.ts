@@ -3,11 +3,18 @@ import type { Sql } from '../../platform/database/database.js'
 export type EventRow = {
   id: string
   kind: string
+  user_id: string | null
+  username: string | null
+  name_mark: string | null
+  session_id: string | null
   reason: string | null
+  request_id: string | null
   ip: string
   user_agent: string
   created_at: Date
 }
+
+const columns = `id, kind, user_id, username, name_mark, session_id, reason, request_id, ip, user_agent, created_at`
 
 export const insertEvent = (
   sql: Sql,
@@ -17,21 +24,67 @@ export const insertEvent = (
     userId: string | null
     sessionId: string | null
     reason: string | null
+    requestId: string | null
+    nameMark: string | null
     ip: string
     userAgent: string
     now: Date
   },
 ) =>
-  sql.query(
-    `insert into events (id, kind, user_id, session_id, reason, ip, user_agent, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [event.id, event.kind, event.userId, event.sessionId, event.reason, event.ip, event.userAgent, event.now],
+  sql.query<{ username: string | null }>(
+    `insert into events (id, kind, user_id, username, name_mark, session_id, reason, request_id, ip, user_agent, created_at)
+     values ($1, $2, $3, (select username from users where users.id = $3), $4, $5, $6, $7, $8, $9, $10)
+     returning username`,
+    [
+      event.id,
+      event.kind,
+      event.userId,
+      event.nameMark,
+      event.sessionId,
+      event.reason,
+      event.requestId,
+      event.ip,
+      event.userAgent,
+      event.now,
+    ],
   )
 
 export const selectRecentOfUser = (sql: Sql, userId: string, limit: number) =>
+  sql.query<EventRow>(`select ${columns} from events where user_id = $1 order by id desc limit $2`, [userId, limit])
+
+/** From one id to before another, newest first. */
+export type Span = { from: string; before: string; kind: string | null; limit: number }
+
+export const selectSpan = (sql: Sql, { from, before, kind, limit }: Span) =>
   sql.query<EventRow>(
-    'select id, kind, reason, ip, user_agent, created_at from events where user_id = $1 order by id desc limit $2',
-    [userId, limit],
+    `select ${columns} from events
+     where id >= $1 and id < $2 and ($3::text is null or kind = $3) order by id desc limit $4`,
+    [from, before, kind, limit],
+  )
+
+/**
+ * What happened to a user or under a name, and refusals of the limiters to the addresses that this user has come from:
+ * these carry no name, because the body of a request that is refused for its number is never read.
+ */
+export const selectAbout = (
+  sql: Sql,
+  { from, before, kind, limit }: Span,
+  who: { userId: string | null; nameMarks: string[] },
+) =>
+  sql.query<EventRow>(
+    `with mine as (select ip from events where user_id = $5 order by id desc limit 1000),
+     found as (
+       (select ${columns} from events where user_id = $5
+          and id >= $1 and id < $2 and ($3::text is null or kind = $3) order by id desc limit $4)
+       union all
+       (select ${columns} from events where name_mark = any($6::text[])
+          and id >= $1 and id < $2 and ($3::text is null or kind = $3) order by id desc limit $4)
+       union all
+       (select ${columns} from events where kind = 'rate_limited' and ip in (select ip from mine)
+          and id >= $1 and id < $2 and ($3::text is null or kind = $3) order by id desc limit $4)
+     )
+     select ${columns} from found order by id desc limit $4`,
+    [from, before, kind, limit, who.userId, who.nameMarks],
   )
 
 /** Ids begin with their time, so the primary key is also the order of age. */

@@ -1,52 +1,104 @@
 import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
-import { uuidv7 } from '../../lib/uuid.js'
+import { uuidFloor, uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import type { Client } from '../sessions/client.js'
 import * as store from './events.store.js'
+import type { NameMarks } from './name-marks.js'
 
-export type EventKind =
-  | 'registered'
-  | 'signed_in'
-  | 'sign_in_failed'
-  | 'signed_out'
-  | 'signed_out_everywhere'
-  | 'session_ended'
-  | 'refresh_theft'
-  | 'reset_requested'
-  | 'password_reset'
-  | 'password_changed'
-  | 'password_change_failed'
-  | 'provider_linked'
-  | 'provider_unlinked'
+export const eventKinds = [
+  'registered',
+  'signed_in',
+  'sign_in_failed',
+  'rate_limited',
+  'signed_out',
+  'signed_out_everywhere',
+  'session_ended',
+  'refresh_theft',
+  'reset_requested',
+  'password_reset',
+  'password_changed',
+  'password_change_failed',
+  'provider_linked',
+  'provider_unlinked',
+  // By an operator, from the command line.
+  'user_added',
+  'user_disabled',
+  'user_enabled',
+  'sessions_ended',
+  'users_imported',
+  'users_exported',
+  'content_loaded',
+] as const
+export type EventKind = (typeof eventKinds)[number]
 
 export type Event = { kind: EventKind; userId?: string; sessionId?: string; reason?: string }
 
-/** What is told to whoever counts events; the log and the metrics listen. */
-export type EventListener = (event: Event, client: Client) => void
+/** An event as the log and the metrics hear of it: what the row has, and nothing that was typed. */
+export type RecordedEvent = Event & {
+  username?: string
+  nameMark?: string
+  requestId?: string
+  ip: string
+  userAgent: string
+}
+export type EventListener = (event: RecordedEvent) => void
+
+export type EventQuery = { since: Date; until: Date; kind?: EventKind; limit: number }
 
 const kept = 90 * days
 
 export type Events = ReturnType<typeof createEvents>
+export type { EventRow } from './events.store.js'
 
 export const createEvents = (options: {
   database: Database
   clock: Clock
+  nameMarks: NameMarks
   listeners: readonly EventListener[]
   onLost: (error: unknown) => void
 }) => {
-  const { database, clock, listeners, onLost } = options
+  const { database, clock, nameMarks, listeners, onLost } = options
+
+  const spanOf = ({ since, until, kind, limit }: EventQuery): store.Span => ({
+    from: uuidFloor(since),
+    before: uuidFloor(until),
+    kind: kind ?? null,
+    limit,
+  })
+
   return {
-    /** One log line and one row. A row that cannot be written never turns a finished act into a failed one. */
-    record: async (event: Event, client: Client) => {
-      for (const listener of listeners) listener(event, client)
+    /** One row and one log line. A row that cannot be written never turns a finished act into a failed one. */
+    record: async (event: Event, { ip, userAgent, requestId, typedName }: Client) => {
       const now = clock.now()
       const { kind, userId = null, sessionId = null, reason = null } = event
-      await store
-        .insertEvent(database, { id: uuidv7(now), kind, userId, sessionId, reason, ...client, now })
-        .catch(onLost)
+      // Made in every case: whether there is an account must not show in the time.
+      const mark = typedName === undefined ? undefined : nameMarks.of(typedName)
+      const nameMark = userId === null ? mark : undefined
+      const [row] = await store
+        .insertEvent(database, {
+          ...{ id: uuidv7(now), kind, userId, sessionId, reason, ip, userAgent, now },
+          requestId: requestId ?? null,
+          nameMark: nameMark ?? null,
+        })
+        .catch((error: unknown) => {
+          onLost(error)
+          return []
+        })
+      const username = row?.username ?? undefined
+      const known = { ...(username !== undefined && { username }), ...(nameMark !== undefined && { nameMark }) }
+      const recorded = { ...event, ...known, ...(requestId !== undefined && { requestId }), ip, userAgent }
+      for (const listener of listeners) listener(recorded)
     },
     recent: (userId: string) => store.selectRecentOfUser(database, userId, 50),
+    /** Newest first, as are those below. */
+    between: (query: EventQuery) => store.selectSpan(database, spanOf(query)),
+    /** About a user, about a name that belongs to none, or both. */
+    about: (who: { userId?: string; name: string }, query: EventQuery) =>
+      store.selectAbout(database, spanOf(query), {
+        userId: who.userId ?? null,
+        nameMarks: nameMarks.all(who.name),
+      }),
     purge: async (sql: Sql, limit: number) =>
       (await store.purgeBefore(sql, uuidv7(later(clock.now(), -kept)), limit)).length,
   }

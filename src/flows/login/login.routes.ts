@@ -34,7 +34,8 @@ export const loginRoutes = (
     server.post(path, { schema, onRequest: limits.login, onSend: limits.settle }, async (request, reply) => {
       const { username, password } = request.body
       const browser = cookies.read(request, registrationCookie.name)
-      const result = await login(username, password, browser, clientOf(request))
+      const client = { ...clientOf(request), typedName: username }
+      const result = await login(username, password, browser, client)
       if ('refused' in result) return sendAnswer(reply, refusals[result.refused])
       if (!('unconfirmed' in result)) return sendSignedIn(reply, cookies, result)
       limits.forgive(request)
