@@ -19,6 +19,7 @@ const path = (name: string) => fileURLToPath(new URL(`../../${name}`, import.met
 const budgetWith = (drainDelay?: string) =>
   shutdownBudget(loadConfig({ NODE_ENV: 'test', ...(drainDelay && { DRAIN_DELAY: drainDelay }) }).drainDelay)
 
+const withoutComments = (text: string) => text.replaceAll(/^\s*#.*$/gm, '')
 const numberIn = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[1])
 
 describe('a supervisor waits longer than the longest shutdown', () => {
@@ -53,7 +54,7 @@ describe('the shipped files agree with each other', () => {
     const units = [...guide.matchAll(/latchkey@(\d+)/g)].map(([, port]) => port)
     expect(new Set(units)).toEqual(new Set(['3001', '3002']))
     for (const file of ['nginx/snippets/latchkey-instances.conf', 'haproxy/haproxy.cfg', 'forward-auth/Caddyfile']) {
-      const ports = (await read(`deploy/${file}`)).match(/(?<=127\.0\.0\.1:)300\d/g) ?? []
+      const ports = withoutComments(await read(`deploy/${file}`)).match(/(?<=127\.0\.0\.1:)300\d/g) ?? []
       expect(new Set(ports), file).toEqual(new Set(units))
     }
   })
@@ -65,8 +66,7 @@ describe('the shipped files agree with each other', () => {
     const named = await Promise.all(
       files.map(async ({ parentPath, name }) => {
         const text = await read(join(parentPath, name).slice(path('.').length))
-        const active = text.replaceAll(/^\s*#.*$/gm, '')
-        return { name, asks: active.match(/\/health[\w/]*/g) ?? [] }
+        return { name, asks: withoutComments(text).match(/\/health[\w/]*/g) ?? [] }
       }),
     )
     const asking = named.filter(({ asks }) => asks.length > 0)
