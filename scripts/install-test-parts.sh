@@ -14,6 +14,7 @@ need() { # package, then the places of a program in it, any of which will do
 }
 
 need postgresql initdb /usr/lib/postgresql/*/bin/initdb
+need pgbouncer pgbouncer
 need redis-server redis-server valkey-server
 need nginx nginx
 need openssl openssl

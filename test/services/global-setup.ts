@@ -5,6 +5,7 @@ import { startRedis } from './redis.js'
 /** What the tests start for themselves: faults need servers that may be frozen and killed. */
 const needed: { program: TestProgram; name: string; debian: string; macos: string }[] = [
   { program: 'initdb', name: 'PostgreSQL', debian: 'postgresql', macos: 'postgresql@17' },
+  { program: 'pgbouncer', name: 'PgBouncer', debian: 'pgbouncer', macos: 'pgbouncer' },
   { program: 'redis', name: 'Redis', debian: 'redis-server', macos: 'redis' },
   { program: 'nginx', name: 'nginx', debian: 'nginx', macos: 'nginx' },
   { program: 'openssl', name: 'OpenSSL', debian: 'openssl', macos: 'openssl' },

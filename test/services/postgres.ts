@@ -72,7 +72,7 @@ const isReady = (pgIsReady: string, port: number): Promise<boolean> =>
   )
 
 // PostgreSQL refuses to run as root, and rightly.
-const unprivilegedAccount = async (): Promise<Account | undefined> => {
+export const unprivilegedAccount = async (): Promise<Account | undefined> => {
   if (process.getuid?.() !== 0) return undefined
   const [uid, gid] = await idsOf('postgres').catch(() => idsOf('nobody'))
   return { uid, gid }

@@ -25,6 +25,7 @@ export const findProgram = (...names: string[]): string | undefined => {
 /** What the tests start, by the names it goes under. `TEST_CHROMIUM=/path` and its like choose another one. */
 const programs = {
   initdb: ['initdb'],
+  pgbouncer: ['pgbouncer'],
   redis: ['redis-server', 'valkey-server'],
   nginx: ['nginx'],
   openssl: ['openssl'],
