@@ -27,6 +27,13 @@ const faultsOf = (env: Environment) => {
 }
 
 describe('configuration', () => {
+  it('says which file of a database address cannot be read', () => {
+    const url = 'postgres://app:pw@db.example.com/latchkey?sslmode=verify-full&sslrootcert=/nowhere/authority.crt'
+    expect(faultsOf({ DATABASE_URL: url })).toEqual([
+      'DATABASE_URL: sslrootcert names a file that cannot be read: /nowhere/authority.crt (ENOENT)',
+    ])
+  })
+
   it('has the defaults of the specification', () => {
     expect(loadConfig({})).toMatchObject({
       nodeEnv: 'development',

@@ -16,10 +16,12 @@ import {
   warning,
   worstOf,
 } from './doctor-check.js'
+import { checkEncryption } from './doctor-encryption.js'
 
 const oldestVersion = 13
 
-type Server = { version: string; major: number; standby: boolean; encoding: string; most: number; reserved: number }
+type Server = Record<'version' | 'encoding' | 'timeout', string> &
+  Record<'major' | 'most' | 'reserved', number> & { standby: boolean }
 
 const askServer = async (sql: Sql) => {
   const [server] = await sql.query<Server>(`
@@ -27,6 +29,7 @@ const askServer = async (sql: Sql) => {
            current_setting('server_version_num')::int / 10000 as major,
            pg_is_in_recovery() as standby,
            current_setting('server_encoding') as encoding,
+           current_setting('statement_timeout') as timeout,
            current_setting('max_connections')::int as most,
            current_setting('superuser_reserved_connections')::int as reserved`)
   if (!server) throw new Error('PostgreSQL gave no answer')
@@ -34,12 +37,15 @@ const askServer = async (sql: Sql) => {
 }
 
 const checkServer = (server: Server, { databasePool, production }: Config): Finding => {
-  const { version, major, standby, encoding, most, reserved } = server
+  const { version, major, standby, encoding, timeout, most, reserved } = server
   return worstOf(
     `PostgreSQL ${version}, ${most - reserved} connections for everybody, ${databasePool} for each instance`,
     [
       standby ? failure('this server is a standby and takes no writes: name the primary in DATABASE_URL') : ok(''),
       major < oldestVersion ? failure(`PostgreSQL ${version} is too old: ${oldestVersion} or newer is needed`) : ok(''),
+      timeout === '0'
+        ? warning('the pooler takes no timeouts: alter role … set statement_timeout, lock_timeout')
+        : ok(''),
       encoding === 'UTF8' ? ok('') : failure(`the database is encoded in ${encoding} and must be in UTF8`),
       databasePool > most - reserved
         ? graveInProduction(production)(`DATABASE_POOL is ${databasePool}, and the server takes ${most - reserved}`)
@@ -106,9 +112,10 @@ const checkSchema = async (database: Database): Promise<Finding> => {
 }
 
 const checkDurability = async (sql: Sql, production: boolean): Promise<Finding> => {
-  const [row] = await sql.query<Record<'fsync' | 'pages' | 'commit' | 'standbys', string>>(`
+  const [row] = await sql.query<Record<'fsync' | 'pages' | 'commit' | 'standbys', string> & { connected: number }>(`
     select current_setting('fsync') as fsync, current_setting('full_page_writes') as pages,
-           current_setting('synchronous_commit') as commit, current_setting('synchronous_standby_names') as standbys`)
+           current_setting('synchronous_commit') as commit, current_setting('synchronous_standby_names') as standbys,
+           (select count(*) from pg_stat_replication) as connected`)
   const grave = graveInProduction(production)
   return worstOf(`what was answered is on the disk${row?.standbys ? ' and on a standby' : ''}`, [
     row?.fsync === 'on' ? ok('') : grave('fsync is off: a power cut can destroy the database'),
@@ -116,6 +123,9 @@ const checkDurability = async (sql: Sql, production: boolean): Promise<Finding> 
     row?.commit === 'off' ? grave('synchronous_commit is off: a crash forgets sign-ins that were answered') : ok(''),
     row?.standbys && row.commit === 'local'
       ? warning('synchronous_commit is local: a failover forgets sign-ins that were answered')
+      : ok(''),
+    row?.standbys && row.commit !== 'local' && row.connected < 2
+      ? warning(`${row.connected} standby is connected, and commits wait for it: when it stops, nobody can sign in`)
       : ok(''),
   ])
 }
@@ -134,9 +144,10 @@ const embeddedChecks = ({ dataDir, production }: Config): CheckGroup => {
 
 /** Reads settings and rights of PostgreSQL as the service's own role. The embedded database is left alone. */
 export const databaseChecks = (config: Config): CheckGroup => {
-  if (config.databaseUrl === undefined) return embeddedChecks(config)
+  const { databaseUrl } = config
+  if (databaseUrl === undefined) return embeddedChecks(config)
   const database = createPostgres({
-    url: config.databaseUrl,
+    url: databaseUrl,
     applicationName: 'latchkey doctor',
     poolSize: 2,
     connectTimeoutMs: 4 * seconds,
@@ -158,6 +169,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
   return {
     checks: [
       { name: 'database', run: async () => checkServer(await server(), config) },
+      { name: 'database encryption', run: () => checkEncryption(databaseUrl) },
       { name: 'database role', run: onceReached(() => checkRole(database)) },
       { name: 'database schema', run: onceReached(() => checkSchema(database)) },
       { name: 'durability', run: onceReached(() => checkDurability(database, config.production)) },

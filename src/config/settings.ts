@@ -13,7 +13,7 @@ import {
   webAddress,
 } from '../lib/setting-values.js'
 import { readRedisUrl } from '../platform/cache/redis-url.js'
-import { parsePostgresAddress } from '../platform/database/postgres-address.js'
+import { parsePostgresAddress, UnreadableTlsFile } from '../platform/database/postgres-address.js'
 import { readSmtpUrl, type SmtpServer } from '../platform/mail/smtp-url.js'
 import { trustedProxies } from './trusted-proxies.js'
 
@@ -44,7 +44,8 @@ const postgresAddress: Read<string> = (value) => {
   try {
     parsePostgresAddress(value)
     return value
-  } catch {
+  } catch (error) {
+    if (error instanceof UnreadableTlsFile) throw new InvalidValue(error.message)
     throw new InvalidValue('must be an address such as postgres://user:password@localhost:5432/latchkey')
   }
 }
@@ -71,10 +72,10 @@ export const settings = {
   TRUST_PROXY: { read: trustedProxies, otherwise: '`none`', meaning: 'Addresses or ranges of the proxies whose `X-Forwarded-For` is believed, separated by commas; a range is at most a /8, or a /16 of IPv6. `none` when clients connect to the service itself. Required in production.' },
   DEVELOPMENT_ON_NETWORK: { read: oneOf('true', 'false'), fallback: 'false', meaning: 'Outside production, `HOST` and `PUBLIC_URL` must be this machine (`127.0.0.1`, `localhost`), because cookies are not `Secure` and everybody can read the development mailbox. `true` allows other addresses all the same.' },
   DATA_DIR: { read: text, fallback: './data', meaning: 'Home of the embedded defaults: the database and the generated secret.' },
-  DATABASE_URL: { read: postgresAddress, otherwise: 'embedded database', secret: true, meaning: 'PostgreSQL. Several hosts may be named (`postgres://user:password@one,two/latchkey`), and the primary is found. Required in production.' },
+  DATABASE_URL: { read: postgresAddress, otherwise: 'embedded database', secret: true, meaning: 'PostgreSQL. Several hosts may be named (`postgres://user:password@one,two/latchkey`), and the primary is found. On another machine add `?sslmode=verify-full`. Required in production.' },
   DATABASE_OWNER_URL: { read: postgresAddress, otherwise: '`DATABASE_URL`', secret: true, meaning: 'The role that owns the tables and runs migrations. With it set, the role of `DATABASE_URL` is granted only what it needs.' },
   DATABASE_POOL: { read: integer(1, 500), fallback: '10', meaning: 'Connections that one instance keeps to PostgreSQL.' },
-  REDIS_URL: { read: redisAddress, otherwise: 'in process', secret: true, meaning: 'Redis or Valkey for shared counters. Several addresses separated by commas are a Cluster; `redis+sentinel://one:26379,two:26379/name` is a Sentinel group. Required in production.' },
+  REDIS_URL: { read: redisAddress, otherwise: 'in process', secret: true, meaning: 'Redis or Valkey for shared counters. Several addresses separated by commas are a Cluster; `redis+sentinel://one:26379,two:26379/name` is a Sentinel group; `rediss` is encrypted. Required in production.' },
   REDIS_PREFIX: { read: text, fallback: 'latchkey:', meaning: 'Put before every key, so that several services can share one Redis.' },
   JWT_SECRET: { read: list(signingSecret), otherwise: 'generated and kept in `DATA_DIR`', secret: true, meaning: 'At least 64 random characters. Several, separated by commas: the first signs, all of them verify. Required in production.' },
   BCRYPT_COST: { read: integer(10, 15), fallback: '12', meaning: 'Cost of password hashes, 10 to 15. A stored hash of a lower cost is replaced at the next sign-in.' },

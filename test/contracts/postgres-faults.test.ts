@@ -1,46 +1,12 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Database, StoreUnavailable } from '../../src/platform/database/database.js'
-import { testPostgres } from '../harness/databases.js'
+import { StoreUnavailable } from '../../src/platform/database/database.js'
+import { closeAll, openImpatient as open, timed, untilItAnswers } from '../harness/impatient.js'
 import { type PostgresServer, startPostgres } from '../services/postgres.js'
 import { freePort } from '../services/server.js'
 
-const impatient = { connectTimeoutMs: 1_000, statementTimeoutMs: 500 }
-const opened: Database[] = []
-const open = (url: string, options = {}) => {
-  const database = testPostgres(url, { ...impatient, ...options })
-  opened.push(database)
-  return database
-}
-
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((database) => database.close()))
-})
-
-const timed = async (work: Promise<unknown>) => {
-  const start = performance.now()
-  const error: unknown = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  )
-  return { error, ms: performance.now() - start }
-}
-
-const untilItAnswers = async (database: Database) => {
-  const deadline = Date.now() + 10_000
-  while (Date.now() < deadline) {
-    if (
-      await database.ping().then(
-        () => true,
-        () => false,
-      )
-    )
-      return
-    await wait(50)
-  }
-  throw new Error('The database did not come back')
-}
+afterEach(closeAll)
 
 describe('PostgreSQL in trouble', () => {
   let server: PostgresServer
@@ -214,36 +180,6 @@ describe('a connection through a network in trouble', () => {
     proxy.cut()
     await expect(underWay).rejects.toThrow(StoreUnavailable)
     await expect(database.ping()).resolves.toBeUndefined()
-  })
-})
-
-describe('several hosts', () => {
-  let primary: PostgresServer
-  let standby: PostgresServer
-
-  beforeAll(async () => {
-    primary = await startPostgres()
-    standby = await startPostgres({ standby: { of: primary, name: 'second' } })
-  })
-
-  afterAll(async () => {
-    await standby.stop()
-    await primary.stop()
-  })
-
-  it('are tried until the primary is found, and again after a failover', async () => {
-    const dead = await freePort()
-    const hosts = [dead, standby.port, primary.port].map((port) => `127.0.0.1:${port}`).join(',')
-    const database = open(`postgres://postgres@${hosts}/postgres`)
-    await database.query('create table found (port integer)')
-    expect(await database.query('select inet_server_port() as port')).toEqual([{ port: primary.port }])
-
-    primary.signal('SIGKILL')
-    await expect(database.query('insert into found values (1)')).rejects.toThrow(StoreUnavailable)
-    await open(standby.url, { statementTimeoutMs: 20_000 }).query('select pg_promote()')
-    await untilItAnswers(database)
-    expect(await database.query('select inet_server_port() as port')).toEqual([{ port: standby.port }])
-    await expect(database.query('insert into found values (1)')).resolves.toEqual([])
   })
 })
 

@@ -85,7 +85,7 @@ describe('on a healthy set-up', () => {
     expect(code).toBe(0)
     expect(lines.map(({ name }) => name)).toEqual([
       ...['settings', 'proxy', 'secrets', 'data directory', 'threads'],
-      ...['database', 'database role', 'database schema', 'durability', 'database clock'],
+      ...['database', 'database encryption', 'database role', 'database schema', 'durability', 'database clock'],
       ...['redis', 'redis policy', 'redis clock', 'mail', 'provider A', 'provider B'],
     ])
     // The server of the tests does without fsync; everything else is as it should be.

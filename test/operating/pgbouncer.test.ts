@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { examineSettings } from '../../src/commands/doctor.js'
 import { emptyPostgres, type FreshDatabase, testPostgres, testServerUrl } from '../harness/databases.js'
 import { type Latchkey, startLatchkey } from '../harness/latchkey.js'
 import { secretOf } from '../production/instance.js'
@@ -65,6 +66,16 @@ describe.each([
 
   it('answers health, which commits', async () => {
     for (const { browser } of instances) expect((await browser().get('/health')).status).toBe(200)
+  })
+
+  it('has the doctor ask for timeouts on the role', async () => {
+    let report = ''
+    const write = (text: string) => {
+      report += text
+      return true
+    }
+    await examineSettings({ NODE_ENV: 'test', DATABASE_URL: pooler.through(fresh.url) }, { write })
+    expect(report).toMatch(/^warning +database +the pooler takes no timeouts: alter role/m)
   })
 
   it('refuses settings in the address with one sentence that says where they belong', async () => {

@@ -35,14 +35,20 @@ const endMs = 5_000
 
 export const openConnection = async ({ client: config, deadlineMs, onClosed }: Options): Promise<Connection> => {
   const client = new Client({ ...config, types: columnTypes })
-  let connected = false
+  let isKnown = false
   let open = false
   let hung = false
   let keeps = false
   let last: Promise<unknown> = Promise.resolve()
 
-  const destroy = (reason: Error) => {
+  // Told before the statement under way fails, so that whoever comes next already knows.
+  const tell = () => {
     open = false
+    if (isKnown) onClosed(connection, hung)
+    isKnown = false
+  }
+  const destroy = (reason: Error) => {
+    tell()
     client.connection.stream.destroy(reason)
   }
   const giveUp = () => {
@@ -54,8 +60,7 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: O
   client.on('error', destroy)
   const closed = new Promise<void>((resolve) => {
     client.on('end', () => {
-      open = false
-      if (connected) onClosed(connection, hung)
+      tell()
       resolve()
     })
   })
@@ -105,7 +110,7 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: O
 
   try {
     await client.connect()
-    connected = true
+    isKnown = true
     open = true
     return connection
   } catch (error) {

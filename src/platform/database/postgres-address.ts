@@ -18,6 +18,16 @@ export type PostgresAddress = {
   parameters: Record<string, string>
 }
 
+/** The address is fine, and a file that it names is not. The name of a file is no secret. */
+export class UnreadableTlsFile extends Error {
+  override name = 'UnreadableTlsFile'
+  constructor(parameter: string, path: string | undefined, options: { cause: unknown }) {
+    const { cause } = options
+    const reason = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : ''
+    super(`${parameter} names a file that cannot be read: ${path}${reason}`, options)
+  }
+}
+
 const modes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 const isMode = (text: string): text is Tls['mode'] => (modes as readonly string[]).includes(text)
 
@@ -73,6 +83,18 @@ const readTls = (take: (name: string) => string | undefined): Tls => {
   const mode = take('sslmode') ?? 'prefer'
   if (!isMode(mode)) throw new Error(`The database address has an sslmode that is none of ${modes.join(', ')}`)
   const [root, cert, key] = [take('sslrootcert'), take('sslcert'), take('sslkey')]
-  const file = (path: string | undefined) => (path && path !== 'system' ? readFileSync(path, 'utf8') : undefined)
-  return { mode, ca: file(root), cert: file(cert), key: file(key) }
+  return {
+    mode,
+    ca: root === 'system' ? undefined : readTlsFile('sslrootcert', root),
+    cert: readTlsFile('sslcert', cert),
+    key: readTlsFile('sslkey', key),
+  }
+}
+
+const readTlsFile = (name: string, path: string | undefined) => {
+  try {
+    return path ? readFileSync(path, 'utf8') : undefined
+  } catch (cause) {
+    throw new UnreadableTlsFile(name, path, { cause })
+  }
 }

@@ -1,0 +1,22 @@
+import { parsePostgresAddress } from '../platform/database/postgres-address.js'
+import { type Finding, ok, warning } from './doctor-check.js'
+
+const isHere = (host: string) => host.startsWith('/') || /^(localhost|127\.[\d.]+|::1)$/.test(host)
+
+const advice = 'put sslmode=verify-full and sslrootcert=/path/of/the/authority.crt into DATABASE_URL'
+
+/** Passwords' hashes and sessions cross the network between here and a database on another machine. */
+export const checkEncryption = (url: string): Finding => {
+  const { hosts, tls } = parsePostgresAddress(url)
+  const distant = hosts.filter(({ host }) => !isHere(host)).map(({ host }) => host)
+  if (distant.length === 0) return ok('the database is on this machine')
+  const to = `the connection to ${distant.join(', ')}`
+  const findings: Record<typeof tls.mode, Finding> = {
+    disable: warning(`${to} is not encrypted (sslmode=disable): ${advice}`),
+    prefer: warning(`${to} is encrypted only if the server offers it, and nobody is told when not: ${advice}`),
+    require: ok(`${to} is encrypted; who answers is not checked (sslmode=require)`),
+    'verify-ca': ok(`${to} is encrypted and the server's certificate is checked`),
+    'verify-full': ok(`${to} is encrypted and the server's certificate and name are checked`),
+  }
+  return findings[tls.mode]
+}
