@@ -76,9 +76,9 @@ describe('PostgreSQL in trouble', () => {
     const database = open(server.url, { poolSize: 2 })
     const admin = open(server.url)
     const [victim] = await database.query<{ pid: number }>('select pg_backend_pid() as pid')
-    const underWay = database.query('select pg_sleep(0.4)')
+    const underWay = expect(database.query('select pg_sleep(0.4)')).rejects.toThrow(StoreUnavailable)
     await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where query like 'select pg_sleep(0.4)%'`)
-    await expect(underWay).rejects.toThrow(StoreUnavailable)
+    await underWay
     const [next] = await database.query<{ pid: number }>('select pg_backend_pid() as pid')
     expect(next?.pid).not.toBe(victim?.pid)
   })
@@ -175,10 +175,11 @@ describe('a connection through a network in trouble', () => {
 
   it('is replaced when it is cut', async () => {
     const database = open(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`)
-    const underWay = database.query('select pg_sleep(0.4)')
-    await wait(150)
+    await database.ping()
+    const underWay = expect(database.query('select pg_sleep(0.4)')).rejects.toThrow(StoreUnavailable)
+    await wait(100)
     proxy.cut()
-    await expect(underWay).rejects.toThrow(StoreUnavailable)
+    await underWay
     await expect(database.ping()).resolves.toBeUndefined()
   })
 })
