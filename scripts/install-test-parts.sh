@@ -1,5 +1,6 @@
 #!/bin/bash
 # Installs what the tests start and this machine lacks: for Debian and its relatives, as root. Does nothing when all is there.
+# With the argument --long, what `npm run test:long` starts as well.
 set -euo pipefail
 export PATH="$PATH:/usr/sbin:/sbin"
 
@@ -24,6 +25,11 @@ need chromium chromium chromium-browser google-chrome
 need firefox-esr firefox-esr firefox
 need prometheus promtool
 need haproxy haproxy
+
+if [[ "${1:-}" == --long ]]; then
+  need patroni patroni
+  need etcd-server etcd
+fi
 
 [[ ${#missing[@]} -eq 0 ]] && exit 0
 echo "Installing for the tests: ${missing[*]}"

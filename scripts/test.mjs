@@ -1,5 +1,6 @@
 // `npm test`: parts, build, gates, tests, and one line that says how it went. With arguments (`npm test -- src/domain`)
-// only those tests, without gates. test/services/ starts the servers that the tests use.
+// only those tests, without gates. `npm run test:long`: only test/long, without gates and coverage. test/services/ starts the
+// servers that the tests use.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -12,8 +13,9 @@ import { check } from './check.mjs'
 const home = fileURLToPath(new URL('..', import.meta.url))
 
 const main = async () => {
-  const chosen = process.argv.slice(2)
-  await installParts()
+  const given = process.argv.slice(2)
+  const chosen = given.includes('--long') ? ['--config', 'vitest.long.config.ts'] : given
+  await installParts(given.includes('--long') ? ['--long'] : [])
   await build()
   const gatesPassed = chosen.length > 0 || (await check())
   const { code, passed, skipped, ...counted } = await runVitest(chosen.length > 0 ? chosen : ['--coverage'])
@@ -28,9 +30,10 @@ const main = async () => {
 }
 
 // Only where it can be done without asking. Elsewhere the tests say in a line what they miss.
-const installParts = async () => {
+/** @param {string[]} args */
+const installParts = async (args) => {
   if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return
-  const code = await run('/bin/bash', [join(home, 'scripts/install-test-parts.sh')])
+  const code = await run('/bin/bash', [join(home, 'scripts/install-test-parts.sh'), ...args])
   if (code !== 0) console.error('Not everything could be installed: going on with what is here')
 }
 

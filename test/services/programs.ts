@@ -35,6 +35,9 @@ const programs = {
   firefox: ['firefox-esr', 'firefox'],
   promtool: ['promtool'],
   haproxy: ['haproxy'],
+  patroni: ['patroni'],
+  patronictl: ['patronictl'],
+  etcd: ['etcd'],
 } as const
 export type TestProgram = keyof typeof programs
 
