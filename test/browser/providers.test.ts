@@ -90,7 +90,7 @@ describe('linked providers', { timeout: patience }, () => {
     await signIn(page, 'theo')
     await press(page, 'Connect Google')
     await be(page, 'Ben Example')
-    await page.getByText('This account at Google already belongs to somebody else here.').waitFor()
+    await page.getByText('This account at Google already belongs to someone else here.').waitFor()
     await context.close()
   })
 })
