@@ -1,7 +1,8 @@
 import type { Connection, OnClosed } from './connection.js'
 import { StoreUnavailable } from './database.js'
 
-export type Open = (onClosed: OnClosed) => Promise<Connection>
+/** `retire` ends the use of every connection that was opened before a moment: they lead to a server that was left. */
+export type Open = (onClosed: OnClosed, retire: (before: number) => void) => Promise<Connection>
 
 type Options = {
   open: Open
@@ -23,6 +24,7 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
   const idle: { connection: Connection; since: number }[] = []
   const waiters = new Set<Waiter>()
   const opening = new Set<Promise<void>>()
+  let oldest = 0
   let closing = false
   let drained = () => {}
 
@@ -46,14 +48,15 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
     if (connection.isOpen()) connection.end().catch(() => undefined)
   }
 
-  const dropIdle = () => {
-    for (const { connection } of [...idle]) discard(connection)
+  const retire = (before: number) => {
+    oldest = before
+    for (const { connection } of [...idle]) if (connection.openedAt < oldest) discard(connection)
   }
 
   const onClosed = (connection: Connection, hung: boolean) => {
     forget(connection)
     // Where one connection hangs, the others to the same server hang as well: nobody should have to find out one by one.
-    if (hung) dropIdle()
+    if (hung) retire(performance.now())
     grow()
   }
 
@@ -82,7 +85,7 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
 
   const grow = () => {
     if (closing || waiters.size <= opening.size || connections.size + opening.size >= size) return
-    const attempt: Promise<void> = open(onClosed).then(
+    const attempt: Promise<void> = open(onClosed, retire).then(
       (connection) => {
         opening.delete(attempt)
         connections.add(connection)
@@ -118,7 +121,8 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
   }
 
   const release = (connection: Connection) => {
-    if (connection.isOpen() && connection.openedAt + lifetimeMs > performance.now()) return offer(connection)
+    const youngEnough = connection.openedAt >= Math.max(oldest, performance.now() - lifetimeMs)
+    if (connection.isOpen() && youngEnough) return offer(connection)
     discard(connection)
     if (closing) drained()
     grow()

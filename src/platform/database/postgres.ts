@@ -12,6 +12,8 @@ export type PostgresOptions = {
   connectTimeoutMs: number
   statementTimeoutMs: number
   idleTimeoutMs: number
+  /** With several hosts all of them are asked again when a connection is opened and the last answer is older than this. */
+  primaryHoldsMs?: number
   log?: { warn(details: object, message: string): void }
 }
 
@@ -21,11 +23,12 @@ const closeGraceMs = 5_000
 
 /** Connects when first used, and again whenever a connection is lost: an unreachable server is no reason not to start. */
 export const createPostgres = (options: PostgresOptions): Database => {
-  const { poolSize, connectTimeoutMs, idleTimeoutMs, statementTimeoutMs, applicationName = 'latchkey', log } = options
+  const { poolSize, connectTimeoutMs, idleTimeoutMs, statementTimeoutMs, log } = options
+  const { applicationName = 'latchkey', primaryHoldsMs = 30_000 } = options
   const address = parsePostgresAddress(options.url)
   const connect = createConnect({ address, applicationName, statementTimeoutMs })
   const pool = createPool({
-    open: createPrimary({ hosts: address.hosts, connect, timeoutMs: connectTimeoutMs, log }),
+    open: createPrimary({ hosts: address.hosts, connect, timeoutMs: connectTimeoutMs, holdsMs: primaryHoldsMs, log }),
     size: poolSize,
     waitingLimit: poolSize * waitersPerConnection,
     waitMs: connectTimeoutMs,

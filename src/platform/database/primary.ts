@@ -7,23 +7,33 @@ import type { Host } from './postgres-host.js'
 const firstPauseMs = 100
 const longestPauseMs = 1_000
 
+type Options = Search & {
+  /** How long the answer to “who is the primary” holds when there are several hosts. */ holdsMs: number
+}
+
 /**
  * Opens connections to the primary. Where it is not known, or was lost, one attempt asks all hosts. After one that failed
  * there is a pause, twice as long each time, and everybody who comes meanwhile is refused at once.
  */
-export const createPrimary = (options: Search): Open => {
+export const createPrimary = (options: Options): Open => {
   let primary: Host | undefined
+  let previous: Host | undefined
+  let foundAt = 0
   let search: Promise<Connection> | undefined
   let failure: Error | undefined
   let pauseMs = firstPauseMs
   let pauseEnds = 0
   const warn = createWarning(options.log)
 
-  const startSearch = (onClosed: OnClosed) => {
+  const startSearch = (onClosed: OnClosed, retire: (before: number) => void) => {
     search = findPrimary(options, onClosed)
       .then(
         ({ host, connection }) => {
+          // An old primary may go on answering after another one was promoted. What is written there is lost.
+          if (previous && previous !== host) retire(connection.openedAt)
+          previous = host
           primary = host
+          foundAt = performance.now()
           failure = undefined
           pauseMs = firstPauseMs
           return connection
@@ -45,7 +55,7 @@ export const createPrimary = (options: Search): Open => {
 
   const openKnown = async (onClosed: OnClosed) => {
     const host = primary
-    if (!host) return undefined
+    if (!host || (options.hosts.length > 1 && foundAt + options.holdsMs < performance.now())) return undefined
     try {
       const { connection } = await askHost(options, host, onClosed)
       return connection
@@ -56,7 +66,7 @@ export const createPrimary = (options: Search): Open => {
     return undefined
   }
 
-  return async (onClosed) => {
+  return async (onClosed, retire) => {
     const onEnd: OnClosed = (connection, hung) => {
       if (hung) primary = undefined
       onClosed(connection, hung)
@@ -64,7 +74,7 @@ export const createPrimary = (options: Search): Open => {
     const known = await openKnown(onEnd)
     if (known) return known
     if (failure && (search || performance.now() < pauseEnds)) throw failure
-    if (!search) return await startSearch(onEnd)
+    if (!search) return await startSearch(onEnd, retire)
     await search
     const found = await openKnown(onEnd)
     if (!found) throw new StoreUnavailable('The primary was found and lost again')
