@@ -85,7 +85,13 @@ describe('the Kubernetes manifests', { timeout: 60_000 }, () => {
     expect(deployment).toContain('"livenessProbe":{"httpGet":{"path":"/health/live"')
     const { data } = all.find(({ kind }) => kind === 'ConfigMap') as unknown as { data: Record<string, string> }
     const given = Object.entries(data).filter(([name]) => !name.endsWith('_FILE'))
-    const config = loadConfig({ NODE_ENV: 'test', ...Object.fromEntries(given) })
+    const secrets = {
+      DATABASE_URL: 'postgres://latchkey@database/latchkey',
+      REDIS_URL: 'redis://redis',
+      JWT_SECRET: Array.from({ length: 96 }, (_, at) => ((at * 7) % 36).toString(36)).join(''),
+      SMTP_URL: 'smtp://mail',
+    }
+    const config = loadConfig({ NODE_ENV: 'production', ...secrets, ...Object.fromEntries(given) })
     expect([config.publicUrl, config.metricsPort]).toEqual(['https://auth.example.com', 9464])
   })
 })
