@@ -11,6 +11,7 @@ import { createOneTimeTokens } from './domain/one-time-tokens/one-time-tokens.js
 import { createPasswords } from './domain/passwords/passwords.js'
 import { createAttempts } from './domain/providers/attempt.js'
 import { createIdentities } from './domain/providers/identities.js'
+import { createPendingLinks } from './domain/providers/pending-link.js'
 import { createProviders } from './domain/providers/providers.js'
 import { createRegistrations } from './domain/registrations/registrations.js'
 import { createSessions } from './domain/sessions/sessions.js'
@@ -25,6 +26,7 @@ import { devMailboxRoutes } from './flows/dev-mailbox/dev-mailbox.routes.js'
 import { eventsRoutes } from './flows/events/events.routes.js'
 import { createHealth } from './flows/health/health.js'
 import { healthRoutes } from './flows/health/health.routes.js'
+import { createFinishLink } from './flows/linked-providers/finish-link.js'
 import { linkedProvidersRoutes } from './flows/linked-providers/linked-providers.routes.js'
 import { createLogin } from './flows/login/login.js'
 import { loginRoutes } from './flows/login/login.routes.js'
@@ -51,6 +53,7 @@ import { createCsrf } from './http/csrf.js'
 import { createLimitedEvents } from './http/limited-events.js'
 import { createLimits } from './http/limits.js'
 import { countRequests } from './http/metrics-hook.js'
+import { createPendingLinkCookie } from './http/pending-link-cookie.js'
 import { createServer, type Server } from './http/server.js'
 import { type Clock, systemClock } from './lib/clock.js'
 import { minutes, seconds } from './lib/durations.js'
@@ -105,6 +108,7 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
     providers,
     identities: createIdentities({ database, users, mails, nameOf, registration }),
     attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),
+    links: createPendingLinks({ seal: sealFor('pending link'), clock }),
     events: createEvents({
       database,
       clock,
@@ -118,8 +122,9 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
 type Nouns = ReturnType<typeof makeNouns>
 
 /** What routes stand on: cookies, the access check, CSRF, limits. */
-const makeGates = (config: Config, platform: Platform, { tokens, keysFor, attempts, events }: Nouns, clock: Clock) => {
-  const cookies = createCookies({ secure: config.production })
+const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Clock) => {
+  const { tokens, keysFor, attempts, links, events } = nouns
+  const cookies = createCookies({ secure: config.production, host: new URL(config.publicUrl).hostname })
   const callers = createCallers({ cookies, tokens })
   const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers })
   const reportLimited = createLimitedEvents({ events, clock })
@@ -134,7 +139,9 @@ const makeGates = (config: Config, platform: Platform, { tokens, keysFor, attemp
       await reportLimited(rejection, request)
     },
   })
-  return { cookies, callers, csrf, limits, attemptCookies: createAttemptCookies({ cookies, attempts }) }
+  const attemptCookies = createAttemptCookies({ cookies, attempts })
+  const pendingLink = createPendingLinkCookie({ cookies, links })
+  return { cookies, callers, csrf, limits, attemptCookies, pendingLink }
 }
 
 type Gates = ReturnType<typeof makeGates>
@@ -150,7 +157,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   resetPasswordRoutes(server, { ...parts, resetPassword: createResetPassword(parts) })
   changePasswordRoutes(server, { ...parts, changePassword: createChangePassword(parts) })
   socialSignInRoutes(server, { ...parts, socialSignIn: createSocialSignIn(parts), afterSignIn: config.afterSignIn })
-  linkedProvidersRoutes(server, parts)
+  linkedProvidersRoutes(server, { ...parts, finishLink: createFinishLink(parts) })
   refreshRoutes(server, { ...parts, onRefresh: platform.metrics.countRefresh })
   logoutRoutes(server, parts)
   sessionsRoutes(server, parts)
@@ -163,6 +170,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, accent: config.accentColor })
   return pagesRoutes(server, {
     assets: await loadAssets(),
+    cookies: gates.cookies,
     theme: themeOf(config),
     providers: Object.values(nouns.providers).map(({ id, name }) => ({
       id,

@@ -71,8 +71,9 @@ export const api = {
   endSession: (id: string) => change('DELETE', `/api/auth/sessions/${encodeURIComponent(id)}`),
   changePassword: (currentPassword: string, newPassword: string) =>
     change('POST', '/api/auth/change-password', { currentPassword, newPassword }),
-  linkProvider: (provider: Provider['id']) =>
-    asSignedIn(() => sendGuarded<{ location: string }>('POST', `${providerPath(provider)}/link`, {})),
+  linkProvider: (provider: Provider['id'], returnTo: string) =>
+    asSignedIn(() => sendGuarded<{ location: string }>('POST', `${providerPath(provider)}/link`, { returnTo })),
+  finishLink: (provider: Provider['id']) => change('POST', `${providerPath(provider)}/link/finish`, {}),
   unlinkProvider: (provider: Provider['id']) => change('DELETE', providerPath(provider)),
   // Signing out asks for no new tokens first: where the session is already over there is nothing left to end.
   logout: () => sendGuarded<undefined>('POST', '/api/auth/logout', {}),

@@ -8,7 +8,10 @@ import { createAttemptCookies } from './attempt-cookies.js'
 import { createCookies } from './cookies.js'
 
 const attempts = createAttempts({ seal: createSeal([deriveKey('a secret', 'provider attempt')]), clock: systemClock })
-const attemptCookies = createAttemptCookies({ cookies: createCookies({ secure: true }), attempts })
+const attemptCookies = createAttemptCookies({
+  cookies: createCookies({ secure: true, host: 'auth.example.com' }),
+  attempts,
+})
 const server = fastify()
 server.get('/', (request, reply) => {
   attemptCookies.keep(request, reply, attempts.begin('provider_a', '/dashboard', { kind: 'sign_in' }))
@@ -20,7 +23,7 @@ const begin = async (cookie: string) => {
   return [headers['set-cookie'] ?? []].flat()
 }
 const cookiesOf = (count: number) =>
-  Array.from({ length: count }, (_, at) => `attempt_${String(at).padStart(12, '0')}=x`).join('; ')
+  Array.from({ length: count }, (_, at) => `__Host-attempt_${String(at).padStart(12, '0')}=x`).join('; ')
 
 describe('attempt cookies that somebody planted', () => {
   it('are cleared a few at a time, so that the answer stays small', async () => {
@@ -30,11 +33,15 @@ describe('attempt cookies that somebody planted', () => {
   })
 
   it('are left alone when the name is none of ours', async () => {
-    expect(await begin(`attempt_; attempt_${'x'.repeat(3000)}=1; attempt_a b c d e f=1`)).toHaveLength(1)
+    expect(
+      await begin(
+        `__Host-attempt_; __Host-attempt_${'x'.repeat(3000)}=1; __Host-attempt_a b c d e f=1; attempt_aaaaaaaaaaaa=1`,
+      ),
+    ).toHaveLength(1)
   })
 
   it.each([
-    ['one name again and again', 'attempt_;'.repeat(1_300)],
+    ['one name again and again', '__Host-attempt_;'.repeat(700)],
     ['very many names', cookiesOf(500)],
   ])('cost no more than their length: %s', async (_, header) => {
     await begin(header)

@@ -10,7 +10,7 @@ import { seconds } from '../lib/durations.js'
 import type { Cookies } from './cookies.js'
 
 /** Strict would not come back with the provider's redirect, which is a navigation from another site. */
-const attributes = { sameSite: 'Lax', path: '/api/auth' } as const
+const attributes = { sameSite: 'Lax' } as const
 
 /** What the attempts of other tabs may take up, so that the whole Cookie header stays small. */
 const otherAttempts = { count: 4, bytes: 1500 }

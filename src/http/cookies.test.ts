@@ -2,7 +2,7 @@ import { fastify } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { createCookies } from './cookies.js'
 
-const cookies = createCookies({ secure: true })
+const cookies = createCookies({ secure: false, host: 'localhost' })
 const server = fastify()
 server.get('/', async (request) => ({ read: cookies.read(request, 'key') ?? null, names: cookies.names(request) }))
 
@@ -39,5 +39,86 @@ describe('reading a cookie', () => {
 
   it('knows every name', async () => {
     expect((await ask('a=1; b ; c=2=3')).names).toEqual(['a', 'b', 'c'])
+  })
+})
+
+const production = createCookies({ secure: true, host: 'auth.example.com' })
+const front = fastify()
+front.get('/', (request, reply) => {
+  production.set(reply, 'csrf_secret', 'made', { sameSite: 'Strict', maxAge: 60 })
+  return { read: production.read(request, 'csrf_secret') ?? null, names: production.names(request) }
+})
+front.get('/login', (request, reply) => {
+  production.clearDoubled(request, reply)
+  return reply.send('the page')
+})
+const issued = {
+  accessToken: 'new-access',
+  refreshToken: 'new-refresh',
+  accessTokenMaxAge: 900,
+  refreshTokenMaxAge: 2_592_000,
+} as Parameters<typeof production.startSession>[1]
+front.get('/session', (_, reply) => {
+  production.startSession(reply, issued)
+  return reply.send('signed in')
+})
+front.get('/renewal', (_, reply) => {
+  production.renewSession(reply, issued)
+  return reply.send('renewed')
+})
+
+const linesFor = async (url: string, cookie: string) => {
+  const { headers } = await front.inject({ url, headers: { cookie } })
+  return [headers['set-cookie'] ?? []].flat()
+}
+
+describe('cookies in production', () => {
+  it('have a name that no other host can set, unless the specification names them', async () => {
+    const answer = await front.inject({ url: '/', headers: { cookie: 'csrf_secret=planted; __Host-csrf_secret=ours' } })
+    expect(answer.json()).toEqual({ read: 'ours', names: ['csrf_secret'] })
+    expect(answer.headers['set-cookie']).toBe(
+      '__Host-csrf_secret=made; Max-Age=60; Path=/; HttpOnly; SameSite=Strict; Secure',
+    )
+    expect((await linesFor('/renewal', ''))[0]).toMatch(/^access_token=new-access; Max-Age=900; Path=/)
+  })
+
+  const cleared = (name: string, domain?: string) =>
+    `${name}=; Max-Age=0; ${domain ? `Domain=${domain}; ` : ''}Path=/; HttpOnly; SameSite=Strict; Secure`
+  const planted = ['auth.example.com', 'example.com'].flatMap((domain) =>
+    ['access_token', 'refresh_token'].map((name) => cleared(name, domain)),
+  )
+
+  it.each(['access_token=ours; access_token=planted', 'refresh_token=ours; a=1; refresh_token=ours'])(
+    'are cleared in every variant at the sign-in page when one came twice: %s',
+    async (header) => {
+      const both = [cleared('access_token'), cleared('refresh_token')]
+      expect(await linesFor('/login', header)).toEqual([...both, ...planted])
+    },
+  )
+
+  it('are left alone at the sign-in page when they came once, or not at all', async () => {
+    expect(await linesFor('/login', 'access_token=ours; refresh_token=ours; a=1; a=2')).toEqual([])
+    expect(await linesFor('/login', '')).toEqual([])
+  })
+
+  it.each([
+    ['/session', ''],
+    ['/renewal', 'access_token=ours; access_token=planted'],
+  ])('replace a planted one when a session starts, or is renewed and one came twice: %s', async (url, header) => {
+    const lines = await linesFor(url, header)
+    expect(lines.slice(0, -2)).toEqual(planted)
+    expect(lines.at(-2)).toMatch(/^access_token=new-access; Max-Age=900; Path=\/;/)
+    expect(await linesFor('/renewal', 'access_token=ours; refresh_token=ours')).toHaveLength(2)
+  })
+
+  it.each(['localhost', '127.0.0.1', '[::1]'])('have no domain to clear on %s', async (host) => {
+    const local = createCookies({ secure: false, host })
+    const single = fastify()
+    single.get('/', (request, reply) => {
+      local.clearDoubled(request, reply)
+      return reply.send('the page')
+    })
+    const { headers } = await single.inject({ url: '/', headers: { cookie: 'access_token=a; access_token=b' } })
+    expect(headers['set-cookie']).toHaveLength(2)
   })
 })

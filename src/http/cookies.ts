@@ -1,29 +1,56 @@
+import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Issued } from '../domain/sessions/sessions.js'
 
-type Attributes = { sameSite: 'Strict' | 'Lax'; path?: string }
+type Attributes = { sameSite: 'Strict' | 'Lax' }
+type Line = Attributes & { maxAge: number; domain?: string }
 
 /** Everything that we put into a cookie is made of these characters, so nothing ever needs escaping. */
 const plainValue = /^[\w.-]*$/
 
-type Jar = ReadonlyMap<string, string | undefined>
+/** The specification names these two. Every other cookie has a prefix in production. */
+const sessionCookies = ['access_token', 'refresh_token'] as const
+const isSessionCookie = (name: string) => sessionCookies.some((known) => known === name)
+
+type Jar = { values: ReadonlyMap<string, string | undefined>; doubled: ReadonlySet<string> }
 
 /** Two cookies of one name count as none: one of them was planted, and nothing tells which. */
 const parse = (header: string): Jar => {
-  const jar = new Map<string, string | undefined>()
+  const values = new Map<string, string | undefined>()
+  const doubled = new Set<string>()
   for (const pair of header.split(';')) {
     const end = pair.indexOf('=')
     const name = (end === -1 ? pair : pair.slice(0, end)).trim()
     const value = end === -1 ? undefined : pair.slice(end + 1).trim() || undefined
-    jar.set(name, jar.has(name) ? undefined : value)
+    if (values.has(name)) doubled.add(name)
+    values.set(name, doubled.has(name) ? undefined : value)
   }
-  return jar
+  return { values, doubled }
+}
+
+const mostDomains = 4
+
+/** The host and the domains above it, for which another host could have set a cookie. No browser takes one for `com`. */
+const domainsOf = (host: string) => {
+  const labels = isIP(host) ? [] : host.split('.')
+  return labels
+    .slice(0, -1)
+    .map((_, place) => labels.slice(place).join('.'))
+    .slice(-mostDomains)
 }
 
 export type Cookies = ReturnType<typeof createCookies>
 
-export const createCookies = ({ secure }: { secure: boolean }) => {
+/**
+ * In production a browser takes a cookie whose name begins with `__Host-` from this host alone: a sibling host cannot
+ * plant it for the whole domain. It needs `Secure` and `Path=/`, so in development the plain names are used. Callers know
+ * the plain names only.
+ */
+export const createCookies = ({ secure, host }: { secure: boolean; host: string }) => {
   const jars = new WeakMap<FastifyRequest, Jar>()
+  const prefix = secure ? '__Host-' : ''
+  const domains = domainsOf(host)
+  const nameOf = (name: string) => (isSessionCookie(name) ? name : prefix + name)
 
   /** The header is read once for each request, however many cookies are asked for. */
   const jarOf = (request: FastifyRequest) => {
@@ -34,28 +61,57 @@ export const createCookies = ({ secure }: { secure: boolean }) => {
     return jar
   }
 
-  const set = (reply: FastifyReply, name: string, value: string, attributes: Attributes & { maxAge: number }) => {
+  const set = (reply: FastifyReply, name: string, value: string, { maxAge, sameSite, domain }: Line) => {
     if (!plainValue.test(value)) throw new Error(`The value for the cookie ${name} has characters that need escaping`)
-    const { maxAge, sameSite, path = '/' } = attributes
-    const flags = `Path=${path}; HttpOnly; SameSite=${sameSite}${secure ? '; Secure' : ''}`
-    reply.header('Set-Cookie', `${name}=${value}; Max-Age=${maxAge}; ${flags}`)
+    const place = `${domain === undefined ? '' : `Domain=${domain}; `}Path=/`
+    const flags = `${place}; HttpOnly; SameSite=${sameSite}${secure ? '; Secure' : ''}`
+    reply.header('Set-Cookie', `${nameOf(name)}=${value}; Max-Age=${maxAge}; ${flags}`)
   }
 
-  const clear = (reply: FastifyReply, name: string, attributes: Attributes) =>
+  const clear = (reply: FastifyReply, name: string, attributes: Attributes & { domain?: string }) =>
     set(reply, name, '', { ...attributes, maxAge: 0 })
 
+  const setSession = (reply: FastifyReply, issued: Issued) => {
+    set(reply, 'access_token', issued.accessToken, { sameSite: 'Strict', maxAge: issued.accessTokenMaxAge })
+    set(reply, 'refresh_token', issued.refreshToken, { sameSite: 'Strict', maxAge: issued.refreshTokenMaxAge })
+  }
+
+  const clearSession = (reply: FastifyReply) => {
+    for (const name of sessionCookies) clear(reply, name, { sameSite: 'Strict' })
+  }
+
+  const isDoubled = (request: FastifyRequest) => sessionCookies.some((name) => jarOf(request).doubled.has(name))
+
+  /** What a sibling host has set for a domain above. One that is set for a longer path cannot be cleared by us. */
+  const clearPlanted = (reply: FastifyReply) => {
+    for (const domain of domains) for (const name of sessionCookies) clear(reply, name, { sameSite: 'Strict', domain })
+  }
+
   return {
-    read: (request: FastifyRequest, name: string) => jarOf(request).get(name),
-    names: (request: FastifyRequest) => [...jarOf(request).keys()],
+    read: (request: FastifyRequest, name: string) => jarOf(request).values.get(nameOf(name)),
+    /** The names of ours without the prefix, and in development any other. */
+    names: (request: FastifyRequest) =>
+      [...jarOf(request).values.keys()]
+        .filter((name) => name.startsWith(prefix))
+        .map((name) => name.slice(prefix.length)),
     set,
     clear,
-    setSession: (reply: FastifyReply, issued: Issued) => {
-      set(reply, 'access_token', issued.accessToken, { sameSite: 'Strict', maxAge: issued.accessTokenMaxAge })
-      set(reply, 'refresh_token', issued.refreshToken, { sameSite: 'Strict', maxAge: issued.refreshTokenMaxAge })
+    clearSession,
+    /** New tokens of a session that goes on. */
+    renewSession: (reply: FastifyReply, issued: Issued) => {
+      if (isDoubled(reply.request)) clearPlanted(reply)
+      setSession(reply, issued)
     },
-    clearSession: (reply: FastifyReply) => {
-      clear(reply, 'access_token', { sameSite: 'Strict' })
-      clear(reply, 'refresh_token', { sameSite: 'Strict' })
+    /** What was planted before would lock the new session out. It may not even be seen: Strict cookies stay away at times. */
+    startSession: (reply: FastifyReply, issued: Issued) => {
+      clearPlanted(reply)
+      setSession(reply, issued)
+    },
+    /** A planted cookie beside ours signs the browser out. Clearing every variant lets the person sign in again. */
+    clearDoubled: (request: FastifyRequest, reply: FastifyReply) => {
+      if (!isDoubled(request)) return
+      clearSession(reply)
+      clearPlanted(reply)
     },
   }
 }

@@ -14,7 +14,15 @@ export const SignedIn = Type.Object({
   accessTokenExpiresAt: Type.String({ format: 'date-time' }),
 })
 
+const send = (reply: FastifyReply, { user, accessTokenExpiresAt }: Issued) =>
+  reply.send({ user, accessTokenExpiresAt: accessTokenExpiresAt.toISOString() })
+
 export const sendSignedIn = (reply: FastifyReply, cookies: Cookies, issued: Issued) => {
-  cookies.setSession(reply, issued)
-  return reply.send({ user: issued.user, accessTokenExpiresAt: issued.accessTokenExpiresAt.toISOString() })
+  cookies.startSession(reply, issued)
+  return send(reply, issued)
+}
+
+export const sendRenewed = (reply: FastifyReply, cookies: Cookies, issued: Issued) => {
+  cookies.renewSession(reply, issued)
+  return send(reply, issued)
 }

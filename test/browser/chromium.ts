@@ -13,7 +13,7 @@ export const namedProviders = {
   PROVIDER_B_CLIENT_SECRET: 'secret of b',
 }
 
-export const launchChromium = (): Promise<Browser> =>
+export const launchChromium = (...more: string[]): Promise<Browser> =>
   chromium.launch({
     executablePath: testProgram('chromium'),
     args: [
@@ -24,6 +24,7 @@ export const launchChromium = (): Promise<Browser> =>
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...more,
     ],
   })
 

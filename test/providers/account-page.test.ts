@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { storeKinds } from '../harness/latchkey.js'
 import { createStage, onlyAddress, type Stage } from './stage.js'
-import { comeBack, sessionCookiesOf, signInWith, usersOf } from './visitor.js'
+import { answerOf, comeBack, sessionCookiesOf, signInWith, usersOf } from './visitor.js'
 
 const failedA = '/login?error=provider_a_auth_failed'
 
@@ -18,9 +18,8 @@ describe.each(storeKinds)('the account page, with the %s stores', (stores) => {
     it('adds a provider whatever its address, tells the owner, and then signs in with it', async () => {
       const ada = await stage.signedUp('ada')
       stage.providers.github.become({ login: 'at-work' }, onlyAddress(stage.addressOf('work')))
-      const linked = await comeBack(ada, await stage.beginLink(ada, 'provider-b'))
-      expect(linked.location).toBe('/dashboard?linked=provider_b')
-      expect(sessionCookiesOf(linked)).toEqual([])
+      const callback = await stage.beginLink(ada, 'provider-b')
+      expect(await stage.finishLink(ada, callback)).toBe('linked')
       expect((await ada.get('/api/auth/account')).body.user).toMatchObject({ providers: ['provider_b'] })
       await stage.service.mailTo(stage.addressOf('ada'), /GitHub/)
       expect(stage.service.mails().filter(({ to }) => to === stage.addressOf('work'))).toEqual([])
@@ -32,8 +31,69 @@ describe.each(storeKinds)('the account page, with the %s stores', (stores) => {
     it('comes back without Strict cookies, as from another site', async () => {
       const ada = await stage.signedUp('ada')
       const callback = await stage.beginLink(ada, 'provider-a')
-      for (const name of ['access_token', 'refresh_token', 'csrf_secret']) ada.jar.delete(name)
-      expect((await comeBack(ada, callback)).location).toBe('/dashboard?linked=provider_a')
+      const away = ada.copy()
+      for (const name of ['access_token', 'refresh_token', 'csrf_secret']) away.jar.delete(name)
+      const back = await comeBack(away, callback)
+      expect(back.location).toBe('/dashboard?linking=provider_a')
+      expect(sessionCookiesOf(back)).toEqual([])
+      expect(back.setCookies.find((line) => line.startsWith('pending_link='))).toMatch(
+        /^pending_link=[\w-]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Strict$/,
+      )
+      expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: null }])
+      ada.jar.set('pending_link', away.jar.get('pending_link') ?? '')
+      const finished = await ada.act('/api/auth/providers/provider-a/link/finish', {})
+      expect(finished.status).toBe(204)
+      expect(finished.setCookies.join()).toContain('pending_link=; Max-Age=0')
+      expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: 'subject-1' }])
+    })
+
+    it('comes back to the page that it began on', async () => {
+      const ada = await stage.signedUp('ada')
+      const begin = (returnTo: string) => ada.act('/api/auth/providers/provider-a/link', { returnTo })
+      const { body } = await begin('/api/auth/account-page')
+      const back = await comeBack(ada, await answerOf(String(body.location)))
+      expect(back.location).toBe('/api/auth/account-page?linking=provider_a')
+      expect((await begin('//evil.example')).status).toBe(400)
+    })
+
+    it('links nothing in a browser where somebody planted their own attempt', async () => {
+      const mallory = await stage.signedUp('mallory')
+      const callback = await stage.beginLink(mallory, 'provider-a')
+      const ada = await stage.signedUp('ada')
+      stage.atIssuer({ email: stage.addressOf('elsewhere') })
+      for (const [name, value] of mallory.jar) if (name.startsWith('attempt_')) ada.jar.set(name, value)
+      expect(await stage.finishLink(ada, callback)).toBe('signed_out')
+      expect((await usersOf(stage.service)).every(({ provider_a_id }) => provider_a_id === null)).toBe(true)
+      // Nor does what was planted help whoever planted it: the proof is in the other browser.
+      expect((await mallory.act('/api/auth/providers/provider-a/link/finish', {})).body.code).toBe('no_link')
+    })
+
+    it('links once when the page says so fifty times at once, and never again', async () => {
+      const ada = await stage.signedUp('ada')
+      await comeBack(ada, await stage.beginLink(ada, 'provider-a'))
+      const again = ada.copy()
+      const [path, headers] = ['/api/auth/providers/provider-a/link/finish', { 'x-csrf-token': await ada.csrfToken() }]
+      const tabs = Array.from({ length: 50 }, () => ada.copy())
+      const answers = await Promise.all(tabs.map((tab) => tab.post(path, {}, { headers })))
+      expect(answers.filter(({ status }) => status === 204)).toHaveLength(1)
+      expect(answers.filter(({ body }) => body.code === 'used_before')).toHaveLength(49)
+      await ada.remove('/api/auth/providers/provider-a')
+      expect((await again.act(path, {})).body.code).toBe('used_before')
+      expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: null }])
+    })
+
+    it('takes no altered proof, none of the other provider, and none without session and CSRF token', async () => {
+      const ada = await stage.signedUp('ada')
+      await comeBack(ada, await stage.beginLink(ada, 'provider-a'))
+      const path = '/api/auth/providers/provider-a/link/finish'
+      expect((await ada.post(path, {})).status).toBe(403)
+      expect((await ada.act('/api/auth/providers/provider-b/link/finish', {})).body.code).toBe('no_link')
+      const stranger = stage.service.browser()
+      stranger.jar.set('pending_link', ada.jar.get('pending_link') ?? '')
+      expect((await stranger.act(path, {})).status).toBe(401)
+      ada.jar.set('pending_link', `${ada.jar.get('pending_link')?.slice(0, -2)}AA`)
+      expect((await ada.act(path, {})).body.code).toBe('no_link')
+      expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: null }])
     })
 
     it('needs an access token and a CSRF token, and a provider that exists', async () => {
@@ -51,7 +111,8 @@ describe.each(storeKinds)('the account page, with the %s stores', (stores) => {
       const ada = await stage.signedUp('ada')
       const callback = await stage.beginLink(ada, 'provider-a')
       await ada.copy().act('/api/auth/logout')
-      expect((await comeBack(ada, callback)).location).toBe('/dashboard?error=provider_a_auth_failed&reason=signed_out')
+      expect((await comeBack(ada, callback)).location).toBe('/dashboard?linking=provider_a')
+      expect((await ada.act('/api/auth/providers/provider-a/link/finish', {})).status).toBe(401)
       expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: null }])
       expect((await ada.act('/api/auth/providers/provider-a/link', {})).status).toBe(401)
     })
@@ -67,35 +128,29 @@ describe.each(storeKinds)('the account page, with the %s stores', (stores) => {
     it('refuses an identity that belongs to another account', async () => {
       await signInWith(stage.service.browser(), 'provider-a')
       const bob = await stage.signedUp('bob')
-      expect((await comeBack(bob, await stage.beginLink(bob, 'provider-a'))).location).toBe(
-        '/dashboard?error=provider_a_auth_failed&reason=identity_taken',
-      )
+      expect(await stage.finishLink(bob, await stage.beginLink(bob, 'provider-a'))).toBe('identity_taken')
       expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: 'subject-1' }, { provider_a_id: null }])
     })
 
     it('refuses an identity whose address has an account of its own', async () => {
       await stage.signedUp('ada')
       const mallory = await stage.signedUp('mallory')
-      expect((await comeBack(mallory, await stage.beginLink(mallory, 'provider-a'))).location).toBe(
-        '/dashboard?error=provider_a_auth_failed&reason=email_taken',
-      )
+      expect(await stage.finishLink(mallory, await stage.beginLink(mallory, 'provider-a'))).toBe('email_taken')
     })
 
     it('refuses a second identity of one provider, before the way and after it', async () => {
       const ada = await stage.signedUp('ada')
       const early = await stage.beginLink(ada, 'provider-a')
-      expect((await comeBack(ada, await stage.beginLink(ada, 'provider-a'))).location).toBe(
-        '/dashboard?linked=provider_a',
-      )
+      expect(await stage.finishLink(ada, await stage.beginLink(ada, 'provider-a'))).toBe('linked')
       expect((await ada.act('/api/auth/providers/provider-a/link', {})).status).toBe(409)
-      expect((await comeBack(ada, early)).location).toBe('/dashboard?linked=provider_a')
+      expect(await stage.finishLink(ada, early)).toBe('linked')
       await ada.remove('/api/auth/providers/provider-a')
       const late = await stage.beginLink(ada, 'provider-a')
       stage.atIssuer({ sub: 'subject-2', email: stage.addressOf('other') })
       const other = await stage.beginLink(ada, 'provider-a')
-      expect((await comeBack(ada, other)).location).toBe('/dashboard?linked=provider_a')
+      expect(await stage.finishLink(ada, other)).toBe('linked')
       stage.atIssuer()
-      expect((await comeBack(ada, late)).location).toBe('/dashboard?error=provider_a_auth_failed&reason=other_identity')
+      expect(await stage.finishLink(ada, late)).toBe('other_identity')
     })
 
     it('ends on the dashboard when the person declines', async () => {
@@ -106,16 +161,16 @@ describe.each(storeKinds)('the account page, with the %s stores', (stores) => {
       )
     })
 
-    it('links once when the answer comes twenty times at once', async () => {
+    it('goes on once when the answer comes twenty times at once', async () => {
       const ada = await stage.signedUp('ada')
       const callback = await stage.beginLink(ada, 'provider-a')
       const answers = await Promise.all(Array.from({ length: 20 }, () => comeBack(ada.copy(), callback)))
-      expect(answers.filter(({ location }) => location === '/dashboard?linked=provider_a')).toHaveLength(1)
+      expect(answers.filter(({ location }) => location === '/dashboard?linking=provider_a')).toHaveLength(1)
     })
 
     it('records linking and unlinking', async () => {
       const ada = await stage.signedUp('ada')
-      await comeBack(ada, await stage.beginLink(ada, 'provider-a'))
+      await stage.finishLink(ada, await stage.beginLink(ada, 'provider-a'))
       await ada.remove('/api/auth/providers/provider-a')
       const events = await stage.service.sql.query(
         `select kind, reason from events where kind like 'provider%' order by kind`,
@@ -131,7 +186,7 @@ describe.each(storeKinds)('the account page, with the %s stores', (stores) => {
     it('removes a provider, after which it signs in nobody to that account', async () => {
       const ada = await stage.signedUp('ada')
       stage.atIssuer({ email: stage.addressOf('elsewhere') })
-      await comeBack(ada, await stage.beginLink(ada, 'provider-a'))
+      await stage.finishLink(ada, await stage.beginLink(ada, 'provider-a'))
       expect((await ada.remove('/api/auth/providers/provider-a')).status).toBe(204)
       expect((await ada.remove('/api/auth/providers/provider-a')).status).toBe(404)
       const browser = stage.service.browser()

@@ -77,7 +77,7 @@ describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
     await tab.see('Hello, Ben Example')
     await tab.press('Connect GitHub')
     await tab.press('Zo\u00eb')
-    await tab.see('Hello, Ben Example')
+    await tab.see('GitHub is connected')
     const ben = async () => (await usersOf(demonstration)).find(({ email }) => email === 'ben@example.com')
     expect(await ben()).toMatchObject({ provider_a_id: 'demonstration-ben', provider_b_id: '1003' })
     await tab.press('Disconnect GitHub')

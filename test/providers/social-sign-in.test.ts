@@ -28,7 +28,7 @@ describe.each(sides)('signing in with %s', (side) => {
     expect(access).toMatch(/; Max-Age=900;/)
     expect(refresh).toMatch(/; Max-Age=2592000;/)
     expect(answer.setCookies.filter((cookie) => cookie.startsWith('attempt_'))).toEqual([
-      expect.stringContaining('=; Max-Age=0; Path=/api/auth;'),
+      expect.stringContaining('=; Max-Age=0; Path=/;'),
     ])
   })
 
@@ -68,7 +68,7 @@ describe.each(sides)('signing in with %s', (side) => {
     expect(answer.status).toBe(303)
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(answer.setCookies).toEqual([
-      expect.stringMatching(/^attempt_[\w-]{12}=[\w-]+; Max-Age=600; Path=\/api\/auth; HttpOnly; SameSite=Lax$/),
+      expect.stringMatching(/^attempt_[\w-]{12}=[\w-]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/),
     ])
     const state = new URL(answer.headers.get('location') ?? '').searchParams.get('state') ?? ''
     expect(state).toMatch(/^[\w-]{43}$/)

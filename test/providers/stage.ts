@@ -1,6 +1,14 @@
 import type { Browser } from '../harness/browser.js'
 import type { StoreKind } from '../harness/latchkey.js'
-import { answerOf, forgetEverybody, type Side, startProviders, startService, type TestProviders } from './visitor.js'
+import {
+  answerOf,
+  comeBack,
+  forgetEverybody,
+  type Side,
+  startProviders,
+  startService,
+  type TestProviders,
+} from './visitor.js'
 
 export const onlyAddress = (email: string, verified = true) => [{ email, primary: true, verified }]
 
@@ -42,6 +50,14 @@ export const createStage = async (stores: StoreKind, settings: Record<string, st
       const { status, body } = await browser.act(`/api/auth/providers/${side}/link`, {})
       if (status !== 200) throw new Error(`Linking could not begin: ${status}`)
       return answerOf(String(body.location))
+    },
+    /** Comes back to the account page, which finishes the link: what it is then told. */
+    finishLink: async (browser: Browser, callback: string) => {
+      const { location } = await comeBack(browser, callback)
+      const side = /^\/dashboard\?linking=provider_([ab])$/.exec(location ?? '')?.[1]
+      if (side === undefined) return location
+      const { status, body } = await browser.act(`/api/auth/providers/provider-${side}/link/finish`, {})
+      return status === 204 ? 'linked' : body.code
     },
     close: async () => {
       await service.stop()

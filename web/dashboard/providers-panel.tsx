@@ -16,7 +16,7 @@ export const ProvidersPanel = ({ account, settings }: Props) => {
 
   const link = async (provider: Provider) => {
     setBusy(provider.id)
-    const answer = await api.linkProvider(provider.id)
+    const answer = await api.linkProvider(provider.id, location.pathname)
     // The way to the provider is a journey of the whole page, so the button stays busy until it is gone.
     if (answer.ok) return location.assign(answer.value.location)
     setBusy(undefined)

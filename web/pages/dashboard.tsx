@@ -14,7 +14,7 @@ import { mount, unmount } from '../mount.js'
 import { leaveForLogin, wordInAddress } from '../places.js'
 import { sentenceFor } from '../refusals.js'
 import { isSignedOut, isTrouble, type Outcome, pauseBefore, type Refusal } from '../requests.js'
-import type { Settings } from '../settings.js'
+import type { Provider, Settings } from '../settings.js'
 import { fill } from '../words/fill.js'
 
 type Loaded = { account: Account; sessions: Session[]; events: AccountEvent[] }
@@ -25,11 +25,16 @@ const Dashboard = ({ settings }: { settings: Settings<'dashboard'> }) => {
   const [message, setMessage] = useState<Message | undefined>(() => messageInAddress(settings))
   const [leaving, setLeaving] = useState(false)
   const { loaded, refused, reload } = useLoaded()
+  const isLoaded = loaded !== undefined
   useEffect(() => {
     if (message?.kind !== 'success') return
     const timer = setTimeout(() => setMessage(undefined), 8_000)
     return () => clearTimeout(timer)
   }, [message])
+
+  useEffect(() => {
+    if (isLoaded) void finishLink(settings, desk)
+  }, [isLoaded])
 
   const desk: Desk = {
     tell: (text) => setMessage({ kind: 'success', text }),
@@ -134,19 +139,40 @@ const leave = (notice: 'sign_in' | 'session_ended') => {
   leaveForLogin(notice)
 }
 
-/** Connecting a provider ends here with a word in the address. What we say of it is ours, and a reload does not repeat it. */
-const messageInAddress = ({ providers, words: { dashboard: words, common } }: Settings<'dashboard'>) => {
-  const error = wordInAddress('error')
-  const linked = providers.find(({ id }) => id === wordInAddress('linked'))
-  if (error === undefined && !linked) return undefined
-  const reason = wordInAddress('reason') ?? 'failed'
-  history.replaceState(null, '', location.pathname)
-  if (linked) return { kind: 'success' as const, text: fill(words.linkedNow, { provider: linked.name }) }
-  const failed = providers.find(({ id }) => error === `${id}_auth_failed`)
-  if (!failed) return { kind: 'error' as const, text: common.providerErrors.callback }
+/** Why a provider was not connected, in our own words. */
+const linkErrorFor = (
+  reason: string | undefined,
+  provider: Provider,
+  { dashboard: words }: Settings<'dashboard'>['words'],
+) => {
   const known: Record<string, string> = words.linkErrors
-  const text = Object.hasOwn(known, reason) ? known[reason] : undefined
-  return { kind: 'error' as const, text: fill(text ?? words.linkErrors.failed, { provider: failed.name }) }
+  const text = reason !== undefined && Object.hasOwn(known, reason) ? known[reason] : undefined
+  return fill(text ?? words.linkErrors.failed, { provider: provider.name })
+}
+
+/** A provider that could not be connected ends here with a word in the address. A reload does not repeat it. */
+const messageInAddress = ({ providers, words }: Settings<'dashboard'>) => {
+  const error = wordInAddress('error')
+  if (error === undefined) return undefined
+  const reason = wordInAddress('reason')
+  history.replaceState(null, '', location.pathname)
+  const failed = providers.find(({ id }) => error === `${id}_auth_failed`)
+  if (!failed) return { kind: 'error' as const, text: words.common.providerErrors.callback }
+  return { kind: 'error' as const, text: linkErrorFor(reason, failed, words) }
+}
+
+/** The browser is back from the provider, without its session on the way. This request carries the session. */
+const finishLink = async ({ providers, words }: Settings<'dashboard'>, desk: Desk) => {
+  const provider = providers.find(({ id }) => id === wordInAddress('linking'))
+  if (!provider) return
+  history.replaceState(null, '', location.pathname)
+  const answer = await api.finishLink(provider.id)
+  if (!answer.ok) {
+    const { refusal } = answer
+    return desk.refuse(refusal, isTrouble(refusal) ? undefined : linkErrorFor(refusal.code, provider, words))
+  }
+  await desk.reload()
+  desk.tell(fill(words.dashboard.linkedNow, { provider: provider.name }))
 }
 
 guardTheScreen()

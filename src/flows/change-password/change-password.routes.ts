@@ -51,7 +51,7 @@ export const changePasswordRoutes = (server: Server, { changePassword, callers, 
     const result = await changePassword({ userId, sessionId, ...request.body }, clientOf(request), language)
     if ('rejected' in result) return sendPasswordRejected(reply, result.rejected)
     if ('refused' in result) return sendAnswer(reply, refusals[result.refused])
-    cookies.setSession(reply, result)
+    cookies.renewSession(reply, result)
     return reply.status(204).send()
   })
 }

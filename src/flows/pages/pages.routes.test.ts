@@ -2,6 +2,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { fastify } from 'fastify'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { languages } from '../../domain/mails/languages.js'
+import { createCookies } from '../../http/cookies.js'
 import type { Server } from '../../http/server.js'
 import { type Assets, loadAssets, pageNames } from './assets.js'
 import { pagesRoutes } from './pages.routes.js'
@@ -15,6 +16,7 @@ const serverWith = (afterSignIn: string) => {
   const made: Server = fastify()
   const pages = pagesRoutes(made, {
     assets,
+    cookies: createCookies({ secure: true, host: 'auth.example.com' }),
     theme: { name: 'Latchkey', accent: '#1f6f5c' },
     providers: [],
     registration: 'open',

@@ -1,19 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type Language, languageFrom } from '../../domain/mails/languages.js'
+import type { Cookies } from '../../http/cookies.js'
 import { answers, sendAnswer } from '../../http/errors.js'
 import type { Server } from '../../http/server.js'
 import { type Assets, type PageName, pageNames } from './assets.js'
 import { type Body, compressed, sendCompressed } from './compressed.js'
 import { type PageSettings, renderNotFound, renderPage, type Theme } from './shell.js'
 
-type Options = Omit<PageSettings, 'language' | 'productName'> & { assets: Assets; theme: Theme }
+type Options = Omit<PageSettings, 'language' | 'productName'> & { assets: Assets; theme: Theme; cookies: Cookies }
 
 /**
  * The pages hold nothing of anybody: they are the same for every visitor of a language, need no cookie to load, and
  * ask the API from the same site. `notFound` is the friendly answer to a browser that has lost its way.
  */
-export const pagesRoutes = (server: Server, { assets, theme, ...installation }: Options) => {
+export const pagesRoutes = (server: Server, { assets, theme, cookies, ...installation }: Options) => {
   const languageOf = (request: FastifyRequest) => languageFrom(request.headers['accept-language'])
   const rendered = onceEach((name: PageName, language: Language) =>
     renderPage(name, assets.pages[name], theme, { ...installation, language, productName: theme.name }),
@@ -23,9 +24,10 @@ export const pagesRoutes = (server: Server, { assets, theme, ...installation }: 
   )
 
   const addPage = (path: string, name: PageName) => {
-    server.get(path, { schema: { hide: true } }, (request, reply) =>
-      sendPage(request, reply, rendered(name, languageOf(request))),
-    )
+    server.get(path, { schema: { hide: true } }, (request, reply) => {
+      if (name === 'login') cookies.clearDoubled(request, reply)
+      return sendPage(request, reply, rendered(name, languageOf(request)))
+    })
     server.get(`${path}/`, { schema: { hide: true } }, (request, reply) => {
       const query = request.url.indexOf('?')
       const address = query === -1 ? path : path + request.url.slice(query)

@@ -6,7 +6,7 @@ import type { Cookies } from '../../http/cookies.js'
 import { answers, ErrorBody, sendAnswer } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
 import type { Server } from '../../http/server.js'
-import { SignedIn, sendSignedIn } from '../../http/signed-in.js'
+import { SignedIn, sendRenewed } from '../../http/signed-in.js'
 
 const schema = {
   tags: ['sessions'],
@@ -32,7 +32,7 @@ export const refreshRoutes = (server: Server, { sessions, events, cookies, limit
     const result = await sessions.rotate(cookies.read(request, 'refresh_token') ?? '', client)
     if ('issued' in result) {
       onRefresh(result.raced ? 'raced' : 'rotated')
-      return sendSignedIn(reply, cookies, result.issued)
+      return sendRenewed(reply, cookies, result.issued)
     }
     // What is absent or not ours is left alone; only a session that has ended takes its cookies with it.
     if (result.refused === 'invalid') return sendAnswer(reply, answers.notAuthenticated)

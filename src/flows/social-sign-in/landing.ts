@@ -13,7 +13,6 @@ const toldAtSignIn: Record<Refusal, boolean> = {
   cancelled: false,
   no_email: true,
   used_before: false,
-  signed_out: false,
   disabled: false,
   other_identity: false,
   identity_taken: false,
@@ -21,25 +20,16 @@ const toldAtSignIn: Record<Refusal, boolean> = {
   registration_closed: true,
 }
 
-/** Somebody who links from their own account page may know why it was refused. */
-const toldWhileLinking: Record<Refusal, boolean> = {
-  ...toldAtSignIn,
-  signed_out: true,
-  other_identity: true,
-  identity_taken: true,
-  email_taken: true,
-}
-
-export const failedAt = (page: '/login' | '/dashboard', provider: ProviderId, reason?: string) =>
+export const failedAt = (page: string, provider: ProviderId, reason?: string) =>
   `${page}?error=${provider}_auth_failed${reason === undefined ? '' : `&reason=${reason}`}`
 
 /** The page on which a journey ends. */
 export const landingOf = (ending: Ending, { provider, purpose, returnTo }: Attempt): string => {
   const linking = purpose.kind === 'link'
-  const page = linking ? '/dashboard' : '/login'
+  const page = linking ? returnTo : '/login'
   if (ending.ended === 'signed_in') return returnTo
-  if (ending.ended === 'linked') return `/dashboard?linked=${provider}`
+  // The page finishes the link by a request that carries the session.
+  if (ending.ended === 'proven') return `${page}?linking=${provider}`
   if (ending.ended === 'broken') return `${page}?error=callback_failed`
-  const told = linking ? toldWhileLinking : toldAtSignIn
-  return failedAt(page, provider, told[ending.reason] ? ending.reason : undefined)
+  return failedAt(page, provider, toldAtSignIn[ending.reason] ? ending.reason : undefined)
 }

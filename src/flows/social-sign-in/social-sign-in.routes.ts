@@ -9,6 +9,7 @@ import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import { ErrorBody } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
+import type { PendingLinkCookie } from '../../http/pending-link-cookie.js'
 import type { Server } from '../../http/server.js'
 import { safeReturnTo } from '../../lib/return-to.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
@@ -31,6 +32,7 @@ type Deps = {
   providers: Providers
   attempts: Attempts
   attemptCookies: AttemptCookies
+  pendingLink: PendingLinkCookie
   socialSignIn: SocialSignIn
   cookies: Cookies
   limits: Limits
@@ -74,7 +76,7 @@ const begin = async (
 }
 
 const comeBack = async (id: ProviderId, deps: Deps, request: FastifyRequest, reply: FastifyReply) => {
-  const { providers, attemptCookies, socialSignIn, cookies, redirectUris } = deps
+  const { providers, attemptCookies, pendingLink, socialSignIn, cookies, redirectUris } = deps
   const client = clientOf(request)
   const callback = callbackOf(request, redirectUris[id])
   const attempt = attemptOf(request, callback, attemptCookies)
@@ -86,7 +88,9 @@ const comeBack = async (id: ProviderId, deps: Deps, request: FastifyRequest, rep
   }
   const language = languageFrom(request.headers['accept-language'])
   const ending = await socialSignIn.finish({ provider, callback, attempt, client, language })
-  if (ending.ended === 'signed_in') cookies.setSession(reply, ending.issued)
+  if (ending.ended === 'signed_in') cookies.startSession(reply, ending.issued)
+  if (ending.ended === 'proven')
+    pendingLink.keep(reply, { provider: id, linker: ending.linker, state: attempt.state, profile: ending.profile })
   if (ending.ended === 'broken') logFault(request, ending.error)
   attemptCookies.clear(reply, attempt)
   return goTo(reply, landingOf(ending, attempt))

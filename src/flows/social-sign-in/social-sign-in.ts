@@ -4,6 +4,7 @@ import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens
 import type { Attempt } from '../../domain/providers/attempt.js'
 import type { Identities, Resolved } from '../../domain/providers/identities.js'
 import type { LinkingRefusal } from '../../domain/providers/linking.js'
+import type { Linker } from '../../domain/providers/pending-link.js'
 import type { Profile, Provider, ProviderRefusal } from '../../domain/providers/provider.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Issued, Sessions } from '../../domain/sessions/sessions.js'
@@ -11,8 +12,9 @@ import { fingerprint } from '../../lib/random.js'
 
 export type Ending =
   | { ended: 'signed_in'; issued: Issued }
-  | { ended: 'linked' }
-  | { ended: 'refused'; reason: ProviderRefusal['refused'] | LinkingRefusal | 'used_before' | 'signed_out' }
+  /** The identity is proven. The session that began the link has to finish it. */
+  | { ended: 'proven'; profile: Profile; linker: Linker }
+  | { ended: 'refused'; reason: ProviderRefusal['refused'] | LinkingRefusal | 'used_before' }
   | { ended: 'broken'; error: unknown }
 
 type Visit = { provider: Provider; callback: URL; attempt: Attempt; client: Client; language: Language }
@@ -43,18 +45,6 @@ export const createSocialSignIn = ({ identities, sessions, oneTimeTokens, events
     return { ended: 'signed_in', issued }
   }
 
-  const link = async (visit: Visit, profile: Profile, who: { userId: string; sessionId: string }): Promise<Ending> => {
-    const { provider, client, language } = visit
-    const { userId, sessionId } = who
-    // Strict cookies do not come along from the provider; the sealed attempt says who began, and must still be here.
-    if (!(await sessions.isLive(sessionId, userId))) return failed(visit, 'signed_out')
-    const resolved = await identities.resolve({ provider: provider.id, profile, linkingTo: userId, language })
-    if ('refused' in resolved) return failed(visit, resolved.refused)
-    if (resolved.how === 'link')
-      await events.record({ kind: 'provider_linked', userId, sessionId, reason: provider.id }, client)
-    return { ended: 'linked' }
-  }
-
   const finish = async (visit: Visit): Promise<Ending> => {
     const { provider, callback, attempt, language } = visit
     // Marked before the code is exchanged: of many answers to one attempt one goes on.
@@ -62,7 +52,11 @@ export const createSocialSignIn = ({ identities, sessions, oneTimeTokens, events
     if (!isFirst) return failed(visit, 'used_before')
     const profile = await provider.finish(callback, attempt)
     if ('refused' in profile) return failed(visit, profile.refused, profile.cause)
-    if (attempt.purpose.kind === 'link') return link(visit, profile, attempt.purpose)
+    if (attempt.purpose.kind === 'link') {
+      const { userId, sessionId } = attempt.purpose
+      // Strict cookies do not come along from the provider, so nothing here proves whose browser this is.
+      return { ended: 'proven', profile, linker: { userId, sessionId } }
+    }
     const resolved = await identities.resolve({ provider: provider.id, profile, language })
     return 'refused' in resolved ? failed(visit, resolved.refused) : signIn(visit, resolved)
   }
