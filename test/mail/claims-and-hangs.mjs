@@ -23,7 +23,7 @@ const mails = createMails({
     close: async () => {},
   },
   publicUrl: 'http://localhost:3000',
-  productName: 'Latchkey',
+  brand: { name: 'Latchkey', accent: '#1f6f5c' },
   from: 'no-reply@example.com',
   log: { info: ignore, warn: ignore, error: ignore },
 })
