@@ -1,4 +1,4 @@
-import { renew } from './renewal.js'
+import { renew, renewing } from './renewal.js'
 import { isSignedOut, type Method, type Outcome, send, sendGuarded } from './requests.js'
 import type { Provider } from './settings.js'
 
@@ -70,7 +70,9 @@ export const api = {
   events: () => read<{ events: AccountEvent[] }>('/api/auth/events'),
   endSession: (id: string) => change('DELETE', `/api/auth/sessions/${encodeURIComponent(id)}`),
   changePassword: (currentPassword: string, newPassword: string) =>
-    change('POST', '/api/auth/change-password', { currentPassword, newPassword }),
+    asSignedIn(() =>
+      renewing(() => sendGuarded<undefined>('POST', '/api/auth/change-password', { currentPassword, newPassword })),
+    ),
   linkProvider: (provider: Provider['id'], returnTo: string) =>
     asSignedIn(() => sendGuarded<{ location: string }>('POST', `${providerPath(provider)}/link`, { returnTo })),
   finishLink: (provider: Provider['id']) => change('POST', `${providerPath(provider)}/link/finish`, {}),

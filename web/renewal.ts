@@ -20,13 +20,27 @@ export const renew = (since: number): Promise<Outcome<undefined>> => {
   return underway
 }
 
+/**
+ * A call whose answer brings new tokens itself. No refresh runs beside it: its older tokens could arrive after the new
+ * ones and take their place.
+ */
+export const renewing = <Value>(call: () => Promise<Outcome<Value>>) =>
+  inTurn(async () => {
+    const answer = await call()
+    if (answer.ok) markRenewal()
+    return answer
+  })
+
 const refresh = async (): Promise<Outcome<undefined>> => {
+  const begun = Date.now()
   const answer = await send('POST', '/api/auth/refresh', {})
   if (answer.ok) {
     markRenewal()
     return done
   }
-  return answer.refusal.status === 401 ? { ok: false, refusal: ended } : answer
+  if (answer.refusal.status !== 401) return answer
+  // Another tab may have brought newer tokens while ours were on their way.
+  return lastRenewal() > begun ? done : { ok: false, refusal: ended }
 }
 
 /** Waits for other tabs, but never for long: one of them may be frozen with the lock in hand. The server bears a race. */

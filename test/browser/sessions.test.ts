@@ -1,15 +1,15 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
-import { type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { launchChromium, patience, press, signIn, visit } from './chromium.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
+import { fillIn, launchChromium, patience, press, signIn, visit } from './chromium.js'
 
 let latchkey: Latchkey
 let browser: Browser
 
 beforeAll(async () => {
   ;[latchkey, browser] = await Promise.all([startLatchkey(), launchChromium()])
-  for (const name of ['ten', 'back', 'calm', 'gone', 'here', 'held']) await latchkey.signedUp(name)
+  for (const name of ['ten', 'back', 'calm', 'gone', 'here', 'held', 'anew']) await latchkey.signedUp(name)
 })
 afterAll(async () => {
   await browser?.close()
@@ -100,6 +100,43 @@ describe('a session in the browser', { timeout: patience }, () => {
     latchkey.clock.advance(16 * minutes)
     await page.reload()
     await greeted(page, 'held')
+    await context.close()
+  })
+
+  it('goes on in every tab after a change of the password, also where a refresh was on its way', async () => {
+    const { context, page } = await signedIn('anew')
+    const other = await context.newPage()
+    await other.goto('/dashboard')
+    await greeted(other, 'anew')
+    // Without locks, as on plain http in a local network, nothing keeps the two apart.
+    await other.addInitScript(() => Reflect.deleteProperty(Navigator.prototype, 'locks'))
+    await other.reload()
+    await greeted(other, 'anew')
+    const refused = { status: 401, json: { error: 'Not authenticated', message: 'Sign in to continue' } }
+    let letThrough = () => {}
+    const changed = new Promise<void>((resolve) => {
+      letThrough = resolve
+    })
+    // What the server answers to the token before the change.
+    await other.route('**/api/auth/refresh', async (route) => {
+      await changed
+      await route.fulfill(refused)
+    })
+    await other.route('**/api/auth/account', (route) => route.fulfill(refused), { times: 1 })
+    const visited: string[] = []
+    other.on('framenavigated', (frame) => visited.push(new URL(frame.url()).pathname))
+    const asked = other.waitForRequest('**/api/auth/refresh')
+    await other.reload()
+    await asked
+    await press(page, 'Change password')
+    await fillIn(page, { 'Current password': goodPassword, 'New password': 'copper-Willow-83-anchor' })
+    await press(page, 'Change password')
+    await page.getByText('Your password is changed.').waitFor()
+    letThrough()
+    await greeted(other, 'anew')
+    expect(visited).toEqual(['/dashboard'])
+    await page.reload()
+    await greeted(page, 'anew')
     await context.close()
   })
 
