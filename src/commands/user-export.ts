@@ -1,6 +1,9 @@
 import type { ListedUser } from '../domain/users/bulk.js'
+import { displayName } from '../domain/users/display-name.js'
 import { csvLine } from '../lib/csv.js'
 import { type Command, operator, print, readArguments, UsageFault, withStores, write } from './command.js'
+import { guardFormula } from './csv-formulas.js'
+import { printableJson } from './printable-json.js'
 
 const columns = [
   'id',
@@ -18,15 +21,22 @@ type Column = (typeof columns)[number] | 'password_hash'
 const asText = (value: string | boolean | Date | null) =>
   value instanceof Date ? value.toISOString() : value === null ? '' : String(value)
 
+/** CSV has no escapes, so what a terminal would act on is shown as the sign for a character that cannot be shown. */
+const asCell = (value: string | boolean | Date | null) =>
+  guardFormula(asText(value).replaceAll(/[\p{C}\u2028\u2029]/gu, '\ufffd'))
+
+/** Names of long ago may hold what no name may hold now, and the import refuses it. */
+const cleaned = (user: ListedUser): ListedUser => ({ ...user, name: displayName(user.name) })
+
 const formats = {
   jsonl: {
     head: () => '',
     line: (user: ListedUser, wanted: readonly Column[]) =>
-      `${JSON.stringify(Object.fromEntries(wanted.map((column) => [column, user[column]])))}\n`,
+      `${printableJson(Object.fromEntries(wanted.map((column) => [column, user[column]])))}\n`,
   },
   csv: {
     head: (wanted: readonly Column[]) => csvLine(wanted),
-    line: (user: ListedUser, wanted: readonly Column[]) => csvLine(wanted.map((column) => asText(user[column]))),
+    line: (user: ListedUser, wanted: readonly Column[]) => csvLine(wanted.map((column) => asCell(user[column]))),
   },
 }
 
@@ -41,7 +51,8 @@ export const userExport: Command = {
 
 Writes every user, a line each, in the form that \`latchkey user import\` reads.
 
-  --format FORMAT           jsonl (default): one JSON object a line; csv: with a header line
+  --format FORMAT           jsonl (default): one JSON object a line; csv: with a header line, and an apostrophe before
+                            what a spreadsheet would take for a formula (the import takes it off again)
   --with-password-hashes    also the bcrypt hashes. Whoever has them can try to guess passwords at leisure:
                             keep the file where you would keep a key`,
 
@@ -58,7 +69,7 @@ Writes every user, a line each, in the form that \`latchkey user import\` reads.
       let count = 0
       await write(context.stdout, format.head(wanted))
       for await (const users of bulkUsers.everyone()) {
-        await write(context.stdout, users.map((user) => format.line(user, wanted)).join(''))
+        await write(context.stdout, users.map((user) => format.line(cleaned(user), wanted)).join(''))
         count += users.length
       }
       const what = `${count} users${values['with-password-hashes'] ? ' with password hashes' : ''}`

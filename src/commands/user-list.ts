@@ -1,5 +1,6 @@
 import type { ListedUser } from '../domain/users/bulk.js'
 import { type Command, print, readArguments, UsageFault, withStores } from './command.js'
+import { printableJson } from './printable-json.js'
 import { asTable } from './table.js'
 
 const mostAtOnce = 1_000
@@ -17,7 +18,7 @@ const asJson = (user: ListedUser) => {
     provider_a: user.provider_a_id !== null,
     provider_b: user.provider_b_id !== null,
   }
-  return JSON.stringify({ id, email, username, name, provider, ...ways, created_at, disabled })
+  return printableJson({ id, email, username, name, provider, ...ways, created_at, disabled })
 }
 
 const asLines = (users: readonly ListedUser[]) =>

@@ -2,6 +2,7 @@ import { type ImportField, type ImportRow, importFieldNamed, isPlainPassword } f
 import { type CsvRow, createCsvReader, EndlessRecord } from '../lib/csv.js'
 import { createJsonLinesReader, type JsonLine } from '../lib/json-lines.js'
 import { CommandFailure } from './command.js'
+import { unguardFormula } from './csv-formulas.js'
 import { asText, type Input } from './input.js'
 
 export type UserFormat = 'csv' | 'jsonl'
@@ -36,7 +37,7 @@ const csvRecords = (): Reader => {
     if (row.fields.length !== columns.length)
       return [{ line: row.line, fault: `has ${row.fields.length} fields where the first line has ${columns.length}` }]
     const values: ImportRow = {}
-    for (const [at, column] of columns.entries()) if (column) values[column] = row.fields[at]
+    for (const [at, column] of columns.entries()) if (column) values[column] = unguardFormula(row.fields[at] ?? '')
     return [{ line: row.line, row: values }]
   }
 

@@ -166,6 +166,28 @@ describe.each(commandStores)('user import on $name', ({ open }) => {
     }
   })
 
+  it('writes no control characters and no formulas, and reads back what it wrote', async () => {
+    const rows = ['=cmd', '+1', '-2', '@SUM', "'=quoted", "''-twice", "'plain", 'a=b'].map((name, at) => ({
+      email: `${at % 2 ? '+' : '='}user${at}@example.com`,
+      username: `-user${at}`,
+      name,
+    }))
+    await importing(rows.map((row) => JSON.stringify(row)).join('\n'))
+    const dirty = '\u001b]0;owned\u0007Ada\r\n\u202eLovelace\u009b'
+    await store.database.query("update users set name = $1 where username = '-user0'", [dirty])
+    await store.database.query("update users set provider_a_id = $1 where username = '-user1'", ['sub\u009b\u202e'])
+    const names = async () => (await stored()).map(({ name }) => name)
+    const expected = (await names()).map((name) => (name === dirty ? ']0;ownedAda Lovelace' : name))
+    for (const format of ['jsonl', 'csv']) {
+      const { out } = await latchkey(store, ['user', 'export', '--format', format])
+      expect(out.replaceAll(/\r?\n/g, '')).not.toMatch(/[\p{C}\u2028\u2029]/u)
+      if (format === 'csv') expect(out).not.toMatch(/(^|,)"?[=+\-@]/m)
+      await store.database.query('delete from users')
+      expect((await importing(out.replace('sub\\u009b\\u202e', 'sub'))).err).toBe('')
+      expect(await names()).toEqual(expected)
+    }
+  })
+
   it('keeps hashes out of an export unless they are asked for', async () => {
     await importing(`email,password_hash\nada@example.com,${hash}\n`)
     for (const format of ['csv', 'jsonl']) {

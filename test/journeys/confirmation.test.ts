@@ -13,9 +13,11 @@ describe.each(storeKinds)('a registration that is not confirmed yet, on the %s s
   afterAll(() => latchkey.stop())
 
   const addressOf = (username: string) => `${username}@example.com`
-  const register = async (username: string, { email = addressOf(username), password = goodPassword } = {}) => {
+  type Given = { email?: string; password?: string; name?: string }
+  const register = async (username: string, given: Given = {}) => {
     const tab = latchkey.browser()
-    const { status } = await tab.post('/api/auth/register', { username, email, password })
+    const asked = { username, email: addressOf(username), password: goodPassword, ...given }
+    const { status } = await tab.post('/api/auth/register', asked)
     expect(status).toBe(202)
     return tab
   }
@@ -111,14 +113,15 @@ describe.each(storeKinds)('a registration that is not confirmed yet, on the %s s
   })
 
   it('a second click says "already confirmed", the first tab notices, and strangers learn nothing', async () => {
-    const tab = await register('yan')
+    const tab = await register('yan', { name: ' Yan\n\u001b[31m\u202eOno ' })
     const [token] = await tokensTo(addressOf('yan'), 1)
     const phone = latchkey.browser()
     expect(await check(tab)).toEqual(waiting)
     expect(await check(phone)).toEqual(only('unknown'))
     expect(await check(phone, { token: 'made-up' })).toEqual(only('unknown'))
     expect(await check(phone, { token })).toEqual({ ...waiting, passwordRequired: true })
-    expect((await verify(phone, { token, password: goodPassword })).status).toBe(200)
+    const { body } = await verify(phone, { token, password: goodPassword })
+    expect(body.user).toMatchObject({ username: 'yan', name: 'Yan [31mOno' })
 
     expect(await check(tab)).toEqual(only('confirmed'))
     expect((await verify(tab, { token })).body.error).toBe('Already confirmed')

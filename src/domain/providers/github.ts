@@ -1,8 +1,9 @@
 import * as client from 'openid-client'
 import { type Fetch, isLoopback, type Outbound } from '../../platform/outbound/outbound.js'
+import { displayName } from '../users/display-name.js'
 import type { ProviderId } from '../users/users.js'
 import { refusalFrom } from './causes.js'
-import { type ClientSettings, displayName, type Provider, refusal, usableEmail } from './provider.js'
+import { type ClientSettings, type Provider, refusal, usableEmail } from './provider.js'
 
 export type GitHubSettings = ClientSettings & { url: string; apiUrl: string; production: boolean }
 

@@ -2,10 +2,11 @@ import * as client from 'openid-client'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { type Fetch, isLoopback, type Outbound } from '../../platform/outbound/outbound.js'
+import { displayName } from '../users/display-name.js'
 import type { ProviderId } from '../users/users.js'
 import { refusalFrom } from './causes.js'
 import { createDiscovery } from './discovery.js'
-import { type ClientSettings, displayName, type Profile, type Provider, refusal, usableEmail } from './provider.js'
+import { type ClientSettings, type Profile, type Provider, refusal, usableEmail } from './provider.js'
 import { createSigningKeys } from './signing-keys.js'
 
 export type OpenIdConnectSettings = ClientSettings & { issuer: string; production: boolean }

@@ -24,13 +24,6 @@ export type ClientSettings = { name: string; clientId: string; clientSecret: str
 
 export const refusal = (refused: ProviderRefusal['refused'], cause: string): ProviderRefusal => ({ refused, cause })
 
-/** Text for a person's eyes, cut to a size that fits every page and every row; nothing when nothing is left. */
-export const displayName = (name: unknown): string | null => {
-  if (typeof name !== 'string') return null
-  const shown = name.toWellFormed().replaceAll(/\p{C}/gu, '').trim()
-  return Array.from(shown).slice(0, 128).join('') || null
-}
-
 /** An address that we could not write to is as good as none. */
 export const usableEmail = (email: unknown): string | undefined =>
   typeof email === 'string' && !('refused' in readEmail(email)) ? email : undefined

@@ -2,9 +2,11 @@ import type { Language } from '../../domain/mails/languages.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { PasswordValidation } from '../../domain/passwords/rules.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
+import { displayName } from '../../domain/users/display-name.js'
 import { readEmail } from '../../domain/users/email.js'
 import { readUsername } from '../../domain/users/username.js'
 import type { Users } from '../../domain/users/users.js'
+import { atLeast, equalTime } from '../../lib/at-least.js'
 
 export type RegisterRefusal = 'username_taken' | 'busy'
 type Result =
@@ -24,7 +26,7 @@ export const createRegister = (deps: { users: Users; passwords: Passwords; regis
   return async (request: Request, language: Language): Promise<Result> => {
     const email = readEmail(request.email)
     const username = readUsername(request.username)
-    const name = request.name?.trim() || null
+    const name = displayName(request.name)
     if ('refused' in email) return { invalid: email }
     if ('refused' in username) return { invalid: username }
     const checked = await passwords.check(request.password, { username: username.username, email: email.email, name })
@@ -34,6 +36,8 @@ export const createRegister = (deps: { users: Users; passwords: Passwords; regis
     const passwordHash = await passwords.hash(request.password)
     if (typeof passwordHash !== 'string') return passwordHash
 
-    return { browser: await registrations.begin({ email, username, name, passwordHash }, language) }
+    // The same rows are written for an address that has an account; what its mail is about may still take longer or shorter.
+    const begun = registrations.begin({ email, username, name, passwordHash }, language)
+    return { browser: await atLeast(equalTime, begun) }
   }
 }

@@ -1,0 +1,11 @@
+/** What JSON may hold as it is, and a terminal or an editor would act on or hide. */
+const unprintable = /[\p{C}\u2028\u2029]/gu
+
+const escaped = (character: string) =>
+  Array.from(
+    { length: character.length },
+    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
+  ).join('')
+
+/** JSON for a terminal: every control character and invisible mark is written as an escape. */
+export const printableJson = (value: unknown) => JSON.stringify(value).replaceAll(unprintable, escaped)
