@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** Milliseconds; longer than writing a mail into the outbox takes, so that nothing tells whether one was written. */
+/** Milliseconds; longer than writing a mail or an event takes, so that nothing tells whether, or for whom, it was written. */
 export const equalTime = 100
 
 /** Takes no less than this time, so that how long the work took cannot be told from outside. */

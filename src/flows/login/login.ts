@@ -4,6 +4,7 @@ import type { Pending, Registrations } from '../../domain/registrations/registra
 import type { Client } from '../../domain/sessions/client.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { User, Users } from '../../domain/users/users.js'
+import { atLeast, equalTime } from '../../lib/at-least.js'
 
 export type LoginRefusal = 'invalid_credentials' | 'busy'
 
@@ -34,8 +35,10 @@ export const createLogin = (deps: {
     return (await users.replacePassword(userId, oldHash, newHash)) ? newHash : oldHash
   }
 
+  /** An event of a known user takes the database longer than one of nobody: the answer waits until that cannot be seen. */
   const refuse = async (client: Client, reason: string, userId?: string) => {
-    await events.record({ kind: 'sign_in_failed', reason, ...(userId !== undefined && { userId }) }, client)
+    const event = { kind: 'sign_in_failed' as const, reason, ...(userId !== undefined && { userId }) }
+    await atLeast(equalTime, events.record(event, client))
     return { refused: 'invalid_credentials' as const }
   }
 
