@@ -34,6 +34,12 @@ export type Strength = {
 }
 /** Whose password it is: what is easy to know of somebody makes their password easy to guess. */
 export type About = { username?: string; email?: string; name?: string }
+/** What a mailed link, or the registration of this browser, is worth. `passwordRequired`: another browser registered. */
+export type LinkState = {
+  state: 'waiting' | 'confirmed' | 'replaced' | 'unknown'
+  passwordRequired: boolean
+  newerMail: boolean
+}
 export type Registration = { username: string; email: string; password: string; name?: string }
 
 /** Repeats a call once with new tokens when its own have run out. A 401 that remains means: the session is over. */
@@ -57,8 +63,12 @@ export const api = {
   register: (registration: Registration) => send<{ message: string }>('POST', '/api/auth/register', registration),
   verifyByLink: (token: string, password?: string) =>
     send<SignedIn>('POST', '/api/auth/verify-email', { token, ...(password === undefined ? {} : { password }) }),
+  checkLink: (token: string) => send<LinkState>('POST', '/api/auth/verify-email/check', { token }),
+  checkRegistration: () => send<LinkState>('POST', '/api/auth/verify-email/check', {}),
+  resendConfirmation: () => send<{ message: string }>('POST', '/api/auth/verify-email/resend'),
   verifyByCode: (code: string) => send<SignedIn>('POST', '/api/auth/verify-email', { code }),
   askForReset: (email: string) => send<{ message: string }>('POST', '/api/auth/reset-password', { email }),
+  checkReset: (token: string) => send<{ username: string }>('POST', '/api/auth/reset-password/check', { token }),
   confirmReset: (token: string, password: string) =>
     send<undefined>('POST', '/api/auth/reset-password/confirm', { token, password }),
   strength: (password: string, about: About) =>

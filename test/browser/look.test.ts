@@ -4,7 +4,7 @@ import type { AxeResults } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { fillIn, launchChromium, namedProviders, patience, press, signIn, visit } from './chromium.js'
+import { fillIn, launchChromium, linkIn, namedProviders, patience, press, register, signIn, visit } from './chromium.js'
 
 const pictures = new URL('../../test-output/screenshots/', import.meta.url)
 const schemes = ['light', 'dark'] as const
@@ -23,20 +23,27 @@ const scenes: Record<string, (page: Page) => Promise<unknown>> = {
     await fillIn(page, { Username: 'paula', 'Choose a password': 'Password1' })
     await page.getByText(/^Strength:/).waitFor()
   },
-  'verify-email': (page) => page.goto('/verify-email'),
-  'verify-email-link': (page) => page.goto('/verify-email#token=abc'),
+  'login-unconfirmed': async (page) => {
+    await page.goto('/login')
+    await signIn(page, 'quinn')
+    await page.getByRole('button', { name: 'Send the mail again' }).waitFor()
+  },
+  'verify-email': (page) => register(page, `paul${Math.random().toString(36).slice(2)}`),
+  'verify-email-elsewhere': (page) => page.goto('/verify-email'),
+  'verify-email-link': (page) => page.goto(links.confirm),
+  'verify-email-expired': (page) => page.goto('/verify-email#token=abc'),
   'forgot-password': (page) => page.goto('/forgot-password'),
   'reset-password': async (page) => {
-    await page.goto('/reset-password#token=abc')
+    await page.goto(links.reset)
     await fillIn(page, { 'New password': goodPassword })
     await page.getByText(/^Strength:/).waitFor()
   },
-  'reset-password-expired': (page) => page.goto('/reset-password'),
+  'reset-password-expired': (page) => page.goto('/reset-password#token=abc'),
   'development-mailbox': (page) => page.goto('/dev/mailbox'),
   'development-mail': async (page) => {
     await page.goto('/dev/mailbox')
     await page.locator('.mail').first().click()
-    await page.frameLocator('iframe').getByRole('link', { name: 'Confirm my email' }).waitFor()
+    await page.frameLocator('iframe').getByRole('link').first().waitFor()
   },
   'not-found': (page) => page.goto('/no/such/door'),
   dashboard: async (page) => {
@@ -48,6 +55,7 @@ const scenes: Record<string, (page: Page) => Promise<unknown>> = {
   },
 }
 
+const links = { confirm: '', reset: '' }
 let latchkey: Latchkey
 let browser: Browser
 let axe: string
@@ -57,6 +65,12 @@ beforeAll(async () => {
   axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
   await mkdir(pictures, { recursive: true })
   await latchkey.signedUp('paula')
+  const visitor = latchkey.browser()
+  const quinn = { username: 'quinn', email: 'quinn@example.com', password: goodPassword }
+  await visitor.post('/api/auth/register', quinn)
+  links.confirm = linkIn(await latchkey.mailTo(quinn.email))
+  await visitor.post('/api/auth/reset-password', { email: 'paula@example.com' })
+  links.reset = linkIn(await latchkey.mailTo('paula@example.com', /reset-password#/))
 })
 afterAll(async () => {
   await browser?.close()

@@ -4,11 +4,13 @@ import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
 import { Notice } from '../components/notice.js'
+import { OneMoment } from '../components/one-moment.js'
 import { ProviderButtons } from '../components/provider-buttons.js'
+import { SendAgain } from '../components/send-again.js'
 import { mount } from '../mount.js'
-import { moveOn, wantedPlace, withWantedPlace, wordInAddress } from '../places.js'
+import { moveOn, rememberMailbox, rememberPlace, wantedPlace, withWantedPlace, wordInAddress } from '../places.js'
 import { providerErrorFor, sentenceFor } from '../refusals.js'
-import type { Settings } from '../settings.js'
+import { type Settings, useCommonWords } from '../settings.js'
 import { announce, onNews } from '../tabs.js'
 
 const Login = ({ settings }: { settings: Settings<'login'> }) => {
@@ -25,18 +27,15 @@ const Login = ({ settings }: { settings: Settings<'login'> }) => {
     }
     const sentence = sentenceFor(answer.refusal, common)
     if (answer.refusal.error === 'Invalid credentials') return { fields: { password: [sentence] } }
+    if (answer.refusal.error === 'Email not confirmed') {
+      rememberPlace(place)
+      rememberMailbox(username.includes('@') ? username.trim() : undefined)
+      return { notice: sentence, offer: <ConfirmOffer /> }
+    }
     return { notice: sentence, retryAfter: answer.refusal.retryAfter }
   }
 
-  if (visitor !== 'signed-out') {
-    return (
-      <Card>
-        <p class="lead" role="status">
-          {words.oneMoment}
-        </p>
-      </Card>
-    )
-  }
+  if (visitor !== 'signed-out') return <OneMoment />
   return (
     <Card
       footer={
@@ -58,6 +57,17 @@ const Login = ({ settings }: { settings: Settings<'login'> }) => {
       </Form>
       <ProviderButtons place={place} />
     </Card>
+  )
+}
+
+/** The password was right, so this browser may finish the registration: with the code, or with a new mail. */
+const ConfirmOffer = () => {
+  const goOn = () => location.assign('/verify-email')
+  return (
+    <>
+      <SendAgain onSent={goOn} />
+      <a href="/verify-email">{useCommonWords().enterCode}</a>
+    </>
   )
 }
 

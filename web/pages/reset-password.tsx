@@ -1,9 +1,11 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { api } from '../api.js'
 import { Card } from '../components/card.js'
 import { Form, type Values } from '../components/form.js'
 import { NewPasswordField } from '../components/new-password-field.js'
 import { Notice } from '../components/notice.js'
+import { OneMoment } from '../components/one-moment.js'
+import { UsernameForManagers } from '../components/username-for-managers.js'
 import { useMailedToken } from '../mailed-token.js'
 import { mount } from '../mount.js'
 import { translateMessage } from '../passwords.js'
@@ -14,7 +16,7 @@ import type { Settings } from '../settings.js'
 const ResetPassword = ({ settings }: { settings: Settings<'reset-password'> }) => {
   const { 'reset-password': words, common, password: passwordWords } = settings.words
   const token = useMailedToken()
-  const [expired, setExpired] = useState(false)
+  const { state, username, setExpired } = useResetLink(token)
 
   const submit = async ({ password = '' }: Values) => {
     const answer = await api.confirmReset(token ?? '', password)
@@ -28,18 +30,21 @@ const ResetPassword = ({ settings }: { settings: Settings<'reset-password'> }) =
       return { fields: { password: answer.refusal.errors.map((message) => translateMessage(message, passwordWords)) } }
     }
     if (answer.refusal.status === 400) {
-      setExpired(true)
+      setExpired()
       return undefined
     }
     return { notice: sentenceFor(answer.refusal, common), retryAfter: answer.refusal.retryAfter }
   }
 
+  if (state === 'unknown') return <OneMoment />
   return (
     <Card footer={<a href="/login">{common.backToLogin}</a>}>
       <h1>{words.heading}</h1>
-      {token === undefined || expired ? (
+      {state !== 'good' ? (
         <>
-          <Notice kind={expired ? 'error' : 'info'}>{expired ? words.expired : words.noLink}</Notice>
+          <Notice kind={state === 'expired' ? 'error' : 'info'}>
+            {state === 'expired' ? words.expired : words.noLink}
+          </Notice>
           <a class="button primary" href="/forgot-password">
             {words.askAgain}
           </a>
@@ -48,12 +53,36 @@ const ResetPassword = ({ settings }: { settings: Settings<'reset-password'> }) =
         <>
           <p class="lead">{words.lead}</p>
           <Form submitLabel={words.submit} onSubmit={submit}>
+            {username !== undefined && <UsernameForManagers username={username} />}
             <NewPasswordField name="password" label={passwordWords.newPassword} words={passwordWords} focused />
           </Form>
         </>
       )}
     </Card>
   )
+}
+
+type LinkState = 'none' | 'unknown' | 'good' | 'expired'
+
+/** Looks at the link before a password is chosen for nothing. Where the service does not answer, the form is shown. */
+const useResetLink = (token: string | undefined) => {
+  const [state, setState] = useState<LinkState>(token === undefined ? 'none' : 'unknown')
+  const [username, setUsername] = useState<string>()
+  useEffect(() => {
+    let current = true
+    const look = async (link: string) => {
+      setState('unknown')
+      const answer = await api.checkReset(link)
+      if (!current) return
+      setUsername(answer.ok ? answer.value.username : undefined)
+      setState(!answer.ok && answer.refusal.status === 400 ? 'expired' : 'good')
+    }
+    if (token !== undefined) void look(token)
+    return () => {
+      current = false
+    }
+  }, [token])
+  return { state, username, setExpired: () => setState('expired') }
 }
 
 mount(ResetPassword)

@@ -11,6 +11,10 @@ export const de: Words = {
     capsLock: 'Die Feststelltaste ist an.',
     or: 'oder',
     continueWith: 'Weiter mit {provider}',
+    oneMoment: 'Einen Moment …',
+    enterCode: 'Code aus der Nachricht eingeben',
+    sendAgain: 'Nachricht erneut schicken',
+    sentAgain: 'Eine neue Nachricht ist unterwegs.',
     backToLogin: 'Zurück zur Anmeldung',
     developmentMailbox: 'Postfach für die Entwicklung',
     required: 'Bitte füllen Sie dieses Feld aus.',
@@ -27,6 +31,11 @@ export const de: Words = {
       'Invalid CSRF token': 'Diese Seite ist veraltet. Laden Sie sie neu und versuchen Sie es noch einmal.',
       'Not authenticated': 'Melden Sie sich an, um fortzufahren.',
       'Invalid credentials': 'Benutzername oder Passwort ist falsch.',
+      'Email not confirmed':
+        'Bestätigen Sie zuerst Ihre E-Mail-Adresse. Der Link steht in der Nachricht, die wir Ihnen bei der Registrierung geschickt haben.',
+      'No registration waiting':
+        'In diesem Browser wartet keine Registrierung auf Bestätigung. Bitte registrieren Sie sich noch einmal.',
+      'Already confirmed': 'Ihre E-Mail-Adresse ist bereits bestätigt. Sie können sich anmelden.',
     },
     providerErrors: {
       failed: 'Die Anmeldung mit {provider} ist fehlgeschlagen. Bitte versuchen Sie es noch einmal.',
@@ -116,7 +125,6 @@ export const de: Words = {
     forgot: 'Passwort vergessen?',
     noAccount: 'Neu hier?',
     register: 'Konto anlegen',
-    oneMoment: 'Einen Moment …',
     notices: {
       signed_out: 'Sie haben sich abgemeldet.',
       signed_out_everywhere: 'Sie haben sich auf allen Geräten abgemeldet.',
@@ -162,12 +170,21 @@ export const de: Words = {
       'Mit diesem Browser haben Sie sich nicht registriert. Geben Sie das gewählte Passwort ein, damit wir wissen, dass Sie es sind.',
     wrongPassword: 'Das ist nicht das Passwort, das Sie bei der Registrierung gewählt haben.',
     wrongCode: 'Der Code ist falsch oder abgelaufen. Pro Nachricht haben Sie fünf Versuche.',
+    confirmed: 'Ihre E-Mail-Adresse ist bereits bestätigt.',
+    continue: 'Weiter',
+    replaced: 'Wir haben Ihnen eine neuere Nachricht geschickt. Nur der Link in der neuesten Nachricht funktioniert.',
+    newerMail:
+      'An diese Adresse wurde inzwischen eine neuere Nachricht geschickt. Dieser Link funktioniert noch; wenn Sie sich erneut registriert haben, verwenden Sie die neuere Nachricht.',
+    enterCode: 'Stattdessen den Code eingeben',
+    noRegistration:
+      'In diesem Browser wartet keine Registrierung auf Bestätigung. Öffnen Sie den Link in Ihrer Nachricht. Oder melden Sie sich mit dem gewählten Passwort an, dann können wir die Nachricht erneut schicken.',
+    wrongAddress: 'Falsche Adresse?',
     expired: 'Dieser Link funktioniert nicht mehr. Er wurde bereits benutzt oder ist abgelaufen.',
     usernameTaken:
       'Dieser Benutzername wurde inzwischen vergeben. Bitte registrieren Sie sich noch einmal mit einem anderen.',
     alreadyRegistered: 'Zu dieser Adresse gibt es bereits ein Konto. Sie können sich anmelden.',
     registerAgain: 'Erneut registrieren',
-    noMail: 'Keine Nachricht? Sehen Sie im Spam-Ordner nach, oder:',
+    noMail: 'Keine Nachricht? Sehen Sie im Spam-Ordner nach, oder warten Sie eine Minute und schicken Sie sie erneut.',
   },
   'forgot-password': {
     title: 'Passwort vergessen',

@@ -11,6 +11,10 @@ export const fr: Words = {
     capsLock: 'Le verrouillage des majuscules est activé.',
     or: 'ou',
     continueWith: 'Continuer avec {provider}',
+    oneMoment: 'Un instant…',
+    enterCode: 'Saisir le code du message',
+    sendAgain: 'Renvoyer le message',
+    sentAgain: 'Un nouveau message est en route.',
     backToLogin: 'Retour à la connexion',
     developmentMailbox: 'Boîte aux lettres de développement',
     required: 'Veuillez remplir ce champ.',
@@ -27,6 +31,10 @@ export const fr: Words = {
       'Invalid CSRF token': 'Cette page n’est plus à jour. Rechargez-la et réessayez.',
       'Not authenticated': 'Connectez-vous pour continuer.',
       'Invalid credentials': 'Le nom d’utilisateur ou le mot de passe est incorrect.',
+      'Email not confirmed':
+        'Confirmez d’abord votre e-mail. Le lien se trouve dans le message que nous vous avons envoyé lors de votre inscription.',
+      'No registration waiting': 'Aucune inscription n’est en attente dans ce navigateur. Inscrivez-vous à nouveau.',
+      'Already confirmed': 'Votre e-mail est déjà confirmé. Vous pouvez vous connecter.',
     },
     providerErrors: {
       failed: 'La connexion avec {provider} n’a pas abouti. Veuillez réessayer.',
@@ -115,7 +123,6 @@ export const fr: Words = {
     forgot: 'Mot de passe oublié ?',
     noAccount: 'Nouveau ici ?',
     register: 'Créer un compte',
-    oneMoment: 'Un instant…',
     notices: {
       signed_out: 'Vous êtes déconnecté.',
       signed_out_everywhere: 'Vous êtes déconnecté sur tous vos appareils.',
@@ -160,11 +167,20 @@ export const fr: Words = {
       'Ce n’est pas le navigateur de votre inscription. Saisissez le mot de passe choisi, pour que nous sachions que c’est vous.',
     wrongPassword: 'Ce n’est pas le mot de passe choisi lors de l’inscription.',
     wrongCode: 'Ce code est incorrect ou a expiré. Vous avez cinq essais par message.',
+    confirmed: 'Votre e-mail est déjà confirmé.',
+    continue: 'Continuer',
+    replaced: 'Nous vous avons envoyé un message plus récent. Seul le lien du dernier message fonctionne.',
+    newerMail:
+      'Un message plus récent a été envoyé à cette adresse. Ce lien fonctionne encore ; si vous vous êtes inscrit à nouveau, utilisez le message plus récent.',
+    enterCode: 'Saisir plutôt le code',
+    noRegistration:
+      'Aucune inscription n’est en attente dans ce navigateur. Ouvrez le lien de votre message. Ou connectez-vous avec le mot de passe choisi, et nous pourrons renvoyer le message.',
+    wrongAddress: 'Mauvaise adresse ?',
     expired: 'Ce lien n’est plus valable. Il a déjà été utilisé ou a expiré.',
     usernameTaken: 'Ce nom d’utilisateur a été pris entre-temps. Inscrivez-vous à nouveau avec un autre.',
     alreadyRegistered: 'Cette adresse a déjà un compte. Vous pouvez vous connecter.',
     registerAgain: 'S’inscrire à nouveau',
-    noMail: 'Pas de message ? Regardez dans vos courriers indésirables, ou',
+    noMail: 'Pas de message ? Regardez dans vos courriers indésirables, ou attendez une minute et renvoyez-le.',
   },
   'forgot-password': {
     title: 'Mot de passe oublié',

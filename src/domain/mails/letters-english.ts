@@ -22,7 +22,7 @@ export const english: Letters = {
     subject: `You already have an account at ${productName}`,
     blocks: [
       {
-        text: `Somebody, perhaps you, tried to register at ${productName} with this address. It already has an account, so nothing was changed.`,
+        text: `Someone, perhaps you, tried to register at ${productName} with this address. It already has an account, so nothing was changed.`,
       },
       { text: 'Sign in here:' },
       { link: addresses.login, label: 'Sign in' },
@@ -36,7 +36,7 @@ export const english: Letters = {
   'reset-password': ({ token, validFor }, { productName, addresses }) => ({
     subject: `Choose a new password for ${productName}`,
     blocks: [
-      { text: `Somebody, perhaps you, asked for a new password for your account at ${productName}. Choose it here:` },
+      { text: `Someone, perhaps you, asked for a new password for your account at ${productName}. Choose it here:` },
       { link: addresses.resetPassword(token), label: 'Choose a new password' },
       {
         text: `The link works once, for ${timeSpan(validFor, 'en')}. If you did not ask for it, ignore this mail: your password stays as it is.`,

@@ -9,7 +9,7 @@ export const french: Letters = {
     subject: `Confirmez votre adresse pour ${productName}`,
     blocks: [
       {
-        text: `Bienvenue chez ${productName}. Pour terminer votre inscription, ouvrez ce lien et appuyez sur le bouton :`,
+        text: `Bienvenue chez ${productName}. Pour terminer votre inscription, ouvrez ce lien et cliquez sur le bouton :`,
       },
       { link: addresses.verifyEmail(token), label: 'Confirmer mon adresse' },
       { text: 'Ou saisissez ce code sur la page où vous vous êtes inscrit :' },

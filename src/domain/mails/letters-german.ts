@@ -9,13 +9,13 @@ export const german: Letters = {
     subject: `Bestätigen Sie Ihre E-Mail-Adresse für ${productName}`,
     blocks: [
       {
-        text: `Willkommen bei ${productName}. Um die Registrierung abzuschließen, öffnen Sie diesen Link und drücken Sie dort den Knopf:`,
+        text: `Willkommen bei ${productName}. Um die Registrierung abzuschließen, öffnen Sie diesen Link und klicken Sie dort auf die Schaltfläche:`,
       },
       { link: addresses.verifyEmail(token), label: 'E-Mail-Adresse bestätigen' },
       { text: 'Oder geben Sie diesen Code auf der Seite ein, auf der Sie sich registriert haben:' },
       { code },
       {
-        text: `Beides gilt ${timeSpan(validFor, 'de')}. Wenn Sie sich nicht registriert haben, beachten Sie diese E-Mail nicht: Es geschieht nichts.`,
+        text: `Beides gilt ${timeSpan(validFor, 'de')}. Wenn Sie sich nicht registriert haben, können Sie diese E-Mail ignorieren: Es geschieht nichts.`,
       },
     ],
     footer: footerFor(productName),
@@ -44,7 +44,7 @@ export const german: Letters = {
       },
       { link: addresses.resetPassword(token), label: 'Neues Passwort wählen' },
       {
-        text: `Der Link gilt einmal und ${timeSpan(validFor, 'de')} lang. Wenn Sie ihn nicht angefordert haben, beachten Sie diese E-Mail nicht: Ihr Passwort bleibt, wie es ist.`,
+        text: `Der Link gilt einmal und ${timeSpan(validFor, 'de')} lang. Wenn Sie ihn nicht angefordert haben, können Sie diese E-Mail ignorieren: Ihr Passwort bleibt, wie es ist.`,
       },
     ],
     footer: footerFor(productName),
@@ -82,7 +82,7 @@ export const german: Letters = {
       {
         text: `Ihr Konto ${username} bei ${productName} wurde soeben mit ${providerName} verbunden: Ab jetzt können Sie sich mit beidem anmelden.`,
       },
-      { text: 'Wenn Sie das nicht waren, melden Sie sich an, lösen Sie die Verbindung und ändern Sie Ihr Passwort:' },
+      { text: 'Wenn Sie das nicht waren, melden Sie sich an, trennen Sie die Verbindung und ändern Sie Ihr Passwort:' },
       { link: addresses.login, label: 'Anmelden' },
     ],
     footer: footerFor(productName),

@@ -1,0 +1,83 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
+import { fillIn, launchChromium, linkIn, patience, press, register, signIn, visit } from './chromium.js'
+
+let latchkey: Latchkey
+let browser: Browser
+
+beforeAll(async () => {
+  ;[latchkey, browser] = await Promise.all([startLatchkey(), launchChromium()])
+})
+afterAll(async () => {
+  await browser?.close()
+  await latchkey?.stop()
+})
+
+/** The link of a mail that came after the one with this link. */
+const newerLink = async (email: string, known: string) => {
+  await expect.poll(async () => linkIn(await latchkey.mailTo(email)), { timeout: 20_000 }).not.toBe(known)
+  return linkIn(await latchkey.mailTo(email))
+}
+
+describe('the confirmation of an address', { timeout: patience }, () => {
+  it('can be mailed again; the older link says so, and the code stays good', async () => {
+    const { page, context } = await visit(browser, latchkey)
+    const email = await register(page, 'nina')
+    const first = await latchkey.mailTo(email)
+    await press(page, 'Send the mail again')
+    await page.getByText('A new mail is on its way.').waitFor()
+    expect(await page.getByRole('button', { name: 'Send the mail again' }).getAttribute('aria-disabled')).toBe('true')
+    await newerLink(email, linkIn(first))
+
+    const mailTab = await context.newPage()
+    await mailTab.goto(linkIn(first))
+    await mailTab.getByText('A newer mail was sent to you.').waitFor()
+    await mailTab.getByRole('link', { name: 'Enter the code instead' }).click()
+    await fillIn(mailTab, { 'Code from the mail': /^[A-Z0-9]{8}$/m.exec(first.text)?.[0] ?? '' })
+    await press(mailTab, 'Confirm')
+    await mailTab.getByRole('heading', { name: 'Hello, nina' }).waitFor()
+    await page.getByRole('heading', { name: 'Hello, nina' }).waitFor()
+    await context.close()
+  })
+
+  it('is noticed by the first tab when it happens on another device, and the used link leads on', async () => {
+    const { page, context } = await visit(browser, latchkey)
+    const link = linkIn(await latchkey.mailTo(await register(page, 'emil')))
+    const phone = await visit(browser, latchkey)
+    await phone.page.goto(link)
+    await phone.page.getByText('This is not the browser you registered with').waitFor()
+    await fillIn(phone.page, { Password: goodPassword })
+    await press(phone.page, 'Confirm my email')
+    await phone.page.getByRole('heading', { name: 'Hello, emil' }).waitFor()
+
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+    await page.getByText('Your email is already confirmed.').waitFor()
+    await phone.page.goto(link)
+    await phone.page.getByText('Your email is already confirmed.').waitFor()
+    await phone.page.getByRole('link', { name: 'Continue' }).click()
+    await phone.page.getByRole('heading', { name: 'Hello, emil' }).waitFor()
+    await Promise.all([context.close(), phone.context.close()])
+  })
+
+  it('is what a sign-in with the right password asks for, and offers to send', async () => {
+    const { page, context } = await visit(browser, latchkey)
+    const email = await register(page, 'nora')
+    const first = linkIn(await latchkey.mailTo(email))
+    const later = await visit(browser, latchkey)
+    await later.page.goto('/verify-email')
+    await later.page.getByText('There is no registration waiting in this browser.').waitFor()
+    await later.page.goto('/login')
+    await signIn(later.page, email, 'not the password')
+    await later.page.getByText('Username or password is incorrect.').waitFor()
+    await signIn(later.page, email)
+    await later.page.getByRole('alert').getByText('Confirm your email first.').waitFor()
+    await press(later.page, 'Send the mail again')
+    await later.page.waitForURL('**/verify-email')
+    await later.page.getByText(`We have sent a mail to ${email}`).waitFor()
+    await later.page.goto(await newerLink(email, first))
+    await press(later.page, 'Confirm my email')
+    await later.page.getByRole('heading', { name: 'Hello, nora' }).waitFor()
+    await Promise.all([context.close(), later.context.close()])
+  })
+})
