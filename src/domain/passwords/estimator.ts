@@ -42,6 +42,9 @@ const isMadeOfPatterns = (parts: MatchExtended[]) => {
   return lengthBeside <= mostBesidePatterns && guesses < guessesOfAStrongRow
 }
 
+/** Two rarer words are strong enough by themselves, and one is known to the library. Every entry costs time at the start. */
+const mostWords = 25_000
+
 /** As a power of ten. The library wants 8 for a strong password, but adds much for each further part. */
 const leastGuesses = 8.5
 
@@ -57,7 +60,7 @@ const weaknessIn = ({ cost, parts }: Reading): Estimate['weakness'] => {
 
 const withoutHalves = (text: string) => text.slice(0, longest).replace(/\p{Surrogate}/gu, '')
 
-/** Reads its dictionaries, about 70 MB, when it is made. */
+/** Reads its dictionaries, about 95 MB, when it is made. */
 export const createEstimator = () => {
   const library = new ZxcvbnFactory({
     translations: phrases,
@@ -68,7 +71,12 @@ export const createEstimator = () => {
     maxLength: longest,
   })
   const known = createKnownWords({
-    ranked: [passwords['passwords-common'], words['commonWords-en'], words['wikipedia-en'], words['lastnames-en']],
+    ranked: [
+      passwords['passwords-common'],
+      ...[words['commonWords-en'], words['wikipedia-en'], words['lastnames-en']].map((list) =>
+        list.slice(0, mostWords),
+      ),
+    ],
     unordered: [words['firstnames-en'], passwords['diceware-common']],
   })
 
