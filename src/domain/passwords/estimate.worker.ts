@@ -5,8 +5,12 @@ yieldToOthers()
 
 let estimator: ReturnType<typeof createEstimator> | undefined
 
-/** The dictionaries are read at the first estimate: a service where nobody chooses a password does not hold them. */
-export const estimate = async ({ password, inputs }: { password: string; inputs: string[] }) => {
+/** The dictionaries are read when they are first needed: a service where nobody chooses a password does not hold them. */
+export const load = async () => {
   estimator ??= (await import('./estimator.js')).createEstimator()
-  return estimator(password, inputs)
+}
+
+export const estimate = async ({ password, inputs }: { password: string; inputs: string[] }) => {
+  await load()
+  return estimator?.(password, inputs)
 }

@@ -46,8 +46,12 @@ export const createWorkers = (options: Options = {}): Workers => {
   const hashLane = createLane({ width: threads, limit: queueLimit, patience: deadline })
   const estimateLane = createLane({ width: estimators, limit: queueLimit, patience: deadline })
 
-  /** Unlike a hash, an estimate depends on what somebody typed: one that takes too long is ended with its thread. */
+  /**
+   * Unlike a hash, an estimate depends on what somebody typed: one that takes too long is ended with its thread. Loading
+   * the dictionaries does not count: on a busy machine it takes seconds, and would be cut off again and again.
+   */
   const estimate = async (task: { password: string; inputs: string[] }): Promise<Estimate | Busy> => {
+    await estimating.run(undefined, { name: 'load' })
     const signal = AbortSignal.timeout(deadline)
     try {
       return await estimating.run(task, { name: 'estimate', signal })
