@@ -80,10 +80,11 @@ describe.each(storeKinds)('linking by address, with the %s stores', (stores) => 
       const attacker = stage.service.browser()
       await attacker.post('/api/auth/register', planned())
       await signInWith(stage.service.browser(), 'provider-a')
-      const login = await stage.service
-        .browser()
-        .post('/login', { username: stage.addressOf('ada'), password: goodPassword })
-      expect(login.status).toBe(401)
+      const later = stage.service.browser()
+      const login = await later.post('/login', { username: stage.addressOf('ada'), password: goodPassword })
+      // The same answer as before the victim came, so that it does not tell whether the address has an account by now.
+      expect([login.status, login.body.error]).toEqual([403, 'Email not confirmed'])
+      expect((await later.get('/api/auth/me')).status).toBe(401)
       expect(await usersOf(stage.service)).toMatchObject([{ username: stage.nameOf('ada'), provider: 'provider_a' }])
     })
 
