@@ -19,6 +19,7 @@ need pgbouncer pgbouncer
 need redis-server redis-server valkey-server
 need nginx nginx
 need openssl openssl
+need curl curl
 need testssl.sh testssl testssl.sh
 need caddy caddy
 need chromium chromium chromium-browser google-chrome

@@ -56,6 +56,18 @@ describe('signing in with a provider', { timeout: patience }, () => {
     await page.getByRole('alert').getByText('Signing in with Google did not work.').waitFor()
     await context.close()
   })
+
+  it('still knows where the visitor was going after a refusal', async () => {
+    const { page, context } = await visit(browser, latchkey)
+    await page.goto('/login?returnTo=%2Fhealth%2Flive%3Fvia%3Drefusal')
+    await page.getByRole('link', { name: 'Continue with Google' }).click()
+    await be(page, 'Refuse to sign in')
+    await page.getByRole('alert').getByText('Signing in with Google did not work.').waitFor()
+    await page.getByRole('link', { name: 'Continue with Google' }).click()
+    await be(page, 'Ben Example')
+    await page.waitForURL('**/health/live?via=refusal')
+    await context.close()
+  })
 })
 
 describe('linked providers', { timeout: patience }, () => {

@@ -54,6 +54,7 @@ describe.each(storeKinds)('a registration that is not confirmed yet, on the %s s
 
     expect(await resend(phone)).toMatchObject({ status: 202, body: { message: 'A mail is on its way' } })
     const [older, newest] = await tokensTo(addressOf('una'), 2)
+    for (const { text } of mailsTo(addressOf('una'))) expect(text).toContain('24 hours')
     expect(await check(phone, { token: older })).toEqual(only('replaced'))
     expect((await verify(phone, { token: older })).body.error).toBe('Link replaced')
     expect(await check(phone, { token: newest })).toEqual(waiting)
@@ -143,7 +144,7 @@ describe.each(storeKinds)('a registration that is not confirmed yet, on the %s s
     const unknown = await latchkey.browser().post('/reset-password', { email: addressOf('nobody-at-all') })
     expect([asked.status, asked.body]).toEqual([unknown.status, unknown.body])
     const [, newest] = await tokensTo(addressOf('zoe'), 2)
-    expect(mailsTo(addressOf('zoe'))[0]?.text).toContain('20 hours')
+    expect(mailsTo(addressOf('zoe'))[0]?.text).toContain('21 hours')
     expect(await check(latchkey.browser(), { token: older })).toEqual(only('replaced'))
     expect((await verify(latchkey.browser(), { token: newest, password: goodPassword })).status).toBe(200)
   })

@@ -29,6 +29,7 @@ const programs = {
   redis: ['redis-server', 'valkey-server'],
   nginx: ['nginx'],
   openssl: ['openssl'],
+  curl: ['curl'],
   testssl: ['testssl', 'testssl.sh'],
   caddy: ['caddy'],
   chromium: ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'Chromium', 'Google Chrome'],

@@ -1,4 +1,4 @@
-import { withWantedPlace } from '../places.js'
+import { rememberPlace, withWantedPlace } from '../places.js'
 import { type Provider, useSettings } from '../settings.js'
 import { fill } from '../words/fill.js'
 import { ProviderLogo } from './provider-logo.js'
@@ -13,7 +13,7 @@ export const ProviderButtons = ({ place }: { place: string | undefined }) => {
       <ul class="providers">
         {providers.map((provider: Provider) => (
           <li key={provider.id}>
-            <a class="button plain" href={withWantedPlace(provider.path, place)}>
+            <a class="button plain" href={withWantedPlace(provider.path, place)} onClick={() => rememberPlace(place)}>
               <ProviderLogo name={provider.name} />
               <span>{fill(words.common.continueWith, { provider: provider.name })}</span>
             </a>

@@ -8,14 +8,22 @@ import { OneMoment } from '../components/one-moment.js'
 import { ProviderButtons } from '../components/provider-buttons.js'
 import { SendAgain } from '../components/send-again.js'
 import { mount } from '../mount.js'
-import { moveOn, rememberMailbox, rememberPlace, wantedPlace, withWantedPlace, wordInAddress } from '../places.js'
+import {
+  moveOn,
+  recallPlace,
+  rememberMailbox,
+  rememberPlace,
+  wantedPlace,
+  withWantedPlace,
+  wordInAddress,
+} from '../places.js'
 import { providerErrorFor, sentenceFor } from '../refusals.js'
 import { type Settings, useCommonWords } from '../settings.js'
 import { announce, onNews } from '../tabs.js'
 
 const Login = ({ settings }: { settings: Settings<'login'> }) => {
   const { login: words, common } = settings.words
-  const place = wantedPlace()
+  const place = wantedPlace() ?? placeBeforeProvider()
   const visitor = useVisitor(place)
 
   const submit = async ({ username = '', password = '' }: Values) => {
@@ -59,6 +67,9 @@ const Login = ({ settings }: { settings: Settings<'login'> }) => {
     </Card>
   )
 }
+
+/** The address of a failed sign-in with a provider names no place, so the one from before is used. */
+const placeBeforeProvider = () => (wordInAddress('error') === undefined ? undefined : recallPlace())
 
 /** The password was right, so this browser may finish the registration: with the code, or with a new mail. */
 const ConfirmOffer = () => {

@@ -33,8 +33,11 @@ const toPending = (row: store.PendingRow): Pending => {
   return { id: row.id, passwordHash, user: { email, username, name: row.name, passwordHash } }
 }
 
-/** A mail names whole hours, or minutes when less than an hour is left. */
-const roundedDown = (span: number) => span - (span % (span >= hours ? hours : minutes))
+/** A mail names whole hours, or minutes when less than an hour is left. A moment that has passed since makes no hour less. */
+const inWholeUnits = (span: number) => {
+  const rounded = span + 1 * minutes
+  return rounded - (rounded % (rounded >= hours ? hours : minutes))
+}
 
 export type Registrations = ReturnType<typeof createRegistrations>
 
@@ -59,7 +62,7 @@ export const createRegistrations = (deps: {
     const values = {
       token,
       code: codeOf(codeKey, id),
-      validFor: roundedDown(expiresAt.getTime() - clock.now().getTime()),
+      validFor: inWholeUnits(expiresAt.getTime() - clock.now().getTime()),
     }
     return mails.queue(sql, { to: email, template: 'verify-email', values, language })
   }
