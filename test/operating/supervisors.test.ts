@@ -71,6 +71,7 @@ describe('the shipped files agree with each other', () => {
     )
     const asking = named.filter(({ asks }) => asks.length > 0)
     expect(asking.map(({ name }) => name).sort()).toEqual([
+      'Caddyfile',
       'Dockerfile',
       'haproxy.cfg',
       'latchkey.yaml',

@@ -6,7 +6,16 @@ import { type Application, startApplication } from './application.js'
 import { arriveFromElsewhere, cookieHeaders, sendExpiredForm } from './arrivals.js'
 import { startCaddy } from './caddy.js'
 import { freePorts } from './front.js'
-import { startInstance } from './instance.js'
+import { type Instance, startInstance, until } from './instance.js'
+import {
+  expectForeignForm,
+  expectNotMisled,
+  expectOurHeaders,
+  expectOutage,
+  forged,
+  navigation,
+  speak,
+} from './own-answers.js'
 import { addPeople, password } from './site.js'
 import { createVisitor, type Door, type Visitor } from './visitor.js'
 
@@ -14,6 +23,7 @@ describe('an application behind Caddy and the access check', () => {
   const leftovers: (() => Promise<void>)[] = []
   let application: Application
   let door: Door
+  let instance: Instance
   beforeAll(async () => {
     const database = await freshPostgres()
     leftovers.push(database.drop)
@@ -21,7 +31,7 @@ describe('an application behind Caddy and the access check', () => {
     application = await startApplication()
     leftovers.push(application.stop)
     const ports = await freePorts()
-    const instance = await startInstance(await freePort(), {
+    instance = await startInstance(await freePort(), {
       DATABASE_URL: database.url,
       REDIS_URL: process.env.TEST_REDIS_URL ?? '',
       REDIS_PREFIX: `test:${Math.random().toString(36).slice(2)}:`,
@@ -44,17 +54,7 @@ describe('an application behind Caddy and the access check', () => {
     for (const leave of leftovers.reverse()) await leave()
   })
 
-  const forged = {
-    'x-auth-user-id': 'forged',
-    'x-auth-username': 'forged',
-    'x-auth-email': 'forged',
-    x_auth_user_id: 'forged',
-    'x-auth_user-id': 'forged',
-    X_AUTH_EMAIL: 'forged',
-    'x-forwarded-for': '203.0.113.9',
-  }
   const identity = (headers: object | undefined) => Object.keys(headers ?? {}).filter((name) => /auth|_/.test(name))
-  const navigation = (site: string) => ({ accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-site': site })
 
   let friend: Visitor | undefined
   const signedIn = async () => {
@@ -107,7 +107,36 @@ describe('an application behind Caddy and the access check', () => {
     const form = await visitor.send('POST', '/reports', undefined, { headers: navigation('same-origin') })
     expect([form.status, form.headers['content-type']]).toEqual([401, 'text/html; charset=utf-8'])
     expect(form.text).toContain('Your form was not sent')
+    for (const answer of [program, person, first, second]) expectOurHeaders(answer)
+    expectOurHeaders(form, { opener: false })
+    expect(first.headers['set-cookie']).toEqual([expect.stringContaining('; Secure;')])
+    await expectForeignForm(visitor)
     expect(application.heard).toHaveLength(before)
+  })
+
+  it('is not misled by the headers of a client', async () => {
+    await expectNotMisled(await signedIn(), application, ['/reports', '/dev/mailbox'])
+  })
+
+  it('stays there for everybody when a client sends bodies that are broken or too large', async () => {
+    const visitor = await signedIn()
+    const head =
+      'POST /api/auth/verify-email/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n'
+    const large = `${(20_000).toString(16)}\r\n${'x'.repeat(20_000)}\r\n0\r\n\r\n`
+    for (const [status, bytes] of [
+      [400, `${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n`],
+      [413, `${head}Transfer-Encoding: chunked\r\n\r\n${large}`],
+      [413, `${head}Content-Length: 16385\r\n\r\n`],
+    ] as const) {
+      const answer = await speak(door, bytes.replace('localhost', `localhost:${door.port}`))
+      expect([answer.status, Object.keys(answer.body)]).toEqual([status, ['error', 'message']])
+      expectOurHeaders(answer)
+      expect(answer.headers.server).toBeUndefined()
+      expect((await visitor.get('/reports')).status).toBe(200)
+      expect((await visitor.get('/login')).status).toBe(200)
+    }
+    const fits = await visitor.post('/api/auth/verify-email/check', { more: 'x'.repeat(16_000) })
+    expect(fits.status).not.toBe(413)
   })
 
   describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
@@ -130,5 +159,18 @@ describe('an application behind Caddy and the access check', () => {
       statuses.push(answer.status)
     }
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
+  })
+
+  it('says who is down, to a person on a page and to a program in JSON', async () => {
+    const visitor = await signedIn()
+    const ask = async () =>
+      [await visitor.get('/reports', navigation('none')), await visitor.get('/reports', { accept: '*/*' })] as const
+    await application.stop()
+    expectOutage(...(await ask()), 'The application does not answer.')
+    instance.signal('SIGKILL')
+    await until('the instance ends', () => !instance.alive())
+    const answers = await ask()
+    expectOutage(...answers, 'The sign-in service does not answer.')
+    expect(answers[0].headers.server).toBeUndefined()
   })
 })

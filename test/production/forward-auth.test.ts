@@ -8,6 +8,15 @@ import { type Application, startApplication, startElsewhere } from './applicatio
 import { arriveFromElsewhere, cookieHeaders, sendExpiredForm } from './arrivals.js'
 import { type Front, freePorts, startFront } from './front.js'
 import { type Instance, startInstance } from './instance.js'
+import {
+  expectForeignForm,
+  expectNotMisled,
+  expectOurHeaders,
+  expectOutage,
+  forged,
+  navigation,
+} from './own-answers.js'
+import { expectGuideShowsWrapper, renewFromTwoTabs } from './renewing.js'
 import { addPeople, password } from './site.js'
 import { createVisitor } from './visitor.js'
 
@@ -19,10 +28,12 @@ afterAll(async () => {
 let application: Application
 let instance: Instance
 let front: Front
+let databaseUrl: string
 
 beforeAll(async () => {
   const database = await freshPostgres()
   leftovers.push(database.drop)
+  databaseUrl = database.url
   await addPeople(database.url, ['zoë'])
   application = await startApplication()
   leftovers.push(application.stop)
@@ -54,20 +65,6 @@ const signedIn = async () => {
 /** The application's own page is there, and knows who is looking at it. */
 const greeted = (page: Page) => page.waitForSelector('h1:text-is("Hello, zo%25C3%25AB")')
 
-/** What a browser sends along when a person follows a link. */
-const navigation = (site: string) => ({ accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-site': site })
-const forged = {
-  'x-auth-user-id': 'forged',
-  'x-auth-username': 'forged',
-  'x-auth-name': 'forged',
-  'x-auth-email': 'forged',
-  'x-auth-session-id': 'forged',
-  'x-auth-factors': 'forged',
-  'x-auth-time': 'forged',
-  x_auth_user_id: 'forged',
-  'x-auth_user-id': 'forged',
-  X_AUTH_EMAIL: 'forged',
-}
 const identity = (headers: object | undefined) =>
   Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => /auth[-_]/.test(name)))
 
@@ -173,10 +170,34 @@ describe('an application behind nginx and the access check', () => {
 
   it('does not let anybody ask the inner addresses', async () => {
     const visitor = await signedIn()
-    for (const path of ['/.latchkey/verify', '/.latchkey/sign-in/bounce', '/.latchkey/unavailable']) {
-      expect((await visitor.get(path)).status).toBe(404)
+    for (const path of ['/.latchkey/verify', '/.latchkey/sign-in/bounce', '/.latchkey/unavailable', '/.latchkey/x']) {
+      const answer = await visitor.get(path)
+      expect([answer.status, answer.body.error]).toEqual([404, 'Not found'])
+      expectOurHeaders(answer)
     }
   })
+
+  it('takes what is large, up to its own limit and not to the one of Latchkey', async () => {
+    const visitor = await signedIn()
+    const body = JSON.stringify('x'.repeat(5_000_000))
+    expect((await visitor.post('/upload', body)).status).toBe(200)
+    expect(application.last()?.body).toHaveLength(body.length)
+    const refused = await visitor.post('/upload', undefined, { 'content-length': '11000000', connection: 'close' })
+    expect([refused.status, refused.body]).toEqual([413, { error: 'Too large', message: 'The request is too large' }])
+    expectOurHeaders(refused)
+    const login = await visitor.post('/api/auth/login', { username: 'x'.repeat(17_000) })
+    expect([login.status, login.body.message]).toEqual([413, 'The request is larger than 16 KB'])
+    const headers = { 'x-one': 'x'.repeat(5_000), 'x-two': 'x'.repeat(5_000), 'x-three': 'x'.repeat(5_000) }
+    const long = await visitor.get('/reports', headers)
+    expect([long.status, long.body.error]).toEqual([431, 'Headers too large'])
+    expectOurHeaders(long)
+  })
+
+  it('is not misled by the headers of a client, neither where people sign in nor where all may enter', async () => {
+    await expectNotMisled(await signedIn(), application, ['/reports', '/public/news'])
+  })
+
+  it('tells the sender of a form from another site what is true of it', () => expectForeignForm(createVisitor(front)))
 })
 
 describe('in a browser, an application behind the access check', { timeout: 90_000 }, () => {
@@ -195,6 +216,11 @@ describe('in a browser, an application behind the access check', { timeout: 90_0
     })
     return { context, page, here, elsewhere, asked: () => asked.splice(0) }
   }
+
+  it('renews its session once for all requests of all tabs, with the function that the guide shows', async () => {
+    await renewFromTwoTabs({ ...(await open()), username: 'zoë', databaseUrl })
+    await expectGuideShowsWrapper()
+  })
 
   it('sends a stranger to sign in and back, and greets friends whatever brought them', async () => {
     const { context, page, here, elsewhere, asked } = await open()
@@ -250,10 +276,20 @@ describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
   })
 })
 
-describe('without an instance', () => {
-  it('the application is closed, and says that this will pass', async () => {
+describe('when one of the two is down', () => {
+  it('says which, in the page and in the access log', async () => {
+    const visitor = createVisitor(front)
+    const ask = async (path: string) => [await visitor.get(path, navigation('none')), await visitor.get(path)] as const
+    await application.stop()
+    expectOutage(...(await ask('/public/')), 'The application does not answer.')
     instance.signal('SIGKILL')
-    const answer = await createVisitor(front).get('/reports', navigation('none'))
-    expect([answer.status, answer.headers['retry-after']]).toEqual([503, '5'])
+    for (const path of ['/reports', '/login']) {
+      expectOutage(...(await ask(path)), 'The sign-in service does not answer.')
+    }
+    const lines = (await front.logs()).split('\n').filter((line) => line.includes('"path":"/reports"'))
+    const { status, check, check_status } = JSON.parse(lines.at(-1) ?? '{}')
+    expect(status).toBe(503)
+    expect(check).toContain(`127.0.0.1:${instance.port}`)
+    expect(check_status).toContain('502')
   })
 })

@@ -1,4 +1,5 @@
 import { cp, readFile, writeFile } from 'node:fs/promises'
+import { get } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -100,6 +101,24 @@ describe.each([
     await tab.see('Your user id is')
     await arrivesAt(tab, `${here}/start#top`)
     await tab.close()
+  })
+
+  it('has the mailbox and nothing that only begins like it, and a cookie that plain HTTP keeps', async () => {
+    const here = `http://localhost:${port}`
+    const statuses: number[] = []
+    for (const path of ['/dev/mailbox', '/dev/mailbox.json', '/dev/mailboxes', '/dev/mailbox.json5']) {
+      statuses.push((await fetch(`${here}${path}`)).status)
+    }
+    expect(statuses).toEqual([200, 200, 401, 401])
+    // `fetch` would replace sec-fetch-mode by its own.
+    const cookie = await new Promise<string>((resolve, reject) => {
+      const headers = { 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'cross-site' }
+      get(`${here}/reports`, { headers }, (answer) => {
+        answer.resume()
+        resolve(String(answer.headers['set-cookie']))
+      }).once('error', reject)
+    })
+    expect(cookie).toBe('latchkey_bounced=1; Max-Age=10; Path=/; HttpOnly; SameSite=Lax')
   })
 
   it('is closed to other machines', async () => {
