@@ -32,7 +32,9 @@ create table refresh_token_records (
   last_used_at timestamptz not null,
   -- The token that a change of the password replaced: it gets no successor, however fresh it is.
   voided_hash bytea,
-  voided_at timestamptz
+  voided_at timestamptz,
+  -- Access tokens of an earlier generation change nothing that matters any more.
+  oldest_generation integer not null default 0
 ) with (fillfactor = 70);
 create index refresh_token_records_of_user on refresh_token_records (user_id);
 

@@ -3,7 +3,8 @@ import type { Tokens } from '../domain/tokens/tokens.js'
 import type { Cookies } from './cookies.js'
 import { answers, sendAnswer } from './errors.js'
 
-export type Caller = { userId: string; username: string; sessionId: string; expiresAt: Date }
+/** `generation` says which of the session's tokens it is: a change of the password makes the earlier ones worth less. */
+export type Caller = { userId: string; username: string; sessionId: string; generation: number; expiresAt: Date }
 
 export type Callers = ReturnType<typeof createCallers>
 
@@ -17,8 +18,8 @@ export const createCallers = ({ cookies, tokens }: { cookies: Cookies; tokens: T
     const token = cookies.read(request, 'access_token')
     const claims = token === undefined ? undefined : tokens.readAccess(token)
     if (!claims) return undefined
-    const { userId, username, sid: sessionId, exp } = claims
-    const caller = { userId, username, sessionId, expiresAt: new Date(exp * 1000) }
+    const { userId, username, sid: sessionId, gen: generation = 0, exp } = claims
+    const caller = { userId, username, sessionId, generation, expiresAt: new Date(exp * 1000) }
     known.set(request, caller)
     return caller
   }

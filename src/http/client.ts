@@ -4,10 +4,25 @@ import type { Client } from '../domain/sessions/client.js'
 
 const userAgentLimit = 256
 
-/** An address in its one canonical spelling: IPv4 inside IPv6 is IPv4. What is no address counts as the connection's own. */
+/** Some proxies write the port of the client behind its address: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
+const withoutPort = (address: string) => {
+  const [, ipv4, ipv6] = /^(?:([\d.]+):\d+|\[([\da-f:.]+)\](?::\d+)?)$/i.exec(address) ?? []
+  return ipv4 ?? ipv6 ?? address
+}
+
+/** IPv4 inside IPv6 is IPv4, also where a translator wrote it (`64:ff9b::192.0.2.1`, RFC 6052). */
+const canonical = (text: string) => {
+  const address = ipaddr.process(text)
+  return address.kind() === 'ipv6' && address.range() === 'rfc6052'
+    ? ipaddr.fromByteArray(address.toByteArray().slice(-4))
+    : address
+}
+
+/** An address in its one canonical spelling. What is no address counts as the connection's own. */
 const canonicalAddress = (request: FastifyRequest) => {
-  const address = ipaddr.isValid(request.ip) ? request.ip : (request.socket.remoteAddress ?? '')
-  return ipaddr.isValid(address) ? ipaddr.process(address) : undefined
+  const given = withoutPort(request.ip)
+  const address = ipaddr.isValid(given) ? given : (request.socket.remoteAddress ?? '')
+  return ipaddr.isValid(address) ? canonical(address) : undefined
 }
 
 export const clientOf = (request: FastifyRequest): Client => ({

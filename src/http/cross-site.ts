@@ -12,12 +12,12 @@ const isCrossSite = (request: FastifyRequest, publicUrl: string) => {
 }
 
 /**
- * Images, frames and fetches that another site's page makes a browser send, also with a safe method: they would use up
- * the visitor's limits. Only a navigation of the whole window may come from another site, as from a provider.
+ * Images, frames, fetches and prefetches that another site's page makes a browser send, also with a safe method: they
+ * would use up the visitor's limits. Only a navigation of the whole window may come from another site, as from a provider.
  */
 const isForeignSubresource = ({ headers, routeOptions }: FastifyRequest) =>
   headers['sec-fetch-site'] === 'cross-site' &&
-  headers['sec-fetch-dest'] !== 'document' &&
+  (headers['sec-fetch-dest'] !== 'document' || headers['sec-purpose'] !== undefined) &&
   // The route and not the address, which may be written in other ways (`/%61pi/`).
   (routeOptions.url?.startsWith('/api/') ?? false)
 
@@ -25,8 +25,8 @@ const hasBody = (request: FastifyRequest) =>
   request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
 
 /**
- * Refuses every unsafe request that another site made a browser send, before anything is counted. A body must be JSON: the content types that a
- * form can send without asking us first reach no handler.
+ * Refuses every unsafe request that another site made a browser send, before anything is counted. A body must be JSON:
+ * the content types that a form can send without asking us first reach no handler.
  */
 export const refuseCrossSite = (publicUrl: string) => async (request: FastifyRequest, reply: FastifyReply) => {
   if (isForeignSubresource(request))

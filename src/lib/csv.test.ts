@@ -74,3 +74,7 @@ describe('reading CSV', () => {
     )
   })
 })
+
+it('puts what a spreadsheet may split at into quotes', () => {
+  expect(csvLine(['a;@b', 'c\td', 'e'])).toBe('"a;@b","c\td",e\r\n')
+})

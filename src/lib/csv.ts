@@ -95,6 +95,6 @@ export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
   }
 }
 
-/** A field as RFC 4180 writes it: in quotes only when it must be. */
-const csvField = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+/** A field as RFC 4180 writes it: in quotes only when it must be, or when a spreadsheet may split at semicolons or tabs. */
+const csvField = (text: string) => (/[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 export const csvLine = (fields: readonly string[]) => `${fields.map(csvField).join(',')}\r\n`

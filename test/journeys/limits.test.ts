@@ -84,9 +84,26 @@ describe.each(storeKinds)('limits on the %s stores', (stores) => {
     expect((await guess('2001:db8:0:1::1')).status).toBe(401)
     for (let round = 0; round < 5; round++) await guess('::ffff:192.0.2.1')
     expect((await guess('192.0.2.1')).status).toBe(429)
+    expect((await guess('192.0.2.1:5001')).status).toBe(429)
+    expect((await guess('64:ff9b::192.0.2.1')).status).toBe(429)
+    expect((await guess('[2001:db8::7]:443')).status).toBe(429)
     expect((await guess('192.0.2.2')).status).toBe(401)
+    expect((await guess('64:ff9b::192.0.2.3')).status).toBe(401)
     for (let made = 0; made < 6; made++) await guess(`203.0.113.${made}, 198.51.100.250`)
     expect((await guess('198.51.100.250')).status).toBe(429)
+  })
+
+  it('gives no free guesses to who registers the address of an account anew for each of them', async () => {
+    const address = freshAddress()
+    const left = []
+    for (const [turn, password] of ['violet-Harbor-11-lantern', 'violet-Harbor-12-lantern'].entries()) {
+      const registration = { username: `guesser${turn}`, email: 'ada@example.com', password }
+      await latchkey.browser().post('/api/auth/register', registration, { address })
+      const answer = await guess(address, password, 'ada@example.com')
+      expect([answer.status, answer.body.error]).toEqual([403, 'Email not confirmed'])
+      left.push(answer.headers.get('ratelimit-remaining'))
+    }
+    expect(left).toEqual(['5', '4'])
   })
 
   it('locks reset mails after three an hour, with the words of section 7', async () => {
@@ -207,6 +224,8 @@ describe.each(storeKinds)('limits on the %s stores', (stores) => {
       )
     }
     expect((await ask('/api/auth/verify', image)).status).toBe(401)
+    const prefetch = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document', 'sec-purpose': 'prefetch' }
+    expect((await ask('/api/auth/provider-a', prefetch)).status).toBe(403)
     const anonymous = await Promise.all(Array.from({ length: 101 }, () => ask('/api/auth/account', {})))
     expect(new Set(anonymous.map(({ status }) => status))).toEqual(new Set([401]))
     const navigation = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' }
@@ -224,6 +243,6 @@ describe.each(storeKinds)('limits on the %s stores', (stores) => {
         .post('/reset-password', { email: 'flooded@example.com' }, { address: freshAddress() })
       expect(answer.status).toBe(202)
     }
-    await expect.poll(count).toBe(5)
+    await expect.poll(count, { timeout: 20_000 }).toBe(5)
   })
 })

@@ -45,6 +45,19 @@ describe.each(storeKinds)('a change of the password on the %s stores', (stores) 
     expect(last).toEqual({ kind: 'refresh_theft' })
   })
 
+  it('leaves a copied access token without the power to change the ways into the account', async () => {
+    const tab = await latchkey.signedUp('dot')
+    const thief = tab.copy()
+    expect((await change(tab)).status).toBe(204)
+    const again = { currentPassword: newPassword, newPassword: goodPassword }
+    expect((await thief.act('/api/auth/change-password', again)).status).toBe(401)
+    const unlink = (by: Browser) => by.remove('/api/auth/providers/provider-a')
+    expect((await unlink(thief)).status).toBe(401)
+    expect((await unlink(tab)).status).toBe(404)
+    await refresh(tab)
+    expect((await unlink(tab)).status).toBe(404)
+  })
+
   it('never signs out the tabs whose refresh meets the change', async () => {
     const tab = await latchkey.signedUp('bea')
     for (let round = 0; round < 4; round++) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hours } from '../../src/lib/durations.js'
+import { hours, minutes } from '../../src/lib/durations.js'
 import { goodPassword, type Latchkey, startLatchkey, storeKinds } from '../harness/latchkey.js'
 
 const newPassword = 'amber-Meadow-27-kettle'
@@ -29,7 +29,7 @@ describe.each(storeKinds)('asking for a new password on the %s stores', (stores)
       [username],
     )
 
-  it('the last mailed link stays good when the address has had its mails for this hour', async () => {
+  it('the last mailed link stays good when the address has had its mails, and the next one comes when it has expired', async () => {
     await latchkey.signedUp('ann')
     const answers = []
     for (let round = 0; round < 7; round++) answers.push(await ask('ann'))
@@ -41,7 +41,7 @@ describe.each(storeKinds)('asking for a new password on the %s stores', (stores)
     expect((await confirm(tokens[4])).status).toBe(204)
     expect((await check(tokens[4])).status).toBe(400)
 
-    latchkey.clock.advance(1 * hours)
+    latchkey.clock.advance(31 * minutes)
     await ask('ann')
     expect((await check((await tokensTo('ann', 6))[5])).status).toBe(200)
   })

@@ -5,6 +5,7 @@ import type { Seal } from '../../lib/seal.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import type { Mailer } from '../../platform/mail/mail.js'
+import { resetLifetime } from '../one-time-tokens/one-time-tokens.js'
 import { emailKey } from '../users/email.js'
 import { writeContent } from './content.js'
 import type { Language } from './languages.js'
@@ -16,15 +17,17 @@ import { createSender } from './sender.js'
 type RequestOf<Kind extends MailKind> = { to: string; template: Kind; values: MailValues[Kind]; language?: Language }
 export type MailRequest = { [Kind in MailKind]: RequestOf<Kind> }[MailKind]
 
-/** What strangers can cause to be sent is bounded for each address. A notice after a change is never held back. */
-const ceiling = { mails: 5, within: 1 * hours }
-const bounded: Record<MailKind, boolean> = {
-  'verify-email': true,
-  'already-registered': true,
-  'reset-password': true,
-  'password-changed': false,
-  'password-reset': false,
-  'provider-linked': false,
+/**
+ * What strangers can cause to be sent is bounded for each address. A notice after a change is never held back. Resets are
+ * counted over the time that a link works: when the last link has expired, the next mail can be sent.
+ */
+const ceilings: Record<MailKind, { mails: number; within: number } | undefined> = {
+  'verify-email': { mails: 5, within: 1 * hours },
+  'already-registered': { mails: 5, within: 1 * hours },
+  'reset-password': { mails: 5, within: resetLifetime },
+  'password-changed': undefined,
+  'password-reset': undefined,
+  'provider-linked': undefined,
 }
 
 /** `ada+news@example.com` is delivered where `ada@example.com` is, so they share one ceiling. */
@@ -83,7 +86,7 @@ export const createMails = ({
       kind: request.template,
       content: write(request),
     }
-    const limit = bounded[request.template] ? ceiling : undefined
+    const limit = ceilings[request.template]
     if (limit) await store.lockRecipient(sql, row.recipientKey, row.kind)
     return store.insert(sql, row, limit, clock.offset())
   }
@@ -97,7 +100,7 @@ export const createMails = ({
       ? sql.transaction((inside) => insert(inside, request))
       : insert(sql, request))
     if (rows.length === 0) {
-      log.warn({ kind: request.template }, 'mail not queued: the address has had enough of its kind for now')
+      log.warn({ kind: request.template }, 'mail not queued: this address has had the most mails of this kind for now')
       return 'ceiling_reached'
     }
     sender.wake(usualCommit)

@@ -75,8 +75,13 @@ export const selectNewer = (sql: Sql, id: string, now: Date) =>
   )
 
 const selectNewestBy = (column: 'email_key' | 'username_key') => (sql: Sql, key: string, now: Date) =>
-  sql.query<PendingRow>(
-    `select ${columns} from pending_registrations
+  sql.query<PendingRow & { is_first: boolean }>(
+    `select ${columns}, not exists (
+       select 1 from pending_registrations as older
+       where older.email_key = newest.email_key and older.id < newest.id and older.expires_at > $2
+         and older.confirmed_at is null
+     ) as is_first
+     from pending_registrations as newest
      where ${column} = $1 and expires_at > $2 and confirmed_at is null order by id desc limit 1`,
     [key, now],
   )

@@ -17,6 +17,9 @@ const mostBrowsers = 5
 
 export type Pending = { id: string; passwordHash: string; user: NewUser }
 
+/** `isFirst`: no other registration for this address is older. */
+export type WaitingLogin = Pending & { isFirst: boolean }
+
 /** What a mailed link, or the browser that registered, is told of its registration. */
 export type RegistrationState = 'waiting' | 'confirmed' | 'replaced' | 'unknown'
 type Refusal = 'invalid' | 'confirmed' | 'replaced'
@@ -125,7 +128,7 @@ export const createRegistrations = (deps: {
       const [row] = login.includes('@')
         ? await store.selectNewestByEmail(database, emailKey(login), now)
         : await store.selectNewestByUsername(database, usernameKey(login), now)
-      return row && toPending(row)
+      return row && { ...toPending(row), isFirst: row.is_first }
     },
 
     findByBrowser: async (token: string, browser: string | undefined) => {

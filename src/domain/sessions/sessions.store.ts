@@ -99,8 +99,8 @@ export const lockRecord = (sql: Sql, id: string, userId: string, now: Date) =>
 export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'presented'>) =>
   sql.query(
     `update refresh_token_records
-     set voided_hash = token_hash, voided_at = ${databaseNow('$6')}, token_hash = $2, generation = $3, issued_at = $4,
-         expires_at = $5, last_used_at = $7, ip = $8, user_agent = $9
+     set voided_hash = token_hash, voided_at = ${databaseNow('$6')}, token_hash = $2, generation = $3,
+         oldest_generation = $3, issued_at = $4, expires_at = $5, last_used_at = $7, ip = $8, user_agent = $9
      where id = $1`,
     [
       token.id,
@@ -138,8 +138,12 @@ export const selectRecord = (sql: Sql, id: string, clockOffset: number, grace: n
     [id, clockOffset, grace],
   )
 
-export const selectLive = (sql: Sql, id: string, userId: string, now: Date) =>
-  sql.query('select 1 from refresh_token_records where id = $1 and user_id = $2 and expires_at > $3', [id, userId, now])
+export const selectLive = (sql: Sql, caller: { id: string; userId: string; generation: number; now: Date }) =>
+  sql.query(
+    `select 1 from refresh_token_records
+     where id = $1 and user_id = $2 and oldest_generation <= $3 and expires_at > $4`,
+    [caller.id, caller.userId, caller.generation, caller.now],
+  )
 
 export const selectOfUser = (sql: Sql, userId: string, now: Date) =>
   sql.query<SessionRow>(

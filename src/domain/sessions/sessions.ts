@@ -34,6 +34,9 @@ export type Rotated =
   | { refused: 'invalid' }
   | { refused: 'ended' | 'theft' | 'replaced'; userId: string; sessionId: string }
 
+/** Who calls, and by which of the session's tokens. */
+export type SessionCaller = { sessionId: string; userId: string; generation: number }
+
 export type Sessions = ReturnType<typeof createSessions>
 
 /** Claims count whole seconds, and so does every stored moment that a token is signed from again. */
@@ -58,10 +61,11 @@ export const createSessions = (options: {
 
   const issue = (user: SignedInUser, claims: RefreshClaims, refreshToken: string, iat = claims.iat): Issued => {
     const exp = Math.min(iat + accessTokenLifetime / 1000, claims.exp)
+    const { sid, gen } = claims
     return {
       user,
-      sessionId: claims.sid,
-      accessToken: tokens.signAccess({ userId: user.id, username: user.username, sid: claims.sid, iat, exp }),
+      sessionId: sid,
+      accessToken: tokens.signAccess({ userId: user.id, username: user.username, sid, gen, iat, exp }),
       accessTokenExpiresAt: fromSeconds(exp),
       refreshToken,
       accessTokenMaxAge: exp - iat,
@@ -201,8 +205,9 @@ export const createSessions = (options: {
       (await store.deleteRecordOfUser(database, sessionId, userId)).length > 0,
     endAll: async (userId: string, { except, sql = database }: { except?: string; sql?: Sql } = {}) =>
       (await store.deleteAllOfUser(sql, userId, except ?? null)).length,
-    isLive: async (sessionId: string, userId: string) =>
-      (await store.selectLive(database, sessionId, userId, clock.now())).length > 0,
+    /** Whether the session goes on, and the caller's token is not older than the last change of the password in it. */
+    isLive: async ({ sessionId, userId, generation }: SessionCaller) =>
+      (await store.selectLive(database, { id: sessionId, userId, generation, now: clock.now() })).length > 0,
     list: (userId: string) => store.selectOfUser(database, userId, clock.now()),
     /**
      * Deletes the expired sessions among the next records of the table. Most are alive, so a step looks at more than it may

@@ -7,9 +7,10 @@ import { isUuid } from '../../lib/uuid.js'
 
 export const accessTokenLifetime = 15 * minutes
 
-export type AccessClaims = { userId: string; username: string; sid: string; iat: number; exp: number }
+/** `gen` counts the rotations of a session. An access token of an earlier release may lack it. */
+export type AccessClaims = { userId: string; username: string; sid: string; gen?: number; iat: number; exp: number }
 
-/** `gen` counts the rotations of a session and `auth_time` is when it began: together they make each token unlike any other. */
+/** `auth_time` is when the session began: together with `gen` it makes each token unlike any other. */
 export type RefreshClaims = AccessClaims & { gen: number; auth_time: number }
 
 type Kind = 'at+jwt' | 'rt+jwt'
@@ -43,14 +44,15 @@ const isName = (value: unknown): value is string =>
 
 /** Only we can sign a token; but what an older release or another program with our secret has signed may be odd. */
 const isAccessClaims = (claims: Record<string, unknown>): claims is AccessClaims =>
-  isId(claims.userId) && isName(claims.username) && isId(claims.sid) && isMoment(claims.iat) && isMoment(claims.exp)
+  isId(claims.userId) &&
+  isName(claims.username) &&
+  isId(claims.sid) &&
+  (claims.gen === undefined || isWholeUpTo(claims.gen, lastGeneration)) &&
+  isMoment(claims.iat) &&
+  isMoment(claims.exp)
 
 const isRefreshClaims = (claims: Record<string, unknown>): claims is RefreshClaims =>
-  isAccessClaims(claims) &&
-  'gen' in claims &&
-  isWholeUpTo(claims.gen, lastGeneration) &&
-  'auth_time' in claims &&
-  isMoment(claims.auth_time)
+  isAccessClaims(claims) && claims.gen !== undefined && 'auth_time' in claims && isMoment(claims.auth_time)
 
 /**
  * Signs and checks one kind of token with a ring of secrets: the first signs, all of them verify. Our own tokens have

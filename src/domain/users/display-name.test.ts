@@ -10,6 +10,7 @@ it.each([
   ['田中 さくら', '田中 さくら'],
   ['x'.repeat(300), 'x'.repeat(200)],
   [' \u0000\u202e ', null],
+  ['\u3164\u115f', null],
   ['', null],
   [undefined, null],
   [17, null],

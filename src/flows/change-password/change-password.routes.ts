@@ -46,9 +46,8 @@ type Deps = {
 export const changePasswordRoutes = (server: Server, { changePassword, callers, cookies, csrf, limits }: Deps) => {
   const options = { schema, onRequest: [callers.required, csrf.required, limits.login], onSend: limits.settle }
   server.post('/api/auth/change-password', options, async (request, reply) => {
-    const { userId, sessionId } = callers.of(request)
     const language = languageFrom(request.headers['accept-language'])
-    const result = await changePassword({ userId, sessionId, ...request.body }, clientOf(request), language)
+    const result = await changePassword({ caller: callers.of(request), ...request.body }, clientOf(request), language)
     if ('rejected' in result) return sendPasswordRejected(reply, result.rejected)
     if ('refused' in result) return sendAnswer(reply, refusals[result.refused])
     cookies.renewSession(reply, result)

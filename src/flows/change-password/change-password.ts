@@ -5,7 +5,7 @@ import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { PasswordValidation } from '../../domain/passwords/rules.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { Issued, Sessions } from '../../domain/sessions/sessions.js'
+import type { Issued, SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Database } from '../../platform/database/database.js'
 
@@ -21,20 +21,17 @@ type Deps = {
   oneTimeTokens: OneTimeTokens
   events: Events
 }
-type Request = { userId: string; sessionId: string; currentPassword: string; newPassword: string }
+type Request = { caller: SessionCaller; currentPassword: string; newPassword: string }
 
 /** Replaces the password of whoever knows the present one, ends every other session and renews the tokens of this one. */
 export const createChangePassword =
   ({ database, users, passwords, sessions, oneTimeTokens, mails, events }: Deps) =>
-  async (
-    { userId, sessionId, currentPassword, newPassword }: Request,
-    client: Client,
-    language: Language,
-  ): Promise<Changed> => {
+  async ({ caller, currentPassword, newPassword }: Request, client: Client, language: Language): Promise<Changed> => {
+    const { userId, sessionId } = caller
     const user = await users.findById(userId)
     const verified = await passwords.verify(currentPassword, user?.passwordHash)
     if ('refused' in verified) return verified
-    if (!user || user.disabled || !(await sessions.isLive(sessionId, userId))) return { refused: 'not_authenticated' }
+    if (!user || user.disabled || !(await sessions.isLive(caller))) return { refused: 'not_authenticated' }
     if (!verified.matches) {
       await events.record({ kind: 'password_change_failed', userId, sessionId, reason: 'wrong_password' }, client)
       return { refused: 'invalid_credentials' }

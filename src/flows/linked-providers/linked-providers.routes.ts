@@ -104,9 +104,10 @@ export const linkedProvidersRoutes = (server: Server, deps: Deps) => {
     const id = idOf(request.params.provider)
     const provider = id && providers[id]
     if (!provider) return sendAnswer(reply, answers.notFound)
-    const { userId, sessionId } = callers.of(request)
+    const caller = callers.of(request)
+    const { userId, sessionId } = caller
     // An access token outlives its session by minutes; a new way in may be added by a living session only.
-    if (!(await sessions.isLive(sessionId, userId))) return sendAnswer(reply, answers.notAuthenticated)
+    if (!(await sessions.isLive(caller))) return sendAnswer(reply, answers.notAuthenticated)
     const user = await users.findById(userId)
     if (!user || user.disabled) return sendAnswer(reply, answers.notAuthenticated)
     if (user.providers.includes(provider.id)) return sendAnswer(reply, alreadyLinked)
@@ -125,7 +126,7 @@ export const linkedProvidersRoutes = (server: Server, deps: Deps) => {
   server.post(finishPath, { schema: finishSchema, onRequest }, async (request, reply) => {
     const link = pendingLink.read(request)
     const caller = callers.of(request)
-    if (!(await sessions.isLive(caller.sessionId, caller.userId))) return sendAnswer(reply, answers.notAuthenticated)
+    if (!(await sessions.isLive(caller))) return sendAnswer(reply, answers.notAuthenticated)
     if (!link || link.provider !== idOf(request.params.provider)) return sendAnswer(reply, nothingToLink)
     pendingLink.clear(reply)
     const language = languageFrom(request.headers['accept-language'])
@@ -136,8 +137,9 @@ export const linkedProvidersRoutes = (server: Server, deps: Deps) => {
   server.delete('/api/auth/providers/:provider', { schema: unlinkSchema, onRequest }, async (request, reply) => {
     const id = idOf(request.params.provider)
     if (!id) return sendAnswer(reply, answers.notFound)
-    const { userId, sessionId } = callers.of(request)
-    if (!(await sessions.isLive(sessionId, userId))) return sendAnswer(reply, answers.notAuthenticated)
+    const caller = callers.of(request)
+    const { userId, sessionId } = caller
+    if (!(await sessions.isLive(caller))) return sendAnswer(reply, answers.notAuthenticated)
     const unlinked = await users.unlinkProvider(userId, id)
     if (unlinked !== true) return sendAnswer(reply, refusals[unlinked.refused])
     await events.record({ kind: 'provider_unlinked', userId, sessionId, reason: id }, clientOf(request))

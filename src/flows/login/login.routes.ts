@@ -38,7 +38,9 @@ export const loginRoutes = (
       const result = await login(username, password, browser, client)
       if ('refused' in result) return sendAnswer(reply, refusals[result.refused])
       if (!('unconfirmed' in result)) return sendSignedIn(reply, cookies, result)
-      limits.forgive(request)
+      // The password was compared with the account's as well, if there is one. Whoever registers an address anew for each
+      // guess would otherwise never be stopped.
+      if (result.isFirst) limits.forgive(request)
       const { name, maxAge } = registrationCookie
       cookies.set(reply, name, result.unconfirmed, { sameSite: 'Strict', maxAge })
       return sendAnswer(reply, unconfirmed)

@@ -1,6 +1,6 @@
 import type { Events } from '../../domain/events/events.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
-import type { Pending, Registrations } from '../../domain/registrations/registrations.js'
+import type { Registrations, WaitingLogin } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { User, Users } from '../../domain/users/users.js'
@@ -10,7 +10,7 @@ export type LoginRefusal = 'invalid_credentials' | 'busy'
 
 type Owner =
   | { user: User; needsRehash: boolean }
-  | { pending: Pending }
+  | { pending: WaitingLogin; user: User | undefined }
   | { nobody: User | undefined }
   | { refused: LoginRefusal }
 
@@ -55,7 +55,7 @@ export const createLogin = (deps: {
       if ('refused' in verified) return verified
       if (!verified.matches) continue
       if (user && candidate === user) return { user, needsRehash: verified.needsRehash }
-      if (pending) return { pending }
+      if (pending) return { pending, user }
     }
     return { nobody: user }
   }
@@ -72,8 +72,8 @@ export const createLogin = (deps: {
     const owner = await ownerOf(login, password)
     if ('refused' in owner) return owner
     if ('pending' in owner) {
-      await events.record({ kind: 'sign_in_failed', reason: 'unconfirmed' }, client)
-      return { unconfirmed: await registrations.bindBrowser(owner.pending, browser) }
+      await refuse(client, 'unconfirmed', owner.user?.id)
+      return { unconfirmed: await registrations.bindBrowser(owner.pending, browser), isFirst: owner.pending.isFirst }
     }
     if ('nobody' in owner) {
       const { nobody: user } = owner
