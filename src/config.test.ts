@@ -8,7 +8,7 @@ import { type ConfigurationFaults, type Environment, likelyTypos, loadConfig } f
 const secret = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
 const production = {
   NODE_ENV: 'production',
-  PUBLIC_URL: 'https://auth.example.com',
+  PUBLIC_URL: 'https://app.example.com',
   TRUST_PROXY: '10.0.0.1',
   DATABASE_URL: 'postgres://app:pw@db.example.com/latchkey',
   REDIS_URL: 'redis://cache.example.com',
@@ -73,7 +73,7 @@ describe('configuration', () => {
   })
 
   it('starts in production with everything that production needs', () => {
-    expect(loadConfig(production)).toMatchObject({ production: true, publicUrl: 'https://auth.example.com' })
+    expect(loadConfig(production)).toMatchObject({ production: true, publicUrl: 'https://app.example.com' })
   })
 
   it.each(['PUBLIC_URL', 'DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'SMTP_URL', 'MAIL_FROM'] as const)(
@@ -115,7 +115,7 @@ describe('configuration', () => {
   })
 
   it.each([
-    [{ PUBLIC_URL: 'https://auth.example.com' }, 'PUBLIC_URL'],
+    [{ PUBLIC_URL: 'https://app.example.com' }, 'PUBLIC_URL'],
     [{ HOST: '0.0.0.0' }, 'HOST'],
     [{ HOST: '::', PUBLIC_URL: 'http://192.168.1.7:3000' }, 'HOST and PUBLIC_URL'],
     [{ HOST: 'localhost.example.com' }, 'HOST'],
@@ -136,7 +136,7 @@ describe('configuration', () => {
   })
 
   it('refuses production on plain http', () => {
-    expect(faultsOf({ ...production, PUBLIC_URL: 'http://auth.example.com' })).toEqual([
+    expect(faultsOf({ ...production, PUBLIC_URL: 'http://app.example.com' })).toEqual([
       'PUBLIC_URL: must begin with https:// in production',
     ])
   })
@@ -157,6 +157,17 @@ describe('configuration', () => {
     ['an address with a password', 'PUBLIC_URL', 'https://ada:pw@example.com'],
     ['a proxy that is no address', 'TRUST_PROXY', 'everyone'],
     ['a list of no proxies', 'TRUST_PROXY', ',,'],
+    ['a number of proxies', 'TRUST_PROXY', '2'],
+    ['an address of three parts', 'TRUST_PROXY', '1.2.3'],
+    ['a range of a short address', 'TRUST_PROXY', '10.1/16'],
+    ['a sender without an at-sign', 'MAIL_FROM', 'somebody'],
+    ['a sender whose address has no at-sign', 'MAIL_FROM', 'Latchkey <somebody>'],
+    ['two senders', 'MAIL_FROM', 'one@b.example, two@b.example'],
+    ['two senders with names', 'MAIL_FROM', 'A <one@b.example>, B <two@b.example>'],
+    ['a header in the sender', 'MAIL_FROM', 'a@b.example\r\nBcc: c@d.example'],
+    ['a header in the name of the sender', 'MAIL_FROM', 'A\r\nBcc: c@d.example <a@b.example>'],
+    ['a logo without encryption', 'PRODUCT_LOGO_URL', 'http://cdn.example.com/logo.png'],
+    ['a logo without a host', 'PRODUCT_LOGO_URL', 'https:///logo.png'],
     ['another database', 'DATABASE_URL', 'mysql://localhost/x'],
     ['another cache', 'REDIS_URL', 'memcached://localhost'],
     ['an unknown environment', 'NODE_ENV', 'staging'],
@@ -179,7 +190,76 @@ describe('configuration', () => {
     expect(faultsOf({ JWT_SECRET_FILE: file, JWT_SECRET: secret })).toEqual([
       'JWT_SECRET: is set twice: as JWT_SECRET and as JWT_SECRET_FILE',
     ])
-    expect(faultsOf({ JWT_SECRET_FILE: `${file}.gone` })).toHaveLength(1)
+    expect(faultsOf({ JWT_SECRET_FILE: `${file}.gone` })).toEqual([
+      `JWT_SECRET: the file that JWT_SECRET_FILE names cannot be read: ${file}.gone (there is no such file)`,
+    ])
+    expect(faultsOf({ JWT_SECRET_FILE: secret }).join()).not.toContain(secret)
+  })
+
+  it.each(['', '\n', ' \r\n'])(
+    'refuses an empty file for every setting, in production and elsewhere: %o',
+    async (content) => {
+      const file = join(await mkdtemp(join(tmpdir(), 'latchkey-')), 'empty')
+      await writeFile(file, content)
+      for (const name of [
+        'PUBLIC_URL',
+        'TRUST_PROXY',
+        'DATABASE_URL',
+        'REDIS_URL',
+        'JWT_SECRET',
+        'SMTP_URL',
+        'MAIL_FROM',
+      ]) {
+        const fault = [`${name}: the file that ${name}_FILE names is empty: ${file}`]
+        expect(faultsOf({ ...production, [name]: undefined, [`${name}_FILE`]: file })).toEqual(fault)
+        expect(faultsOf({ [`${name}_FILE`]: file })).toEqual(fault)
+      }
+    },
+  )
+
+  it('takes white space for nothing, and a list of nothing for a fault', () => {
+    for (const name of [
+      'PUBLIC_URL',
+      'TRUST_PROXY',
+      'DATABASE_URL',
+      'REDIS_URL',
+      'JWT_SECRET',
+      'SMTP_URL',
+      'MAIL_FROM',
+    ])
+      expect(faultsOf({ ...production, [name]: ' ' }), name).toEqual([
+        expect.stringMatching(`^${name}: must be set in production`),
+      ])
+    expect(faultsOf({ ...production, JWT_SECRET: ',' })).toEqual(['JWT_SECRET: must hold at least one secret'])
+  })
+
+  it('wants two ports for two servers', () => {
+    expect(faultsOf({ PORT: '9000', METRICS_PORT: '9000' })).toEqual([
+      'PORT and METRICS_PORT: must be two different ports',
+    ])
+  })
+
+  it.each([
+    'no-reply@example.com',
+    'Example <no-reply@example.com>',
+    '"Example, Inc." <a@b.example>',
+    'Füchse <a@b.example>',
+  ])('sends mails as %s', (from) => {
+    expect(loadConfig({ MAIL_FROM: from }).mailFrom).toBe(from)
+  })
+
+  it.each([
+    ['sslmode=perhaps', 'postgres://u:s3cret@h/x?sslmode=perhaps', /sslmode/],
+    ['a port in words', 'postgres://u:s3cret@h:five/x', /port/],
+    ['a port that is none', 'postgres://u:s3cret@h:70000/x', /port/],
+    ['an @ in the password', 'postgres://u:s3cret@more@h/x', /%40/],
+    ['a % in the password', 'postgres://u:s3cret%@h/x', /%25/],
+    ['another scheme', 'mysql://u:s3cret@h/x', /postgres:\/\/user/],
+  ])('says what is wrong with a database address: %s', (_, url, reason) => {
+    const [fault = '', ...others] = faultsOf({ DATABASE_URL: url })
+    expect(others).toEqual([])
+    expect(fault).toMatch(reason)
+    expect(fault).not.toContain('s3cret')
   })
 
   it('points out settings that are nearly ours', () => {

@@ -48,26 +48,38 @@ const pairs: readonly (readonly [Name, Name])[] = [
 const names = Object.keys(settings) as Name[]
 const camelCase = (name: string) => name.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
+const unreadable: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'this user may not read it',
+  EISDIR: 'it is a folder',
+}
+
 /** `X_FILE` names a file that holds the value of `X`, as container platforms hand out secrets. */
 const fromFile = (name: string, path: string) => {
-  try {
-    return readFileSync(path, 'utf8').trim()
-  } catch {
-    throw new InvalidValue(`cannot be read from the file that ${name}_FILE names`)
+  // Somebody may have put the secret itself there: only what looks like a path is repeated.
+  const shown = /^\.{0,2}\//.test(path) ? `: ${path}` : ''
+  const content = () => {
+    try {
+      return readFileSync(path, 'utf8').trim()
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+      throw new InvalidValue(`the file that ${name}_FILE names cannot be read${shown} (${unreadable[code] ?? code})`)
+    }
   }
+  const value = content()
+  if (value === '') throw new InvalidValue(`the file that ${name}_FILE names is empty${shown}`)
+  return value
 }
 
-const readValue = (name: Name, env: Environment) => {
-  const setting: Setting = settings[name]
-  const path = env[`${name}_FILE`]
-  if (path && env[name]) throw new InvalidValue(`is set twice: as ${name} and as ${name}_FILE`)
-  const given = path ? fromFile(name, path) : env[name]?.trim()
-  const used = given || setting.fallback
-  return used === undefined ? undefined : setting.read(used)
+/** What was set, without the white space around it; nothing when only that was set. */
+const givenValue = (name: Name, env: Environment) => {
+  const [path, value] = [env[`${name}_FILE`], env[name]?.trim()]
+  if (path && value) throw new InvalidValue(`is set twice: as ${name} and as ${name}_FILE`)
+  return path ? fromFile(name, path) : value || undefined
 }
 
-const productionFaults = (env: Environment, publicUrl: unknown) => {
-  const missing = requiredInProduction.filter(([name]) => !env[name] && !env[`${name}_FILE`])
+const productionFaults = (absent: ReadonlySet<Name>, publicUrl: unknown) => {
+  const missing = requiredInProduction.filter(([name]) => absent.has(name))
   const faults = missing.map(([name, hint]) => `${name}: must be set in production${hint ? `: ${hint}` : ''}`)
   if (typeof publicUrl === 'string' && !publicUrl.startsWith('https:'))
     faults.push('PUBLIC_URL: must begin with https:// in production')
@@ -103,15 +115,20 @@ export const likelyTypos = (env: Environment) => {
 const readValues = (wanted: readonly Name[], env: Environment) => {
   const values: Record<string, unknown> = {}
   const faults: string[] = []
+  const absent = new Set<Name>()
   for (const name of wanted) {
+    const setting: Setting = settings[name]
     try {
-      values[camelCase(name)] = readValue(name, env)
+      const given = givenValue(name, env)
+      if (given === undefined) absent.add(name)
+      const used = given ?? setting.fallback
+      values[camelCase(name)] = used === undefined ? undefined : setting.read(used)
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error
       faults.push(`${name}: ${error.message}`)
     }
   }
-  return { values, faults }
+  return { values, faults, absent }
 }
 
 /** A few settings for a command that needs no others: what is wrong with the rest is none of its business. */
@@ -123,12 +140,14 @@ export const loadSettings = <Wanted extends Name>(env: Environment, wanted: read
 
 /** Reads the environment once into one frozen object, or throws everything that is wrong with it. */
 export const loadConfig = (env: Environment): Config => {
-  const { values, faults } = readValues(names, env)
+  const { values, faults, absent } = readValues(names, env)
   for (const [one, other] of pairs) {
     if (!values[camelCase(one)] !== !values[camelCase(other)]) faults.push(`${one} and ${other}: set both or neither`)
   }
+  if (values.port && values.port === values.metricsPort)
+    faults.push('PORT and METRICS_PORT: must be two different ports')
   const production = values.nodeEnv === 'production'
-  faults.push(...(production ? productionFaults(env, values.publicUrl) : developmentFaults(values)))
+  faults.push(...(production ? productionFaults(absent, values.publicUrl) : developmentFaults(values)))
   if (faults.length > 0) throw new ConfigurationFaults(faults)
   const publicUrl = values.publicUrl ?? `http://localhost:${String(values.port)}`
   return Object.freeze({ ...values, production, publicUrl }) as Config

@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import type { Environment } from '../config.js'
@@ -9,6 +8,7 @@ import type { Sessions } from '../domain/sessions/sessions.js'
 import type { BulkUsers } from '../domain/users/bulk.js'
 import type { Users } from '../domain/users/users.js'
 import type { Clock } from '../lib/clock.js'
+import { accountName } from '../platform/account-name.js'
 import type { Database } from '../platform/database/database.js'
 import { createLog } from '../platform/log.js'
 
@@ -69,7 +69,7 @@ export const readArguments = <Wanted extends Options>(
 ) => {
   const read = () => {
     try {
-      return parseArgs({ args, options, allowPositionals: true, strict: true })
+      return parseArgs({ args, options, allowPositionals: true, strict: true, tokens: true })
     } catch (error) {
       // What Node says after the first sentence is advice about another case.
       const [sentence] = error instanceof Error ? error.message.split(/\. |\n/) : []
@@ -77,18 +77,30 @@ export const readArguments = <Wanted extends Options>(
     }
   }
   const result = read()
+  const named = result.tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))
+  const twice = named.find((name, at) => named.indexOf(name) !== at)
+  if (twice !== undefined) throw new UsageFault(`--${twice} is given twice.`)
   const missing = positionals[result.positionals.length]
   if (missing) throw new UsageFault(`${missing} is missing.`)
   const surplus = result.positionals[positionals.length]
-  if (surplus !== undefined) throw new UsageFault(`There is one argument too many: ${surplus}`)
+  if (surplus !== undefined) throw new UsageFault(`There is one argument too many: ${surplus}.`)
   return result
 }
 
 /** Warnings of a command go beside its output, which may be a file. */
 export const commandLog = () => createLog({ level: 'warn', format: 'plain', destination: process.stderr })
 
+/** The account on this machine, or its number where it has no name; and before it the person who used sudo. */
+export const operatorName = (env: Environment, account = accountName() ?? '') => {
+  const own = account || `uid ${process.getuid?.() ?? 'unknown'}`
+  return env.SUDO_USER && env.SUDO_USER !== own ? `${env.SUDO_USER} as ${own}` : own
+}
+
 /** Who did it, in events: there is no address, and the account on this machine stands for the device. */
-export const operator = (): Client => ({ ip: 'command line', userAgent: userInfo().username })
+export const operator = ({ environment }: Pick<CommandContext, 'environment'>): Client => ({
+  ip: 'command line',
+  userAgent: operatorName(environment),
+})
 
 /** Opens the stores for the work and closes them afterwards, whatever becomes of it. */
 export const withStores = async <Result>(

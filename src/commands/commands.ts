@@ -46,6 +46,7 @@ Settings are environment variables or lines of a .env file: see docs/configurati
 
 const asksForHelp = (arg: string) => arg === '--help' || arg === '-h'
 
+/** The command whose words the arguments begin with. */
 const matching = (args: readonly string[]) =>
   Object.entries(commands).find(([name]) => name.split(' ').every((word, at) => args[at] === word))
 
@@ -61,10 +62,11 @@ const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: Co
     await print(stdout, `latchkey ${programVersion()}`)
     return 0
   }
-  const family = summaries(`${words.join(' ')} `)
-  if (family.length > 0 && args.some(asksForHelp)) {
-    await print(stdout, family.join('\n'))
-    return 0
+  const family = words.length > 0 ? summaries(`${words.join(' ')} `) : []
+  if (family.length > 0) {
+    const isAsked = args.some(asksForHelp)
+    await print(isAsked ? stdout : stderr, family.join('\n'))
+    return isAsked ? 0 : 2
   }
   const what = first.startsWith('-') ? `option ${first}` : `command "${words.join(' ')}"`
   await print(stderr, `There is no ${what}. Try: latchkey --help`)
@@ -73,7 +75,8 @@ const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: Co
 
 /** Runs the command that the arguments name, and answers with its exit code. */
 export const runCommand = async (args: readonly string[], context: CommandContext): Promise<number> => {
-  const found = matching(args)
+  const found =
+    matching(args) ?? (args.some(asksForHelp) ? matching(args.filter((arg) => !arg.startsWith('-'))) : undefined)
   if (!found) return runWithoutCommand(args, context)
   const [name, command] = found
   const rest = args.slice(name.split(' ').length)

@@ -85,7 +85,7 @@ Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may
         for (const page of pages) await content.load(sql, page)
       })
       const what = `${pages.length} ${pages.length === 1 ? 'page' : 'pages'}`
-      await events.record({ kind: 'content_loaded', reason: what }, operator())
+      await events.record({ kind: 'content_loaded', reason: what }, operator(context))
       await print(context.stdout, `Loaded ${what}.`)
       return 0
     })

@@ -106,6 +106,7 @@ requestId of the same request's lines in the log.
     // What happens in this very millisecond belongs to it.
     const until = new Date(momentFrom('--until', values.until, now).getTime() + 1)
     const limit = limitFrom(values.limit)
+    if (since >= until) throw new UsageFault('--since is later than --until.')
     return withStores(context, 'service', async (stores) => {
       const query = { since, until, limit: limit + 1, ...(kind && { kind }) }
       const { rows, note } = await find(stores, values.user, query)

@@ -54,7 +54,7 @@ The password is asked for and not shown, and must meet the same rules as in a re
       const passwordHash = await passwords.hash(password)
       const user = await users.createWithPassword(database, { email, username, name, passwordHash })
       if ('refused' in user) throw new CommandFailure(refusals[user.refused])
-      await events.record({ kind: 'user_added', userId: user.id }, operator())
+      await events.record({ kind: 'user_added', userId: user.id }, operator(context))
       await print(context.stdout, `Added ${user.username} (${user.id}).`)
       return 0
     })

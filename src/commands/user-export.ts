@@ -73,7 +73,7 @@ Writes every user, a line each, in the form that \`latchkey user import\` reads.
         count += users.length
       }
       const what = `${count} users${values['with-password-hashes'] ? ' with password hashes' : ''}`
-      await events.record({ kind: 'users_exported', reason: what }, operator())
+      await events.record({ kind: 'users_exported', reason: what }, operator(context))
       await print(context.stderr, `Exported ${count.toLocaleString('en')} users.`)
       return 0
     })

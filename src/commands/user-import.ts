@@ -25,8 +25,13 @@ const formatFrom = (text: string | undefined): UserFormat | undefined => {
 }
 
 const number = (count: number) => count.toLocaleString('en')
+const counted = (count: number, one: string, many: string) => `${number(count)} ${count === 1 ? one : many}`
 const summary = ({ added, existed, refused }: Counts, dryRun: boolean) =>
-  `${dryRun ? 'Would add' : 'Added'} ${number(added)} users; ${number(existed)} existed already; ${number(refused)} rows were refused.`
+  [
+    `${dryRun ? 'Would add' : 'Added'} ${counted(added, 'user', 'users')}`,
+    `${number(existed)} existed already`,
+    `${counted(refused, 'row was', 'rows were')} refused.`,
+  ].join('; ')
 
 /** Gathers users into batches and writes each batch with one statement; faults come out in the order of their lines. */
 const createImporter = ({ bulkUsers, clock }: Stores, dryRun: boolean, report: (fault: Fault) => Promise<void>) => {
@@ -87,7 +92,7 @@ const importAll = async (
     // Also when it is broken off: what was added stays, and the next run goes on from there.
     const { added, existed, refused } = importer.counts
     const what = `${added} added, ${existed} existed, ${refused} refused`
-    if (!dryRun) await stores.events.record({ kind: 'users_imported', reason: what }, operator())
+    if (!dryRun) await stores.events.record({ kind: 'users_imported', reason: what }, operator(context))
     await print(context.stdout, summary(importer.counts, dryRun))
   }
   return importer.counts

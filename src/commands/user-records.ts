@@ -1,5 +1,5 @@
 import { type ImportField, type ImportRow, importFieldNamed, isPlainPassword } from '../domain/users/imported-user.js'
-import { type CsvRow, createCsvReader, EndlessRecord } from '../lib/csv.js'
+import { type CsvRow, createCsvReader } from '../lib/csv.js'
 import { createJsonLinesReader, type JsonLine } from '../lib/json-lines.js'
 import { CommandFailure } from './command.js'
 import { unguardFormula } from './csv-formulas.js'
@@ -66,14 +66,9 @@ const formatOf = (start: string): UserFormat => (start.trimStart().startsWith('{
 /** The users of a file, as many at a time as one piece of it holds. Without a format its first character tells. */
 export async function* readUserRecords(input: Input, format?: UserFormat): AsyncGenerator<UserRecords> {
   let reader: Reader | undefined
-  try {
-    for await (const { text, bytes } of asText(input.bytes)) {
-      if (!reader && text.trim() !== '') reader = readerFor[format ?? formatOf(text)]()
-      yield { records: reader?.push(text) ?? [], bytes }
-    }
-    yield { records: reader?.end() ?? [], bytes: 0 }
-  } catch (error) {
-    if (error instanceof EndlessRecord) throw new CommandFailure(`${error.message}; is a quote missing?`)
-    throw error
+  for await (const { text, bytes } of asText(input.bytes)) {
+    if (!reader && text.trim() !== '') reader = readerFor[format ?? formatOf(text)]()
+    yield { records: reader?.push(text) ?? [], bytes }
   }
+  yield { records: reader?.end() ?? [], bytes: 0 }
 }

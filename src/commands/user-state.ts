@@ -19,7 +19,7 @@ already out lives for at most 15 more minutes. USER is a username, an email or a
         await stores.users.disable(user.id, sql)
         return stores.sessions.endAll(user.id, { sql })
       })
-      await stores.events.record({ kind: 'user_disabled', userId: user.id }, operator())
+      await stores.events.record({ kind: 'user_disabled', userId: user.id }, operator(context))
       await print(context.stdout, `Disabled ${user.username}; ended ${sessionsInWords(ended)}.`)
       return 0
     })
@@ -37,7 +37,7 @@ USER is a username, an email or an id. Sessions that were ended stay ended.`,
     return withStores(context, 'service', async (stores) => {
       const user = await requireUser(stores, positionals[0] ?? '')
       await stores.users.enable(user.id)
-      await stores.events.record({ kind: 'user_enabled', userId: user.id }, operator())
+      await stores.events.record({ kind: 'user_enabled', userId: user.id }, operator(context))
       await print(context.stdout, `Enabled ${user.username}.`)
       return 0
     })
@@ -56,7 +56,7 @@ access token that is already out lives for at most 15 more minutes. USER is a us
     return withStores(context, 'service', async (stores) => {
       const user = await requireUser(stores, positionals[0] ?? '')
       const ended = await stores.sessions.endAll(user.id)
-      await stores.events.record({ kind: 'sessions_ended', userId: user.id }, operator())
+      await stores.events.record({ kind: 'sessions_ended', userId: user.id }, operator(context))
       await print(context.stdout, `Ended ${sessionsInWords(ended)} of ${user.username}.`)
       return 0
     })

@@ -13,8 +13,13 @@ import {
   webAddress,
 } from '../lib/setting-values.js'
 import { readRedisUrl } from '../platform/cache/redis-url.js'
-import { parsePostgresAddress, UnreadableTlsFile } from '../platform/database/postgres-address.js'
+import {
+  FaultyPostgresAddress,
+  parsePostgresAddress,
+  UnreadableTlsFile,
+} from '../platform/database/postgres-address.js'
 import { readSmtpUrl, type SmtpServer } from '../platform/mail/smtp-url.js'
+import { mailSender } from './mail-sender.js'
 import { trustedProxies } from './trusted-proxies.js'
 
 export type Setting<Value = unknown> = {
@@ -46,8 +51,19 @@ const postgresAddress: Read<string> = (value) => {
     return value
   } catch (error) {
     if (error instanceof UnreadableTlsFile) throw new InvalidValue(error.message)
-    throw new InvalidValue('must be an address such as postgres://user:password@localhost:5432/latchkey')
+    if (error instanceof FaultyPostgresAddress) throw new InvalidValue(error.fault)
+    throw error
   }
+}
+const signingSecrets: Read<string[]> = (value) => {
+  const secrets = list(signingSecret)(value)
+  if (secrets.length === 0) throw new InvalidValue('must hold at least one secret')
+  return secrets
+}
+const logoAddress: Read<string> = (value) => {
+  if (!/^(https:\/\/[^/]|\/(?![/\\]))/i.test(value) || !URL.canParse(value, 'https://app.example.com'))
+    throw new InvalidValue('must be an address that begins with https://, or a path of this site such as /logo.png')
+  return value
 }
 const redisAddress: Read<string> = (value) => {
   if (!readRedisUrl(value)) throw new InvalidValue('must be an address such as redis://localhost:6379')
@@ -77,7 +93,7 @@ export const settings = {
   DATABASE_POOL: { read: integer(1, 500), fallback: '10', meaning: 'Connections that one instance keeps to PostgreSQL.' },
   REDIS_URL: { read: redisAddress, otherwise: 'in process', secret: true, meaning: 'Redis or Valkey for shared counters. Several addresses separated by commas are a Cluster; `redis+sentinel://one:26379,two:26379/name` is a Sentinel group; `rediss` is encrypted. Required in production.' },
   REDIS_PREFIX: { read: text, fallback: 'latchkey:', meaning: 'Put before every key, so that several services can share one Redis.' },
-  JWT_SECRET: { read: list(signingSecret), otherwise: 'generated and kept in `DATA_DIR`', secret: true, meaning: 'At least 64 random characters. Several, separated by commas: the first signs, all of them verify. Required in production.' },
+  JWT_SECRET: { read: signingSecrets, otherwise: 'generated and kept in `DATA_DIR`', secret: true, meaning: 'At least 64 random characters. Several, separated by commas: the first signs, all of them verify. Required in production.' },
   BCRYPT_COST: { read: integer(10, 15), fallback: '12', meaning: 'Cost of password hashes, 10 to 15. A stored hash of a lower cost is replaced at the next sign-in.' },
   WORKER_THREADS: { read: integer(1, 64), otherwise: 'by the number of cores', meaning: 'Threads that hash passwords.' },
   WORKER_QUEUE: { read: integer(1, 10_000), fallback: '100', meaning: 'Password checks that may wait for a thread; beyond it the answer is 503.' },
@@ -93,7 +109,7 @@ export const settings = {
   PROVIDER_B_REDIRECT_URI: { read: webAddress, otherwise: '`PUBLIC_URL/api/auth/provider-b/callback`', meaning: 'Callback address registered at provider B.' },
   PROVIDER_B_NAME: { read: text, fallback: 'GitHub', meaning: 'What the button of provider B says.' },
   SMTP_URL: { read: smtpServer, otherwise: 'development mailbox', secret: true, meaning: 'Server for outgoing mail. Required in production.' },
-  MAIL_FROM: { read: text, fallback: 'Latchkey <no-reply@localhost>', meaning: 'Sender of the mails. Required in production.' },
+  MAIL_FROM: { read: mailSender, fallback: 'Latchkey <no-reply@localhost>', meaning: 'Sender of the mails: one address, with or without a name before it. Required in production.' },
   REGISTRATION: { read: oneOf('open', 'closed'), fallback: 'open', meaning: '`closed`: only the command line adds users.' },
   AFTER_SIGN_IN: { read: ownPath, fallback: '/dashboard', meaning: 'Where a sign-in ends that was not on its way anywhere: a path of this site. Set it to a page of your application when Latchkey shares its host.' },
   LOGIN_LIMIT: { read: limit, fallback: '5/15m', meaning: 'Failed sign-ins for each client network.' },
@@ -102,11 +118,11 @@ export const settings = {
   REFRESH_GRACE: { read: duration, fallback: '30s', meaning: 'How long a refresh token that was just rotated still gets its successor.' },
   SESSION_MAX_AGE: { read: duration, fallback: '365d', meaning: "A session's absolute end, which no refresh moves." },
   HEALTH_TIMEOUT: { read: duration, fallback: '2s', meaning: 'Deadline of each health check.' },
-  DRAIN_DELAY: { read: duration, fallback: '1s', meaning: 'After SIGTERM, how long `/health` answers 503 before the port closes: give a load balancer time to notice.' },
+  DRAIN_DELAY: { read: duration, fallback: '1s', meaning: 'After SIGTERM, how long `/health/ready` and `/health` answer 503 before the port closes: give a load balancer time to notice.' },
   METRICS_PORT: { read: integer(1, 65_535), otherwise: 'off', meaning: 'Port for Prometheus metrics.' },
   METRICS_HOST: { read: text, fallback: '127.0.0.1', meaning: 'Address that the metrics listen on.' },
   PRODUCT_NAME: { read: text, fallback: 'Latchkey', meaning: 'Name shown on the pages and in mails.' },
-  PRODUCT_LOGO_URL: { read: text, otherwise: "Latchkey's mark", meaning: 'Logo shown on the pages and in mails: an `https` address, or a path below `PUBLIC_URL`. Another server must send `Cross-Origin-Resource-Policy: cross-origin`, or the browser will not show it. Most mail programs show PNG and no SVG.' },
+  PRODUCT_LOGO_URL: { read: logoAddress, otherwise: "Latchkey's mark", meaning: 'Logo shown on the pages and in mails: an `https` address, or a path below `PUBLIC_URL`. Another server must send `Cross-Origin-Resource-Policy: cross-origin`, or the browser will not show it. Most mail programs show PNG and no SVG.' },
   ACCENT_COLOR: { read: colour, fallback: '#1f6f5c', meaning: 'Colour of buttons and links on the pages and in mails. Buttons have this very colour, with white or black text on it; links are made darker or lighter where they could not be read.' },
   LOG_LEVEL: { read: logLevel, fallback: 'info', meaning: 'Least level that is logged.' },
 } satisfies Record<string, Setting>

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { InvalidValue, list, type Read } from '../lib/setting-values.js'
 
@@ -20,8 +21,10 @@ const isTooWide = (range: string) => {
 }
 
 const addressRange: Read<string> = (value) => {
+  // Short spellings (`1` is 0.0.0.1) are nearly always a number of proxies, or a mistake.
+  const isSpelledOut = isIP(value.split('/')[0] ?? '') !== 0
   const isRange = ipaddr.isValidCIDR(value)
-  if (!isRange && !ipaddr.isValid(value))
+  if (!isSpelledOut || (!isRange && !ipaddr.isValid(value)))
     throw new InvalidValue('must list addresses or ranges such as 10.0.0.0/8, or be none')
   if (isRange && isTooWide(value))
     throw new InvalidValue(

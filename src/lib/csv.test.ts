@@ -56,10 +56,28 @@ describe('reading CSV', () => {
     ])
   })
 
-  it('stops at a record that never ends instead of keeping it all in memory', () => {
+  it.each([
+    ['a bare field', 'x'.repeat(2_000)],
+    ['a quoted field with line breaks', `"${'x,""\n'.repeat(400)}"`],
+    ['many fields', 'x,'.repeat(1_000)],
+  ])('reports a record that is too long and goes on after it: %s', (_, long) => {
     const reader = createCsvReader({ maximumLength: 1_000 })
-    reader.push('a,b\n')
-    expect(() => reader.push(`"${'x'.repeat(2_000)}`)).toThrow('line 2: the record does not end')
+    const rows = [...reader.push(`a,b\n${long},y\nc,d\n`), ...reader.end()]
+    const next = 3 + long.split('\n').length - 1
+    expect(rows).toEqual([
+      { line: 1, fields: ['a', 'b'] },
+      { line: 2, fault: 'longer than any such line may be' },
+      { line: next, fields: ['c', 'd'] },
+    ])
+  })
+
+  it('says of a quote that is never closed where it began, however long the rest is', () => {
+    const reader = createCsvReader({ maximumLength: 1_000 })
+    const rows = [...reader.push(`a,b\n"${'x\n'.repeat(2_000)}`), ...reader.end()]
+    expect(rows).toEqual([
+      { line: 1, fields: ['a', 'b'] },
+      { line: 2, fault: 'the quotes of a field are never closed' },
+    ])
   })
 
   it('reads back whatever was written, in pieces of any size', () => {

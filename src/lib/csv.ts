@@ -1,11 +1,6 @@
 /** One record of a CSV file, or what is wrong with it. `line` is where it begins, counted from 1. */
 export type CsvRow = { line: number; fields: string[] } | { line: number; fault: string }
 
-/** The file cannot be read on from here: most likely a quote that is never closed. */
-export class EndlessRecord extends Error {
-  override name = 'EndlessRecord'
-}
-
 const quote = 0x22
 const comma = 0x2c
 const lineFeed = 0x0a
@@ -25,6 +20,7 @@ export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
   let line = 1
   let startLine = 1
   let length = 0
+  const isTooLong = () => length > maximumLength
 
   const endField = () => {
     fields.push(field)
@@ -35,6 +31,7 @@ export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
   const endRecord = (rows: CsvRow[]) => {
     // A bare field may carry the CR of its CRLF; in quotes it is content.
     if (place === 'in a bare field' && field.endsWith('\r')) field = field.slice(0, -1)
+    if (isTooLong()) fault ||= 'longer than any such line may be'
     const empty = fields.length === 0 && field === '' && place !== 'after a quote' && !fault
     if (fault) rows.push({ line: startLine, fault })
     else if (!empty) rows.push({ line: startLine, fields: [...fields, field] })
@@ -72,12 +69,13 @@ export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
     if (code === lineFeed) line += 1
     if (code === lineFeed && place !== 'in quotes') return endRecord(rows)
     length += 1
-    if (length > maximumLength) throw new EndlessRecord(`line ${startLine}: the record does not end`)
     if (place === 'in quotes') {
       if (code === quote) place = 'after a quote'
       else field += character
     } else if (place === 'after a quote') takeAfterQuote(code)
     else if (place !== 'in a broken record') takeBare(code, character)
+    // Of a record that is too long nothing is kept, and only its end is looked for.
+    if (isTooLong()) [fields, field] = [[], '']
   }
 
   return {

@@ -48,14 +48,14 @@ export const limit: Read<{ maximum: number; window: number }> = (value) => {
 export const webAddress: Read<string> = (value) => {
   const url = URL.canParse(value) ? new URL(value) : undefined
   const isPlain = url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash
-  if (!url || !isPlain) throw must('an address such as https://auth.example.com')
+  if (!url || !isPlain) throw must('an address such as https://app.example.com')
   return (url.origin + url.pathname).replace(/\/$/, '')
 }
 
 /** The address of a whole site: cookies and redirects belong to an origin, not to a path below it. */
 export const siteAddress: Read<string> = (value) => {
   const address = webAddress(value)
-  if (address !== new URL(address).origin) throw must('an address without a path, such as https://auth.example.com')
+  if (address !== new URL(address).origin) throw must('an address without a path, such as https://app.example.com')
   return address
 }
 

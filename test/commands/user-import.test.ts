@@ -121,7 +121,7 @@ describe.each(commandStores)('user import on $name', ({ open }) => {
     await importing(first)
     const again = await importing(`${first.replace(hash, '')}ALAN@example.com,alan,\nalan@Example.com,alan,\n`)
     expect(again.code).toBe(0)
-    expect(again.out).toBe('Added 1 users; 3 existed already; 0 rows were refused.\n')
+    expect(again.out).toBe('Added 1 user; 3 existed already; 0 rows were refused.\n')
     expect(await stored()).toMatchObject([{ password_hash: hash }, { email: 'ALAN@example.com' }, {}])
   })
 
@@ -130,7 +130,7 @@ describe.each(commandStores)('user import on $name', ({ open }) => {
     const rows =
       'email,username\nada@example.com,ada\ngrace@example.com,ada\nalan@example.com,alan\nx@example.com,Alan\nbad,bad\n'
     const dry = await importing(rows, '--dry-run')
-    expect(dry.out).toBe('Would add 1 users; 1 existed already; 3 rows were refused.\n')
+    expect(dry.out).toBe('Would add 1 user; 1 existed already; 3 rows were refused.\n')
     expect(await stored()).toHaveLength(1)
     const real = await importing(rows)
     expect(real.out).toBe(dry.out.replace('Would add', 'Added'))
@@ -199,7 +199,7 @@ describe.each(commandStores)('user import on $name', ({ open }) => {
 
   it.each([
     [Buffer.from('email,name\nada@example.com,M\xfcller\n', 'latin1'), 'The input is not UTF-8 text'],
-    [`email,name\nada@example.com,"${'x\n'.repeat(600_000)}`, 'line 2: the record does not end; is a quote missing?'],
+    [`email,name\nada@example.com,"${'x\n'.repeat(600_000)}`, 'line 2: the quotes of a field are never closed'],
     ['name,username\nAda,ada\n', 'the first line must name the columns, and one of them email'],
     ['email,E_mail\na@example.com,b@example.com\n', 'two columns are called email'],
   ])('stops with a sentence at input it cannot make sense of', async (input, sentence) => {

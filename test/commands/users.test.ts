@@ -134,6 +134,7 @@ describe('a command that is called wrongly', () => {
     [['user', 'list', '--limit', '0'], '--limit takes a number from 1 to 1000'],
     [['user', 'list', '--after', 'x'], '--after takes the id of a user'],
     [['user', 'disable'], 'USER is missing'],
+    [['events', '--since', '1h', '--until', '2h'], '--since is later than --until'],
     [['user', 'sessions', 'end'], 'USER is missing'],
     [['user', 'export', '--format', 'xml'], '--format takes jsonl or csv'],
   ])('%j is answered with what is wrong, before any store is opened', async (args, sentence) => {
@@ -144,7 +145,7 @@ describe('a command that is called wrongly', () => {
   })
 
   it('is refused in one line when its name is unknown', async () => {
-    for (const args of [['user'], ['user', 'destroy'], ['user', 'sessions'], [], ['__proto__']]) {
+    for (const args of [['user', 'destroy'], [], ['__proto__']]) {
       const { code, out, err } = await latchkey(noStore, args)
       expect({ code, out, err }).toEqual({
         code: 2,
@@ -152,6 +153,16 @@ describe('a command that is called wrongly', () => {
         err: `There is no command "${args.join(' ')}". Try: latchkey --help\n`,
       })
     }
+  })
+
+  it('lists the commands of a family when no more than that is named', async () => {
+    const family = commandNames.filter((name) => name.startsWith('user '))
+    const { code, out, err } = await latchkey(noStore, ['user'])
+    expect({ code, out, lines: err.trimEnd().split('\n').length }).toEqual({ code: 2, out: '', lines: family.length })
+    expect((await latchkey(noStore, ['user', 'sessions'])).err).toMatch(/^ {2}latchkey user sessions end .*\n$/)
+    expect((await latchkey(noStore, ['user', '--help', 'add'])).out).toBe(
+      (await latchkey(noStore, ['user', 'add', '--help'])).out,
+    )
   })
 
   it('lists every command in its help, and says which version it is', async () => {

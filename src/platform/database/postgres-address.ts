@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { userInfo } from 'node:os'
+import { accountName } from '../account-name.js'
 
 export type Tls = {
   mode: 'disable' | 'prefer' | 'require' | 'verify-ca' | 'verify-full'
@@ -16,6 +16,16 @@ export type PostgresAddress = {
   tls: Tls
   /** Everything else of the query string goes to the server as a setting of the connection, as libpq's `options` would. */
   parameters: Record<string, string>
+}
+
+/** What is wrong with the address, without a word of the address itself: it has a password. */
+export class FaultyPostgresAddress extends Error {
+  override name = 'FaultyPostgresAddress'
+  readonly fault: string
+  constructor(fault: string) {
+    super(`The database address ${fault}`)
+    this.fault = fault
+  }
 }
 
 /** The address is fine, and a file that it names is not. The name of a file is no secret. */
@@ -37,7 +47,7 @@ const shape = /^postgres(?:ql)?:\/\/(?:([^:@/?]*)(?::([^@/?]*))?@)?([^/?]*)(?:\/
 /** Reads a PostgreSQL address the way libpq does, as far as a service needs it. Never quotes the address: it has a password. */
 export const parsePostgresAddress = (url: string): PostgresAddress => {
   const parts = shape.exec(url)
-  if (!parts) throw new Error('The database address is not of the form postgres://user:password@host:port/database')
+  if (!parts) throw new FaultyPostgresAddress('must be of the form postgres://user:password@host:port/database')
   const [, user = '', password = '', hosts = '', database = '', query = ''] = parts
   const settings = new URLSearchParams(query)
   const take = (name: string) => {
@@ -48,7 +58,7 @@ export const parsePostgresAddress = (url: string): PostgresAddress => {
   const tls = readTls(take)
   const named = decode(hosts) || take('host') || 'localhost'
   const port = Number(take('port') ?? 5432)
-  const role = decode(user) || take('user') || userInfo().username
+  const role = decode(user) || take('user') || ownAccount()
   // The program chooses among hosts itself and always wants the primary.
   for (const ours of ['host', 'port', 'user', 'target_session_attrs']) take(ours)
   return {
@@ -61,27 +71,39 @@ export const parsePostgresAddress = (url: string): PostgresAddress => {
   }
 }
 
+/** As libpq does. In a container the uid may have no name. */
+const ownAccount = () => {
+  const name = accountName()
+  if (name === undefined) throw new FaultyPostgresAddress('names no user')
+  return name
+}
+
 const decode = (text: string) => {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw new Error('The database address has a % that is not followed by two hexadecimal digits')
+    throw new FaultyPostgresAddress(
+      'has a % that is not followed by two hexadecimal digits: in a password, % is written %25',
+    )
   }
 }
 
+const inPasswords = 'in a password, @ is written %40, : %3A, / %2F and ? %3F'
+
 const readHost = (text: string, defaultPort: number) => {
   if (text.startsWith('/')) return { host: text, port: defaultPort }
-  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(text) ?? []
-  const number = Number(port ?? defaultPort)
-  if ((bracketed ?? plain) === undefined || !Number.isInteger(number) || number < 1 || number > 65_535) {
-    throw new Error('The database address names a host or a port that cannot be read')
-  }
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:@]*))(?::([^:@]+))?$/.exec(text) ?? []
+  if ((bracketed ?? plain) === undefined)
+    throw new FaultyPostgresAddress(`names a host that cannot be read: ${inPasswords}`)
+  const number = /^\d{1,5}$/.test(port ?? '') ? Number(port) : port === undefined ? defaultPort : Number.NaN
+  if (!(number >= 1 && number <= 65_535))
+    throw new FaultyPostgresAddress(`names a port that is not a number from 1 to 65535: ${inPasswords}`)
   return { host: bracketed || plain || 'localhost', port: number }
 }
 
 const readTls = (take: (name: string) => string | undefined): Tls => {
   const mode = take('sslmode') ?? 'prefer'
-  if (!isMode(mode)) throw new Error(`The database address has an sslmode that is none of ${modes.join(', ')}`)
+  if (!isMode(mode)) throw new FaultyPostgresAddress(`has an sslmode that is none of ${modes.join(', ')}`)
   const [root, cert, key] = [take('sslrootcert'), take('sslcert'), take('sslkey')]
   return {
     mode,

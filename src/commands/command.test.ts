@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { accountName } from '../platform/account-name.js'
+import { operatorName, readArguments } from './command.js'
+
+describe('the name of the operator in events', () => {
+  const nobody = () => {
+    throw new Error('uv_os_get_passwd returned ENOENT')
+  }
+
+  it('is the number of a uid that has no name', () => {
+    expect(accountName(nobody)).toBe(undefined)
+    expect(operatorName({}, accountName(nobody) ?? '')).toBe(`uid ${process.getuid?.()}`)
+  })
+
+  it('is the account, and the person who used sudo', () => {
+    expect(operatorName({}, 'latchkey')).toBe('latchkey')
+    expect(operatorName({ SUDO_USER: 'ada' }, 'root')).toBe('ada as root')
+    expect(operatorName({ SUDO_USER: 'root' }, 'root')).toBe('root')
+  })
+})
+
+describe('the arguments of a command', () => {
+  it('are refused in whole sentences', () => {
+    expect(() => readArguments(['FILE', 'extra'], {}, ['FILE'])).toThrow('There is one argument too many: extra.')
+  })
+
+  it('name an option once', () => {
+    const twice = ['--email', 'a@b.example', '--email', 'c@d.example']
+    expect(() => readArguments(twice, { email: { type: 'string' } }, [])).toThrow('--email is given twice.')
+  })
+})
