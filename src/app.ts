@@ -222,11 +222,17 @@ const prepareMetrics = ({ metricsHost: host, metricsPort: port }: Config, platfo
 /** A database that cannot be reached yet is no reason to wait for ever: health tells, and requests are answered 503. */
 const startPatience = 5 * seconds
 
-type StartOptions = { clock?: Clock; log?: Log; onFatal: (error: unknown) => void }
+type StartOptions = {
+  clock?: Clock
+  log?: Log
+  onFatal: (error: unknown) => void
+  /** Ends a start that is under way: no port is opened any more, and what is open is closed with the app. */
+  signal?: AbortSignal
+}
 
 export const startApp = async (given: Config, options: StartOptions) => {
   const config = await withPort(given)
-  const { clock = systemClock, log = createLog({ level: config.logLevel }), onFatal } = options
+  const { clock = systemClock, log = createLog({ level: config.logLevel }), onFatal, signal } = options
   const opened = await openPlatform(config, clock, log)
   let isReady = false
   const platform = { ...opened, metrics: createMetrics(), database: gated(opened.database, () => isReady) }
@@ -256,26 +262,31 @@ export const startApp = async (given: Config, options: StartOptions) => {
   const close = async () => {
     state.isDraining = true
     ending.abort()
-    await wait(config.drainDelay)
-    await drain({ lastCalls: config.drainDelay, limit: drainLimit })
+    if (server.server.listening) {
+      await wait(config.drainDelay)
+      await drain({ lastCalls: config.drainDelay, limit: drainLimit })
+    }
     await server.close()
     await background.stop()
     await metricsServer?.close()
     await opened.close()
   }
 
+  const prepared = prepare()
   try {
-    const prepared = prepare()
     // A failure is heard of below; when listening fails first, that is what counts.
     prepared.catch(() => undefined)
     metricsServer = await openMetrics?.()
     // The port opens when the database is ready, or after a moment without it: a proxy takes an open port for an instance.
-    await Promise.race([prepared, wait(startPatience, undefined, { ref: false })])
-    prepared.catch(onFatal)
-    await server.listen({ host: config.host, port: config.port })
+    const patience = wait(startPatience, undefined, { ref: false, ...(signal && { signal }) }).catch(() => undefined)
+    await Promise.race([prepared, patience])
+    if (!signal?.aborted) {
+      prepared.catch(onFatal)
+      await server.listen({ host: config.host, port: config.port })
+    }
   } catch (error) {
     await close()
     throw error
   }
-  return { config, server, log, platform, nouns, close }
+  return { config, server, log, platform, nouns, prepared, isReady: () => isReady, close }
 }

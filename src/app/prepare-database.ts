@@ -10,7 +10,13 @@ import type { Log } from '../platform/log.js'
 /** The same place from `src/app` and from `dist/app`. */
 export const migrationsDirectory = fileURLToPath(new URL('../../migrations', import.meta.url))
 
-const pause = 2 * seconds
+const [firstPause, longestPause] = [0.5 * seconds, 5 * seconds]
+
+/** What went wrong, in one line: a database that is away for an hour must not fill the log with stacks. */
+const reasonOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return 'unknown'
+  return error.cause === undefined ? error.message : `${error.message}: ${reasonOf(error.cause)}`
+}
 
 export const migrateDatabase = ({ databaseUrl, databaseOwnerUrl }: Config, database: Database) =>
   databaseUrl !== undefined && databaseOwnerUrl !== undefined
@@ -19,7 +25,7 @@ export const migrateDatabase = ({ databaseUrl, databaseOwnerUrl }: Config, datab
 
 /** Waits for a database that cannot be reached yet, saying so; what is wrong with a reachable one is thrown. */
 export const prepareDatabase = async (config: Config, database: Database, log: Log, signal: AbortSignal) => {
-  while (!signal.aborted) {
+  for (let pause = firstPause; !signal.aborted; pause = Math.min(2 * pause, longestPause)) {
     try {
       const applied = await migrateDatabase(config, database)
       for (const name of applied) log.info({ migration: name }, 'migration applied')
@@ -28,7 +34,7 @@ export const prepareDatabase = async (config: Config, database: Database, log: L
       return
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
-      log.warn({ err: error }, 'The database cannot be reached; trying again')
+      log.warn({ reason: reasonOf(error) }, 'The database cannot be reached; trying again')
       await wait(pause, undefined, { signal }).catch(() => undefined)
     }
   }

@@ -75,12 +75,12 @@ const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: Co
 
 /** Runs the command that the arguments name, and answers with its exit code. */
 export const runCommand = async (args: readonly string[], context: CommandContext): Promise<number> => {
-  const found =
-    matching(args) ?? (args.some(asksForHelp) ? matching(args.filter((arg) => !arg.startsWith('-'))) : undefined)
+  const isHelp = args.some(asksForHelp)
+  const found = matching(isHelp ? args.filter((arg) => !asksForHelp(arg)) : args)
   if (!found) return runWithoutCommand(args, context)
   const [name, command] = found
   const rest = args.slice(name.split(' ').length)
-  if (rest.some(asksForHelp)) {
+  if (isHelp) {
     await print(context.stdout, command.help)
     return 0
   }

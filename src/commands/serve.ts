@@ -1,31 +1,45 @@
 import { type App, shutdownBudget, startApp } from '../app.js'
 import { type Config, type Environment, likelyTypos, loadConfig } from '../config.js'
-import { createLog } from '../platform/log.js'
+import { createLog, type Log } from '../platform/log.js'
 import { programVersion } from '../platform/version.js'
 import { type Command, readArguments } from './command.js'
 
 /** Shuts down at the first signal, within a known time, and stops at once at the second. */
-const endOnSignals = (app: App) => {
-  let isEnding = false
+const endOnSignals = (log: Log, drainDelay: number) => {
+  const ending = new AbortController()
+  let started: Promise<App> | undefined
+  const closeAll = async () => {
+    // During a start, what it has opened so far is closed; its failure is told by whoever waits for it.
+    const app = await started
+    await app?.close()
+  }
   const end = (signal: NodeJS.Signals) => {
-    if (isEnding) process.exit(1)
-    isEnding = true
-    const within = shutdownBudget(app.config.drainDelay)
-    app.log.info({ signal, within }, 'ending')
+    if (ending.signal.aborted) process.exit(1)
+    ending.abort()
+    const within = shutdownBudget(drainDelay)
+    log.info({ signal, within }, 'ending')
     // Everything answered is committed by now: a store that does not answer is no reason to be killed.
     setTimeout(() => {
-      app.log.warn('not everything was closed in time')
+      log.warn('not everything was closed in time')
       process.exit(0)
     }, within)
-    app.close().then(
+    closeAll().then(
       () => process.exit(0),
       (err) => {
-        app.log.fatal({ err }, 'the end was not orderly')
+        log.fatal({ err }, 'the end was not orderly')
         process.exit(1)
       },
     )
   }
+  // Before the start: the first process of a container gets no signal that it has not asked for.
   process.on('SIGTERM', end).on('SIGINT', end)
+  return {
+    signal: ending.signal,
+    watch: (start: Promise<App>) => {
+      started = start
+      return start
+    },
+  }
 }
 
 /** What somebody who tries the service out needs to know besides its address. */
@@ -34,7 +48,7 @@ const readyLine = ({ config, platform }: App) => {
   const notes = [
     ...(platform.mailbox ? [`mails are shown at ${publicUrl}/dev/mailbox`] : []),
     ...(databaseUrl === undefined
-      ? [`embedded database in ${dataDir}: for trying out and small installations, not safe against power loss`]
+      ? [`embedded database in ${dataDir}: for trying out and development, not safe against power loss`]
       : []),
   ]
   return `Latchkey is ready at ${publicUrl}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`
@@ -48,11 +62,15 @@ const serveUntilSignal = async (config: Config, env: Environment) => {
   }
   // After an unexpected error the state is unknown: stop, and let the supervisor start a new process.
   process.on('uncaughtException', crash).on('unhandledRejection', crash)
+  const ending = endOnSignals(log, config.drainDelay)
   log.info({ version: programVersion(), node: process.versions.node, environment: config.nodeEnv }, 'starting')
   for (const typo of likelyTypos(env)) log.warn(typo)
-  const app = await startApp(config, { log, onFatal: crash })
-  endOnSignals(app)
-  log.info({ host: app.config.host, port: app.config.port }, readyLine(app))
+  const app = await ending.watch(startApp(config, { log, onFatal: crash, signal: ending.signal }))
+  const place = { host: app.config.host, port: app.config.port }
+  if (!app.isReady() && !ending.signal.aborted)
+    log.info(place, `Latchkey is listening at ${app.config.publicUrl}; waiting for the database`)
+  await app.prepared
+  if (!ending.signal.aborted) log.info(place, readyLine(app))
 }
 
 export const serve: Command = {

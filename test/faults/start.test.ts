@@ -32,7 +32,7 @@ describe('a start on the embedded defaults', () => {
   it('prints one line with the address, says what the embedded database is for, and serves both demonstration providers', async () => {
     const program = run()
     const url = await program.ready()
-    expect(program.output.stdout).toMatch(/for trying out and small installations, not safe against power loss/)
+    expect(program.output.stdout).toMatch(/for trying out and development, not safe against power loss/)
     expect(program.output.stdout).toContain(`mails are shown at ${url}/dev/mailbox`)
     const lines = program.output.stdout.trimEnd().split('\n')
     expect(lines[0]).toMatch(/^\S+ info {2}starting version=\d+\.\d+\.\d+ /)
@@ -115,6 +115,13 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
     other.close()
   })
 
+  it('for a HOST that is no address of this machine', async () => {
+    for (const host of ['nohost.invalid', '192.0.2.1'])
+      expect(await refusal({ HOST: host, DEVELOPMENT_ON_NETWORK: 'true' })).toBe(
+        'HOST cannot be listened on: it must be an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them.',
+      )
+  })
+
   it('for a data directory that is a file', async () => {
     const file = join(folder, 'file')
     await writeFile(file, 'precious')
@@ -162,8 +169,10 @@ describe('a database that cannot be reached at the start', () => {
   it('is waited for: the log says so, health is 503, and access goes on once it is there', async () => {
     const port = await freePort()
     const program = run({ DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/latchkey` })
-    await program.until(/cannot be reached; trying again/)
-    const url = await program.ready()
+    const [line] = await program.until(/.*cannot be reached; trying again.*/)
+    expect(line).toMatch(/reason=.*ECONNREFUSED/)
+    const [, url = ''] = await program.until(/listening at (http:[^\s;]+); waiting for the database/)
+    expect(program.output.stdout).not.toMatch(/ready at|\n\s+at /)
     const health = await fetch(`${url}/health`)
     expect([health.status, (await health.json()).checks.database]).toEqual([503, 'error'])
     expect((await fetch(`${url}/health/live`)).status).toBe(200)
@@ -171,6 +180,17 @@ describe('a database that cannot be reached at the start', () => {
     expect([ready.status, await ready.json()]).toEqual([503, { status: 'starting' }])
     const login = await createBrowser(url).post('/login', { username: 'ada', password: 'x' })
     expect([login.status, login.headers.get('retry-after')]).toEqual([503, '5'])
+    program.signal('SIGTERM')
+    expect(await program.exited).toBe(0)
+  })
+
+  it('does not keep a signal waiting: it ends with 0 while it starts, and opens no port', async () => {
+    const port = await freePort()
+    const program = run({ DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/latchkey`, DRAIN_DELAY: '60s' })
+    await program.until(/starting/)
+    program.signal('SIGTERM')
+    expect(await program.exited).toBe(0)
+    expect(program.output.stdout).not.toMatch(/listening at|ready at/)
   })
 })
 

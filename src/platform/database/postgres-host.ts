@@ -59,6 +59,10 @@ const noSettings = /unsupported startup parameter|command-line options/
 
 const sentences = [
   { when: noEncryption, sentence: 'The database does not offer encryption, and sslmode asks for it' },
+  {
+    when: /password must be a (non-empty )?string/,
+    sentence: 'The database asks for a password, and its address has none',
+  },
   { when: /^timeout expired$/, sentence: 'The database did not accept the connection in time' },
   {
     when: noSettings,
