@@ -18,6 +18,23 @@ const judgeMailSettings = (server: SmtpServer, from: string): Finding =>
     server.tls.rejectUnauthorized ? ok('') : warning("the mail server's certificate is not checked"),
   ])
 
+const noConnection = 'cannot be reached: check the host and the port in SMTP_URL, and the firewall'
+const mailFaults: Readonly<Record<string, string>> = {
+  ESOCKET: noConnection,
+  ECONNECTION: noConnection,
+  ETIMEDOUT:
+    'does not answer in time: check the host and the port in SMTP_URL, and the firewall; smtps:// is for port 465',
+  EDNS: 'has a name that cannot be found: check the host in SMTP_URL',
+  EAUTH: 'refuses the user or the password in SMTP_URL',
+  ETLS: 'cannot be spoken to in an encrypted way: check its certificate, and smtp:// or smtps:// in SMTP_URL',
+}
+
+/** What to do about it first; the code and the step for whoever looks closer. */
+export const explainMail = ({ host, port }: Pick<SmtpServer, 'host' | 'port'>, error: unknown) => {
+  const { code = '', message = 'unknown' } = (error ?? {}) as { code?: string; message?: string }
+  return `${host}:${port} ${mailFaults[code] ?? 'cannot be used'} (${message.replace(/^.*: /, '')})`
+}
+
 const checkMail = async ({ smtpUrl, mailFrom }: Config): Promise<Finding> => {
   if (!smtpUrl) return ok('no SMTP_URL: mails are kept for the development mailbox')
   const mailer = createSmtpMailer({ server: smtpUrl, connections: 1, deadlines: smtpDeadlines })
@@ -25,9 +42,7 @@ const checkMail = async ({ smtpUrl, mailFrom }: Config): Promise<Finding> => {
     await mailer.verify?.()
     return judgeMailSettings(smtpUrl, mailFrom)
   } catch (error) {
-    return failure(
-      error instanceof Error ? error.message.replace('did not take the mail', 'cannot be used') : 'unknown',
-    )
+    return failure(explainMail(smtpUrl, error))
   } finally {
     await mailer.close()
   }

@@ -72,6 +72,11 @@ describe('the Kubernetes manifests', { timeout: 60_000 }, () => {
     expect(await typeFaults(all)).toBe('')
   })
 
+  it('set no variables that look like mistyped settings', async () => {
+    const pods = (await manifests()).filter(({ kind }) => kind === 'Deployment' || kind === 'Job')
+    expect(pods.map((pod) => JSON.stringify(pod).includes('"enableServiceLinks":false'))).toEqual([true, true])
+  })
+
   it('would be refused with a wrong type or a mistyped field', async () => {
     const wrong = (spec: object) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'x' }, spec })
     expect(faultOf(wrong({ ports: [{ port: 'http' }] }))).toMatch(/port must be integer/)
@@ -92,6 +97,6 @@ describe('the Kubernetes manifests', { timeout: 60_000 }, () => {
       SMTP_URL: 'smtp://mail',
     }
     const config = loadConfig({ NODE_ENV: 'production', ...secrets, ...Object.fromEntries(given) })
-    expect([config.publicUrl, config.metricsPort]).toEqual(['https://auth.example.com', 9464])
+    expect([config.publicUrl, config.metricsPort]).toEqual(['https://app.example.com', 9464])
   })
 })

@@ -85,11 +85,11 @@ describe('the command line with the credentials of the units', () => {
     await mkdir(join(root, 'secrets'))
     for (const name of ['database_url', 'jwt_secret', 'database_owner_url'])
       await writeFile(join(root, 'secrets', name), `the ${name}\n`)
-    await writeFile(join(root, 'latchkey.env'), 'PUBLIC_URL=https://auth.example.com\n')
+    await writeFile(join(root, 'latchkey.env'), 'PUBLIC_URL=https://app.example.com\n')
     // In the place of the program: says what it was given.
     await writeFile(
       join(root, 'node'),
-      `#!/bin/bash\nshift\necho "$@"\nfor each in \${!DATABASE*} \${!JWT*} PUBLIC_URL NODE_ENV; do echo "$each=\${!each}"; done\ncat "$DATABASE_URL_FILE" -\n`,
+      `#!/bin/bash\nshift\necho "$@"\nfor each in \${!DATABASE*} \${!JWT*} SUDO_USER PUBLIC_URL NODE_ENV; do echo "$each=\${!each}"; done\ncat "$DATABASE_URL_FILE" -\n`,
     )
     await writeFile(join(root, 'systemd-run'), standIn)
     const wrapper = await readFile(fileURLToPath(new URL('../../deploy/systemd/latchkey', import.meta.url)), 'utf8')
@@ -100,7 +100,7 @@ describe('the command line with the credentials of the units', () => {
   afterAll(() => rm(root, { recursive: true, force: true }))
 
   const call = async (...args: string[]) => {
-    const env = { ROOT: root, PATH: `${root}:${process.env.PATH}` }
+    const env = { ROOT: root, SUDO_USER: 'ada', PATH: `${root}:${process.env.PATH}` }
     const child = run(join(root, 'latchkey'), args, { env })
     child.child.stdin?.end('from standard input\n')
     return (await child).stdout
@@ -112,9 +112,17 @@ describe('the command line with the credentials of the units', () => {
       /^user import - --format two words\nDATABASE_URL_FILE=\S+\/database_url\nJWT_SECRET_FILE=\S+\n/,
     )
     expect(said).toContain(
-      'PUBLIC_URL=https://auth.example.com\nNODE_ENV=production\nthe database_url\nfrom standard input\n',
+      'SUDO_USER=ada\nPUBLIC_URL=https://app.example.com\nNODE_ENV=production\nthe database_url\nfrom standard input\n',
     )
     expect(said).not.toContain('OWNER')
     expect(await call('migrate', '--status')).toMatch(/DATABASE_OWNER_URL_FILE=\S+\/database_owner_url\n/)
   })
+})
+
+it('the role of the containers is made as the guide makes it', async () => {
+  const read = (path: string) => readFile(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8')
+  const revokes = (await read('docs/deployment.md')).match(/^revoke .*;$/gm) ?? []
+  expect(revokes).toHaveLength(2)
+  const script = await read('deploy/postgres/10-latchkey-role.sh')
+  expect(revokes.filter((line) => !script.includes(`\n${line}\n`))).toEqual([])
 })

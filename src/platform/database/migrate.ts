@@ -63,7 +63,7 @@ export const migrate = async ({
   const migrations = await readMigrations(directory)
   const done: string[] = []
   const giveUpAt = performance.now() + patienceMs
-  if (!role && (await compare(database, migrations).catch(explainRefusal)).pending.length === 0) return done
+  if (!role && (await compare(database, migrations).catch(explainUnreadable)).pending.length === 0) return done
   for (;;) {
     const step = await database.transaction((sql) => applyNext(sql, migrations, role)).catch(explainRefusal)
     if (step === 'finished') return done
@@ -92,7 +92,7 @@ export const pendingMigrations = async (options: SchemaOptions): Promise<string[
 export const schemaStatus = async (options: Partial<SchemaOptions> & { directory: string }): Promise<SchemaStatus> => {
   const migrations = await readMigrations(options.directory)
   if (!options.database) return { applied: [], pending: migrations, newer: [] }
-  return await compare(options.database, migrations).catch(explainRefusal)
+  return await compare(options.database, migrations).catch(explainUnreadable)
 }
 
 // The lock belongs to the transaction. It goes with the commit, and with the connection when the process is killed; the
@@ -126,15 +126,23 @@ const tableOfMigrations = `create table if not exists schema_migrations (
   oldest_program integer
 )`
 
-const explainRefusal = (error: unknown): never => {
-  // 42501: insufficient privilege
-  if (error instanceof Error && 'code' in error && error.code === '42501') {
-    const text =
-      'The database must be migrated and this role may not do it: run `latchkey migrate` as the role that owns the schema.'
-    throw new SchemaOutdated(text, { cause: error })
+const explainPrivilege =
+  (text: string) =>
+  (error: unknown): never => {
+    // 42501: insufficient privilege
+    if (error instanceof Error && 'code' in error && error.code === '42501')
+      throw new SchemaOutdated(text, { cause: error })
+    throw error
   }
-  throw error
-}
+
+const explainRefusal = explainPrivilege(
+  'The database must be migrated and this role may not do it: run `latchkey migrate` as the role that owns the schema.',
+)
+
+// As after a restore without privileges: the tables are there.
+const explainUnreadable = explainPrivilege(
+  'The tables are there and this role has no rights on them: run `latchkey migrate` as the role that owns the schema, which grants them.',
+)
 
 const compare = async (sql: Sql, migrations: Migration[]) => {
   const applied = await readApplied(sql)

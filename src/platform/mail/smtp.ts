@@ -42,7 +42,7 @@ const refusalIn = (error: unknown) => {
 const withoutSecrets = (error: unknown) => {
   const { code, command, responseCode } = (error ?? {}) as { code?: string; command?: string; responseCode?: number }
   const parts = [code ?? 'unknown failure', command && `at ${command}`, responseCode && `answered ${responseCode}`]
-  return new Error(`The mail server did not take the mail: ${parts.filter(Boolean).join(' ')}`)
+  return Object.assign(new Error(`The mail server did not take the mail: ${parts.filter(Boolean).join(' ')}`), { code })
 }
 
 export const createSmtpMailer = ({
