@@ -30,7 +30,7 @@ const mailFaults: Readonly<Record<string, string>> = {
 }
 
 /** What to do about it first; the code and the step for whoever looks closer. */
-export const explainMail = ({ host, port }: Pick<SmtpServer, 'host' | 'port'>, error: unknown) => {
+const explainMail = ({ host, port }: Pick<SmtpServer, 'host' | 'port'>, error: unknown) => {
   const { code = '', message = 'unknown' } = (error ?? {}) as { code?: string; message?: string }
   return `${host}:${port} ${mailFaults[code] ?? 'cannot be used'} (${message.replace(/^.*: /, '')})`
 }

@@ -62,7 +62,9 @@ describe('the role of the running service', () => {
   it('is told that only rights are missing when it was granted nothing', async () => {
     const owner = testPostgres(urls.ownerUrl)
     await owner.query(`revoke all on schema_migrations from ${quoted(serviceRole)}`)
-    await expect(checkSchema({ database: service, directory: migrationsDirectory })).rejects.toThrow('this role has no rights on them')
+    await expect(checkSchema({ database: service, directory: migrationsDirectory })).rejects.toThrow(
+      'this role has no rights on them',
+    )
     await owner.close()
     await migrateAsOwner({ ...urls, directory: migrationsDirectory })
   })
