@@ -51,7 +51,8 @@ create table pending_registrations (
   token_hash bytea not null constraint pending_registrations_token unique,
   older_token_hashes bytea[] not null default '{}',
   browser_hashes bytea[] not null,
-  tries_left integer not null,
+  code_tries_left integer not null,
+  password_tries_left integer not null,
   expires_at timestamptz not null,
   confirmed_at timestamptz
 );

@@ -43,12 +43,26 @@ export const recallPlace = (): string | undefined => {
   }
 }
 
-/** The token of a mailed link, taken out of the address bar and the history at once. */
-export const takeToken = () => {
-  const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? undefined
-  if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search)
+const withoutFragment = () => location.pathname + location.search
+
+/**
+ * The token of a mailed link, taken out of the address bar at once. The tab keeps it out of sight, so that a reload does
+ * not lose it.
+ */
+export const takeToken = (): string | undefined => {
+  const mailed = new URLSearchParams(location.hash.slice(1)).get('token') ?? undefined
+  const token = mailed ?? keptToken()
+  if (location.hash !== '') history.replaceState({ token }, '', withoutFragment())
   return token
 }
+
+const keptToken = () => {
+  const { token } = (history.state ?? {}) as { token?: unknown }
+  return typeof token === 'string' ? token : undefined
+}
+
+/** A link that was used or refused is worth nothing more. */
+export const forgetToken = () => history.replaceState(null, '', withoutFragment())
 
 const mailboxName = 'latchkey.mailbox'
 

@@ -14,7 +14,7 @@ describe('a refusal in words', () => {
   it.each([
     [refusal(0, 'offline'), en.common.refusals.offline],
     [refusal(401, 'Invalid credentials'), 'Username or password is incorrect.'],
-    [refusal(429, 'Too many login attempts'), 'Too many login attempts.'],
+    [refusal(429, 'Too many login attempts'), 'Too many sign-in attempts.'],
     [refusal(429, 'Something new'), en.common.refusals.unavailable],
     [refusal(503, 'Busy'), en.common.refusals.unavailable],
     [refusal(500, 'Internal error'), en.common.refusals.unexpected],

@@ -59,7 +59,7 @@ describe('in Firefox', { timeout: patience }, () => {
     await press(page, 'Change password')
     await read(page, 'Your password is changed.')
     await press(page, 'Sign out')
-    await read(page, 'You have signed out.')
+    await read(page, 'You are signed out.')
     await type(page, { username: 'fox@example.com', password: newPassword })
     await press(page, 'Sign in')
     await read(page, 'Hello, fox')

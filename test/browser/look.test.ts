@@ -26,7 +26,7 @@ const scenes: Record<string, (page: Page) => Promise<unknown>> = {
   'login-unconfirmed': async (page) => {
     await page.goto('/login')
     await signIn(page, 'quinn')
-    await page.getByRole('button', { name: 'Send the mail again' }).waitFor()
+    await page.getByRole('button', { name: 'Send the email again' }).waitFor()
   },
   'verify-email': (page) => register(page, `paul${Math.random().toString(36).slice(2)}`),
   'verify-email-elsewhere': (page) => page.goto('/verify-email'),

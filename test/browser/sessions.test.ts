@@ -59,7 +59,7 @@ describe('a session in the browser', { timeout: patience }, () => {
     await page.goto('/dashboard')
     await greeted(page, 'back')
     await press(page, 'Sign out')
-    await page.getByText('You have signed out.').waitFor()
+    await page.getByText('You are signed out.').waitFor()
     await watching.waitForURL('**/login?notice=signed_out')
     await Promise.all([away.goBack(), page.goBack()])
     await away.waitForURL('**/login?notice=sign_in&returnTo=%2Fdashboard')

@@ -94,7 +94,7 @@ describe.each([
     await tab.see('Hello, Ada Example')
     expect(tab.address()).toBe(`${here}/api/auth/account-page`)
     await tab.press('Sign out')
-    await tab.see('You have signed out.')
+    await tab.see('You are signed out.')
     await tab.goTo(`${here}/login`)
     await tab.press('Continue with GitHub')
     await tab.press('Ben Example')

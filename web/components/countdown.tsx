@@ -17,13 +17,14 @@ export const Countdown = ({ seconds, onEnd }: { seconds: number; onEnd: () => vo
   }, [left])
   return (
     <p class="countdown" role="timer">
-      {left === 0 ? words.tryAgainNow : fill(words.tryAgainIn, { time: clock(left) })}
+      {left === 0 ? words.tryAgainNow : fill(words.tryAgainIn, { time: inUnits(left) })}
     </p>
   )
 }
 
-const clock = (seconds: number) => {
-  const parts = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60]
-  const shown = parts[0] === 0 ? parts.slice(1) : parts
-  return shown.map((part, place) => (place === 0 ? String(part) : String(part).padStart(2, '0'))).join(':')
+/** "59 min 17 s": these signs are the same in every language of ours. */
+const inUnits = (seconds: number) => {
+  const parts = { h: Math.floor(seconds / 3_600), min: Math.floor(seconds / 60) % 60, s: seconds % 60 }
+  const shown = Object.entries(parts).filter(([, count]) => count > 0)
+  return shown.map(([unit, count]) => `${count}\u00a0${unit}`).join(' ')
 }

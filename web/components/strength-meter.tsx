@@ -14,14 +14,16 @@ type Props = {
 
 const pauseInTyping = 450
 
-/** The rules at once, the estimate after a pause in typing. Where the service does not answer, the rules stand alone. */
+/** The rules at once, the estimate after a pause in typing. Where the service gives none, nothing looks finished. */
 export const StrengthMeter = ({ password, words, quiet = false }: Props) => {
   const place = useRef<HTMLDivElement>(null)
-  const strength = useStrength(password, place)
+  const estimate = useStrength(password, place)
+  const strength = estimate === 'failed' ? undefined : estimate
   const score = strength?.score ?? 0
   const shown = password !== '' && strength !== undefined
+  const unchecked = password !== '' && estimate === 'failed'
   return (
-    <div class="strength" ref={place}>
+    <div class={unchecked ? 'strength unchecked' : 'strength'} ref={place}>
       {/* Always there, so that the button below does not move away under somebody who is about to press it. */}
       <div class="meter-line">
         <div class={`meter score-${score}`} aria-hidden="true">
@@ -32,7 +34,7 @@ export const StrengthMeter = ({ password, words, quiet = false }: Props) => {
         <p class="score" role="status">
           {shown && (
             <>
-              <span class="unseen">{words.strength}: </span>
+              <span class="unseen">{words.strength} </span>
               {words.scores[score]}
             </>
           )}
@@ -45,12 +47,13 @@ export const StrengthMeter = ({ password, words, quiet = false }: Props) => {
             <li key={rule} class={met ? 'met' : ''}>
               {met ? <CheckIcon size={14} /> : <CircleIcon size={14} />}
               {text}
-              <span class="unseen">: {met ? words.met : words.unmet}</span>
+              <span class="unseen"> ({met ? words.met : words.unmet})</span>
             </li>
           )
         })}
       </ul>
       <div class="feedback" aria-live="polite">
+        {unchecked && <p class="hint">{words.unchecked}</p>}
         {shown &&
           !quiet &&
           !strength.isStrong &&
@@ -61,7 +64,7 @@ export const StrengthMeter = ({ password, words, quiet = false }: Props) => {
 }
 
 const useStrength = (password: string, place: RefObject<HTMLElement | null>) => {
-  const [strength, setStrength] = useState<Strength['strength']>()
+  const [strength, setStrength] = useState<Strength['strength'] | 'failed'>()
   useEffect(() => {
     let current = true
     if (password === '') {
@@ -71,7 +74,7 @@ const useStrength = (password: string, place: RefObject<HTMLElement | null>) => 
     const estimate = async () => {
       const answer = await api.strength(password, aboutIn(place.current))
       // An answer that comes late is about a password that is no longer there.
-      if (current) setStrength(answer.ok ? answer.value.strength : undefined)
+      if (current) setStrength(answer.ok ? answer.value.strength : 'failed')
     }
     const timer = setTimeout(() => void estimate(), pauseInTyping)
     return () => {

@@ -9,7 +9,7 @@ import { UsernameForManagers } from '../components/username-for-managers.js'
 import { useMailedToken } from '../mailed-token.js'
 import { mount } from '../mount.js'
 import { translateMessage } from '../passwords.js'
-import { recallPlace, rememberPlace, withWantedPlace } from '../places.js'
+import { forgetToken, recallPlace, rememberPlace, withWantedPlace } from '../places.js'
 import { sentenceFor } from '../refusals.js'
 import type { Settings } from '../settings.js'
 
@@ -23,6 +23,7 @@ const ResetPassword = ({ settings }: { settings: Settings<'reset-password'> }) =
     if (answer.ok) {
       const place = recallPlace()
       rememberPlace(undefined)
+      forgetToken()
       location.replace(withWantedPlace('/login?notice=password_reset', place))
       return undefined
     }
@@ -68,6 +69,10 @@ type LinkState = 'none' | 'unknown' | 'good' | 'expired'
 const useResetLink = (token: string | undefined) => {
   const [state, setState] = useState<LinkState>(token === undefined ? 'none' : 'unknown')
   const [username, setUsername] = useState<string>()
+  const setExpired = () => {
+    forgetToken()
+    setState('expired')
+  }
   useEffect(() => {
     let current = true
     const look = async (link: string) => {
@@ -75,14 +80,15 @@ const useResetLink = (token: string | undefined) => {
       const answer = await api.checkReset(link)
       if (!current) return
       setUsername(answer.ok ? answer.value.username : undefined)
-      setState(!answer.ok && answer.refusal.status === 400 ? 'expired' : 'good')
+      if (!answer.ok && answer.refusal.status === 400) setExpired()
+      else setState('good')
     }
     if (token !== undefined) void look(token)
     return () => {
       current = false
     }
   }, [token])
-  return { state, username, setExpired: () => setState('expired') }
+  return { state, username, setExpired }
 }
 
 mount(ResetPassword)

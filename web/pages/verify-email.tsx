@@ -9,12 +9,21 @@ import { OneMoment } from '../components/one-moment.js'
 import { SendAgain } from '../components/send-again.js'
 import { useMailedToken } from '../mailed-token.js'
 import { mount } from '../mount.js'
-import { moveOn, recallMailbox, recallPlace, rememberMailbox, rememberPlace, withWantedPlace } from '../places.js'
+import {
+  forgetToken,
+  moveOn,
+  recallMailbox,
+  recallPlace,
+  rememberMailbox,
+  rememberPlace,
+  withWantedPlace,
+} from '../places.js'
 import { sentenceFor } from '../refusals.js'
 import type { Refusal } from '../requests.js'
 import type { Settings } from '../settings.js'
 import { announce } from '../tabs.js'
 import { useWaitingRegistration } from '../waiting-registration.js'
+import type { Words } from '../words/catalogue.js'
 import { fill } from '../words/fill.js'
 
 type Props = { settings: Settings<'verify-email'> }
@@ -55,20 +64,25 @@ const endOfState: Record<LinkState['state'], End | undefined> = {
 const ByLink = ({ settings, token }: Props & { token: string }) => {
   const [link, setLink] = useState<LinkState>()
   const [end, setEnd] = useState<End>()
+  const endWith = (found: End) => {
+    forgetToken()
+    setEnd(found)
+  }
 
   useEffect(() => {
     const look = async () => {
       const answer = await api.checkLink(token)
       // Where the service does not answer, the form is shown: the press will tell.
       setLink(answer.ok ? answer.value : { state: 'waiting', passwordRequired: false, newerMail: false })
-      if (answer.ok) setEnd(endOfState[answer.value.state])
+      const found = answer.ok ? endOfState[answer.value.state] : undefined
+      if (found !== undefined) endWith(found)
     }
     void look()
   }, [])
 
   if (end !== undefined) return <TheEnd end={end} settings={settings} />
   if (!link) return <OneMoment />
-  return <ConfirmForm settings={settings} token={token} link={link} onEnd={setEnd} />
+  return <ConfirmForm settings={settings} token={token} link={link} onEnd={endWith} />
 }
 
 type ConfirmProps = Props & { token: string; link: LinkState; onEnd: (end: End) => void }
@@ -111,6 +125,7 @@ const ByCode = ({ settings }: Props) => {
   // Another tab that confirms forgets the place, so this one keeps its own copy.
   const [place] = useState(recallPlace)
   const [end, setEnd] = useState<End>()
+  const [usedUp, setUsedUp] = useState(false)
   const waiting = useWaitingRegistration(() => finish(place))
 
   const submit = async ({ code = '' }: Values) => {
@@ -118,6 +133,10 @@ const ByCode = ({ settings }: Props) => {
     if (typed.length !== 8) return { fields: { code: [words.codeShape] } }
     const answer = await api.verifyByCode(typed)
     if (answer.ok) return finish(place)
+    if (answer.refusal.code === 'tries_used_up') {
+      setUsedUp(true)
+      return undefined
+    }
     if (answer.refusal.error === 'Invalid code') return { fields: { code: [words.wrongCode] } }
     const found = endOf(answer.refusal)
     if (found === undefined) return troubleOf(answer.refusal, settings)
@@ -136,17 +155,13 @@ const ByCode = ({ settings }: Props) => {
       </span>
       <h1>{words.checkMail}</h1>
       <p class="lead">{email === undefined ? words.sent : fill(words.sentTo, { email })}</p>
-      <Form submitLabel={words.submitCode} onSubmit={submit}>
-        <Field
-          name="code"
-          label={words.code}
-          autoComplete="one-time-code"
-          hint={words.codeHint}
-          maxLength={12}
-          code
-          focused
-        />
-      </Form>
+      {usedUp ? (
+        <Notice kind="error" focused>
+          {words.codeUsedUp}
+        </Notice>
+      ) : (
+        <CodeForm words={words} onSubmit={submit} />
+      )}
       <p class="aside">{words.noMail}</p>
       <SendAgain onRefused={(refusal) => setEnd(endOf(refusal))} />
       <p class="aside">
@@ -156,23 +171,56 @@ const ByCode = ({ settings }: Props) => {
   )
 }
 
+type CodeFormProps = { words: Words['verify-email']; onSubmit: (values: Values) => Promise<Problems | undefined> }
+
+const CodeForm = ({ words, onSubmit }: CodeFormProps) => (
+  <Form submitLabel={words.submitCode} onSubmit={onSubmit}>
+    <Field
+      name="code"
+      label={words.code}
+      autoComplete="one-time-code"
+      hint={words.codeHint}
+      maxLength={12}
+      code
+      focused
+    />
+  </Form>
+)
+
+/** A code can be typed only into a browser that waits for a registration. */
+const useCanTypeCode = (wanted: boolean) => {
+  const [can, setCan] = useState(false)
+  useEffect(() => {
+    const ask = async () => {
+      const answer = await api.checkRegistration()
+      setCan(answer.ok && answer.value.state === 'waiting')
+    }
+    if (wanted) void ask()
+  }, [wanted])
+  return can
+}
+
 const TheEnd = ({ end, settings }: Props & { end: End }) => {
   const { 'verify-email': words, common } = settings.words
   const { kind, to, action } = ends[end]
+  const canTypeCode = useCanTypeCode(action === 'enterCode')
   // The login page takes on whoever is signed in already.
   const href = to === '/login' ? withWantedPlace(to, recallPlace()) : to
   return (
     <Card footer={to === '/login' ? undefined : <a href="/login">{common.backToLogin}</a>}>
       <h1>{words.heading}</h1>
       <Notice kind={kind}>{words[end]}</Notice>
-      <a class="button primary" href={href}>
-        {words[action]}
-      </a>
+      {(action !== 'enterCode' || canTypeCode) && (
+        <a class="button primary" href={href}>
+          {words[action]}
+        </a>
+      )}
     </Card>
   )
 }
 
 const finish = (place: string | undefined) => {
+  forgetToken()
   rememberPlace(undefined)
   rememberMailbox(undefined)
   announce('signed-in')

@@ -1,7 +1,7 @@
 import type { Letters } from './letters.js'
 import { timeSpan } from './time-spans.js'
 
-const footerFor = (productName: string) => `You get this mail because your address was given to ${productName}.`
+const footerFor = (productName: string) => `You get this email because your address was given to ${productName}.`
 
 export const english: Letters = {
   'verify-email': ({ token, code, validFor }, { productName, addresses }) => ({
@@ -9,10 +9,10 @@ export const english: Letters = {
     blocks: [
       { text: `Welcome to ${productName}. To finish your registration, open this link and press the button there:` },
       { link: addresses.verifyEmail(token), label: 'Confirm my email' },
-      { text: 'Or type this code into the page where you registered:' },
+      { text: 'Or type this code into the page where you registered. You have five tries in all:' },
       { code },
       {
-        text: `Both work for ${timeSpan(validFor, 'en')}. If you did not register, ignore this mail: nothing will happen.`,
+        text: `Both work for ${timeSpan(validFor, 'en')}. If you did not register, ignore this email: nothing will happen.`,
       },
     ],
     footer: footerFor(productName),
@@ -39,7 +39,7 @@ export const english: Letters = {
       { text: `Someone, perhaps you, asked for a new password for your account at ${productName}. Choose it here:` },
       { link: addresses.resetPassword(token), label: 'Choose a new password' },
       {
-        text: `The link works once, for ${timeSpan(validFor, 'en')}. If you did not ask for it, ignore this mail: your password stays as it is.`,
+        text: `The link works once, for ${timeSpan(validFor, 'en')}. If you did not ask for it, ignore this email: your password stays as it is.`,
       },
     ],
     footer: footerFor(productName),
@@ -61,10 +61,10 @@ export const english: Letters = {
     subject: `Your password for ${productName} was reset`,
     blocks: [
       {
-        text: `The password of your account ${username} at ${productName} was just replaced through a link in a mail to this address, and every device was signed out.`,
+        text: `The password of your account ${username} at ${productName} was just replaced through a link in an email to this address, and every device was signed out.`,
       },
       {
-        text: 'If it was you, there is nothing to do. If not, choose a new password at once, and check who can read your mail:',
+        text: 'If it was you, there is nothing to do. If not, choose a new password at once, and check who can read your email:',
       },
       { link: addresses.forgotPassword, label: 'Choose a new password' },
     ],

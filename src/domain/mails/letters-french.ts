@@ -12,7 +12,7 @@ export const french: Letters = {
         text: `Bienvenue chez ${productName}. Pour terminer votre inscription, ouvrez ce lien et cliquez sur le bouton :`,
       },
       { link: addresses.verifyEmail(token), label: 'Confirmer mon adresse' },
-      { text: 'Ou saisissez ce code sur la page où vous vous êtes inscrit :' },
+      { text: 'Ou saisissez ce code sur la page où vous vous êtes inscrit. Vous avez cinq essais en tout :' },
       { code },
       {
         text: `Les deux sont valables ${timeSpan(validFor, 'fr')}. Si vous ne vous êtes pas inscrit, ignorez ce message : il ne se passera rien.`,

@@ -12,7 +12,9 @@ export const german: Letters = {
         text: `Willkommen bei ${productName}. Um die Registrierung abzuschließen, öffnen Sie diesen Link und klicken Sie dort auf die Schaltfläche:`,
       },
       { link: addresses.verifyEmail(token), label: 'E-Mail-Adresse bestätigen' },
-      { text: 'Oder geben Sie diesen Code auf der Seite ein, auf der Sie sich registriert haben:' },
+      {
+        text: 'Oder geben Sie diesen Code auf der Seite ein, auf der Sie sich registriert haben. Dafür haben Sie insgesamt fünf Versuche:',
+      },
       { code },
       {
         text: `Beides gilt ${timeSpan(validFor, 'de')}. Wenn Sie sich nicht registriert haben, können Sie diese E-Mail ignorieren: Es geschieht nichts.`,

@@ -35,8 +35,9 @@ export const insertPending = (
 ) =>
   sql.query(
     `insert into pending_registrations
-       (id, email, email_key, username, username_key, name, password_hash, token_hash, browser_hashes, tries_left, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, array[$9::bytea], $10, $11)`,
+       (id, email, email_key, username, username_key, name, password_hash, token_hash, browser_hashes,
+        code_tries_left, password_tries_left, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, array[$9::bytea], $10, $10, $11)`,
     [
       pending.id,
       pending.email,
@@ -90,18 +91,22 @@ const selectNewestBy = (column: 'email_key' | 'username_key') => (sql: Sql, key:
 export const selectNewestByEmail = selectNewestBy('email_key')
 export const selectNewestByUsername = selectNewestBy('username_key')
 
-/** Spends a try before anything is compared, so that guesses at once cannot outnumber the tries. */
+/**
+ * Spends a try before anything is compared, so that guesses at once cannot outnumber the tries. Wrong codes do not count
+ * against the link: it is the way out when they are used up.
+ */
 export const spendTryByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
   sql.query<PendingRow>(
-    `update pending_registrations set tries_left = tries_left - 1
-     where token_hash = $1 and expires_at > $2 and tries_left > 0 and confirmed_at is null returning ${columns}`,
+    `update pending_registrations set password_tries_left = password_tries_left - 1
+     where token_hash = $1 and expires_at > $2 and password_tries_left > 0 and confirmed_at is null returning ${columns}`,
     [tokenHash, now],
   )
 
 export const spendTryByBrowser = (sql: Sql, browserHash: Uint8Array, now: Date) =>
-  sql.query<PendingRow>(
-    `update pending_registrations set tries_left = tries_left - 1
-     where ${isBound('$1')} and expires_at > $2 and tries_left > 0 and confirmed_at is null returning ${columns}`,
+  sql.query<PendingRow & { code_tries_left: number }>(
+    `update pending_registrations set code_tries_left = code_tries_left - 1
+     where ${isBound('$1')} and expires_at > $2 and code_tries_left > 0 and confirmed_at is null
+     returning ${columns}, code_tries_left`,
     [browserHash, now],
   )
 

@@ -22,7 +22,7 @@ export type WaitingLogin = Pending & { isFirst: boolean }
 
 /** What a mailed link, or the browser that registered, is told of its registration. */
 export type RegistrationState = 'waiting' | 'confirmed' | 'replaced' | 'unknown'
-type Refusal = 'invalid' | 'confirmed' | 'replaced'
+type Refusal = 'invalid' | 'confirmed' | 'used_up'
 type Completed = User | { refused: 'confirmed' | 'email_taken' | 'username_taken' }
 type Mailed = { id: string; email: string; expiresAt: Date }
 type SentAgain = 'done' | { refused: 'invalid' | 'confirmed' }
@@ -143,10 +143,13 @@ export const createRegistrations = (deps: {
       return row ? toPending(row) : { refused: 'invalid' as const }
     },
 
+    /** A new mail brings no new tries: that would multiply the guesses at a code. */
     findByCode: async (code: string, browser: string | undefined): Promise<Pending | { refused: Refusal }> => {
       const [row] = browser ? await store.spendTryByBrowser(database, fingerprint(browser), clock.now()) : []
       if (row && isCodeOf(codeKeys, row.id, code)) return toPending(row)
-      return { refused: !row && (await byBrowser(browser))?.confirmed ? 'confirmed' : 'invalid' }
+      if (row) return { refused: row.code_tries_left > 0 ? 'invalid' : 'used_up' }
+      const known = await byBrowser(browser)
+      return { refused: !known ? 'invalid' : known.confirmed ? 'confirmed' : 'used_up' }
     },
 
     /** Whether a link still works, and what it asks for. Changes nothing. */

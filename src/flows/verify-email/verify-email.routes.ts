@@ -26,6 +26,12 @@ const refusals: Record<VerifyEmailRefusal, Answer> = {
     error: 'Invalid code',
     message: 'This code does not work. Check it, or use the link in the mail.',
   },
+  code_used_up: {
+    status: 400,
+    error: 'Invalid code',
+    code: 'tries_used_up',
+    message: 'All five tries for the code are used up. Use the link in the mail.',
+  },
   password_required: { status: 401, error: 'Password required', message: 'Enter the password that you chose' },
   invalid_credentials: { ...answers.invalidCredentials, message: 'That is not the password that was chosen' },
   email_taken: { status: 409, error: 'Already registered', message: 'This address has an account. Sign in.' },

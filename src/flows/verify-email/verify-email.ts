@@ -7,6 +7,7 @@ import type { Sessions } from '../../domain/sessions/sessions.js'
 export type VerifyEmailRefusal =
   | 'invalid_link'
   | 'invalid_code'
+  | 'code_used_up'
   | 'confirmed'
   | 'replaced'
   | 'password_required'
@@ -18,9 +19,8 @@ export type VerifyEmailRefusal =
 type Refused = { refused: VerifyEmailRefusal }
 type Proof = { token?: string | undefined; code?: string | undefined; password?: string | undefined }
 
-const refusedAs = (refused: 'invalid' | 'confirmed' | 'replaced', invalid: VerifyEmailRefusal): Refused => ({
-  refused: refused === 'invalid' ? invalid : refused,
-})
+const codeRefusals = { invalid: 'invalid_code', used_up: 'code_used_up', confirmed: 'confirmed' } as const
+const linkRefusals = { invalid: 'invalid_link', replaced: 'replaced', confirmed: 'confirmed' } as const
 
 /** Completes a registration for the browser that began it, or for whoever also knows the password that was chosen. */
 export const createVerifyEmail = (deps: {
@@ -42,12 +42,12 @@ export const createVerifyEmail = (deps: {
   const prove = async ({ token, code, password }: Proof, browser: string | undefined) => {
     if (code !== undefined) {
       const pending = await registrations.findByCode(code, browser)
-      return 'refused' in pending ? refusedAs(pending.refused, 'invalid_code') : pending
+      return 'refused' in pending ? ({ refused: codeRefusals[pending.refused] } satisfies Refused) : pending
     }
     if (token === undefined) return { refused: 'invalid_link' } satisfies Refused
     const pending = await registrations.findByBrowser(token, browser)
     if (!('refused' in pending)) return pending
-    if (pending.refused !== 'password_required') return refusedAs(pending.refused, 'invalid_link')
+    if (pending.refused !== 'password_required') return { refused: linkRefusals[pending.refused] } satisfies Refused
     return password === undefined ? ({ refused: 'password_required' } satisfies Refused) : byPassword(token, password)
   }
 
