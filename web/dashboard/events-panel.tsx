@@ -1,6 +1,7 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { AccountEvent } from '../api.js'
 import { Button } from '../components/button.js'
+import { focusOn } from '../focus.js'
 import type { Settings } from '../settings.js'
 import { fill } from '../words/fill.js'
 import { nameOf } from './devices.js'
@@ -13,11 +14,16 @@ const warnings = ['sign_in_failed', 'refresh_theft', 'password_change_failed']
 export const EventsPanel = ({ events, settings }: { events: AccountEvent[]; settings: Settings<'dashboard'> }) => {
   const words = settings.words.dashboard
   const [all, setAll] = useState(false)
+  const list = useRef<HTMLOListElement>(null)
+  useEffect(() => {
+    // The button is gone: the reader goes on with the first of the new lines.
+    if (all) focusOn(list.current?.querySelectorAll('li')[shownAtFirst])
+  }, [all])
   const shown = all ? events : events.slice(0, shownAtFirst)
   return (
     <Panel title={words.events}>
       {events.length === 0 && <p class="panel-lead">{words.noEvents}</p>}
-      <ol class="events">
+      <ol class="events" ref={list}>
         {shown.map((event) => (
           <li key={event.id} class={warnings.includes(event.kind) ? 'warning' : ''}>
             <span class="dot" aria-hidden="true" />

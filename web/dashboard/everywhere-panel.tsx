@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { api } from '../api.js'
 import { Button } from '../components/button.js'
+import { useChoice } from '../focus.js'
 import type { Settings } from '../settings.js'
 import { useDesk } from './desk.js'
 import { leaveSignedOut } from './leaving.js'
@@ -10,7 +11,7 @@ import { Panel } from './panel.js'
 export const EverywherePanel = ({ settings }: { settings: Settings<'dashboard'> }) => {
   const words = settings.words.dashboard
   const desk = useDesk()
-  const [sure, setSure] = useState(false)
+  const { open, setOpen, frame } = useChoice(words.everywhere)
   const [busy, setBusy] = useState(false)
 
   const signOut = async () => {
@@ -23,18 +24,20 @@ export const EverywherePanel = ({ settings }: { settings: Settings<'dashboard'> 
 
   return (
     <Panel title={words.everywhere} lead={words.everywhereLead}>
-      {sure ? (
-        <div class="choice">
-          <Button look="danger" busy={busy} onPress={signOut}>
-            {words.everywhereSure}
-          </Button>
-          <Button look="quiet" onPress={() => setSure(false)}>
-            {words.cancel}
-          </Button>
-        </div>
-      ) : (
-        <Button onPress={() => setSure(true)}>{words.everywhere}</Button>
-      )}
+      <div {...frame}>
+        {open ? (
+          <div class="choice">
+            <Button look="danger" busy={busy} onPress={signOut}>
+              {words.everywhereSure}
+            </Button>
+            <Button look="quiet" onPress={() => setOpen(false)}>
+              {words.cancel}
+            </Button>
+          </div>
+        ) : (
+          <Button onPress={() => setOpen(true)}>{words.everywhere}</Button>
+        )}
+      </div>
     </Panel>
   )
 }

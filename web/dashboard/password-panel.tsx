@@ -1,10 +1,11 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { type Account, api } from '../api.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { NewPasswordField } from '../components/new-password-field.js'
 import { UsernameForManagers } from '../components/username-for-managers.js'
+import { useChoice } from '../focus.js'
 import { translateMessage } from '../passwords.js'
 import { sentenceFor } from '../refusals.js'
 import { isSignedOut } from '../requests.js'
@@ -21,7 +22,7 @@ const isAskedFor = () => location.hash === `#${anchor}`
 
 export const PasswordPanel = ({ account, settings }: Props) => {
   const { dashboard: words, common } = settings.words
-  const [open, setOpen] = useState(isAskedFor)
+  const { open, setOpen, frame } = useChoice(words.changePassword, isAskedFor)
   useEffect(() => {
     const onHash = () => isAskedFor() && setOpen(true)
     addEventListener('hashchange', onHash)
@@ -38,11 +39,13 @@ export const PasswordPanel = ({ account, settings }: Props) => {
   }
   return (
     <Panel title={common.password} lead={words.changeLead} anchor={anchor}>
-      {open ? (
-        <ChangePassword account={account} settings={settings} onDone={() => setOpen(false)} />
-      ) : (
-        <Button onPress={() => setOpen(true)}>{words.changePassword}</Button>
-      )}
+      <div {...frame}>
+        {open ? (
+          <ChangePassword account={account} settings={settings} onDone={() => setOpen(false)} />
+        ) : (
+          <Button onPress={() => setOpen(true)}>{words.changePassword}</Button>
+        )}
+      </div>
     </Panel>
   )
 }

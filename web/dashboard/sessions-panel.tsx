@@ -1,6 +1,7 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { api, type Session } from '../api.js'
 import { Button } from '../components/button.js'
+import { focusOn, isFocusLost } from '../focus.js'
 import type { Settings } from '../settings.js'
 import { fill } from '../words/fill.js'
 import { useDesk } from './desk.js'
@@ -14,9 +15,17 @@ export const SessionsPanel = ({ sessions, settings }: Props) => {
   const words = settings.words.dashboard
   const desk = useDesk()
   const [ending, setEnding] = useState<readonly string[]>([])
+  const list = useRef<HTMLUListElement>(null)
+  const hasEnded = useRef(false)
+  useEffect(() => {
+    // The pressed button went with its device. Not the next one: a second press would sign out another device.
+    if (hasEnded.current && isFocusLost()) focusOn(list.current)
+    hasEnded.current = false
+  }, [sessions])
   const others = sessions.filter(({ current }) => !current)
 
   const end = async (chosen: Session[], done: string) => {
+    hasEnded.current = true
     setEnding(chosen.map(({ id }) => id))
     const answers = await Promise.all(chosen.map(({ id }) => api.endSession(id)))
     // One that has ended by itself meanwhile is just as gone.
@@ -29,7 +38,7 @@ export const SessionsPanel = ({ sessions, settings }: Props) => {
 
   return (
     <Panel title={words.sessions} lead={words.sessionsLead}>
-      <ul class="rows devices">
+      <ul class="rows devices" ref={list} aria-label={words.sessions}>
         {sessions.map((session) => (
           <li key={session.id}>
             <DeviceIcon device={session.device} />

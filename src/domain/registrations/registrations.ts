@@ -12,6 +12,7 @@ import { codeOf, isCodeOf } from './code.js'
 import * as store from './registrations.store.js'
 
 const lifetime = 24 * hours
+/** Of a registration: a new mail brings no new ones, which would multiply the guesses at a code. */
 const tries = 5
 const mostBrowsers = 5
 
@@ -143,7 +144,6 @@ export const createRegistrations = (deps: {
       return row ? toPending(row) : { refused: 'invalid' as const }
     },
 
-    /** A new mail brings no new tries: that would multiply the guesses at a code. */
     findByCode: async (code: string, browser: string | undefined): Promise<Pending | { refused: Refusal }> => {
       const [row] = browser ? await store.spendTryByBrowser(database, fingerprint(browser), clock.now()) : []
       if (row && isCodeOf(codeKeys, row.id, code)) return toPending(row)

@@ -1,0 +1,131 @@
+import { mkdir } from 'node:fs/promises'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
+import { fillIn, launchChromium, namedProviders, patience, signIn, visit } from './chromium.js'
+
+const pictures = new URL('../../test-output/screenshots/', import.meta.url)
+let latchkey: Latchkey
+let browser: Browser
+
+beforeAll(async () => {
+  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings: namedProviders }), launchChromium()])
+  await mkdir(pictures, { recursive: true })
+  await latchkey.signedUp('ruth')
+  const login = { username: 'ruth', password: goodPassword }
+  for (let times = 0; times < 7; times += 1) await latchkey.browser().post('/api/auth/login', login)
+})
+afterAll(async () => {
+  await browser?.close()
+  await latchkey?.stop()
+})
+
+const open = async (page: Page) => {
+  await page.goto('/login')
+  await signIn(page, 'ruth')
+  await page.getByRole('heading', { level: 1, name: 'ruth' }).waitFor()
+}
+
+/** What has the focus, as a listener hears it: its label or its text. */
+const focused = (page: Page) =>
+  page.evaluate(() => {
+    const { activeElement: element } = document
+    if (element === null || element === document.body) return 'nothing'
+    return element.getAttribute('aria-label') ?? element.getAttribute('name') ?? element.textContent
+  })
+const enter = async (page: Page, name: string) => {
+  await page.getByRole('button', { name, exact: true }).focus()
+  await page.keyboard.press('Enter')
+}
+const expectFocus = (page: Page, what: string | RegExp) => expect.poll(() => focused(page)).toMatch(what)
+
+describe('the dashboard', { timeout: patience }, () => {
+  it('keeps the focus of a keyboard where the next thing is', async () => {
+    const { page, context } = await visit(browser, latchkey)
+    await open(page)
+    for (const close of ['Escape', 'Cancel']) {
+      await enter(page, 'Sign out everywhere')
+      await page.getByRole('button', { name: 'Yes, sign out everywhere' }).waitFor()
+      expect(await page.locator('[role=group]:focus').getAttribute('aria-label')).toBe('Sign out everywhere')
+      if (close === 'Escape') await page.keyboard.press('Escape')
+      else await enter(page, close)
+      await expect.poll(() => page.locator('button:focus').textContent()).toBe('Sign out everywhere')
+
+      await enter(page, 'Change password')
+      await expectFocus(page, /^currentPassword$/)
+      if (close === 'Escape') await page.keyboard.press('Escape')
+      else await enter(page, close)
+      await expect.poll(() => page.locator('button:focus').textContent()).toBe('Change password')
+    }
+
+    await enter(page, 'Show all')
+    await expect.poll(() => page.locator('.events li:nth-child(7):focus').count()).toBe(1)
+
+    await page
+      .getByRole('button', { name: /^Sign out .+, / })
+      .first()
+      .focus()
+    await page.keyboard.press('Enter')
+    await page.getByText('That device is signed out.').waitFor()
+    await expectFocus(page, /^Where you are signed in$/)
+
+    await enter(page, 'Change password')
+    await fillIn(page, { 'Current password': goodPassword, 'New password': 'Quiet+Orchard+48+marble' })
+    await page.keyboard.press('Enter')
+    await page.getByText('Your password is changed.').waitFor()
+    await expect.poll(() => page.locator('button:focus').textContent()).toBe('Change password')
+    await fillInChange(page)
+    await context.close()
+  })
+})
+
+/** Back to the password that the other tests know. */
+const fillInChange = async (page: Page) => {
+  await enter(page, 'Change password')
+  await fillIn(page, { 'Current password': 'Quiet+Orchard+48+marble', 'New password': goodPassword })
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Change password', exact: true }).waitFor()
+  await expect.poll(() => page.getByLabel('Current password').count()).toBe(0)
+}
+
+describe('letters twice as large on a small phone', { timeout: patience }, () => {
+  it.each(['en-GB', 'de-DE', 'fr-FR'])('fit without scrolling sideways (%s)', async (locale) => {
+    const large = await launchChromium('--blink-settings=defaultFontSize=32')
+    const { page, context } = await visit(large, latchkey, { locale, viewport: { width: 320, height: 640 } })
+    const look = async (name: string) => {
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      expect(await page.evaluate(() => getComputedStyle(document.documentElement).fontSize)).toBe('32px')
+      await page.screenshot({ path: new URL(`large-${name}-${locale}.png`, pictures).pathname, fullPage: true })
+      const width = await page.evaluate(() => {
+        const { scrollWidth, clientWidth } = document.documentElement
+        return { scrollWidth, clientWidth }
+      })
+      expect(width.scrollWidth, name).toBeLessThanOrEqual(width.clientWidth)
+    }
+    await page.goto('/register')
+    await page.locator('[name=password]').fill('Password1')
+    await look('register')
+    await page.goto('/login')
+    await page.locator('[name=username]').fill('ruth')
+    await page.locator('[name=password]').fill(goodPassword)
+    await page.keyboard.press('Enter')
+    await page.locator('.panels').waitFor()
+    await look('dashboard')
+    await context.close()
+  })
+})
+
+describe('a new password whose strength cannot be checked', { timeout: patience }, () => {
+  it('is told so, and does not look finished', async () => {
+    const { page, context } = await visit(browser, latchkey)
+    await page.route('**/api/auth/password-strength', (route) => route.abort())
+    await page.goto('/register')
+    await fillIn(page, { 'Choose a password': 'Password1!' })
+    await page.getByText('The strength could not be checked.').waitFor()
+    const colours = await page.evaluate(() =>
+      ['.rules .met', '.rules'].map((part) => getComputedStyle(document.querySelector(part) ?? document.body).color),
+    )
+    expect(colours[0]).toBe(colours[1])
+    await context.close()
+  })
+})
