@@ -26,6 +26,9 @@ const open = async (page: Page) => {
   await page.getByRole('heading', { level: 1, name: 'ruth' }).waitFor()
 }
 
+/** A busy machine may take longer than the usual second. */
+const patiently = <Value>(look: () => Promise<Value>) => expect.poll(look, { timeout: 20_000 })
+
 /** What has the focus, as a listener hears it: its label or its text. */
 const focused = (page: Page) =>
   page.evaluate(() => {
@@ -37,7 +40,7 @@ const enter = async (page: Page, name: string) => {
   await page.getByRole('button', { name, exact: true }).focus()
   await page.keyboard.press('Enter')
 }
-const expectFocus = (page: Page, what: string | RegExp) => expect.poll(() => focused(page)).toMatch(what)
+const expectFocus = (page: Page, what: string | RegExp) => patiently(() => focused(page)).toMatch(what)
 
 describe('the dashboard', { timeout: patience }, () => {
   it('keeps the focus of a keyboard where the next thing is', async () => {
@@ -49,17 +52,17 @@ describe('the dashboard', { timeout: patience }, () => {
       expect(await page.locator('[role=group]:focus').getAttribute('aria-label')).toBe('Sign out everywhere')
       if (close === 'Escape') await page.keyboard.press('Escape')
       else await enter(page, close)
-      await expect.poll(() => page.locator('button:focus').textContent()).toBe('Sign out everywhere')
+      await patiently(() => page.locator('button:focus').textContent()).toBe('Sign out everywhere')
 
       await enter(page, 'Change password')
       await expectFocus(page, /^currentPassword$/)
       if (close === 'Escape') await page.keyboard.press('Escape')
       else await enter(page, close)
-      await expect.poll(() => page.locator('button:focus').textContent()).toBe('Change password')
+      await patiently(() => page.locator('button:focus').textContent()).toBe('Change password')
     }
 
     await enter(page, 'Show all')
-    await expect.poll(() => page.locator('.events li:nth-child(7):focus').count()).toBe(1)
+    await patiently(() => page.locator('.events li:nth-child(7):focus').count()).toBe(1)
 
     await page
       .getByRole('button', { name: /^Sign out .+, / })
@@ -73,7 +76,7 @@ describe('the dashboard', { timeout: patience }, () => {
     await fillIn(page, { 'Current password': goodPassword, 'New password': 'Quiet+Orchard+48+marble' })
     await page.keyboard.press('Enter')
     await page.getByText('Your password is changed.').waitFor()
-    await expect.poll(() => page.locator('button:focus').textContent()).toBe('Change password')
+    await patiently(() => page.locator('button:focus').textContent()).toBe('Change password')
     await fillInChange(page)
     await context.close()
   })
@@ -85,7 +88,7 @@ const fillInChange = async (page: Page) => {
   await fillIn(page, { 'Current password': 'Quiet+Orchard+48+marble', 'New password': goodPassword })
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Change password', exact: true }).waitFor()
-  await expect.poll(() => page.getByLabel('Current password').count()).toBe(0)
+  await patiently(() => page.getByLabel('Current password').count()).toBe(0)
 }
 
 describe('letters twice as large on a small phone', { timeout: patience }, () => {
