@@ -196,20 +196,22 @@ describe('configuration', () => {
     expect(faultsOf({ JWT_SECRET_FILE: secret }).join()).not.toContain(secret)
   })
 
+  const neededInProduction = [
+    'PUBLIC_URL',
+    'TRUST_PROXY',
+    'DATABASE_URL',
+    'REDIS_URL',
+    'JWT_SECRET',
+    'SMTP_URL',
+    'MAIL_FROM',
+  ]
+
   it.each(['', '\n', ' \r\n'])(
     'refuses an empty file for every setting, in production and elsewhere: %o',
     async (content) => {
       const file = join(await mkdtemp(join(tmpdir(), 'latchkey-')), 'empty')
       await writeFile(file, content)
-      for (const name of [
-        'PUBLIC_URL',
-        'TRUST_PROXY',
-        'DATABASE_URL',
-        'REDIS_URL',
-        'JWT_SECRET',
-        'SMTP_URL',
-        'MAIL_FROM',
-      ]) {
+      for (const name of neededInProduction) {
         const fault = [`${name}: the file that ${name}_FILE names is empty: ${file}`]
         expect(faultsOf({ ...production, [name]: undefined, [`${name}_FILE`]: file })).toEqual(fault)
         expect(faultsOf({ [`${name}_FILE`]: file })).toEqual(fault)
@@ -218,15 +220,7 @@ describe('configuration', () => {
   )
 
   it('takes white space for nothing, and a list of nothing for a fault', () => {
-    for (const name of [
-      'PUBLIC_URL',
-      'TRUST_PROXY',
-      'DATABASE_URL',
-      'REDIS_URL',
-      'JWT_SECRET',
-      'SMTP_URL',
-      'MAIL_FROM',
-    ])
+    for (const name of neededInProduction)
       expect(faultsOf({ ...production, [name]: ' ' }), name).toEqual([
         expect.stringMatching(`^${name}: must be set in production`),
       ])

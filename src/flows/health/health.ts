@@ -57,7 +57,7 @@ export const createHealth = (options: {
       const isHealthy = !isDraining() && checks.database === 'ok' && checks.cache === 'ok'
       return { status: isHealthy ? ('healthy' as const) : ('unhealthy' as const), checks, timestamp }
     },
-    /** Whether this instance should get traffic. It asks no store: when one is away, all instances answer as well as any. */
+    /** Whether this instance should get traffic. It asks no store: one that is away is away for every instance. */
     ready: () => {
       if (isDraining()) return 'draining' as const
       return isStarting() ? ('starting' as const) : ('ready' as const)
