@@ -9,7 +9,7 @@ import { build, showFault } from './build.mjs'
 const home = fileURLToPath(new URL('..', import.meta.url))
 const watched = ['src', 'web', 'migrations', '.env'].map((name) => join(home, name))
 const quietMilliseconds = 60
-const patienceMilliseconds = 5000
+const killTimeout = 5000
 
 /** @type {import('node:child_process').ChildProcess | undefined} */
 let service
@@ -34,9 +34,9 @@ const stop = async () => {
   if (!child) return
   const ended = once(child, 'exit')
   child.kill('SIGTERM')
-  const impatience = setTimeout(() => child.kill('SIGKILL'), patienceMilliseconds)
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), killTimeout)
   await ended
-  clearTimeout(impatience)
+  clearTimeout(killTimer)
 }
 
 // The old service goes on until the new build is good, so a half-typed line costs nothing.

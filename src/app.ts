@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { freePort } from './app/free-port.js'
 import { type Platform as OpenedPlatform, openPlatform } from './app/open-platform.js'
 import { gated, prepareDatabase } from './app/prepare-database.js'
 import type { Config } from './config.js'
@@ -17,6 +18,8 @@ import { createRegistrations } from './domain/registrations/registrations.js'
 import { createSessions } from './domain/sessions/sessions.js'
 import { createTokens } from './domain/tokens/tokens.js'
 import { createUsers, type ProviderId } from './domain/users/users.js'
+import { accessCheckRoutes } from './flows/access-check/access-check.routes.js'
+import { accountRoutes } from './flows/account/account.routes.js'
 import { apiDocumentRoutes } from './flows/api-document/api-document.routes.js'
 import { createChangePassword } from './flows/change-password/change-password.js'
 import { changePasswordRoutes } from './flows/change-password/change-password.routes.js'
@@ -45,7 +48,6 @@ import { createSocialSignIn } from './flows/social-sign-in/social-sign-in.js'
 import { socialSignInRoutes } from './flows/social-sign-in/social-sign-in.routes.js'
 import { createVerifyEmail } from './flows/verify-email/verify-email.js'
 import { verifyEmailRoutes } from './flows/verify-email/verify-email.routes.js'
-import { whoAmIRoutes } from './flows/who-am-i/who-am-i.routes.js'
 import { createAttemptCookies } from './http/attempt-cookies.js'
 import { createCallers } from './http/caller.js'
 import { createCookies } from './http/cookies.js'
@@ -57,7 +59,6 @@ import { createPendingLinkCookie } from './http/pending-link-cookie.js'
 import { createServer, type Server } from './http/server.js'
 import { type Clock, systemClock } from './lib/clock.js'
 import { minutes, seconds } from './lib/durations.js'
-import { freePort } from './lib/free-port.js'
 import { deriveKey } from './lib/keys.js'
 import { createSeal } from './lib/seal.js'
 import { createLog, type Log } from './platform/log.js'
@@ -148,25 +149,30 @@ type Gates = ReturnType<typeof makeGates>
 
 /** The verbs: every address that the service answers, on one page. */
 const registerVerbs = async (server: Server, config: Config, platform: Platform, nouns: Nouns, gates: Gates) => {
-  const parts = { ...platform, ...nouns, ...gates }
+  const dependencies = { ...platform, ...nouns, ...gates }
   await apiDocumentRoutes(server)
   const mayRegister = config.registration === 'open'
-  loginRoutes(server, { ...parts, login: createLogin({ ...parts, mayRegister }) })
-  registerRoutes(server, { ...parts, register: createRegister(parts), isOpen: mayRegister })
-  verifyEmailRoutes(server, { ...parts, verifyEmail: createVerifyEmail(parts) })
-  resetPasswordRoutes(server, { ...parts, resetPassword: createResetPassword(parts) })
-  changePasswordRoutes(server, { ...parts, changePassword: createChangePassword(parts) })
-  socialSignInRoutes(server, { ...parts, socialSignIn: createSocialSignIn(parts), afterSignIn: config.afterSignIn })
-  linkedProvidersRoutes(server, { ...parts, finishLink: createFinishLink(parts) })
-  refreshRoutes(server, { ...parts, onRefresh: platform.metrics.countRefresh })
-  logoutRoutes(server, parts)
-  sessionsRoutes(server, parts)
-  whoAmIRoutes(server, parts)
-  eventsRoutes(server, parts)
-  passwordStrengthRoutes(server, parts)
-  csrfTokenRoutes(server, parts)
-  sensitiveRoutes(server, parts)
-  contentRoutes(server, parts)
+  loginRoutes(server, { ...dependencies, login: createLogin({ ...dependencies, mayRegister }) })
+  registerRoutes(server, { ...dependencies, register: createRegister(dependencies), isOpen: mayRegister })
+  verifyEmailRoutes(server, { ...dependencies, verifyEmail: createVerifyEmail(dependencies) })
+  resetPasswordRoutes(server, { ...dependencies, resetPassword: createResetPassword(dependencies) })
+  changePasswordRoutes(server, { ...dependencies, changePassword: createChangePassword(dependencies) })
+  socialSignInRoutes(server, {
+    ...dependencies,
+    socialSignIn: createSocialSignIn(dependencies),
+    afterSignIn: config.afterSignIn,
+  })
+  linkedProvidersRoutes(server, { ...dependencies, finishLink: createFinishLink(dependencies) })
+  refreshRoutes(server, { ...dependencies, onRefresh: platform.metrics.countRefresh })
+  logoutRoutes(server, dependencies)
+  sessionsRoutes(server, dependencies)
+  accessCheckRoutes(server, dependencies)
+  accountRoutes(server, dependencies)
+  eventsRoutes(server, dependencies)
+  passwordStrengthRoutes(server, dependencies)
+  csrfTokenRoutes(server, dependencies)
+  sensitiveRoutes(server, dependencies)
+  contentRoutes(server, dependencies)
   if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, accent: config.accentColor })
   return pagesRoutes(server, {
     assets: await loadAssets(),
@@ -220,7 +226,7 @@ const prepareMetrics = ({ metricsHost: host, metricsPort: port }: Config, platfo
 }
 
 /** A database that cannot be reached yet is no reason to wait for ever: health tells, and requests are answered 503. */
-const startPatience = 5 * seconds
+const startTimeout = 5 * seconds
 
 type StartOptions = {
   clock?: Clock
@@ -278,8 +284,8 @@ export const startApp = async (given: Config, options: StartOptions) => {
     prepared.catch(() => undefined)
     metricsServer = await openMetrics?.()
     // The port opens when the database is ready, or after a moment without it: a proxy takes an open port for an instance.
-    const patience = wait(startPatience, undefined, { ref: false, ...(signal && { signal }) }).catch(() => undefined)
-    await Promise.race([prepared, patience])
+    const timeout = wait(startTimeout, undefined, { ref: false, ...(signal && { signal }) }).catch(() => undefined)
+    await Promise.race([prepared, timeout])
     if (!signal?.aborted) {
       prepared.catch(onFatal)
       await server.listen({ host: config.host, port: config.port })

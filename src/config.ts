@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
+import { editDistance } from './config/edit-distance.js'
+import { InvalidValue } from './config/setting-values.js'
 import { type Setting, settings } from './config/settings.js'
-import { editDistance } from './lib/edit-distance.js'
-import { InvalidValue } from './lib/setting-values.js'
 import { isLoopback } from './platform/outbound/outbound.js'
 
 type Settings = typeof settings

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { takeToken } from './places.js'
+import { takeToken } from './navigation.js'
 
 /** The token of the mailed link. A link opened in a tab that already shows its page changes only the fragment. */
 export const useMailedToken = () => {

@@ -1,7 +1,7 @@
 import type { Refusal } from './requests.js'
 import type { Provider } from './settings.js'
 import type { Words } from './words/catalogue.js'
-import { fill } from './words/fill.js'
+import { fill } from './words/format.js'
 
 type Common = Words['common']
 

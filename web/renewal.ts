@@ -2,7 +2,7 @@ import { type Outcome, type Refusal, send } from './requests.js'
 
 const lockName = 'latchkey-refresh'
 const markName = 'latchkey.refreshed'
-const patience = 4_000
+const timeout = 4_000
 
 const done: Outcome<undefined> = { ok: true, value: undefined }
 const ended: Refusal = { status: 401, error: 'Not authenticated', errors: [], retryAfter: undefined }
@@ -52,7 +52,7 @@ const inTurn = async <Value>(act: () => Promise<Value>): Promise<Value> => {
   }
   // Browsers offer locks to secure origins only, so plain http in a local network has none.
   if (!('locks' in navigator)) return once()
-  await navigator.locks.request(lockName, { signal: AbortSignal.timeout(patience) }, once).catch(() => undefined)
+  await navigator.locks.request(lockName, { signal: AbortSignal.timeout(timeout) }, once).catch(() => undefined)
   return once()
 }
 

@@ -10,7 +10,7 @@ export type Refusal = {
 export type Outcome<Value> = { ok: true; value: Value } | { ok: false; refusal: Refusal }
 export type Method = 'GET' | 'POST' | 'DELETE'
 
-const patience = 20_000
+const timeout = 20_000
 
 /** One request to our own origin. It never throws: what can go wrong is a value like any other. */
 export const send = async <Value>(
@@ -26,7 +26,7 @@ export const send = async <Value>(
       cache: 'no-store',
       headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
       body: body === undefined ? null : JSON.stringify(body),
-      signal: AbortSignal.timeout(patience),
+      signal: AbortSignal.timeout(timeout),
     })
     const text = await response.text()
     const answer: unknown = text === '' ? undefined : JSON.parse(text)

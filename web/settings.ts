@@ -1,7 +1,7 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { PageName, Words, WordsOf } from './words/catalogue.js'
-import { regional } from './words/regional.js'
+import { regional } from './words/format.js'
 
 export type Provider = { id: 'provider_a' | 'provider_b'; name: string; path: string }
 

@@ -12,7 +12,7 @@ const rings = [
   ['commands'],
   ['app'],
   ['config'],
-  ['flows', 'demonstration'],
+  ['flows', 'dev-providers'],
   ['http'],
   ['domain'],
   ['platform'],
@@ -56,12 +56,12 @@ const storesStayHome = ({ path, imports }) =>
     .filter(({ target }) => target.endsWith('.store.ts') && posix.dirname(target) !== posix.dirname(path))
     .map(({ target, line }) => ({ line, says: `a store is imported only from its own folder: ${target}` }))
 
-// The demonstration providers must cost a production process nothing, not even the reading of their files.
+// The development providers must cost a production process nothing, not even the reading of their files.
 /** @type {Rule} */
-const demonstrationIsOptional = ({ path, imports }) =>
-  inSourceAndNoTest(path) && partOf(path) !== 'demonstration'
+const devProvidersAreOptional = ({ path, imports }) =>
+  inSourceAndNoTest(path) && partOf(path) !== 'dev-providers'
     ? imports
-        .filter(({ target }) => partOf(target) === 'demonstration')
+        .filter(({ target }) => partOf(target) === 'dev-providers')
         .filter(({ dynamic, typeOnly }) => partOf(path) !== 'app' || !(dynamic || typeOnly))
         .map(({ target, line }) => ({ line, says: `only app.ts imports ${target}, and dynamically` }))
     : []
@@ -117,7 +117,7 @@ const rules = {
   importsWhatIsThere,
   flowsStandAlone,
   storesStayHome,
-  demonstrationIsOptional,
+  devProvidersAreOptional,
   configReadsTheEnvironment,
   exportsByName,
   isNamedForWhatItIs,

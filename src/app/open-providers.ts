@@ -4,9 +4,9 @@ import type { ProviderId } from '../domain/users/users.js'
 import type { Log } from '../platform/log.js'
 
 /** Local providers for whatever development was given no client id for. They never run elsewhere. */
-const openDemonstration = async (config: Config, redirectUris: Record<ProviderId, string>, log: Log) => {
+const openDevProviders = async (config: Config, redirectUris: Record<ProviderId, string>, log: Log) => {
   if (config.nodeEnv !== 'development') return undefined
-  const { startDemonstrationProviders } = await import('../demonstration/demonstration-providers.js')
+  const { startDevProviders } = await import('../dev-providers/dev-providers.js')
   const { providerAClientId, providerBClientId, providerAName, providerBName, publicUrl } = config
   const wanted = {
     ...(providerAClientId === undefined && {
@@ -16,7 +16,7 @@ const openDemonstration = async (config: Config, redirectUris: Record<ProviderId
       provider_b: { name: providerBName, redirectUri: redirectUris.provider_b },
     }),
   }
-  return Object.keys(wanted).length > 0 ? startDemonstrationProviders({ publicUrl, wanted, log }) : undefined
+  return Object.keys(wanted).length > 0 ? startDevProviders({ publicUrl, wanted, log }) : undefined
 }
 
 /** Which providers there are: those with a client id, and in development their stand-ins. */
@@ -26,7 +26,7 @@ export const openProviders = async (config: Config, log: Log) => {
     provider_a: config.providerARedirectUri ?? `${publicUrl}/api/auth/provider-a/callback`,
     provider_b: config.providerBRedirectUri ?? `${publicUrl}/api/auth/provider-b/callback`,
   }
-  const demonstration = await openDemonstration(config, redirectUris, log)
+  const devProviders = await openDevProviders(config, redirectUris, log)
   const a =
     config.providerAClientId !== undefined
       ? {
@@ -34,7 +34,7 @@ export const openProviders = async (config: Config, log: Log) => {
           clientId: config.providerAClientId,
           clientSecret: config.providerAClientSecret ?? '',
         }
-      : demonstration?.providerA
+      : devProviders?.providerA
   const b =
     config.providerBClientId !== undefined
       ? {
@@ -43,10 +43,10 @@ export const openProviders = async (config: Config, log: Log) => {
           clientId: config.providerBClientId,
           clientSecret: config.providerBClientSecret ?? '',
         }
-      : demonstration?.providerB
+      : devProviders?.providerB
   const settings: ProviderSettings = {
     ...(a && { provider_a: { ...a, name: config.providerAName, redirectUri: redirectUris.provider_a, production } }),
     ...(b && { provider_b: { ...b, name: config.providerBName, redirectUri: redirectUris.provider_b, production } }),
   }
-  return { settings, redirectUris, close: async () => demonstration?.close() }
+  return { settings, redirectUris, close: async () => devProviders?.close() }
 }

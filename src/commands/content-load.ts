@@ -1,7 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { NewContent } from '../domain/content/content.js'
-import { createJsonLinesReader, type JsonLine } from '../lib/json-lines.js'
 import {
   type Command,
   type CommandContext,
@@ -12,6 +11,7 @@ import {
   withStores,
 } from './command.js'
 import { asText, cannotRead, openInput } from './input.js'
+import { createJsonLinesReader, type JsonLine } from './json-lines.js'
 
 const longestPage = 10_000_000
 const slugShape = /^[a-z0-9]+(-[a-z0-9]+)*$/

@@ -29,10 +29,10 @@ const messageOf = (error: unknown) => (error instanceof Error ? error.message : 
 const deadline = 8 * seconds
 
 /** Whatever a check does, it ends with a finding in time: the others are printed all the same. */
-export const runCheck = async ({ name, run }: Check, patience = deadline) => {
+export const runCheck = async ({ name, run }: Check, timeout = deadline) => {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<Finding>((resolve) => {
-    timer = setTimeout(() => resolve(failure(`no answer within ${patience / seconds} seconds`)), patience)
+    timer = setTimeout(() => resolve(failure(`no answer within ${timeout / seconds} seconds`)), timeout)
   })
   const found = Promise.resolve()
     .then(run)

@@ -51,7 +51,7 @@ const checkMail = async ({ smtpUrl, mailFrom }: Config): Promise<Finding> => {
 const withoutClient = ({ nodeEnv }: Config, letter: 'A' | 'B') =>
   ok(
     nodeEnv === 'development'
-      ? `no PROVIDER_${letter}_CLIENT_ID: the demonstration provider stands in`
+      ? `no PROVIDER_${letter}_CLIENT_ID: the development provider stands in`
       : `switched off: PROVIDER_${letter}_CLIENT_ID is not set`,
   )
 
@@ -83,7 +83,7 @@ const checkProviderA = async (config: Config, outbound: Outbound): Promise<Findi
 const checkProviderB = async (config: Config, outbound: Outbound): Promise<Finding> => {
   const { providerBClientId, providerBUrl, providerBApiUrl, publicUrl } = config
   if (providerBClientId === undefined) return withoutClient(config, 'B')
-  const fetch = outbound.errand()
+  const fetch = outbound.withDeadline()
   const ask = async (url: string): Promise<Finding> => {
     const { status } = await fetch(url, { headers: { 'user-agent': 'latchkey' } })
     return status < 500 ? ok('') : failure(`${url} answers ${status}`)

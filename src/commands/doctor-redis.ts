@@ -5,7 +5,7 @@ import { connectRedis, type RedisClient } from '../platform/cache/redis-client.j
 import { readRedisUrl } from '../platform/cache/redis-url.js'
 import { type CheckGroup, type Finding, failure, judgeClock, ok, warning, worstOf } from './doctor-check.js'
 
-const connectPatience = 4 * seconds
+const connectTimeout = 4 * seconds
 
 /** Ready, or the reason why not: the client itself would go on trying for ever. */
 const ready = (client: RedisClient) =>
@@ -14,7 +14,7 @@ const ready = (client: RedisClient) =>
     client.on('error', (error: Error) => {
       reason = error.message || 'connection refused'
     })
-    const timer = setTimeout(() => reject(new Error(`Redis cannot be reached: ${reason}`)), connectPatience)
+    const timer = setTimeout(() => reject(new Error(`Redis cannot be reached: ${reason}`)), connectTimeout)
     client.once('ready', () => {
       clearTimeout(timer)
       resolve(client)

@@ -1,5 +1,5 @@
+import { duration, InvalidValue } from '../config/setting-values.js'
 import { type EventKind, type EventQuery, type EventRow, eventKinds } from '../domain/events/events.js'
-import { duration, InvalidValue } from '../lib/setting-values.js'
 import { escapeTerminalControls } from '../lib/terminal-controls.js'
 import { type Command, print, readArguments, type Stores, UsageFault, withStores } from './command.js'
 import { findUser } from './find-user.js'

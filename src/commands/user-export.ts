@@ -1,7 +1,7 @@
 import type { ListedUser } from '../domain/users/bulk.js'
 import { displayName } from '../domain/users/display-name.js'
-import { csvLine } from '../lib/csv.js'
 import { type Command, operator, print, readArguments, UsageFault, withStores, write } from './command.js'
+import { csvLine } from './csv.js'
 import { guardFormula } from './csv-formulas.js'
 import { printableJson } from './printable-json.js'
 

@@ -1,9 +1,9 @@
 import { type ImportField, type ImportRow, importFieldNamed, isPlainPassword } from '../domain/users/imported-user.js'
-import { type CsvRow, createCsvReader } from '../lib/csv.js'
-import { createJsonLinesReader, type JsonLine } from '../lib/json-lines.js'
 import { CommandFailure } from './command.js'
+import { type CsvRow, createCsvReader } from './csv.js'
 import { unguardFormula } from './csv-formulas.js'
 import { asText, type Input } from './input.js'
+import { createJsonLinesReader, type JsonLine } from './json-lines.js'
 
 export type UserFormat = 'csv' | 'jsonl'
 export type UserRecord = { line: number; row: ImportRow } | { line: number; fault: string }

@@ -1,4 +1,4 @@
-import { InvalidValue, type Read } from '../lib/setting-values.js'
+import { InvalidValue, type Read } from './setting-values.js'
 
 const address = String.raw`[^\s@<>()[\]",;:\\]+@[^\s@<>()[\]",;:\\]+`
 const plainName = String.raw`[^<>()[\]@",;:\\\p{Cc}]*`

@@ -1,5 +1,13 @@
 import { safeReturnTo } from '../lib/return-to.js'
-import { weaknessOfSecret } from '../lib/secret-strength.js'
+import { readRedisUrl } from '../platform/cache/redis-url.js'
+import {
+  FaultyPostgresAddress,
+  parsePostgresAddress,
+  UnreadableTlsFile,
+} from '../platform/database/postgres-address.js'
+import { readSmtpUrl, type SmtpServer } from '../platform/mail/smtp-url.js'
+import { mailSender } from './mail-sender.js'
+import { weaknessOfSecret } from './secret-strength.js'
 import {
   duration,
   InvalidValue,
@@ -11,15 +19,7 @@ import {
   siteAddress,
   text,
   webAddress,
-} from '../lib/setting-values.js'
-import { readRedisUrl } from '../platform/cache/redis-url.js'
-import {
-  FaultyPostgresAddress,
-  parsePostgresAddress,
-  UnreadableTlsFile,
-} from '../platform/database/postgres-address.js'
-import { readSmtpUrl, type SmtpServer } from '../platform/mail/smtp-url.js'
-import { mailSender } from './mail-sender.js'
+} from './setting-values.js'
 import { trustedProxies } from './trusted-proxies.js'
 
 export type Setting<Value = unknown> = {
@@ -98,14 +98,14 @@ export const settings = {
   WORKER_THREADS: { read: integer(1, 64), otherwise: 'by the number of cores', meaning: 'Threads that hash passwords.' },
   WORKER_QUEUE: { read: integer(1, 10_000), fallback: '100', meaning: 'Password checks that may wait for a thread; beyond it the answer is 503.' },
   PROVIDER_A_ISSUER: { read: webAddress, fallback: 'https://accounts.google.com', meaning: 'OpenID Connect issuer of provider A, discovered.' },
-  PROVIDER_A_CLIENT_ID: { read: text, otherwise: 'demonstration provider', meaning: 'Client id at provider A. In production, provider A is off without it.' },
-  PROVIDER_A_CLIENT_SECRET: { read: text, otherwise: 'demonstration provider', secret: true, meaning: 'Client secret at provider A.' },
+  PROVIDER_A_CLIENT_ID: { read: text, otherwise: 'development provider', meaning: 'Client id at provider A. In production, provider A is off without it.' },
+  PROVIDER_A_CLIENT_SECRET: { read: text, otherwise: 'development provider', secret: true, meaning: 'Client secret at provider A.' },
   PROVIDER_A_REDIRECT_URI: { read: webAddress, otherwise: '`PUBLIC_URL/api/auth/provider-a/callback`', meaning: 'Callback address registered at provider A.' },
   PROVIDER_A_NAME: { read: text, fallback: 'Google', meaning: 'What the button of provider A says.' },
   PROVIDER_B_URL: { read: webAddress, fallback: 'https://github.com', meaning: 'Web address of provider B: GitHub or GitHub Enterprise.' },
   PROVIDER_B_API_URL: { read: webAddress, fallback: 'https://api.github.com', meaning: 'REST address of provider B.' },
-  PROVIDER_B_CLIENT_ID: { read: text, otherwise: 'demonstration provider', meaning: 'Client id at provider B. In production, provider B is off without it.' },
-  PROVIDER_B_CLIENT_SECRET: { read: text, otherwise: 'demonstration provider', secret: true, meaning: 'Client secret at provider B.' },
+  PROVIDER_B_CLIENT_ID: { read: text, otherwise: 'development provider', meaning: 'Client id at provider B. In production, provider B is off without it.' },
+  PROVIDER_B_CLIENT_SECRET: { read: text, otherwise: 'development provider', secret: true, meaning: 'Client secret at provider B.' },
   PROVIDER_B_REDIRECT_URI: { read: webAddress, otherwise: '`PUBLIC_URL/api/auth/provider-b/callback`', meaning: 'Callback address registered at provider B.' },
   PROVIDER_B_NAME: { read: text, fallback: 'GitHub', meaning: 'What the button of provider B says.' },
   SMTP_URL: { read: smtpServer, otherwise: 'development mailbox', secret: true, meaning: 'Server for outgoing mail. Required in production.' },

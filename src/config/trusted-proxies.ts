@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { InvalidValue, list, type Read } from '../lib/setting-values.js'
+import { InvalidValue, list, type Read } from './setting-values.js'
 
 /**
  * The widest range that one network can be: 10.0.0.0/8 is the largest private one of IPv4, and no operator is given more

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Issued } from '../domain/sessions/sessions.js'
+import { hours, seconds } from '../lib/durations.js'
 
 type Attributes = { sameSite: 'Strict' | 'Lax' }
 type Line = Attributes & { maxAge: number; domain?: string }
@@ -11,6 +12,9 @@ const plainValue = /^[\w.-]*$/
 /** The specification names these two. Every other cookie has a prefix in production. */
 const sessionCookies = ['access_token', 'refresh_token'] as const
 const isSessionCookie = (name: string) => sessionCookies.some((known) => known === name)
+
+/** Ties the confirmation of an email to the browser that registered it. Other browsers also need the password. */
+export const registrationCookie = { name: 'registration', maxAge: (1 * hours) / seconds }
 
 type Jar = { values: ReadonlyMap<string, string | undefined>; doubled: ReadonlySet<string> }
 

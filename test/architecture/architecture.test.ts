@@ -45,8 +45,8 @@ const planted: [rule: string, mistake: string, files: Record<string, string>][] 
   ['flowsStandAlone', 'login leans on logout', { 'src/flows/login/l.ts': `import { b } from '../logout/b.js'` }],
   ['storesStayHome', 'a stranger at a store', { 'src/domain/a/a.ts': `import { b } from '../b/b.store.js'` }],
   ['storesStayHome', 'a test at a store', { 'test/a.test.ts': `import { b } from '../src/domain/b/b.store.js'` }],
-  ['demonstrationIsOptional', 'loaded always', { 'src/app.ts': `import { d } from './demonstration/d.js'` }],
-  ['demonstrationIsOptional', 'loaded by a flow', { 'src/flows/a/a.ts': `void import('../../demonstration/d.js')` }],
+  ['devProvidersAreOptional', 'loaded always', { 'src/app.ts': `import { d } from './dev-providers/d.js'` }],
+  ['devProvidersAreOptional', 'loaded by a flow', { 'src/flows/a/a.ts': `void import('../../dev-providers/d.js')` }],
   ['configReadsTheEnvironment', 'in the open', { 'src/lib/a.ts': 'export const a = process.env.A' }],
   ['configReadsTheEnvironment', 'by brackets', { 'src/lib/a.ts': `export const a = process['env']` }],
   ['configReadsTheEnvironment', 'taken apart', { 'src/lib/a.ts': 'export const { env } = process' }],
@@ -79,9 +79,9 @@ describe('what is allowed', () => {
       'src/commands/serve.ts': `import { app } from '../app.js'; export const serve = app`,
       'src/app.ts': `import { config } from './config.js'
         import { login } from './flows/login/login.js'
-        export const app = [config, login, () => import('./demonstration/d.js')]`,
+        export const app = [config, login, () => import('./dev-providers/d.js')]`,
       'src/config.ts': 'export const config = process.env',
-      'src/demonstration/d.ts': '',
+      'src/dev-providers/d.ts': '',
       'src/flows/login/login.ts': `import { users } from '../../domain/users/users.js'; export const login = users`,
       'src/flows/login/login.test.ts': `import { app } from '../../app.js'; void [app, process.env.HOME]`,
       'src/domain/users/users.ts': `import { store } from './users.store.js'; export const users = store`,

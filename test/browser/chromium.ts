@@ -3,7 +3,7 @@ import { goodPassword, type Latchkey } from '../harness/latchkey.js'
 import { testProgram } from '../services/programs.js'
 
 /** Everything here waits for a browser, a database and bcrypt at once, on machines that may be busy. */
-export const patience = 120_000
+export const timeout = 120_000
 
 /** Both buttons are there; no test that uses these goes to the providers behind them. */
 export const namedProviders = {

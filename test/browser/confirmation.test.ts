@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { fillIn, launchChromium, linkIn, patience, press, register, signIn, visit } from './chromium.js'
+import { fillIn, launchChromium, linkIn, press, register, signIn, timeout, visit } from './chromium.js'
 
 let latchkey: Latchkey
 let browser: Browser
@@ -20,7 +20,7 @@ const newerLink = async (email: string, known: string) => {
   return linkIn(await latchkey.mailTo(email))
 }
 
-describe('the confirmation of an address', { timeout: patience }, () => {
+describe('the confirmation of an address', { timeout: timeout }, () => {
   it('can be mailed again; the older link says so, and the code stays good', async () => {
     const { page, context } = await visit(browser, latchkey)
     const email = await register(page, 'nina')

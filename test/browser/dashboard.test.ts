@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { fillIn, launchChromium, namedProviders, patience, signIn, visit } from './chromium.js'
+import { fillIn, launchChromium, namedProviders, signIn, timeout, visit } from './chromium.js'
 
 const pictures = new URL('../../test-output/screenshots/', import.meta.url)
 let latchkey: Latchkey
@@ -42,7 +42,7 @@ const enter = async (page: Page, name: string) => {
 }
 const expectFocus = (page: Page, what: string | RegExp) => patiently(() => focused(page)).toMatch(what)
 
-describe('the dashboard', { timeout: patience }, () => {
+describe('the dashboard', { timeout: timeout }, () => {
   it('keeps the focus of a keyboard where the next thing is', async () => {
     const { page, context } = await visit(browser, latchkey)
     await open(page)
@@ -91,7 +91,7 @@ const fillInChange = async (page: Page) => {
   await patiently(() => page.getByLabel('Current password').count()).toBe(0)
 }
 
-describe('letters twice as large on a small phone', { timeout: patience }, () => {
+describe('letters twice as large on a small phone', { timeout: timeout }, () => {
   it.each(['en-GB', 'de-DE', 'fr-FR'])('fit without scrolling sideways (%s)', async (locale) => {
     const large = await launchChromium('--blink-settings=defaultFontSize=32')
     const { page, context } = await visit(large, latchkey, { locale, viewport: { width: 320, height: 640 } })
@@ -118,7 +118,7 @@ describe('letters twice as large on a small phone', { timeout: patience }, () =>
   })
 })
 
-describe('a new password whose strength cannot be checked', { timeout: patience }, () => {
+describe('a new password whose strength cannot be checked', { timeout: timeout }, () => {
   it('is told so, and does not look finished', async () => {
     const { page, context } = await visit(browser, latchkey)
     await page.route('**/api/auth/password-strength', (route) => route.abort())

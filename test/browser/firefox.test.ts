@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
 import { testProgram } from '../services/programs.js'
-import { linkIn, patience } from './chromium.js'
+import { linkIn, timeout } from './chromium.js'
 
 const newPassword = 'Quiet+Orchard+48+marble'
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
   })
   // In development both providers have stand-ins on this machine.
   ;[latchkey, browser] = await Promise.all([startLatchkey({ settings: { NODE_ENV: 'development' } }), firefox])
-}, patience)
+}, timeout)
 afterAll(async () => {
   await browser?.close()
   await latchkey?.stop()
@@ -36,7 +36,7 @@ const arrive = async (page: Page, path: string) => {
   await page.waitForFunction((wanted) => location.pathname === wanted, {}, path)
 }
 
-describe('in Firefox', { timeout: patience }, () => {
+describe('in Firefox', { timeout: timeout }, () => {
   it('somebody registers, proves the address, changes the password, signs out and in again', async () => {
     const page = await browser.newPage()
     page.setDefaultTimeout(30_000)

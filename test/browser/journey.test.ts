@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { fillIn, launchChromium, linkIn, patience, press, register, signIn, visit } from './chromium.js'
+import { fillIn, launchChromium, linkIn, press, register, signIn, timeout, visit } from './chromium.js'
 
 let latchkey: Latchkey
 let browser: Browser
@@ -16,7 +16,7 @@ afterAll(async () => {
 
 const newPassword = 'Quiet+Orchard+48+marble'
 
-describe('somebody new', { timeout: patience }, () => {
+describe('somebody new', { timeout: timeout }, () => {
   it('registers, proves the address, looks around, changes the password and signs out', async () => {
     const { page, context, faults } = await visit(browser, latchkey)
     const asked = new Set<string>()

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { fillIn, launchChromium, linkIn, namedProviders, patience, press, register, signIn, visit } from './chromium.js'
+import { fillIn, launchChromium, linkIn, namedProviders, press, register, signIn, timeout, visit } from './chromium.js'
 
 let latchkey: Latchkey
 let browser: Browser
@@ -24,7 +24,7 @@ afterAll(async () => {
 /** Each test comes from an address of its own, so that no limiter remembers the others. */
 const from = (address: string) => visit(browser, latchkey, { extraHTTPHeaders: { 'x-forwarded-for': address } })
 
-describe('the login page', { timeout: patience }, () => {
+describe('the login page', { timeout: timeout }, () => {
   it('works with the keyboard alone, shows a password when asked, and warns of Caps Lock', async () => {
     const { page, context } = await from('192.0.2.1')
     await page.goto('/login')
@@ -117,7 +117,7 @@ describe('the login page', { timeout: patience }, () => {
   })
 })
 
-describe('a forgotten password', { timeout: patience }, () => {
+describe('a forgotten password', { timeout: timeout }, () => {
   it('is replaced by way of the mail, and the visitor arrives where they were going', async () => {
     const { page, context } = await from('192.0.2.5')
     await page.goto('/login?returnTo=%2Fhealth%2Flive')
@@ -160,7 +160,7 @@ describe('a forgotten password', { timeout: patience }, () => {
   })
 })
 
-describe('a registration on the way elsewhere', { timeout: patience }, () => {
+describe('a registration on the way elsewhere', { timeout: timeout }, () => {
   it('arrives there in the end', async () => {
     const { page, context } = await from('192.0.2.7')
     await page.goto('/login?returnTo=%2Fhealth%2Flive')

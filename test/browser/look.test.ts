@@ -4,7 +4,7 @@ import type { AxeResults } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { fillIn, launchChromium, linkIn, namedProviders, patience, press, register, signIn, visit } from './chromium.js'
+import { fillIn, launchChromium, linkIn, namedProviders, press, register, signIn, timeout, visit } from './chromium.js'
 
 const pictures = new URL('../../test-output/screenshots/', import.meta.url)
 const schemes = ['light', 'dark'] as const
@@ -101,7 +101,7 @@ const widerThanItsWindow = (page: Page) =>
 describe.each(schemes)('in the %s scheme', (colorScheme) => {
   it.each(Object.entries(scenes))(
     '%s can be used by everybody, on a phone and on a desk',
-    { timeout: patience },
+    { timeout: timeout },
     async (name, act) => {
       const { page, context, faults } = await visit(browser, latchkey, { colorScheme, reducedMotion: 'reduce' })
       await page.setViewportSize(sizes.wide)
@@ -122,7 +122,7 @@ describe.each(schemes)('in the %s scheme', (colorScheme) => {
   )
 })
 
-describe('an accent of the operator', { timeout: patience }, () => {
+describe('an accent of the operator', { timeout: timeout }, () => {
   it.each(['#ffe066', '#10204d', '#ff3366'])('%s stays readable', async (accent) => {
     const theirs = await startLatchkey({ settings: { ACCENT_COLOR: accent, PRODUCT_NAME: 'Acme & Söhne' } })
     for (const colorScheme of schemes) {

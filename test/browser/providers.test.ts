@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { launchChromium, patience, press, signIn, visit } from './chromium.js'
+import { launchChromium, press, signIn, timeout, visit } from './chromium.js'
 
 let latchkey: Latchkey
 let browser: Browser
@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const be = (page: Page, name: string) => page.getByRole('button', { name }).click()
 
-describe('signing in with a provider', { timeout: patience }, () => {
+describe('signing in with a provider', { timeout: timeout }, () => {
   it.each([
     ['Google', 'Ben Example'],
     ['GitHub', 'Ada Example'],
@@ -70,7 +70,7 @@ describe('signing in with a provider', { timeout: patience }, () => {
   })
 })
 
-describe('linked providers', { timeout: patience }, () => {
+describe('linked providers', { timeout: timeout }, () => {
   it('are connected and disconnected on the dashboard, but never the last way in', async () => {
     await latchkey.signedUp('linus', { email: 'linus@example.com' })
     const { page, context } = await visit(browser, latchkey)

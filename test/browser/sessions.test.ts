@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { fillIn, launchChromium, patience, press, signIn, visit } from './chromium.js'
+import { fillIn, launchChromium, press, signIn, timeout, visit } from './chromium.js'
 
 let latchkey: Latchkey
 let browser: Browser
@@ -34,7 +34,7 @@ const countCalls = (context: BrowserContext, path: string) => {
   return calls
 }
 
-describe('a session in the browser', { timeout: patience }, () => {
+describe('a session in the browser', { timeout: timeout }, () => {
   it('is renewed once for ten tabs whose access token has expired at the same moment', async () => {
     const { context, page } = await signedIn('ten')
     const tabs = [page, ...(await Promise.all(Array.from({ length: 9 }, () => context.newPage())))]

@@ -9,7 +9,7 @@ import { makeCertificate } from '../production/front.js'
 import { type Instance, startInstance } from '../production/instance.js'
 import { addPeople, password } from '../production/site.js'
 import { freePort, ownFolder } from '../services/server.js'
-import { launchChromium, patience, signIn } from './chromium.js'
+import { launchChromium, signIn, timeout } from './chromium.js'
 
 const planted = [
   'access_token=planted; Domain=site.test; Path=/; Secure',
@@ -41,7 +41,7 @@ const startHosts = async (tls: number, service: number) => {
   return server
 }
 
-describe('a sibling host that plants cookies for the whole domain', { timeout: patience }, () => {
+describe('a sibling host that plants cookies for the whole domain', { timeout: timeout }, () => {
   let browser: Browser
   let instance: Instance
   let hosts: Awaited<ReturnType<typeof startHosts>>
@@ -61,7 +61,7 @@ describe('a sibling host that plants cookies for the whole domain', { timeout: p
     await addPeople(database.url, ['ada'])
     hosts = await startHosts(port, instance.port)
     browser = await launchChromium('--host-resolver-rules=MAP *.site.test 127.0.0.1')
-  }, patience)
+  }, timeout)
 
   afterAll(async () => {
     await browser?.close()

@@ -29,7 +29,7 @@ const run = (settings: Record<string, string> = {}, args?: string[]) => {
 }
 
 describe('a start on the embedded defaults', () => {
-  it('prints one line with the address, says what the embedded database is for, and serves both demonstration providers', async () => {
+  it('prints one line with the address, says what the embedded database is for, and serves both development providers', async () => {
     const program = run()
     const url = await program.ready()
     expect(program.output.stdout).toMatch(/for trying out and development, not safe against power loss/)

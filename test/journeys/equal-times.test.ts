@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { equalTime } from '../../src/lib/at-least.js'
+import { equalTime } from '../../src/http/at-least.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
 
 let latchkey: Latchkey

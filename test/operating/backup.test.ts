@@ -34,7 +34,7 @@ const login = async (service: Latchkey, username: string) =>
   (await service.browser().post('/login', { username, password: goodPassword })).status
 
 /** Each starts several services, an embedded database among them. */
-const patience = 60_000
+const timeout = 60_000
 
 /** The steps of docs/operating.md, in its order. */
 describe('a dump of PostgreSQL', () => {
@@ -58,7 +58,7 @@ describe('a dump of PostgreSQL', () => {
   }
 
   it('brings back everybody who was there, signed in, and can be used by the least privileged role', {
-    timeout: patience,
+    timeout: timeout,
   }, async () => {
     const file = join(folder, 'latchkey.dump')
     const { quiet, active, left } = await liveUntil(file)
@@ -98,7 +98,7 @@ describe('a dump of PostgreSQL', () => {
 
 describe('a copy of the data directory', () => {
   it('taken while the service is stopped, is a whole installation: users, sessions and secret', {
-    timeout: patience,
+    timeout: timeout,
   }, async () => {
     const [original, copy] = [join(folder, 'data'), join(folder, 'copy')]
     const first = await startLatchkey({ stores: 'embedded', settings: { DATA_DIR: original } })

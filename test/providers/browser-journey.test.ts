@@ -9,19 +9,19 @@ describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
   let browser: RealBrowser
   let providers: TestProviders
   let direct: Latchkey
-  let demonstration: Latchkey
+  let devProviders: Latchkey
 
   beforeAll(async () => {
     browser = await launch(name)
     providers = await startProviders()
     direct = await startService(providers, 'postgres')
-    demonstration = await startLatchkey({ stores: 'postgres', settings: { NODE_ENV: 'development' } })
+    devProviders = await startLatchkey({ stores: 'postgres', settings: { NODE_ENV: 'development' } })
   })
 
   afterAll(async () => {
     await browser?.close()
     await direct?.stop()
-    await demonstration?.stop()
+    await devProviders?.stop()
     await providers?.close()
   })
 
@@ -38,19 +38,19 @@ describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
 
   it.each(['Google', 'GitHub'])('a provider that shows a page of its own: %s', async (provider) => {
     const tab = await browser.tab()
-    await tab.goTo(`${demonstration.url}/login`)
+    await tab.goTo(`${devProviders.url}/login`)
     await tab.press(`Continue with ${provider}`)
-    await tab.see('Demonstration provider')
+    await tab.see('Development provider')
     expect(new URL(tab.address()).hostname).toBe('127.0.0.1')
     await tab.press('Ada Example')
     await tab.see('Hello, Ada Example')
-    expect(tab.address()).toBe(`${demonstration.url}/dashboard`)
+    expect(tab.address()).toBe(`${devProviders.url}/dashboard`)
     await tab.close()
   })
 
   it('somebody without an email, and somebody who refuses, are told so', async () => {
     const tab = await browser.tab()
-    await tab.goTo(`${demonstration.url}/login`)
+    await tab.goTo(`${devProviders.url}/login`)
     await tab.press('Continue with Google')
     await tab.press('has no email address')
     await tab.see('No email came from Google')
@@ -71,18 +71,18 @@ describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
 
   it('a second provider is linked from the account page, and removed again', async () => {
     const tab = await browser.tab()
-    await tab.goTo(`${demonstration.url}/login`)
+    await tab.goTo(`${devProviders.url}/login`)
     await tab.press('Continue with Google')
     await tab.press('Ben Example')
     await tab.see('Hello, Ben Example')
     await tab.press('Connect GitHub')
     await tab.press('Zo\u00eb')
     await tab.see('GitHub is connected')
-    const ben = async () => (await usersOf(demonstration)).find(({ email }) => email === 'ben@example.com')
-    expect(await ben()).toMatchObject({ provider_a_id: 'demonstration-ben', provider_b_id: '1003' })
+    const ben = async () => (await usersOf(devProviders)).find(({ email }) => email === 'ben@example.com')
+    expect(await ben()).toMatchObject({ provider_a_id: 'dev-ben', provider_b_id: '1003' })
     await tab.press('Disconnect GitHub')
     await tab.see('GitHub is disconnected')
-    expect(await ben()).toMatchObject({ provider_a_id: 'demonstration-ben', provider_b_id: null })
+    expect(await ben()).toMatchObject({ provider_a_id: 'dev-ben', provider_b_id: null })
     await tab.close()
   })
 })

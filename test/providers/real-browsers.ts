@@ -25,7 +25,7 @@ export type Tab = {
 
 export type RealBrowser = { tab(): Promise<Tab>; close(): Promise<void> }
 
-const patience = 30_000
+const timeout = 30_000
 
 const control = (text: string) => `//*[self::a or self::button][contains(., "${text}") or @aria-label = "${text}"]`
 
@@ -37,7 +37,7 @@ const launchChromium = async (): Promise<RealBrowser> => {
   })
   const tab = async (): Promise<Tab> => {
     const context = await browser.newContext({ locale: 'en-GB', ignoreHTTPSErrors: true })
-    context.setDefaultTimeout(patience)
+    context.setDefaultTimeout(timeout)
     const page = await context.newPage()
     return {
       goTo: async (address) => void (await page.goto(address)),
@@ -57,7 +57,7 @@ const launchChromium = async (): Promise<RealBrowser> => {
 
 /** Firefox answers with an error of its own when the document is replaced during a command: then the command comes again. */
 const insist = async (act: () => Promise<unknown>) => {
-  const end = performance.now() + patience
+  const end = performance.now() + timeout
   for (;;) {
     try {
       await act()
@@ -81,7 +81,7 @@ const launchFirefox = async (): Promise<RealBrowser> => {
   const tab = async (): Promise<Tab> => {
     const context = await browser.createBrowserContext()
     const page = await context.newPage()
-    page.setDefaultTimeout(patience)
+    page.setDefaultTimeout(timeout)
     return {
       goTo: async (address) => void (await page.goto(address)),
       press: (text) => page.locator(`::-p-xpath(${control(text)})`).click(),

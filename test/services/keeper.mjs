@@ -22,9 +22,9 @@ const ended = new Promise((resolve) => {
 const endServer = async () => {
   server.kill(task.endSignal)
   // A server that a test has paused cannot hear a polite signal.
-  const impatience = setTimeout(() => server.kill('SIGKILL'), 3000)
+  const killTimer = setTimeout(() => server.kill('SIGKILL'), 3000)
   await ended
-  clearTimeout(impatience)
+  clearTimeout(killTimer)
 }
 
 let keepFolder = false

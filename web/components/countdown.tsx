@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useCommonWords } from '../settings.js'
-import { fill } from '../words/fill.js'
+import { fill } from '../words/format.js'
 
 /** Counts down to the moment when trying again makes sense. A listener may ask for it but is not told every second. */
 export const Countdown = ({ seconds, onEnd }: { seconds: number; onEnd: () => void }) => {

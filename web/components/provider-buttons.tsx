@@ -1,6 +1,6 @@
-import { rememberPlace, withWantedPlace } from '../places.js'
+import { rememberPlace, withWantedPlace } from '../navigation.js'
 import { type Provider, useSettings } from '../settings.js'
-import { fill } from '../words/fill.js'
+import { fill } from '../words/format.js'
 import { ProviderLogo } from './provider-logo.js'
 
 /** The other way to sign in or register. Plain links: signing in with a provider is a journey of the whole page. */

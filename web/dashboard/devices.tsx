@@ -1,5 +1,5 @@
 import type { Words } from '../words/catalogue.js'
-import { fill } from '../words/fill.js'
+import { fill } from '../words/format.js'
 
 /** The service names a device in English, "Firefox on Windows"; only the words between are ours to translate. */
 export const nameOf = (device: string, words: Words['dashboard']) => {

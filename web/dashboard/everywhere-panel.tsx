@@ -3,14 +3,14 @@ import { api } from '../api.js'
 import { Button } from '../components/button.js'
 import { useChoice } from '../focus.js'
 import type { Settings } from '../settings.js'
-import { useDesk } from './desk.js'
+import { useDashboardActions } from './dashboard-actions.js'
 import { leaveSignedOut } from './leaving.js'
 import { Panel } from './panel.js'
 
 /** The largest of the switches asks once more before it acts. */
 export const EverywherePanel = ({ settings }: { settings: Settings<'dashboard'> }) => {
   const words = settings.words.dashboard
-  const desk = useDesk()
+  const actions = useDashboardActions()
   const { open, setOpen, frame } = useChoice(words.everywhere)
   const [busy, setBusy] = useState(false)
 
@@ -19,7 +19,7 @@ export const EverywherePanel = ({ settings }: { settings: Settings<'dashboard'> 
     const answer = await api.logoutAll()
     if (answer.ok) return leaveSignedOut('signed_out_everywhere')
     setBusy(false)
-    desk.refuse(answer.refusal)
+    actions.refuse(answer.refusal)
   }
 
   return (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { regional } from '../words/regional.js'
+import { regional } from '../words/format.js'
 import { ago } from './moments.js'
 
 const now = Date.parse('2026-11-15T12:00:00Z')

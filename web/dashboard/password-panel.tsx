@@ -10,7 +10,7 @@ import { translateMessage } from '../passwords.js'
 import { sentenceFor } from '../refusals.js'
 import { isSignedOut } from '../requests.js'
 import type { Settings } from '../settings.js'
-import { useDesk } from './desk.js'
+import { useDashboardActions } from './dashboard-actions.js'
 import { Panel } from './panel.js'
 
 type Props = { account: Account; settings: Settings<'dashboard'> }
@@ -52,19 +52,19 @@ export const PasswordPanel = ({ account, settings }: Props) => {
 
 const ChangePassword = ({ account, settings, onDone }: Props & { onDone: () => void }) => {
   const { dashboard: words, common, password: passwordWords } = settings.words
-  const desk = useDesk()
+  const actions = useDashboardActions()
 
   const submit = async ({ currentPassword = '', newPassword = '' }: Values): Promise<Problems | undefined> => {
     const answer = await api.changePassword(currentPassword, newPassword)
     if (answer.ok) {
       onDone()
-      desk.tell(words.passwordChanged)
-      await desk.reload()
+      actions.tell(words.passwordChanged)
+      await actions.reload()
       return undefined
     }
     const { refusal } = answer
     if (isSignedOut(refusal)) {
-      desk.refuse(refusal)
+      actions.refuse(refusal)
       return undefined
     }
     if (refusal.status === 401) return { fields: { currentPassword: [words.wrongPassword] } }

@@ -3,15 +3,15 @@ import { type Account, api } from '../api.js'
 import { Button } from '../components/button.js'
 import { ProviderLogo } from '../components/provider-logo.js'
 import type { Provider, Settings } from '../settings.js'
-import { fill } from '../words/fill.js'
-import { useDesk } from './desk.js'
+import { fill } from '../words/format.js'
+import { useDashboardActions } from './dashboard-actions.js'
 import { Panel } from './panel.js'
 
 type Props = { account: Account; settings: Settings<'dashboard'> }
 
 export const ProvidersPanel = ({ account, settings }: Props) => {
   const words = settings.words.dashboard
-  const desk = useDesk()
+  const actions = useDashboardActions()
   const [busy, setBusy] = useState<Provider['id']>()
 
   const link = async (provider: Provider) => {
@@ -20,16 +20,16 @@ export const ProvidersPanel = ({ account, settings }: Props) => {
     // The way to the provider is a journey of the whole page, so the button stays busy until it is gone.
     if (answer.ok) return location.assign(answer.value.location)
     setBusy(undefined)
-    desk.refuse(answer.refusal)
+    actions.refuse(answer.refusal)
   }
 
   const unlink = async (provider: Provider) => {
     setBusy(provider.id)
     const answer = await api.unlinkProvider(provider.id)
-    await desk.reload()
+    await actions.reload()
     setBusy(undefined)
-    if (answer.ok) desk.tell(fill(words.unlinked, { provider: provider.name }))
-    else desk.refuse(answer.refusal, answer.refusal.status === 409 ? words.lastWayIn : undefined)
+    if (answer.ok) actions.tell(fill(words.unlinked, { provider: provider.name }))
+    else actions.refuse(answer.refusal, answer.refusal.status === 409 ? words.lastWayIn : undefined)
   }
 
   return (

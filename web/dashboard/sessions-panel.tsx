@@ -3,8 +3,8 @@ import { api, type Session } from '../api.js'
 import { Button } from '../components/button.js'
 import { focusOn, isFocusLost } from '../focus.js'
 import type { Settings } from '../settings.js'
-import { fill } from '../words/fill.js'
-import { useDesk } from './desk.js'
+import { fill } from '../words/format.js'
+import { useDashboardActions } from './dashboard-actions.js'
 import { DeviceIcon, nameOf } from './devices.js'
 import { ago, day } from './moments.js'
 import { Panel } from './panel.js'
@@ -13,7 +13,7 @@ type Props = { sessions: Session[]; settings: Settings<'dashboard'> }
 
 export const SessionsPanel = ({ sessions, settings }: Props) => {
   const words = settings.words.dashboard
-  const desk = useDesk()
+  const actions = useDashboardActions()
   const [ending, setEnding] = useState<readonly string[]>([])
   const list = useRef<HTMLUListElement>(null)
   const hasEnded = useRef(false)
@@ -30,10 +30,10 @@ export const SessionsPanel = ({ sessions, settings }: Props) => {
     const answers = await Promise.all(chosen.map(({ id }) => api.endSession(id)))
     // One that has ended by itself meanwhile is just as gone.
     const refused = answers.find((answer) => !answer.ok && answer.refusal.status !== 404)
-    await desk.reload()
+    await actions.reload()
     setEnding([])
-    if (refused && !refused.ok) desk.refuse(refused.refusal)
-    else desk.tell(done)
+    if (refused && !refused.ok) actions.refuse(refused.refusal)
+    else actions.tell(done)
   }
 
   return (

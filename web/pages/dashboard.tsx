@@ -3,7 +3,7 @@ import { type Account, type AccountEvent, api, type Session } from '../api.js'
 import { Button } from '../components/button.js'
 import { Notice } from '../components/notice.js'
 import { AccountPanel } from '../dashboard/account-panel.js'
-import { type Desk, DeskContext } from '../dashboard/desk.js'
+import { type DashboardActions, DashboardActionsContext } from '../dashboard/dashboard-actions.js'
 import { EventsPanel } from '../dashboard/events-panel.js'
 import { EverywherePanel } from '../dashboard/everywhere-panel.js'
 import { guardTheScreen, leaveSignedOut } from '../dashboard/leaving.js'
@@ -11,11 +11,11 @@ import { PasswordPanel } from '../dashboard/password-panel.js'
 import { ProvidersPanel } from '../dashboard/providers-panel.js'
 import { SessionsPanel } from '../dashboard/sessions-panel.js'
 import { mount, unmount } from '../mount.js'
-import { leaveForLogin, wordInAddress } from '../places.js'
+import { leaveForLogin, wordInAddress } from '../navigation.js'
 import { sentenceFor } from '../refusals.js'
 import { isSignedOut, isTrouble, type Outcome, pauseBefore, type Refusal } from '../requests.js'
 import type { Provider, Settings } from '../settings.js'
-import { fill } from '../words/fill.js'
+import { fill } from '../words/format.js'
 
 type Loaded = { account: Account; sessions: Session[]; events: AccountEvent[] }
 type Message = { kind: 'error' | 'success'; text: string }
@@ -33,10 +33,10 @@ const Dashboard = ({ settings }: { settings: Settings<'dashboard'> }) => {
   }, [message])
 
   useEffect(() => {
-    if (isLoaded) void finishLink(settings, desk)
+    if (isLoaded) void finishLink(settings, actions)
   }, [isLoaded])
 
-  const desk: Desk = {
+  const actions: DashboardActions = {
     tell: (text) => setMessage({ kind: 'success', text }),
     refuse: (refusal, text) => {
       if (isSignedOut(refusal)) leave('session_ended')
@@ -49,13 +49,13 @@ const Dashboard = ({ settings }: { settings: Settings<'dashboard'> }) => {
     const answer = await api.logout()
     if (answer.ok) return leaveSignedOut('signed_out')
     setLeaving(false)
-    desk.refuse(answer.refusal)
+    actions.refuse(answer.refusal)
   }
 
   if (!loaded) return <Waiting refused={refused} settings={settings} />
   const { account, sessions, events } = loaded
   return (
-    <DeskContext.Provider value={desk}>
+    <DashboardActionsContext.Provider value={actions}>
       <div class="title-line">
         <h1>{fill(words.greeting, { name: account.name ?? account.username })}</h1>
         <Button busy={leaving} onPress={signOut}>
@@ -75,7 +75,7 @@ const Dashboard = ({ settings }: { settings: Settings<'dashboard'> }) => {
         </div>
       </div>
       <div class="toast">{message && <Notice kind={message.kind}>{message.text}</Notice>}</div>
-    </DeskContext.Provider>
+    </DashboardActionsContext.Provider>
   )
 }
 
@@ -162,17 +162,17 @@ const messageInAddress = ({ providers, words }: Settings<'dashboard'>) => {
 }
 
 /** The browser is back from the provider, without its session on the way. This request carries the session. */
-const finishLink = async ({ providers, words }: Settings<'dashboard'>, desk: Desk) => {
+const finishLink = async ({ providers, words }: Settings<'dashboard'>, actions: DashboardActions) => {
   const provider = providers.find(({ id }) => id === wordInAddress('linking'))
   if (!provider) return
   history.replaceState(null, '', location.pathname)
   const answer = await api.finishLink(provider.id)
   if (!answer.ok) {
     const { refusal } = answer
-    return desk.refuse(refusal, isTrouble(refusal) ? undefined : linkErrorFor(refusal.code, provider, words))
+    return actions.refuse(refusal, isTrouble(refusal) ? undefined : linkErrorFor(refusal.code, provider, words))
   }
-  await desk.reload()
-  desk.tell(fill(words.dashboard.linkedNow, { provider: provider.name }))
+  await actions.reload()
+  actions.tell(fill(words.dashboard.linkedNow, { provider: provider.name }))
 }
 
 guardTheScreen()

@@ -5,10 +5,10 @@ import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
 import { MailIcon } from '../components/icons.js'
 import { mount } from '../mount.js'
-import { rememberPlace, wantedPlace, withWantedPlace } from '../places.js'
+import { rememberPlace, wantedPlace, withWantedPlace } from '../navigation.js'
 import { sentenceFor } from '../refusals.js'
 import type { Settings } from '../settings.js'
-import { fill } from '../words/fill.js'
+import { fill } from '../words/format.js'
 
 const ForgotPassword = ({ settings }: { settings: Settings<'forgot-password'> }) => {
   const { 'forgot-password': words, common } = settings.words

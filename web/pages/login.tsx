@@ -16,7 +16,7 @@ import {
   wantedPlace,
   withWantedPlace,
   wordInAddress,
-} from '../places.js'
+} from '../navigation.js'
 import { providerErrorFor, sentenceFor } from '../refusals.js'
 import { type Settings, useCommonWords } from '../settings.js'
 import { announce, onNews } from '../tabs.js'

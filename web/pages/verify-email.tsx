@@ -17,14 +17,14 @@ import {
   rememberMailbox,
   rememberPlace,
   withWantedPlace,
-} from '../places.js'
+} from '../navigation.js'
 import { sentenceFor } from '../refusals.js'
 import type { Refusal } from '../requests.js'
 import type { Settings } from '../settings.js'
 import { announce } from '../tabs.js'
 import { useWaitingRegistration } from '../waiting-registration.js'
 import type { Words } from '../words/catalogue.js'
-import { fill } from '../words/fill.js'
+import { fill } from '../words/format.js'
 
 type Props = { settings: Settings<'verify-email'> }
 type End = keyof typeof ends

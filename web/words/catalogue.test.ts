@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { languages } from '../../src/domain/mails/languages.js'
 import { catalogue } from './catalogue.js'
 import { en } from './en.js'
-import { fill } from './fill.js'
+import { fill } from './format.js'
 
 type Texts = { [name: string]: string | Texts }
 

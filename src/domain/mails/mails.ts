@@ -7,11 +7,11 @@ import type { Database, Sql } from '../../platform/database/database.js'
 import type { Mailer } from '../../platform/mail/mail.js'
 import { resetLifetime } from '../one-time-tokens/one-time-tokens.js'
 import { emailKey } from '../users/email.js'
-import { writeContent } from './content.js'
 import type { Language } from './languages.js'
 import { asHtml, asText, type Brand, brandForMails } from './layout.js'
 import { addressesOf, type MailKind, type MailValues, writeLetter } from './letters.js'
 import * as store from './mails.store.js'
+import { writeContent } from './sealed-mail.js'
 import { createSender } from './sender.js'
 
 type RequestOf<Kind extends MailKind> = { to: string; template: Kind; values: MailValues[Kind]; language?: Language }

@@ -4,15 +4,15 @@ import { days, hours, minutes, seconds } from '../../lib/durations.js'
 import type { Seal } from '../../lib/seal.js'
 import type { Database } from '../../platform/database/database.js'
 import type { Mailer } from '../../platform/mail/mail.js'
-import { readContent } from './content.js'
 import * as store from './mails.store.js'
+import { readContent } from './sealed-mail.js'
 
 /** Longer than any attempt may take (the mailer's own deadline is 40 seconds), so that no two attempts overlap. */
 const lease = 60 * seconds
 const givenUpAfter = 2 * days
 const lanes = 4
 const poll = 5 * seconds
-const patience = 5 * seconds
+const timeout = 5 * seconds
 
 /** One minute, two, four … four hours; a fifth more or less, so that a backlog does not come back all at once. */
 export const delayAfter = (attempts: number, chance: number) =>
@@ -150,7 +150,7 @@ export const createSender = ({
       running = false
       clearTimeout(timer)
       wakesAt = Number.POSITIVE_INFINITY
-      await Promise.race([round, new Promise((resolve) => setTimeout(resolve, patience).unref())])
+      await Promise.race([round, new Promise((resolve) => setTimeout(resolve, timeout).unref())])
     },
     nudge,
     wake,

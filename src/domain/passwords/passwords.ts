@@ -14,12 +14,12 @@ export type Passwords = {
   verify(password: string, hash: string | null | undefined): Promise<Verified | Busy>
 }
 
-type Options = { workers: Workers; cost: number; productName: string }
+type Dependencies = { workers: Workers; cost: number; productName: string }
 
 /** The highest cost that the configuration allows: a stranger hash that claims more sets no pace for everybody. */
 const highestCost = 15
 
-export const createPasswords = ({ workers, cost, productName }: Options): Passwords => {
+export const createPasswords = ({ workers, cost, productName }: Dependencies): Passwords => {
   const decoy = createDecoy(cost)
   // After the cost was lowered there are hashes above it. Once one was seen, every failure takes as long as it does.
   let pace = cost

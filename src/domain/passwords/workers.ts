@@ -17,7 +17,7 @@ export type Workers = {
   close(): Promise<void>
 }
 
-type Options = {
+type Dependencies = {
   /** Threads that hash. */
   threads?: number | undefined
   /** How many tasks of one kind may wait. */
@@ -37,14 +37,14 @@ const standardThreads = () =>
  * Threads of our own for what takes long. In libuv's pool hashes would hold up DNS and files. Hashes and estimates have a
  * lane each, so that neither waits behind the other: a hash takes a third of a second, an estimate some milliseconds.
  */
-export const createWorkers = (options: Options = {}): Workers => {
+export const createWorkers = (options: Dependencies = {}): Workers => {
   const { threads = standardThreads(), queueLimit = 100, deadline = 10 * seconds } = options
   // One for every four cores, because each holds its own dictionaries.
   const estimators = Math.ceil(threads / 4)
   const hashing = createThreads(compiledFile('./bcrypt.worker.js', import.meta.url), threads)
   const estimating = createThreads(compiledFile('./estimate.worker.js', import.meta.url), estimators)
-  const hashLane = createLane({ width: threads, limit: queueLimit, patience: deadline })
-  const estimateLane = createLane({ width: estimators, limit: queueLimit, patience: deadline })
+  const hashLane = createLane({ width: threads, limit: queueLimit, timeout: deadline })
+  const estimateLane = createLane({ width: estimators, limit: queueLimit, timeout: deadline })
 
   /**
    * Unlike a hash, an estimate depends on what somebody typed: one that takes too long is ended with its thread. Loading

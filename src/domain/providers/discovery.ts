@@ -1,4 +1,4 @@
-import * as client from 'openid-client'
+import * as oidc from 'openid-client'
 import type { Clock } from '../../lib/clock.js'
 import { hours, seconds } from '../../lib/durations.js'
 import type { Fetch } from '../../platform/outbound/outbound.js'
@@ -14,17 +14,17 @@ export type DiscoverySettings = { issuer: string; clientId: string; allowLoopbac
  * one; once something is known, it serves while a newer copy is fetched behind it.
  */
 export const createDiscovery = (settings: DiscoverySettings, { clock }: { clock: Clock }) => {
-  let known: { metadata: client.ServerMetadata; at: number } | undefined
+  let known: { metadata: oidc.ServerMetadata; at: number } | undefined
   let failed: { error: unknown; at: number } | undefined
-  let pending: Promise<client.ServerMetadata> | undefined
+  let pending: Promise<oidc.ServerMetadata> | undefined
 
   const now = () => clock.now().getTime()
 
   const discover = async (fetch: Fetch) => {
     try {
-      const found = await client.discovery(new URL(settings.issuer), settings.clientId, undefined, undefined, {
-        [client.customFetch]: fetch,
-        execute: settings.allowLoopbackHttp ? [client.allowInsecureRequests] : [],
+      const found = await oidc.discovery(new URL(settings.issuer), settings.clientId, undefined, undefined, {
+        [oidc.customFetch]: fetch,
+        execute: settings.allowLoopbackHttp ? [oidc.allowInsecureRequests] : [],
       })
       const metadata = { ...found.serverMetadata() }
       if (!isUsable(metadata)) throw new Error('The discovery document lacks an address that a sign-in needs')
@@ -45,7 +45,7 @@ export const createDiscovery = (settings: DiscoverySettings, { clock }: { clock:
     return pending
   }
 
-  return async (fetch: Fetch): Promise<client.ServerMetadata> => {
+  return async (fetch: Fetch): Promise<oidc.ServerMetadata> => {
     if (!known) return ask(fetch)
     if (now() - known.at > freshFor) ask(fetch).catch(() => undefined)
     return known.metadata
@@ -53,7 +53,7 @@ export const createDiscovery = (settings: DiscoverySettings, { clock }: { clock:
 }
 
 /** A document that nobody could sign in with must not take the place of a good one. */
-const isUsable = ({ authorization_endpoint, token_endpoint, jwks_uri }: client.ServerMetadata) =>
+const isUsable = ({ authorization_endpoint, token_endpoint, jwks_uri }: oidc.ServerMetadata) =>
   [authorization_endpoint, token_endpoint, jwks_uri].every(
     (address) => address !== undefined && URL.canParse(address) && /^https?:$/.test(new URL(address).protocol),
   )

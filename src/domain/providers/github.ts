@@ -1,9 +1,9 @@
-import * as client from 'openid-client'
+import * as oidc from 'openid-client'
 import { type Fetch, isLoopback, type Outbound } from '../../platform/outbound/outbound.js'
 import { displayName } from '../users/display-name.js'
 import type { ProviderId } from '../users/users.js'
-import { refusalFrom } from './causes.js'
 import { type ClientSettings, type Provider, refusal, usableEmail } from './provider.js'
+import { refusalFrom } from './provider-errors.js'
 
 export type GitHubSettings = ClientSettings & { url: string; apiUrl: string; production: boolean }
 
@@ -30,21 +30,20 @@ export const createGitHub = (
       authorization_endpoint: `${url}/login/oauth/authorize`,
       token_endpoint: `${url}/login/oauth/access_token`,
     }
-    const authentication = client.ClientSecretPost(settings.clientSecret)
-    const config = new client.Configuration(metadata, settings.clientId, undefined, authentication)
-    config[client.customFetch] = fetch
-    if (!settings.production && web.protocol === 'http:' && isLoopback(web.hostname))
-      client.allowInsecureRequests(config)
+    const authentication = oidc.ClientSecretPost(settings.clientSecret)
+    const config = new oidc.Configuration(metadata, settings.clientId, undefined, authentication)
+    config[oidc.customFetch] = fetch
+    if (!settings.production && web.protocol === 'http:' && isLoopback(web.hostname)) oidc.allowInsecureRequests(config)
     return config
   }
 
   const begin: Provider['begin'] = async ({ state, verifier }) => {
     try {
-      return client.buildAuthorizationUrl(configuration(outbound.errand()), {
+      return oidc.buildAuthorizationUrl(configuration(outbound.withDeadline()), {
         redirect_uri: redirectUri.href,
         scope: 'user:email',
         state,
-        code_challenge: await client.calculatePKCECodeChallenge(verifier),
+        code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
       })
     } catch (error) {
@@ -54,9 +53,9 @@ export const createGitHub = (
 
   const finish: Provider['finish'] = async (callback, { state, verifier }) => {
     try {
-      const fetch = outbound.errand()
+      const fetch = outbound.withDeadline()
       // Errors of the token endpoint come with status 200; without an access token the library refuses them.
-      const tokens = await client.authorizationCodeGrant(configuration(fetch), callback, {
+      const tokens = await oidc.authorizationCodeGrant(configuration(fetch), callback, {
         expectedState: state,
         pkceCodeVerifier: verifier,
       })

@@ -1,5 +1,4 @@
-import type { Database } from '../../platform/database/database.js'
-import { isUniqueViolation } from '../../platform/database/unique-violation.js'
+import { type Database, isUniqueViolation } from '../../platform/database/database.js'
 import type { Language } from '../mails/languages.js'
 import type { Mails } from '../mails/mails.js'
 import { readEmail } from '../users/email.js'

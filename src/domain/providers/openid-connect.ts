@@ -1,12 +1,12 @@
-import * as client from 'openid-client'
+import * as oidc from 'openid-client'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { type Fetch, isLoopback, type Outbound } from '../../platform/outbound/outbound.js'
 import { displayName } from '../users/display-name.js'
 import type { ProviderId } from '../users/users.js'
-import { refusalFrom } from './causes.js'
 import { createDiscovery } from './discovery.js'
 import { type ClientSettings, type Profile, type Provider, refusal, usableEmail } from './provider.js'
+import { refusalFrom } from './provider-errors.js'
 import { createSigningKeys } from './signing-keys.js'
 
 export type OpenIdConnectSettings = ClientSettings & { issuer: string; production: boolean }
@@ -27,30 +27,30 @@ export const createOpenIdConnect = (
   /** Made anew for each attempt: the clock may have moved, and the requests of one attempt share one deadline. */
   const configuration = async (fetch: Fetch) => {
     const metadata = await discovered(fetch)
-    const config = new client.Configuration(
+    const config = new oidc.Configuration(
       metadata,
       settings.clientId,
-      { [client.clockSkew]: Math.round(clock.offset() / seconds) },
+      { [oidc.clockSkew]: Math.round(clock.offset() / seconds) },
       authenticationFor(metadata, settings.clientSecret),
     )
-    config[client.customFetch] = (url, request) =>
+    config[oidc.customFetch] = (url, request) =>
       url === metadata.jwks_uri ? keys.answer(fetch, url, request) : fetch(url, request)
     // In the code flow the library trusts TLS for the ID token unless it is told to check the signature too.
-    client.enableNonRepudiationChecks(config)
-    if (allowLoopbackHttp) client.allowInsecureRequests(config)
+    oidc.enableNonRepudiationChecks(config)
+    if (allowLoopbackHttp) oidc.allowInsecureRequests(config)
     const held = keys.held()
-    if (held) client.setJwksCache(config, held)
+    if (held) oidc.setJwksCache(config, held)
     return config
   }
 
   const begin: Provider['begin'] = async ({ state, verifier, nonce }) => {
     try {
-      return client.buildAuthorizationUrl(await configuration(outbound.errand()), {
+      return oidc.buildAuthorizationUrl(await configuration(outbound.withDeadline()), {
         redirect_uri: redirectUri.href,
         scope: 'openid profile email',
         state,
         nonce,
-        code_challenge: await client.calculatePKCECodeChallenge(verifier),
+        code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
       })
     } catch (error) {
@@ -60,8 +60,8 @@ export const createOpenIdConnect = (
 
   const finish: Provider['finish'] = async (callback, { state, verifier, nonce }) => {
     try {
-      const config = await configuration(outbound.errand())
-      const tokens = await client.authorizationCodeGrant(config, callback, {
+      const config = await configuration(outbound.withDeadline())
+      const tokens = await oidc.authorizationCodeGrant(config, callback, {
         expectedState: state,
         expectedNonce: nonce,
         pkceCodeVerifier: verifier,
@@ -82,18 +82,18 @@ export const createOpenIdConnect = (
 }
 
 /** OpenID Connect Discovery 1.0, section 3: a provider that names no method takes basic. */
-const authenticationFor = (metadata: client.ServerMetadata, secret: string) =>
+const authenticationFor = (metadata: oidc.ServerMetadata, secret: string) =>
   metadata.token_endpoint_auth_methods_supported?.includes('client_secret_post')
-    ? client.ClientSecretPost(secret)
-    : client.ClientSecretBasic(secret)
+    ? oidc.ClientSecretPost(secret)
+    : oidc.ClientSecretBasic(secret)
 
 const speaksOfEmail = (claims: Claims) => 'email' in claims && 'email_verified' in claims
 
 /** The library compares the subject: userinfo about somebody else is an error, not a profile. */
-const userinfoIfNeeded = async (config: client.Configuration, idToken: Claims, subject: string, token: string) => {
+const userinfoIfNeeded = async (config: oidc.Configuration, idToken: Claims, subject: string, token: string) => {
   const complete = speaksOfEmail(idToken) && 'name' in idToken
   if (complete || !config.serverMetadata().userinfo_endpoint) return {}
-  return { ...(await client.fetchUserInfo(config, token, subject)) }
+  return { ...(await oidc.fetchUserInfo(config, token, subject)) }
 }
 
 /** An address and the word that it is verified must come from one and the same document. */

@@ -6,8 +6,7 @@ import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
 import { type Limits, LoginLimited } from '../../http/limits.js'
-import { NoContent } from '../../http/no-content.js'
-import { PasswordRejected, sendPasswordRejected } from '../../http/password-rejected.js'
+import { NoContent, PasswordRejected, sendPasswordRejected } from '../../http/responses.js'
 import type { Server } from '../../http/server.js'
 import type { ChangeRefusal, createChangePassword } from './change-password.js'
 
@@ -35,7 +34,7 @@ const schema = {
   },
 }
 
-type Deps = {
+type Dependencies = {
   changePassword: ReturnType<typeof createChangePassword>
   callers: Callers
   cookies: Cookies
@@ -43,7 +42,10 @@ type Deps = {
   limits: Limits
 }
 
-export const changePasswordRoutes = (server: Server, { changePassword, callers, cookies, csrf, limits }: Deps) => {
+export const changePasswordRoutes = (
+  server: Server,
+  { changePassword, callers, cookies, csrf, limits }: Dependencies,
+) => {
   const options = { schema, onRequest: [callers.required, csrf.required, limits.login], onSend: limits.settle }
   server.post('/api/auth/change-password', options, async (request, reply) => {
     const language = languageFrom(request.headers['accept-language'])

@@ -12,7 +12,7 @@ import type { Database } from '../../platform/database/database.js'
 export type ChangeRefusal = 'not_authenticated' | 'invalid_credentials' | 'busy'
 type Changed = Issued | { rejected: PasswordValidation } | { refused: ChangeRefusal }
 
-type Deps = {
+type Dependencies = {
   database: Database
   users: Users
   passwords: Passwords
@@ -25,7 +25,7 @@ type Request = { caller: SessionCaller; currentPassword: string; newPassword: st
 
 /** Replaces the password of whoever knows the present one, ends every other session and renews the tokens of this one. */
 export const createChangePassword =
-  ({ database, users, passwords, sessions, oneTimeTokens, mails, events }: Deps) =>
+  ({ database, users, passwords, sessions, oneTimeTokens, mails, events }: Dependencies) =>
   async ({ caller, currentPassword, newPassword }: Request, client: Client, language: Language): Promise<Changed> => {
     const { userId, sessionId } = caller
     const user = await users.findById(userId)

@@ -25,9 +25,9 @@ const pageSchema = {
   response: { 200: Page, 404: ErrorBody, ...failures },
 }
 
-type Deps = { content: Content; callers: Callers; limits: Limits }
+type Dependencies = { content: Content; callers: Callers; limits: Limits }
 
-export const contentRoutes = (server: Server, { content, callers, limits }: Deps) => {
+export const contentRoutes = (server: Server, { content, callers, limits }: Dependencies) => {
   const onRequest = [callers.required, limits.caller]
 
   server.get('/api/content', { schema: listSchema, onRequest }, async () => {

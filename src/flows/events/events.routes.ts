@@ -21,9 +21,9 @@ const schema = {
   response: { 200: Type.Object({ events: Type.Array(Event) }), 401: ErrorBody, 429: ErrorBody, 503: ErrorBody },
 }
 
-type Deps = { events: Events; callers: Callers; limits: Limits }
+type Dependencies = { events: Events; callers: Callers; limits: Limits }
 
-export const eventsRoutes = (server: Server, { events, callers, limits }: Deps) => {
+export const eventsRoutes = (server: Server, { events, callers, limits }: Dependencies) => {
   server.get('/api/auth/events', { schema, onRequest: [callers.required, limits.caller] }, async (request) => {
     const rows = await events.recent(callers.of(request).userId)
     return {

@@ -10,12 +10,12 @@ import { fingerprint } from '../../lib/random.js'
 export type LinkRefusal = LinkingRefusal | 'used_before' | 'signed_out'
 
 type Request = { link: PendingLink; caller: Linker; client: Client; language: Language }
-type Parts = { identities: Identities; oneTimeTokens: OneTimeTokens; events: Events }
+type Dependencies = { identities: Identities; oneTimeTokens: OneTimeTokens; events: Events }
 
 export type FinishLink = ReturnType<typeof createFinishLink>
 
 /** The last step of linking: the session that began it says so itself. */
-export const createFinishLink = ({ identities, oneTimeTokens, events }: Parts) => {
+export const createFinishLink = ({ identities, oneTimeTokens, events }: Dependencies) => {
   const refuse = async ({ link, client }: Request, refused: LinkRefusal) => {
     await events.record({ kind: 'sign_in_failed', reason: `${link.provider} ${refused}` }, client)
     return { refused }

@@ -81,7 +81,7 @@ const unlinkSchema = {
   response: { 204: Type.Null(), ...response },
 }
 
-type Deps = {
+type Dependencies = {
   providers: Providers
   attempts: Attempts
   attemptCookies: AttemptCookies
@@ -95,7 +95,7 @@ type Deps = {
   limits: Limits
 }
 
-export const linkedProvidersRoutes = (server: Server, deps: Deps) => {
+export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
   const { providers, attempts, attemptCookies, pendingLink, finishLink } = deps
   const { users, sessions, events, callers, csrf, limits } = deps
   const onRequest = [callers.required, csrf.required, limits.caller]

@@ -1,11 +1,10 @@
 import { Type } from 'typebox'
 import { clientOf } from '../../http/client.js'
-import type { Cookies } from '../../http/cookies.js'
+import { type Cookies, registrationCookie } from '../../http/cookies.js'
 import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
 import { type Limits, LoginLimited } from '../../http/limits.js'
-import { registrationCookie } from '../../http/registration-cookie.js'
+import { SignedIn, sendSignedIn } from '../../http/responses.js'
 import type { Server } from '../../http/server.js'
-import { SignedIn, sendSignedIn } from '../../http/signed-in.js'
 import type { createLogin, LoginRefusal } from './login.js'
 
 const refusals: Record<LoginRefusal, Answer> = {

@@ -4,7 +4,7 @@ import type { Registrations, WaitingLogin } from '../../domain/registrations/reg
 import type { Client } from '../../domain/sessions/client.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { User, Users } from '../../domain/users/users.js'
-import { atLeast, equalTime } from '../../lib/at-least.js'
+import { atLeast, equalTime } from '../../http/at-least.js'
 
 export type LoginRefusal = 'invalid_credentials' | 'busy'
 

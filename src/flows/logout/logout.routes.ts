@@ -7,16 +7,23 @@ import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import { ErrorBody } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
-import { NoContent } from '../../http/no-content.js'
+import { NoContent } from '../../http/responses.js'
 import type { Server } from '../../http/server.js'
 
 const response = { 204: NoContent, 401: ErrorBody, 403: ErrorBody, 429: ErrorBody, 503: ErrorBody }
 const schema = { tags: ['sessions'], summary: 'End this session', response }
 const everywhereSchema = { tags: ['sessions'], summary: 'End every session of the caller', response }
 
-type Deps = { sessions: Sessions; events: Events; cookies: Cookies; callers: Callers; csrf: Csrf; limits: Limits }
+type Dependencies = {
+  sessions: Sessions
+  events: Events
+  cookies: Cookies
+  callers: Callers
+  csrf: Csrf
+  limits: Limits
+}
 
-export const logoutRoutes = (server: Server, { sessions, events, cookies, callers, csrf, limits }: Deps) => {
+export const logoutRoutes = (server: Server, { sessions, events, cookies, callers, csrf, limits }: Dependencies) => {
   /** By either cookie: an access token that has expired must not keep anybody from signing out. */
   const endSession = async (request: FastifyRequest) => {
     const caller = callers.peek(request)

@@ -8,13 +8,13 @@ import { type Assets, type PageName, pageNames } from './assets.js'
 import { type Body, compressed, sendCompressed } from './compressed.js'
 import { type PageSettings, renderNotFound, renderPage, type Theme } from './shell.js'
 
-type Options = Omit<PageSettings, 'language' | 'productName'> & { assets: Assets; theme: Theme; cookies: Cookies }
+type Dependencies = Omit<PageSettings, 'language' | 'productName'> & { assets: Assets; theme: Theme; cookies: Cookies }
 
 /**
  * The pages hold nothing of anybody: they are the same for every visitor of a language, need no cookie to load, and
  * ask the API from the same site. `notFound` is the friendly answer to a browser that has lost its way.
  */
-export const pagesRoutes = (server: Server, { assets, theme, cookies, ...installation }: Options) => {
+export const pagesRoutes = (server: Server, { assets, theme, cookies, ...installation }: Dependencies) => {
   const languageOf = (request: FastifyRequest) => languageFrom(request.headers['accept-language'])
   const rendered = onceEach((name: PageName, language: Language) =>
     renderPage(name, assets.pages[name], theme, { ...installation, language, productName: theme.name }),

@@ -5,8 +5,8 @@ import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import { answers, ErrorBody, sendAnswer } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
+import { SignedIn, sendRenewed } from '../../http/responses.js'
 import type { Server } from '../../http/server.js'
-import { SignedIn, sendRenewed } from '../../http/signed-in.js'
 
 const schema = {
   tags: ['sessions'],
@@ -14,7 +14,7 @@ const schema = {
   response: { 200: SignedIn, 401: ErrorBody, 403: ErrorBody, 429: ErrorBody, 503: ErrorBody },
 }
 
-type Deps = {
+type Dependencies = {
   sessions: Sessions
   events: Events
   cookies: Cookies
@@ -22,7 +22,7 @@ type Deps = {
   onRefresh: (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft') => void
 }
 
-export const refreshRoutes = (server: Server, { sessions, events, cookies, limits, onRefresh }: Deps) => {
+export const refreshRoutes = (server: Server, { sessions, events, cookies, limits, onRefresh }: Dependencies) => {
   /** Every visit to the sign-in page asks whether there is a session; without a cookie there is nothing to count. */
   const tokenRequired = async (request: FastifyRequest, reply: FastifyReply) =>
     cookies.read(request, 'refresh_token') === undefined ? sendAnswer(reply, answers.notAuthenticated) : undefined

@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
 import { languageFrom } from '../../domain/mails/languages.js'
-import type { Cookies } from '../../http/cookies.js'
+import { type Cookies, registrationCookie } from '../../http/cookies.js'
 import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
-import { PasswordRejected, sendPasswordRejected } from '../../http/password-rejected.js'
-import { registrationCookie } from '../../http/registration-cookie.js'
+import { PasswordRejected, sendPasswordRejected } from '../../http/responses.js'
 import type { Server } from '../../http/server.js'
 import type { createRegister, RegisterRefusal } from './register.js'
 
@@ -37,9 +36,9 @@ const schema = {
   },
 }
 
-type Deps = { register: ReturnType<typeof createRegister>; isOpen: boolean; limits: Limits; cookies: Cookies }
+type Dependencies = { register: ReturnType<typeof createRegister>; isOpen: boolean; limits: Limits; cookies: Cookies }
 
-export const registerRoutes = (server: Server, { register, isOpen, limits, cookies }: Deps) => {
+export const registerRoutes = (server: Server, { register, isOpen, limits, cookies }: Dependencies) => {
   server.post('/api/auth/register', { schema, onRequest: limits.open }, async (request, reply) => {
     if (!isOpen) return sendAnswer(reply, closed)
     const result = await register(request.body, languageFrom(request.headers['accept-language']))

@@ -6,7 +6,7 @@ import { displayName } from '../../domain/users/display-name.js'
 import { readEmail } from '../../domain/users/email.js'
 import { readUsername } from '../../domain/users/username.js'
 import type { Users } from '../../domain/users/users.js'
-import { atLeast, equalTime } from '../../lib/at-least.js'
+import { atLeast, equalTime } from '../../http/at-least.js'
 
 export type RegisterRefusal = 'username_taken' | 'busy'
 type Result =

@@ -1,12 +1,11 @@
 import { Type } from 'typebox'
 import { languageFrom } from '../../domain/mails/languages.js'
+import { atLeast, equalTime } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
 import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
-import { NoContent } from '../../http/no-content.js'
-import { PasswordRejected, sendPasswordRejected } from '../../http/password-rejected.js'
+import { NoContent, PasswordRejected, sendPasswordRejected } from '../../http/responses.js'
 import type { Server } from '../../http/server.js'
-import { atLeast, equalTime } from '../../lib/at-least.js'
 import type { ConfirmRefusal, createResetPassword } from './reset-password.js'
 
 const refusals: Record<ConfirmRefusal, Answer> = { invalid_link: answers.invalidLink, busy: answers.busy }
@@ -49,9 +48,9 @@ const confirmSchema = {
   response: { 204: NoContent, 400: ErrorBody, 403: ErrorBody, 422: PasswordRejected, 429: ErrorBody, 503: ErrorBody },
 }
 
-type Deps = { resetPassword: ReturnType<typeof createResetPassword>; limits: Limits }
+type Dependencies = { resetPassword: ReturnType<typeof createResetPassword>; limits: Limits }
 
-export const resetPasswordRoutes = (server: Server, { resetPassword, limits }: Deps) => {
+export const resetPasswordRoutes = (server: Server, { resetPassword, limits }: Dependencies) => {
   for (const path of ['/reset-password', '/api/auth/reset-password']) {
     server.post(path, { schema: requestSchema, onRequest: limits.sensitive }, async (request, reply) => {
       const language = languageFrom(request.headers['accept-language'])

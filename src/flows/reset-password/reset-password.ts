@@ -14,7 +14,7 @@ import type { Database } from '../../platform/database/database.js'
 export type ConfirmRefusal = 'invalid_link' | 'busy'
 type Confirmed = 'done' | { rejected: PasswordValidation } | { refused: ConfirmRefusal }
 
-type Deps = {
+type Dependencies = {
   database: Database
   users: Users
   passwords: Passwords
@@ -25,7 +25,7 @@ type Deps = {
   events: Events
 }
 
-export const createResetPassword = (deps: Deps) => {
+export const createResetPassword = (deps: Dependencies) => {
   const { database, users, passwords, sessions, oneTimeTokens, registrations, mails, events } = deps
 
   /** The last mailed link stays good until a newer mail is really queued: beyond the ceiling nothing changes. */

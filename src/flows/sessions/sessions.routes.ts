@@ -7,7 +7,7 @@ import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import { answers, ErrorBody, sendAnswer } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
-import { NoContent } from '../../http/no-content.js'
+import { NoContent } from '../../http/responses.js'
 import type { Server } from '../../http/server.js'
 import { describeDevice } from '../../lib/device.js'
 import { uuidPattern } from '../../lib/uuid.js'
@@ -34,9 +34,16 @@ const endSchema = {
   response: { 204: NoContent, 401: ErrorBody, 403: ErrorBody, 404: ErrorBody, 429: ErrorBody, 503: ErrorBody },
 }
 
-type Deps = { sessions: Sessions; events: Events; cookies: Cookies; callers: Callers; csrf: Csrf; limits: Limits }
+type Dependencies = {
+  sessions: Sessions
+  events: Events
+  cookies: Cookies
+  callers: Callers
+  csrf: Csrf
+  limits: Limits
+}
 
-export const sessionsRoutes = (server: Server, { sessions, events, cookies, callers, csrf, limits }: Deps) => {
+export const sessionsRoutes = (server: Server, { sessions, events, cookies, callers, csrf, limits }: Dependencies) => {
   const path = '/api/auth/sessions'
 
   server.get(path, { schema: listSchema, onRequest: [callers.required, limits.caller] }, async (request) => {

@@ -13,7 +13,7 @@ import type { PendingLinkCookie } from '../../http/pending-link-cookie.js'
 import type { Server } from '../../http/server.js'
 import { safeReturnTo } from '../../lib/return-to.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
-import { failedAt, landingOf } from './landing.js'
+import { failedAt, redirectFor } from './redirects.js'
 import type { SocialSignIn } from './social-sign-in.js'
 
 const response = { 303: Type.Null({ description: 'To the provider, or to one of our pages' }), 429: ErrorBody }
@@ -28,7 +28,7 @@ const beginSchema = {
 }
 const callbackSchema = { tags: ['social sign-in'], summary: 'Come back from the provider', response }
 
-type Deps = {
+type Dependencies = {
   providers: Providers
   attempts: Attempts
   attemptCookies: AttemptCookies
@@ -42,7 +42,7 @@ type Deps = {
   afterSignIn: string
 }
 
-export const socialSignInRoutes = (server: Server, deps: Deps) => {
+export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
   for (const id of providerIds) {
     const path = `/api/auth/${id.replace('_', '-')}`
     // Coming back uses an attempt up, which a HEAD must not do.
@@ -60,7 +60,7 @@ const goTo = (reply: FastifyReply, place: string) => reply.header('cache-control
 
 const begin = async (
   id: ProviderId,
-  { providers, attempts, attemptCookies, socialSignIn, afterSignIn }: Deps,
+  { providers, attempts, attemptCookies, socialSignIn, afterSignIn }: Dependencies,
   request: FastifyRequest,
   reply: FastifyReply,
   returnTo: string | undefined,
@@ -75,7 +75,7 @@ const begin = async (
   return goTo(reply, begun.href)
 }
 
-const comeBack = async (id: ProviderId, deps: Deps, request: FastifyRequest, reply: FastifyReply) => {
+const comeBack = async (id: ProviderId, deps: Dependencies, request: FastifyRequest, reply: FastifyReply) => {
   const { providers, attemptCookies, pendingLink, socialSignIn, cookies, redirectUris } = deps
   const client = clientOf(request)
   const callback = callbackOf(request, redirectUris[id])
@@ -93,7 +93,7 @@ const comeBack = async (id: ProviderId, deps: Deps, request: FastifyRequest, rep
     pendingLink.keep(reply, { provider: id, linker: ending.linker, state: attempt.state, profile: ending.profile })
   if (ending.ended === 'broken') logFault(request, ending.error)
   attemptCookies.clear(reply, attempt)
-  return goTo(reply, landingOf(ending, attempt))
+  return goTo(reply, redirectFor(ending, attempt))
 }
 
 /** The address as the provider was given it, with the query as it came: never the `Host` header. */

@@ -19,13 +19,13 @@ export type Ending =
 
 type Visit = { provider: Provider; callback: URL; attempt: Attempt; client: Client; language: Language }
 
-type Parts = { identities: Identities; sessions: Sessions; oneTimeTokens: OneTimeTokens; events: Events }
+type Dependencies = { identities: Identities; sessions: Sessions; oneTimeTokens: OneTimeTokens; events: Events }
 
 /**
  * The second half of a journey to a provider: the browser is back with an answer. Whatever fails at the provider is a
  * refusal; whatever fails on our side is `broken`. No exception leaves, so that the browser always arrives somewhere.
  */
-export const createSocialSignIn = ({ identities, sessions, oneTimeTokens, events }: Parts) => {
+export const createSocialSignIn = ({ identities, sessions, oneTimeTokens, events }: Dependencies) => {
   const failed = async (
     { provider, client }: Pick<Visit, 'provider' | 'client'>,
     reason: (Ending & { ended: 'refused' })['reason'],

@@ -1,14 +1,13 @@
 import { Type } from 'typebox'
 import { languageFrom } from '../../domain/mails/languages.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
+import { atLeast, equalTime } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
-import type { Cookies } from '../../http/cookies.js'
+import { type Cookies, registrationCookie } from '../../http/cookies.js'
 import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
-import { registrationCookie } from '../../http/registration-cookie.js'
+import { SignedIn, sendSignedIn } from '../../http/responses.js'
 import type { Server } from '../../http/server.js'
-import { SignedIn, sendSignedIn } from '../../http/signed-in.js'
-import { atLeast, equalTime } from '../../lib/at-least.js'
 import type { createVerifyEmail, VerifyEmailRefusal } from './verify-email.js'
 
 const confirmed: Answer = { status: 409, error: 'Already confirmed', message: 'This address is confirmed. Sign in.' }
@@ -111,14 +110,14 @@ const resendSchema = {
   },
 }
 
-type Deps = {
+type Dependencies = {
   verifyEmail: ReturnType<typeof createVerifyEmail>
   registrations: Registrations
   limits: Limits
   cookies: Cookies
 }
 
-export const verifyEmailRoutes = (server: Server, { verifyEmail, registrations, limits, cookies }: Deps) => {
+export const verifyEmailRoutes = (server: Server, { verifyEmail, registrations, limits, cookies }: Dependencies) => {
   const onRequest = limits.open
   server.post('/api/auth/verify-email/check', { schema: checkSchema, onRequest }, async (request) => {
     const browser = cookies.read(request, registrationCookie.name)

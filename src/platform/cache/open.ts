@@ -7,7 +7,7 @@ import { createRedisCache } from './redis.js'
 import { readRedisUrl } from './redis-url.js'
 import { createResilientCache } from './resilient.js'
 
-type Options = {
+type Dependencies = {
   /** Without one the counters stay in this process, which is right for one instance. */
   url?: string | undefined
   clock: Clock
@@ -18,7 +18,7 @@ type Options = {
 }
 
 /** How long a start waits for the shared counters before it goes on without them. */
-const patience = 2 * seconds
+const timeout = 2 * seconds
 
 const pingUntil = async (cache: Cache, end: number): Promise<void> => {
   try {
@@ -36,13 +36,13 @@ export const openCache = async ({
   log,
   prefix = 'latchkey:',
   maximumKeys = 100_000,
-}: Options): Promise<Cache> => {
+}: Dependencies): Promise<Cache> => {
   const local = createMemoryCache({ clock, maximumKeys })
   if (url === undefined) return local
   const place = readRedisUrl(url)
   if (place === undefined) throw new Error('REDIS_URL is not an address of Redis, Sentinel or Cluster')
   const shared = createRedisCache({ place, prefix, clock, log })
-  await pingUntil(shared, Date.now() + patience)
+  await pingUntil(shared, Date.now() + timeout)
   const cache = createResilientCache({ shared, local, log })
   // Says in the log, once, when the program starts without its shared counters.
   await cache.ping().catch(() => undefined)

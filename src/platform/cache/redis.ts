@@ -7,7 +7,7 @@ import { carryScript, refundScript, reserveScript } from './counter-scripts.js'
 import { connectRedis, type RedisClient } from './redis-client.js'
 import type { RedisPlace } from './redis-url.js'
 
-type Options = {
+type Dependencies = {
   place: RedisPlace
   prefix: string
   clock: Clock
@@ -37,7 +37,7 @@ const withScripts = (client: RedisClient) => {
 }
 
 /** Counters in Redis or Valkey: one server, a Cluster, or whatever master the sentinels name. */
-export const createRedisCache = ({ place, prefix, clock, log, commandTimeout = 250 }: Options): SharedCache => {
+export const createRedisCache = ({ place, prefix, clock, log, commandTimeout = 250 }: Dependencies): SharedCache => {
   const client = withScripts(connectRedis(place, commandTimeout))
   // Without a listener a lost connection would end the process. Whoever asks for a counter learns of it anyway.
   client.on('error', (error: Error) => log.debug({ reason: error.message }, 'redis connection'))

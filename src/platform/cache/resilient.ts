@@ -3,7 +3,7 @@ import { seconds } from '../../lib/durations.js'
 import type { Cache, SharedCache } from './cache.js'
 import type { MemoryCache } from './memory.js'
 
-type Options = { shared: SharedCache; local: MemoryCache; log: Pick<Logger, 'info' | 'warn'>; probeEvery?: number }
+type Dependencies = { shared: SharedCache; local: MemoryCache; log: Pick<Logger, 'info' | 'warn'>; probeEvery?: number }
 
 const message = (error: unknown) =>
   error instanceof Error ? ((error.cause as Error | undefined) ?? error).message : ''
@@ -19,7 +19,7 @@ const carriedAtOnce = 200
  * After a failure nobody waits for the shared store again until a probe has found it working: an outage costs the requests
  * under way one deadline, and the later ones nothing.
  */
-export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seconds }: Options): Cache => {
+export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seconds }: Dependencies): Cache => {
   let reachable = true
   let closed = false
   let timer: NodeJS.Timeout | undefined

@@ -24,7 +24,7 @@ export type Connection = {
 
 export type OnClosed = (connection: Connection, hung: boolean) => void
 
-type Options = {
+type Dependencies = {
   client: ClientConfig
   /** Past this a server that has not answered is taken for hung. Its own timeouts come first. */
   deadlineMs: number
@@ -33,7 +33,7 @@ type Options = {
 
 const endMs = 5_000
 
-export const openConnection = async ({ client: config, deadlineMs, onClosed }: Options): Promise<Connection> => {
+export const openConnection = async ({ client: config, deadlineMs, onClosed }: Dependencies): Promise<Connection> => {
   const client = new Client({ ...config, types: columnTypes })
   let isKnown = false
   let open = false

@@ -33,3 +33,6 @@ export class StoreUnavailable extends Error {
 export class TransactionMisuse extends Error {
   override name = 'TransactionMisuse'
 }
+
+/** Two statements wanted the same unique value at once, and this one came second. */
+export const isUniqueViolation = (error: unknown) => error instanceof Error && 'code' in error && error.code === '23505'

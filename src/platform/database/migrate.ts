@@ -46,7 +46,7 @@ export type MigrateOptions = {
   /** The role of the running service, if it is another: it is granted what it needs and nothing more. */
   role?: string
   /** How long to wait for another instance that is migrating. */
-  patienceMs?: number
+  timeoutMs?: number
 }
 
 // One number for every Latchkey on a PostgreSQL server; advisory locks are separate in each database.
@@ -58,11 +58,11 @@ export const migrate = async ({
   database,
   directory,
   role,
-  patienceMs = 10 * 60_000,
+  timeoutMs = 10 * 60_000,
 }: MigrateOptions): Promise<string[]> => {
   const migrations = await readMigrations(directory)
   const done: string[] = []
-  const giveUpAt = performance.now() + patienceMs
+  const giveUpAt = performance.now() + timeoutMs
   if (!role && (await compare(database, migrations).catch(explainUnreadable)).pending.length === 0) return done
   for (;;) {
     const step = await database.transaction((sql) => applyNext(sql, migrations, role)).catch(explainRefusal)

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { PGlite } from '@electric-sql/pglite'
 
-type Options = { directory: string; templateFile?: string | undefined }
+type Dependencies = { directory: string; templateFile?: string | undefined }
 
 /** Small segments make a small first directory: most of it would be the zeroes of an unused log. */
 export const initdbParameters = ['--wal-segsize=1']
@@ -19,7 +19,7 @@ export const startParameters = [
  * Makes the database's directory if there is none: beside its place first, and moved there in one step, so that a process
  * that is killed on the way leaves nothing that looks like a database. The caller holds the lock on the directory.
  */
-export const prepareDirectory = async ({ directory, templateFile }: Options) => {
+export const prepareDirectory = async ({ directory, templateFile }: Dependencies) => {
   removeLeftovers(directory)
   if (existsSync(join(directory, 'PG_VERSION'))) return
   const draft = `${directory}.new-${randomBytes(6).toString('hex')}`

@@ -4,7 +4,7 @@ import { StoreUnavailable } from './database.js'
 /** `retire` ends the use of every connection that was opened before a moment: they lead to a server that was left. */
 export type Open = (onClosed: OnClosed, retire: (before: number) => void) => Promise<Connection>
 
-type Options = {
+type Dependencies = {
   open: Open
   size: number
   /** How many may wait for a connection before the next is turned away. */
@@ -18,7 +18,7 @@ type Waiter = { resolve(connection: Connection): void; reject(error: unknown): v
 
 export type Pool = ReturnType<typeof createPool>
 
-export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeMs }: Options) => {
+export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeMs }: Dependencies) => {
   const connections = new Set<Connection>()
   // The newest is taken first, so that the rest may rest long enough to be closed.
   const idle: { connection: Connection; since: number }[] = []

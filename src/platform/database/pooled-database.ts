@@ -4,7 +4,7 @@ import type { Connection } from './connection.js'
 import { type Database, StoreUnavailable, type Transaction, TransactionMisuse } from './database.js'
 import type { Pool } from './pool.js'
 
-type Options = {
+type Dependencies = {
   pool: Pool
   /** How long a transaction may sit between two statements: others may be waiting for its locks or its connection. */
   idleInTransactionMs: number
@@ -12,7 +12,7 @@ type Options = {
 }
 
 /** The port over a pool of connections. The same for PostgreSQL and for the embedded database, whose pool has one. */
-export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }: Options): Database => {
+export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }: Dependencies): Database => {
   const surrounding = new AsyncLocalStorage<{ ended: boolean }>()
   let open = 0
 

@@ -6,13 +6,13 @@ import type { PostgresAddress, Tls } from './postgres-address.js'
 export type Host = PostgresAddress['hosts'][number]
 export type ConnectTo = (host: Host, timeoutMs: number, onClosed: OnClosed) => Promise<Connection>
 
-type Options = { address: PostgresAddress; applicationName: string; statementTimeoutMs: number }
+type Dependencies = { address: PostgresAddress; applicationName: string; statementTimeoutMs: number }
 
 // The server's own timeouts come first and leave a usable connection; ours is for a server that hangs.
 const slackMs = 300
 
 /** Connects to one host: encrypted as the address asks, with our settings as far as the other side takes them. */
-export const createConnect = ({ address, applicationName, statementTimeoutMs }: Options): ConnectTo => {
+export const createConnect = ({ address, applicationName, statementTimeoutMs }: Dependencies): ConnectTo => {
   const settings = settingsFor(address, statementTimeoutMs)
   let takesSettings = true
 

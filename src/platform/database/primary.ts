@@ -7,7 +7,7 @@ import type { Host } from './postgres-host.js'
 const firstPauseMs = 100
 const longestPauseMs = 1_000
 
-type Options = Search & {
+type Dependencies = Search & {
   /** How long the answer to “who is the primary” holds when there are several hosts. */ holdsMs: number
 }
 
@@ -15,7 +15,7 @@ type Options = Search & {
  * Opens connections to the primary. Where it is not known, or was lost, one attempt asks all hosts. After one that failed
  * there is a pause, twice as long each time, and everybody who comes meanwhile is refused at once.
  */
-export const createPrimary = (options: Options): Open => {
+export const createPrimary = (options: Dependencies): Open => {
   let primary: Host | undefined
   let previous: Host | undefined
   let foundAt = 0

@@ -17,12 +17,12 @@ type Collect = (gauge: Gauge<string>) => void | Promise<void>
 type AddGauge = (name: string, help: string, labelNames: string[], collect: Collect) => void
 
 /** A store that hangs must not hold up the scrape: that is just when the other numbers are wanted. */
-const patience = 1 * seconds
+const timeout = 1 * seconds
 
 const within = <Result>(work: Promise<Result>) => {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('late')), patience)
+    timer = setTimeout(() => reject(new Error('late')), timeout)
   })
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }

@@ -46,16 +46,16 @@ const requestOnce = (url: URL, request: OutboundRequest, body: Buffer | undefine
       agent: false,
       signal: bounds.signal,
     })
-    const patience = setTimeout(() => fail('connect_timeout'), bounds.connectTimeout)
+    const connectTimer = setTimeout(() => fail('connect_timeout'), bounds.connectTimeout)
     const fail = (code: 'connect_timeout' | 'timeout' | 'unreachable') => {
-      clearTimeout(patience)
+      clearTimeout(connectTimer)
       reject(new OutboundFailed(code, url.host))
       outgoing.destroy()
     }
-    outgoing.on('socket', (socket) => socket.once(connected, () => clearTimeout(patience)))
+    outgoing.on('socket', (socket) => socket.once(connected, () => clearTimeout(connectTimer)))
     outgoing.on('error', () => fail(bounds.signal.aborted ? 'timeout' : 'unreachable'))
     outgoing.on('response', (answer) => {
-      clearTimeout(patience)
+      clearTimeout(connectTimer)
       resolve(answer)
     })
     outgoing.end(body)

@@ -43,7 +43,7 @@ describe('outbound', () => {
         JSON.stringify({ method: request.method, body: Buffer.concat(chunks).toString(), ...request.headers }),
       )
     })
-    const response = await outboundTo().errand()(`${url}/token`, {
+    const response = await outboundTo().withDeadline()(`${url}/token`, {
       method: 'POST',
       headers: { accept: 'application/json' },
       body: new URLSearchParams({ code: 'a b' }),
@@ -64,7 +64,7 @@ describe('outbound', () => {
       requests += 1
       response.writeHead(302, { location: '/elsewhere' }).end()
     })
-    expect((await outboundTo().errand()(url)).status).toBe(302)
+    expect((await outboundTo().withDeadline()(url)).status).toBe(302)
     expect(requests).toBe(1)
   })
 
@@ -74,9 +74,9 @@ describe('outbound', () => {
       const timer = setInterval(() => response.write(Buffer.alloc(500)), 5)
       response.on('close', () => clearInterval(timer))
     })
-    const { errand } = outboundTo({ maximumBytes: 1024 })
-    expect(await codeOf(errand()(announced))).toBe('too_large')
-    expect(await codeOf(errand()(endless))).toBe('too_large')
+    const { withDeadline } = outboundTo({ maximumBytes: 1024 })
+    expect(await codeOf(withDeadline()(announced))).toBe('too_large')
+    expect(await codeOf(withDeadline()(endless))).toBe('too_large')
   })
 
   it('gives up on an answer that never comes, and on one that never ends', async () => {
@@ -85,9 +85,12 @@ describe('outbound', () => {
       const timer = setInterval(() => response.write('.'), 20)
       response.on('close', () => clearInterval(timer))
     })
-    const { errand } = outboundTo({ totalTimeout: 200 })
+    const { withDeadline } = outboundTo({ totalTimeout: 200 })
     const started = Date.now()
-    expect(await Promise.all([codeOf(errand()(silent)), codeOf(errand()(trickling))])).toEqual(['timeout', 'timeout'])
+    expect(await Promise.all([codeOf(withDeadline()(silent)), codeOf(withDeadline()(trickling))])).toEqual([
+      'timeout',
+      'timeout',
+    ])
     expect(Date.now() - started).toBeLessThan(1500)
   })
 
@@ -97,13 +100,13 @@ describe('outbound', () => {
     open.push(mute)
     const url = (await listen(mute)).replace('http:', 'https:')
     const started = Date.now()
-    expect(await codeOf(outboundTo({ connectTimeout: 150 }).errand()(url))).toBe('connect_timeout')
+    expect(await codeOf(outboundTo({ connectTimeout: 150 }).withDeadline()(url))).toBe('connect_timeout')
     expect(Date.now() - started).toBeLessThan(1500)
   })
 
-  it('shares one deadline among the requests of an errand', async () => {
+  it('shares one deadline among the requests that share a deadline', async () => {
     const slow = await serve((_request, response) => setTimeout(() => response.end('late'), 150))
-    const fetch = outboundTo({ totalTimeout: 400 }).errand()
+    const fetch = outboundTo({ totalTimeout: 400 }).withDeadline()
     const outcomes = []
     for (let request = 0; request < 4; request += 1) outcomes.push(await codeOf(fetch(slow)))
     expect(outcomes).toEqual([undefined, undefined, 'timeout', 'timeout'])
@@ -111,11 +114,11 @@ describe('outbound', () => {
 
   it('speaks plain http to this machine only, and only where it was allowed', async () => {
     const url = await serve((_request, response) => response.end('here'))
-    expect(await codeOf(createOutbound().errand()(url))).toBe('forbidden')
-    expect(await codeOf(outboundTo().errand()('http://192.0.2.1/'))).toBe('forbidden')
-    expect(await codeOf(outboundTo().errand()('http://localhost.evil.example/'))).toBe('forbidden')
-    expect(await codeOf(outboundTo().errand()('file:///etc/hostname'))).toBe('forbidden')
-    expect(await codeOf(outboundTo().errand()('nonsense'))).toBe('forbidden')
+    expect(await codeOf(createOutbound().withDeadline()(url))).toBe('forbidden')
+    expect(await codeOf(outboundTo().withDeadline()('http://192.0.2.1/'))).toBe('forbidden')
+    expect(await codeOf(outboundTo().withDeadline()('http://localhost.evil.example/'))).toBe('forbidden')
+    expect(await codeOf(outboundTo().withDeadline()('file:///etc/hostname'))).toBe('forbidden')
+    expect(await codeOf(outboundTo().withDeadline()('nonsense'))).toBe('forbidden')
     expect(['localhost', '127.0.0.1', '127.8.0.1', '[::1]'].every(isLoopback)).toBe(true)
     expect(['127.0.0.1.example', 'localhost.example', '10.0.0.1', '[::2]'].some(isLoopback)).toBe(false)
   })
@@ -125,7 +128,7 @@ describe('outbound', () => {
       response.setHeader('content-encoding', 'gzip')
       response.end(gzipSync(Buffer.alloc(100_000)))
     })
-    expect(await codeOf(outboundTo().errand()(url))).toBe('encoded')
+    expect(await codeOf(outboundTo().withDeadline()(url))).toBe('encoded')
   })
 
   it('keeps the callers of a stuck host apart from those of another', async () => {
@@ -134,10 +137,10 @@ describe('outbound', () => {
       waiting += 1
     })
     const healthy = await serve((_request, response) => response.end('fine'))
-    const { errand } = outboundTo({ concurrency: 2, totalTimeout: 600 })
-    const stuckCalls = Array.from({ length: 14 }, () => codeOf(errand()(stuck)))
+    const { withDeadline } = outboundTo({ concurrency: 2, totalTimeout: 600 })
+    const stuckCalls = Array.from({ length: 14 }, () => codeOf(withDeadline()(stuck)))
     const started = Date.now()
-    expect(await (await errand()(healthy)).text()).toBe('fine')
+    expect(await (await withDeadline()(healthy)).text()).toBe('fine')
     expect(Date.now() - started).toBeLessThan(400)
     const outcomes = await Promise.all(stuckCalls)
     expect(waiting).toBe(2)
@@ -156,17 +159,21 @@ describe('outbound', () => {
         response.end('done')
       }, 10)
     })
-    const { errand } = outboundTo({ concurrency: 3 })
-    const outcomes = await Promise.all(Array.from({ length: 15 }, () => codeOf(errand()(url))))
+    const { withDeadline } = outboundTo({ concurrency: 3 })
+    const outcomes = await Promise.all(Array.from({ length: 15 }, () => codeOf(withDeadline()(url))))
     expect(outcomes.every((code) => code === undefined)).toBe(true)
     expect(most).toBe(3)
-    expect(await codeOf(errand()(url))).toBeUndefined()
+    expect(await codeOf(withDeadline()(url))).toBeUndefined()
   })
 
   it('says nothing of addresses, bodies or headers in an error', async () => {
     const url = await serve((_request, response) => response.destroy())
     const error = await outboundTo()
-      .errand()(`${url}/token?code=hush`, { method: 'POST', headers: { authorization: 'Bearer hush' }, body: 'hush' })
+      .withDeadline()(`${url}/token?code=hush`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer hush' },
+        body: 'hush',
+      })
       .catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(OutboundFailed)
     expect(JSON.stringify([error, String(error), (error as Error).stack, (error as Error).cause])).not.toContain('hush')
@@ -176,6 +183,6 @@ describe('outbound', () => {
     const closed = createTcpServer()
     const url = await listen(closed)
     await new Promise((resolve) => closed.close(resolve))
-    expect(await codeOf(outboundTo().errand()(url))).toBe('unreachable')
+    expect(await codeOf(outboundTo().withDeadline()(url))).toBe('unreachable')
   })
 })

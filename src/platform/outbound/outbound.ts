@@ -47,12 +47,12 @@ export const createOutbound = (options: OutboundOptions = {}) => {
   }
 
   /** Several requests that serve one purpose and share one deadline, however many of them there are. */
-  const errand = (): Fetch => {
+  const withDeadline = (): Fetch => {
     const deadline = AbortSignal.timeout(totalTimeout)
     return (url, request = {}) => send(url, request, deadline)
   }
 
-  return { errand }
+  return { withDeadline }
 }
 
 export const isLoopback = (hostname: string) =>

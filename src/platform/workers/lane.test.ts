@@ -16,7 +16,7 @@ const task = () => {
 
 describe('a lane', () => {
   it('runs as many as it is wide, and the others in the order in which they came', async () => {
-    const lane = createLane({ width: 1, limit: 2, patience: 1_000 })
+    const lane = createLane({ width: 1, limit: 2, timeout: 1_000 })
     const [first, second, third] = [task(), task(), task()]
     const answers = [first, second, third].map(({ run }) => lane.run(run))
     await Promise.resolve()
@@ -31,7 +31,7 @@ describe('a lane', () => {
   })
 
   it('refuses at once what has no room to wait', async () => {
-    const lane = createLane({ width: 1, limit: 1, patience: 1_000 })
+    const lane = createLane({ width: 1, limit: 1, timeout: 1_000 })
     const [first, second] = [task(), task()]
     const answers = [lane.run(first.run), lane.run(second.run)]
     expect(await lane.run(task().run)).toEqual({ refused: 'busy' })
@@ -41,7 +41,7 @@ describe('a lane', () => {
   })
 
   it('refuses what waited too long, never runs it, and lets what has begun finish', async () => {
-    const lane = createLane({ width: 1, limit: 5, patience: 30 })
+    const lane = createLane({ width: 1, limit: 5, timeout: 30 })
     const [first, second, third] = [task(), task(), task()]
     const begun = lane.run(first.run)
     expect(await lane.run(second.run)).toEqual({ refused: 'busy' })
@@ -53,7 +53,7 @@ describe('a lane', () => {
   })
 
   it('makes room again after a failure', async () => {
-    const lane = createLane({ width: 1, limit: 0, patience: 30 })
+    const lane = createLane({ width: 1, limit: 0, timeout: 30 })
     await expect(lane.run(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
     expect(await lane.run(async () => 'fine')).toBe('fine')
   })

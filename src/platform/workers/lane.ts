@@ -3,11 +3,11 @@ export type Busy = { refused: 'busy' }
 export const busy: Busy = { refused: 'busy' }
 
 /**
- * Runs at most `width` tasks at once. At most `limit` more wait, each no longer than `patience` milliseconds; what would
+ * Runs at most `width` tasks at once. At most `limit` more wait, each no longer than `timeout` milliseconds; what would
  * wait longer is refused. A task that has begun runs to its end: to stop it half-way would throw its work away just when
  * there is most to do.
  */
-export const createLane = ({ width, limit, patience }: { width: number; limit: number; patience: number }) => {
+export const createLane = ({ width, limit, timeout }: { width: number; limit: number; timeout: number }) => {
   const waiting = new Set<() => void>()
   let running = 0
 
@@ -22,7 +22,7 @@ export const createLane = ({ width, limit, patience }: { width: number; limit: n
       const timer = setTimeout(() => {
         waiting.delete(begin)
         resolve(false)
-      }, patience)
+      }, timeout)
       waiting.add(begin)
       if (running < width) begin()
     })

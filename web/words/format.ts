@@ -1,3 +1,7 @@
+/** Puts values into the places of a text: `fill('Hello, {name}', { name: 'Ada' })`. */
+export const fill = (text: string, values: Record<string, string>) =>
+  text.replace(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place)
+
 /** The page's language in the visitor's own region, so that dates are written as people there write them. */
 export const regional = (language: string, preferred: readonly string[]) =>
   preferred.find((candidate) => candidate === language || candidate.startsWith(`${language}-`)) ?? language

@@ -1,6 +1,6 @@
 import type { ProviderId } from '../domain/users/users.js'
-import { startDemonstrationHub } from './demonstration-hub.js'
-import { LibraryMissing, startDemonstrationIssuer } from './demonstration-issuer.js'
+import { startDevGithubProvider } from './github-provider.js'
+import { LibraryMissing, startDevOpenIdProvider } from './openid-provider.js'
 
 type Settings = {
   publicUrl: string
@@ -13,14 +13,14 @@ type Settings = {
  * Providers on this machine, so that both buttons work at the very first start. They answer under another host name than
  * the service, which makes them another site for the browser, as real providers are.
  */
-export const startDemonstrationProviders = async ({ publicUrl, wanted, log }: Settings) => {
+export const startDevProviders = async ({ publicUrl, wanted, log }: Settings) => {
   const hostname = new URL(publicUrl).hostname === '127.0.0.1' ? 'localhost' : '127.0.0.1'
   const { provider_a, provider_b } = wanted
   const [providerA, providerB] = await Promise.all([
-    provider_a && startDemonstrationIssuer({ hostname, ...provider_a }).catch(unlessMissing(log)),
-    provider_b && startDemonstrationHub({ hostname, ...provider_b }),
+    provider_a && startDevOpenIdProvider({ hostname, ...provider_a }).catch(unlessMissing(log)),
+    provider_b && startDevGithubProvider({ hostname, ...provider_b }),
   ])
-  log.info({ providerA: providerA?.issuer, providerB: providerB?.url }, 'demonstration providers are running')
+  log.info({ providerA: providerA?.issuer, providerB: providerB?.url }, 'development providers are running')
   const close = async () => {
     await Promise.all([providerA?.close(), providerB?.close()])
   }

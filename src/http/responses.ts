@@ -1,7 +1,25 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
+import type { PasswordValidation } from '../domain/passwords/rules.js'
 import type { Issued } from '../domain/sessions/sessions.js'
 import type { Cookies } from './cookies.js'
+import { sendAnswer } from './errors.js'
+
+/** The schema of a 204. */
+export const NoContent = Type.Unsafe<undefined>({ type: 'null', description: 'Done; there is nothing to say' })
+
+/** The answer to a password that breaks the rules: the validation result of 2.5 inside the one error shape. */
+export const PasswordRejected = Type.Object({
+  error: Type.String(),
+  message: Type.String(),
+  valid: Type.Literal(false),
+  errors: Type.Array(Type.String()),
+})
+
+const rejected = { status: 422, error: 'Password rejected', message: 'Choose another password' }
+
+export const sendPasswordRejected = (reply: FastifyReply, { errors }: PasswordValidation) =>
+  sendAnswer(reply, { ...rejected, message: errors[0] ?? rejected.message }, { valid: false, errors })
 
 /** The answer to everything that signs somebody in. The tokens are in cookies only, never in a body. */
 export const SignedIn = Type.Object({

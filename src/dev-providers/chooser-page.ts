@@ -63,7 +63,7 @@ const sendPage = (response: ServerResponse, returnsTo: string, title: string, co
   response.end(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title><style>${style}</style></head>
-<body><main><span class="tag">Demonstration provider</span><h1>${escapeHtml(title)}</h1>
+<body><main><span class="tag">Development provider</span><h1>${escapeHtml(title)}</h1>
 ${content}
 <p class="note">This page is part of a development start. It runs on this machine only, and never in production.</p>
 </main></body></html>`)

@@ -1,4 +1,4 @@
-/** Somebody to be, at a demonstration provider. Ada has one address at both, so that linking can be seen. */
+/** Somebody to be, at a development provider. Ada has one address at both, so that linking can be seen. */
 export type Person = {
   key: string
   number: number

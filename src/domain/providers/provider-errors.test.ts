@@ -1,9 +1,9 @@
-import * as client from 'openid-client'
+import * as oidc from 'openid-client'
 import { expect, it } from 'vitest'
-import { refusalFrom } from './causes.js'
+import { refusalFrom } from './provider-errors.js'
 
 const answered = (error: string) =>
-  refusalFrom(Object.assign(Object.create(client.ResponseBodyError.prototype), { error }))
+  refusalFrom(Object.assign(Object.create(oidc.ResponseBodyError.prototype), { error }))
 
 it.each([
   ['invalid_grant', 'invalid_grant'],

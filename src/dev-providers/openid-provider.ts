@@ -21,7 +21,7 @@ const loadLibrary = async () => {
     return (await import('oidc-provider/lib/provider.js')).Provider
   } catch (cause) {
     throw new LibraryMissing(
-      'The demonstration of provider A is off: it needs the development dependency oidc-provider. ' +
+      'The development provider A is off: it needs the development dependency oidc-provider. ' +
         'Install the development dependencies, or set PROVIDER_A_CLIENT_ID and PROVIDER_A_CLIENT_SECRET.',
       { cause },
     )
@@ -31,9 +31,9 @@ const loadLibrary = async () => {
 type Settings = { hostname: string; name: string; redirectUri: string }
 
 /** A real OpenID Connect provider that believes whatever its visitors say of themselves. */
-export const startDemonstrationIssuer = async ({ hostname, name, redirectUri }: Settings) => {
+export const startDevOpenIdProvider = async ({ hostname, name, redirectUri }: Settings) => {
   const IssuerLibrary = await loadLibrary()
-  const client = { clientId: 'latchkey-demonstration', clientSecret: randomToken() }
+  const client = { clientId: 'latchkey-development', clientSecret: randomToken() }
   const { origin, close } = await startLoopbackServer(hostname, (issuer) => {
     const provider = new IssuerLibrary(issuer, {
       ...configuration(),
@@ -74,7 +74,7 @@ const agreement = async (provider: Provider, accountId: string, clientId: string
   return { login: { accountId, remember: false }, consent: { grantId: await grant.save() } }
 }
 
-const subjectPrefix = 'demonstration-'
+const subjectPrefix = 'dev-'
 
 const findAccount = (_: unknown, subject: string) => {
   const person = personByKey(subject.slice(subjectPrefix.length))

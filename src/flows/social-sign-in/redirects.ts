@@ -24,7 +24,7 @@ export const failedAt = (page: string, provider: ProviderId, reason?: string) =>
   `${page}?error=${provider}_auth_failed${reason === undefined ? '' : `&reason=${reason}`}`
 
 /** The page on which a journey ends. */
-export const landingOf = (ending: Ending, { provider, purpose, returnTo }: Attempt): string => {
+export const redirectFor = (ending: Ending, { provider, purpose, returnTo }: Attempt): string => {
   const linking = purpose.kind === 'link'
   const page = linking ? returnTo : '/login'
   if (ending.ended === 'signed_in') return returnTo

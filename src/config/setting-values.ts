@@ -1,4 +1,4 @@
-import { days, hours, minutes, seconds } from './durations.js'
+import { days, hours, minutes, seconds } from '../lib/durations.js'
 
 /** Says what a value must be; never repeats the value, which may be a secret. */
 export class InvalidValue extends Error {

@@ -1,4 +1,4 @@
-import * as client from 'openid-client'
+import * as oidc from 'openid-client'
 import { OutboundFailed } from '../../platform/outbound/outbound-failed.js'
 import { type ProviderRefusal, refusal } from './provider.js'
 
@@ -7,9 +7,9 @@ import { type ProviderRefusal, refusal } from './provider.js'
  * their codes are kept, and of what the provider itself wrote only the answers that a standard names.
  */
 export const refusalFrom = (error: unknown): ProviderRefusal => {
-  if (error instanceof client.AuthorizationResponseError)
+  if (error instanceof oidc.AuthorizationResponseError)
     return error.error === 'access_denied' ? refusal('cancelled', 'access_denied') : refusal('failed', 'denied')
-  if (error instanceof client.ResponseBodyError)
+  if (error instanceof oidc.ResponseBodyError)
     return refusal('failed', standardErrors.has(error.error) ? error.error : 'error_body')
   const failed = outboundFailureIn(error)
   if (failed) return refusal('failed', failed.code)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { startDemonstrationProviders } from '../../src/demonstration/demonstration-providers.js'
+import { startDevProviders } from '../../src/dev-providers/dev-providers.js'
 import { createGitHub } from '../../src/domain/providers/github.js'
 import { createOpenIdConnect } from '../../src/domain/providers/openid-connect.js'
 import type { Provider } from '../../src/domain/providers/provider.js'
@@ -14,7 +14,7 @@ const wanted = {
 }
 const log = { info: () => undefined, warn: () => undefined }
 
-let demonstration: Awaited<ReturnType<typeof startDemonstrationProviders>>
+let devProviders: Awaited<ReturnType<typeof startDevProviders>>
 let providers: Record<'provider_a' | 'provider_b', Provider>
 const said = [
   vi.spyOn(console, 'warn'),
@@ -24,9 +24,9 @@ const said = [
 ]
 
 beforeAll(async () => {
-  demonstration = await startDemonstrationProviders({ publicUrl, wanted, log })
-  const { providerA, providerB } = demonstration
-  if (!providerA || !providerB) throw new Error('a demonstration provider is missing')
+  devProviders = await startDevProviders({ publicUrl, wanted, log })
+  const { providerA, providerB } = devProviders
+  if (!providerA || !providerB) throw new Error('a development provider is missing')
   const parts = { outbound: createOutbound({ allowLoopbackHttp: true }), clock: systemClock }
   providers = {
     provider_a: createOpenIdConnect('provider_a', { ...wanted.provider_a, ...providerA, production: false }, parts),
@@ -34,7 +34,7 @@ beforeAll(async () => {
   }
 })
 
-afterAll(() => demonstration.close())
+afterAll(() => devProviders.close())
 
 /** A browser that keeps cookies and stops where the service would be called. */
 const createVisitor = () => {
@@ -68,11 +68,11 @@ const choose = async (provider: Provider, person: string, visit = createVisitor(
   return { chooser, profile: await provider.finish(new URL(arrived.url), checks) }
 }
 
-describe.each(['provider_a', 'provider_b'] as const)('the demonstration of %s', (id) => {
+describe.each(['provider_a', 'provider_b'] as const)('the development provider of %s', (id) => {
   it('lets you choose who you are', async () => {
     const { profile } = await choose(providers[id], 'ada')
     expect(profile).toEqual({
-      providerId: id === 'provider_a' ? 'demonstration-ada' : '1001',
+      providerId: id === 'provider_a' ? 'dev-ada' : '1001',
       email: 'ada@example.com',
       username: 'ada',
       name: 'Ada Example',
@@ -96,7 +96,7 @@ describe.each(['provider_a', 'provider_b'] as const)('the demonstration of %s', 
   it('says plainly what it is, on another site than the service, and lets the form lead back', async () => {
     const { chooser } = await choose(providers[id], 'ada')
     expect(chooser.url).toMatch(/^http:\/\/127\.0\.0\.1:/)
-    expect(chooser.page).toContain('Demonstration provider')
+    expect(chooser.page).toContain('Development provider')
     expect(chooser.page).toContain('never in production')
     expect(chooser.response?.headers.get('content-security-policy')).toContain(`form-action 'self' ${publicUrl}`)
     expect(chooser.page).not.toContain('<script')
@@ -108,13 +108,13 @@ describe.each(['provider_a', 'provider_b'] as const)('the demonstration of %s', 
     address.searchParams.set('redirect_uri', 'https://evil.example/')
     const answer = await fetch(address, { redirect: 'manual' })
     expect(answer.status).toBe(400)
-    expect(await answer.text()).toContain('Demonstration provider')
+    expect(await answer.text()).toContain('Development provider')
   })
 })
 
-describe('the demonstration', () => {
+describe('the development providers', () => {
   it('goes to the other name of this machine when the service has taken 127.0.0.1', async () => {
-    const other = await startDemonstrationProviders({ publicUrl: 'http://127.0.0.1:3000', wanted, log })
+    const other = await startDevProviders({ publicUrl: 'http://127.0.0.1:3000', wanted, log })
     expect(other.providerA?.issuer).toMatch(/^http:\/\/localhost:/)
     expect(other.providerB?.url).toMatch(/^http:\/\/localhost:/)
     await other.close()
@@ -122,7 +122,7 @@ describe('the demonstration', () => {
 
   it('starts only what is wanted', async () => {
     const { provider_b } = wanted
-    const other = await startDemonstrationProviders({ publicUrl, wanted: { provider_b }, log })
+    const other = await startDevProviders({ publicUrl, wanted: { provider_b }, log })
     expect(other.providerA).toBeUndefined()
     expect(other.providerB).toBeDefined()
     await other.close()

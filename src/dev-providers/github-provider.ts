@@ -15,8 +15,8 @@ type Client = { clientId: string; clientSecret: string; redirectUri: string; pro
 type Grant = { person: Person; challenge: string }
 
 /** The parts of GitHub's OAuth and REST interfaces that a sign-in needs, for people who do not exist. */
-export const startDemonstrationHub = async ({ hostname, name, redirectUri }: Settings) => {
-  const credentials = { clientId: 'latchkey-demonstration', clientSecret: randomToken() }
+export const startDevGithubProvider = async ({ hostname, name, redirectUri }: Settings) => {
+  const credentials = { clientId: 'latchkey-development', clientSecret: randomToken() }
   const { origin, close } = await startLoopbackServer(hostname, () =>
     createHandler({ ...credentials, redirectUri, providerName: name }),
   )

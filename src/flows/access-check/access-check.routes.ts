@@ -1,0 +1,46 @@
+import { Type } from 'typebox'
+import type { Callers } from '../../http/caller.js'
+import { answers, ErrorBody } from '../../http/errors.js'
+import { NoContent } from '../../http/responses.js'
+import type { Server } from '../../http/server.js'
+
+const meSchema = {
+  tags: ['who am I'],
+  summary: 'Who the caller is, from the access token alone',
+  response: {
+    200: Type.Object({
+      user: Type.Object({ id: Type.String({ format: 'uuid' }), username: Type.String() }),
+      sessionId: Type.String({ format: 'uuid' }),
+      expiresAt: Type.String({ format: 'date-time' }),
+    }),
+    401: ErrorBody,
+  },
+}
+const verifySchema = {
+  tags: ['who am I'],
+  summary: 'The same for a reverse proxy: 204 with X-Auth-User-Id and X-Auth-Username, or 401',
+  response: { 204: NoContent, 401: ErrorBody },
+}
+export const accessCheckRoutes = (server: Server, { callers }: { callers: Callers }) => {
+  const quiet = { quiet: true }
+  // To a proxy, a request from another site is one without cookies: it leads the person to the sign-in page.
+  const verifyConfig = { quiet: true, crossSite: answers.notAuthenticated }
+
+  server.get('/api/auth/me', { schema: meSchema, onRequest: callers.required, config: quiet }, async (request) => {
+    const { userId, username, sessionId, expiresAt } = callers.of(request)
+    return { user: { id: userId, username }, sessionId, expiresAt: expiresAt.toISOString() }
+  })
+
+  server.get(
+    '/api/auth/verify',
+    { schema: verifySchema, onRequest: callers.required, config: verifyConfig },
+    async (request, reply) => {
+      const { userId, username } = callers.of(request)
+      // A header carries bytes and no letters beyond Latin: other names travel percent-encoded.
+      return reply
+        .headers({ 'X-Auth-User-Id': userId, 'X-Auth-Username': encodeURIComponent(username) })
+        .status(204)
+        .send()
+    },
+  )
+}

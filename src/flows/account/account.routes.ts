@@ -1,0 +1,45 @@
+import { type TSchema, Type } from 'typebox'
+import type { Users } from '../../domain/users/users.js'
+import type { Callers } from '../../http/caller.js'
+import { answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import type { Limits } from '../../http/limits.js'
+import type { Server } from '../../http/server.js'
+
+const Provider = Type.Union([Type.Literal('provider_a'), Type.Literal('provider_b')])
+const Nullable = <Each extends TSchema>(each: Each) => Type.Union([each, Type.Null()])
+
+const schema = {
+  tags: ['who am I'],
+  summary: 'The stored user',
+  response: {
+    200: Type.Object({
+      user: Type.Object({
+        id: Type.String({ format: 'uuid' }),
+        email: Type.String(),
+        username: Type.String(),
+        name: Nullable(Type.String()),
+        provider: Nullable(Provider),
+        providers: Type.Array(Provider),
+        hasPassword: Type.Boolean(),
+        createdAt: Type.String({ format: 'date-time' }),
+      }),
+    }),
+    401: ErrorBody,
+    429: ErrorBody,
+    503: ErrorBody,
+  },
+}
+
+type Dependencies = { callers: Callers; users: Users; limits: Limits }
+
+export const accountRoutes = (server: Server, { callers, users, limits }: Dependencies) => {
+  server.get('/api/auth/account', { schema, onRequest: [callers.required, limits.caller] }, async (request, reply) => {
+    const user = await users.findById(callers.of(request).userId)
+    if (!user || user.disabled) return sendAnswer(reply, answers.notAuthenticated)
+    const { id, email, username, name, provider, providers } = user
+    const hasPassword = user.passwordHash !== undefined
+    return reply.send({
+      user: { id, email, username, name, provider, providers, hasPassword, createdAt: user.createdAt.toISOString() },
+    })
+  })
+}
