@@ -1,12 +1,12 @@
 #!/bin/bash
-# Makes the secrets that deploy/compose.yaml reads, each in a file of its own. What is there already is left alone.
+# Creates the secrets that deploy/compose.yaml reads, one file each. Existing files are not changed.
 #   deploy/make-secrets.sh smtp://user:password@mail.example.com:587
 set -euo pipefail
 umask 077
 cd "$(dirname "$0")"
 mkdir -p secrets/tls
-# The containers read them as another user; whoever cannot enter the folder cannot read them either. nginx reads tls/ as
-# root without any privilege: it can enter another user's folder only if that is open to all.
+# The containers read these files as another user, so the files are readable and the folder protects them. nginx reads tls/
+# as root without capabilities: it can enter a folder of another user only if the folder is open to all.
 chmod 700 secrets
 chmod 755 secrets/tls
 

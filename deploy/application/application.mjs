@@ -1,5 +1,5 @@
-// A small application that stands for yours: it knows nothing of passwords and sessions. The proxy in front of it says who
-// is asking, in two headers, and lets nobody else through.
+// A small sample application. It has no code for passwords or sessions. The proxy in front of it names the user in two
+// headers and refuses everyone who is not signed in.
 import { createServer } from 'node:http'
 
 const escaped = (/** @type {string} */ text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
@@ -11,7 +11,7 @@ const server = createServer((request, response) => {
   response.end(`<!doctype html><html lang="en"><title>Application</title>
 <h1>Hello, ${escaped(name)}</h1>
 <p>Your user id is <code>${escaped(id)}</code>. This page is <code>${escaped(request.url ?? '')}</code>.</p>
-<p><a href="/api/auth/account-page">Your account, and the way to sign out</a></p>
+<p><a href="/api/auth/account-page">Your account and sign-out</a></p>
 </html>`)
 })
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs once, when the database is made: the role that the service uses. It owns nothing; `latchkey migrate` grants it what
-# it needs, and no more.
+# Runs once, when the database is created. Creates the role that the service uses. It owns nothing; `latchkey migrate` grants
+# it only what it needs.
 set -euo pipefail
 psql --set=ON_ERROR_STOP=1 --username="$POSTGRES_USER" --dbname="$POSTGRES_DB" \
   --set=password="$(cat /run/secrets/latchkey_password)" <<'SQL'
