@@ -9,8 +9,8 @@ export default defineConfig({
       'scripts/**/*.test.ts',
       'bench/**/*.test.ts',
     ],
-    exclude: ['test/long/**'],
-    globalSetup: ['test/services/global-setup.ts'],
+    exclude: ['test/resilience/long/**'],
+    globalSetup: ['test/support/global-setup.ts'],
     // Tests start whole services, and an embedded database alone takes several hundred megabytes: a process per file
     // gives that back, and two at a time suit the two cores and the memory of a small build machine.
     pool: 'forks',

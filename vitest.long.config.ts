@@ -3,8 +3,8 @@ import { defineConfig } from 'vitest/config'
 /** For `npm run test:long`: what takes too long for every run of `npm test`. One file after the other. */
 export default defineConfig({
   test: {
-    include: ['test/long/*.test.ts'],
-    globalSetup: ['test/long/global-setup.ts'],
+    include: ['test/resilience/long/*.test.ts'],
+    globalSetup: ['test/resilience/long/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 1,
     env: { TZ: 'UTC' },

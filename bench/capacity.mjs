@@ -23,7 +23,7 @@ const clients = 16
 
 /** @type {(path: string) => Promise<unknown>} */
 const testPart = async (path) => {
-  const { module } = await runnerImport(fileURLToPath(new URL(`../test/services/${path}`, import.meta.url)))
+  const { module } = await runnerImport(fileURLToPath(new URL(`../test/support/servers/${path}`, import.meta.url)))
   return module
 }
 
@@ -44,8 +44,10 @@ const withChildren = (pid) => [
 ]
 
 const startParts = async () => {
-  const { startPostgres } = /** @type {typeof import('../test/services/postgres.js')} */ (await testPart('postgres.ts'))
-  const { startRedis } = /** @type {typeof import('../test/services/redis.js')} */ (await testPart('redis.ts'))
+  const { startPostgres } = /** @type {typeof import('../test/support/servers/postgres.js')} */ (
+    await testPart('postgres.ts')
+  )
+  const { startRedis } = /** @type {typeof import('../test/support/servers/redis.js')} */ (await testPart('redis.ts'))
   // Commits wait for the disk, as they must where data matters.
   const server = await startPostgres({ settings: { fsync: 'on', full_page_writes: 'on', shared_buffers: '256MB' } })
   const redis = await startRedis()

@@ -1,5 +1,5 @@
 // `npm test`: parts, build, gates, tests, and one line that says how it went. With arguments (`npm test -- src/domain`)
-// only those tests, without gates. `npm run test:long`: only test/long, without gates and coverage. test/services/ starts the
+// only those tests, without gates. `npm run test:long`: only test/resilience/long, without gates and coverage. test/support/servers/ starts the
 // servers that the tests use.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'

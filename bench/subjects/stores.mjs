@@ -8,15 +8,15 @@ import { runnerImport } from 'vite'
 
 /** The tests' own parts are TypeScript, which Node does not run by itself. @type {(path: string) => Promise<unknown>} */
 const testPart = async (path) => {
-  const { module } = await runnerImport(fileURLToPath(new URL(`../../test/services/${path}`, import.meta.url)))
+  const { module } = await runnerImport(fileURLToPath(new URL(`../../test/support/servers/${path}`, import.meta.url)))
   return module
 }
 
 export const processes = async () =>
-  /** @type {typeof import('../../test/services/server.js')} */ (await testPart('server.ts'))
+  /** @type {typeof import('../../test/support/servers/server.js')} */ (await testPart('server.ts'))
 
 const isThere = async (/** @type {string[]} */ ...names) => {
-  const { findProgram } = /** @type {typeof import('../../test/services/programs.js')} */ (
+  const { findProgram } = /** @type {typeof import('../../test/support/servers/programs.js')} */ (
     await testPart('programs.ts')
   )
   return findProgram(...names) !== undefined
@@ -25,14 +25,14 @@ const isThere = async (/** @type {string[]} */ ...names) => {
 const openPostgres = async () => {
   const url = process.env.BENCH_DATABASE_URL
   if (url) return { url, stop: async () => {} }
-  const part = /** @type {typeof import('../../test/services/postgres.js')} */ (await testPart('postgres.ts'))
+  const part = /** @type {typeof import('../../test/support/servers/postgres.js')} */ (await testPart('postgres.ts'))
   return (await isThere('initdb')) ? part.startPostgres() : undefined
 }
 
 const openRedis = async () => {
   const url = process.env.BENCH_REDIS_URL
   if (url) return { url, stop: async () => {} }
-  const part = /** @type {typeof import('../../test/services/redis.js')} */ (await testPart('redis.ts'))
+  const part = /** @type {typeof import('../../test/support/servers/redis.js')} */ (await testPart('redis.ts'))
   return (await isThere('redis-server', 'valkey-server')) ? part.startRedis() : undefined
 }
 

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { fillIn, launchChromium, namedProviders, signIn, timeout, visit } from './chromium.js'
+import { fillIn, launchChromium, namedProviders, signIn, timeout, visit } from '../support/chromium.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 const pictures = new URL('../../test-output/screenshots/', import.meta.url)
 let latchkey: Latchkey

@@ -1,9 +1,9 @@
 import { type Browser, launch, type Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
-import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { testProgram } from '../services/programs.js'
-import { linkIn, timeout } from './chromium.js'
+import { linkIn, timeout } from '../support/chromium.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { testProgram } from '../support/servers/programs.js'
 
 const newPassword = 'Quiet+Orchard+48+marble'
 

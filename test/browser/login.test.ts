@@ -1,7 +1,17 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { fillIn, launchChromium, linkIn, namedProviders, press, register, signIn, timeout, visit } from './chromium.js'
+import {
+  fillIn,
+  launchChromium,
+  linkIn,
+  namedProviders,
+  press,
+  register,
+  signIn,
+  timeout,
+  visit,
+} from '../support/chromium.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
 let browser: Browser

@@ -3,8 +3,18 @@ import { createRequire } from 'node:module'
 import type { AxeResults } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { fillIn, launchChromium, linkIn, namedProviders, press, register, signIn, timeout, visit } from './chromium.js'
+import {
+  fillIn,
+  launchChromium,
+  linkIn,
+  namedProviders,
+  press,
+  register,
+  signIn,
+  timeout,
+  visit,
+} from '../support/chromium.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 const pictures = new URL('../../test-output/screenshots/', import.meta.url)
 const schemes = ['light', 'dark'] as const

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { launchChromium, press, signIn, timeout, visit } from './chromium.js'
+import { launchChromium, press, signIn, timeout, visit } from '../support/chromium.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
 let browser: Browser

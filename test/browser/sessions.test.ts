@@ -1,8 +1,8 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
-import { goodPassword, type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { fillIn, launchChromium, press, signIn, timeout, visit } from './chromium.js'
+import { fillIn, launchChromium, press, signIn, timeout, visit } from '../support/chromium.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
 let browser: Browser

@@ -4,12 +4,12 @@ import { createServer } from 'node:https'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freshPostgres } from '../harness/databases.js'
-import { makeCertificate } from '../production/front.js'
-import { type Instance, startInstance } from '../production/instance.js'
-import { addPeople, password } from '../production/site.js'
-import { freePort, ownFolder } from '../services/server.js'
-import { launchChromium, signIn, timeout } from './chromium.js'
+import { launchChromium, signIn, timeout } from '../support/chromium.js'
+import { freshPostgres } from '../support/databases.js'
+import { freePort, ownFolder } from '../support/servers/server.js'
+import { type Instance, startInstance } from '../support/site/instance.js'
+import { makeCertificate } from '../support/site/nginx.js'
+import { addPeople, password } from '../support/site/site.js'
 
 const planted = [
   'access_token=planted; Domain=site.test; Path=/; Secure',

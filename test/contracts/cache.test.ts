@@ -9,7 +9,7 @@ import { createMemoryCache } from '../../src/platform/cache/memory.js'
 import { openCache } from '../../src/platform/cache/open.js'
 import { createRedisCache } from '../../src/platform/cache/redis.js'
 import { readRedisUrl } from '../../src/platform/cache/redis-url.js'
-import { answersPing, until } from './redis-server.js'
+import { answersPing, until } from '../support/servers/redis-server.js'
 
 const log = pino({ level: 'silent' })
 const limit = { maximum: 5, window: 15 * minutes }

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Database, StoreUnavailable, TransactionMisuse } from '../../src/platform/database/database.js'
 import { openDatabase } from '../../src/platform/database/open.js'
-import { emptyPostgres, testPostgres } from '../harness/databases.js'
+import { emptyPostgres, testPostgres } from '../support/databases.js'
 
 type Opened = { database: Database; remove(): Promise<void> }
 

@@ -21,7 +21,7 @@ import {
   freshPostgres,
   migrationsDirectory,
   testPostgres,
-} from '../harness/databases.js'
+} from '../support/databases.js'
 
 const stop = '-- older programs: must stop\n'
 const from = (number: string) => `-- older programs: can run from ${number}\n`

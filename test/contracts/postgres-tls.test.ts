@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/platform/database/database.js'
-import { testPostgres } from '../harness/databases.js'
-import { type PostgresServer, startPostgres } from '../services/postgres.js'
-import { testProgram } from '../services/programs.js'
+import { testPostgres } from '../support/databases.js'
+import { type PostgresServer, startPostgres } from '../support/servers/postgres.js'
+import { testProgram } from '../support/servers/programs.js'
 
 const run = promisify(execFile)
 const openssl = testProgram('openssl')

@@ -9,7 +9,7 @@ import { systemClock } from '../../src/lib/clock.js'
 import { minutes } from '../../src/lib/durations.js'
 import type { Cache } from '../../src/platform/cache/cache.js'
 import { openCache } from '../../src/platform/cache/open.js'
-import { createRedisServer, type RedisServer, until } from './redis-server.js'
+import { createRedisServer, type RedisServer, until } from '../support/servers/redis-server.js'
 
 const limit = { maximum: 5, window: 15 * minutes }
 const log = pino({ level: 'silent' })

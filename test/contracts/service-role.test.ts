@@ -14,7 +14,7 @@ import {
   testPostgres,
   testServerUrl,
   urlFor,
-} from '../harness/databases.js'
+} from '../support/databases.js'
 
 describe('the role of the running service', () => {
   const suffix = randomBytes(6).toString('hex')

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { storeKinds } from '../harness/latchkey.js'
-import { createStage, onlyAddress, type Stage } from './stage.js'
-import { answerOf, comeBack, sessionCookiesOf, signInWith, usersOf } from './visitor.js'
+import { storeKinds } from '../support/latchkey.js'
+import { answerOf, comeBack, sessionCookiesOf, signInWith, usersOf } from '../support/providers/test-providers.js'
+import { createStage, onlyAddress, type Stage } from './numbered-users.js'
 
 const failedA = '/login?error=provider_a_auth_failed'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Latchkey, startLatchkey } from '../harness/latchkey.js'
-import { browserNames, launch, type RealBrowser } from './real-browsers.js'
-import { startProviders, startService, type TestProviders, usersOf } from './visitor.js'
+import { browserNames, launch, type RealBrowser } from '../support/browsers.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { startProviders, startService, type TestProviders, usersOf } from '../support/providers/test-providers.js'
 
 // The service is at localhost and every provider at 127.0.0.1: two sites, as with real providers. What is tried here is
 // what no request library can try, namely which cookies a browser keeps and sends after it was sent back.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
-import { expectNobody, failedAt, setScene, sides } from './scene.js'
-import { comeBack, goToProvider, type Side, sessionCookiesOf } from './visitor.js'
+import { comeBack, goToProvider, type Side, sessionCookiesOf } from '../support/providers/test-providers.js'
+import { expectNobody, failedAt, setScene, sides } from './shared-service.js'
 
 const scene = setScene()
 

@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { seconds } from '../../src/lib/durations.js'
-import { githubModes } from './github-modes.js'
-import { discoveryModes, issuerModes, type Outcome } from './issuer-modes.js'
-import { replies } from './replies.js'
-import { setScene } from './scene.js'
-import { comeBack, goToProvider, type Side, sessionCookiesOf, signInWith, usersOf } from './visitor.js'
+import { githubModes } from '../support/providers/github-modes.js'
+import { discoveryModes, issuerModes, type Outcome } from '../support/providers/issuer-modes.js'
+import { replies } from '../support/providers/replies.js'
+import {
+  comeBack,
+  goToProvider,
+  type Side,
+  sessionCookiesOf,
+  signInWith,
+  usersOf,
+} from '../support/providers/test-providers.js'
+import { setScene } from './shared-service.js'
 
 const scene = setScene()
 

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { startOddServer, startSmtpInbox } from '../../../test/mail/smtp-inbox.js'
-import { movableClock, type TestStore, testStores } from '../../../test/mail/stores.js'
+import { startOddServer, startSmtpInbox } from '../../../test/support/smtp-inbox.js'
+import { movableClock, type TestStore, testStores } from '../../../test/support/stores.js'
 import { days, hours, minutes } from '../../lib/durations.js'
 import { createSeal } from '../../lib/seal.js'
 import type { Database } from '../../platform/database/database.js'
@@ -227,7 +227,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     const server = await inbox()
     await mailsFor(server.url).queue(database, notice('ada@example.com'))
     await store.release()
-    const program = fileURLToPath(new URL('../../../test/mail/claims-and-hangs.mjs', import.meta.url))
+    const program = fileURLToPath(new URL('../../../test/support/claims-and-hangs.mjs', import.meta.url))
     const task = JSON.stringify({ place: store.place, key: key.toString('hex') })
     const child = spawn(process.execPath, [program, task], { stdio: ['ignore', 'pipe', 'inherit'] })
     const [said] = await Promise.all([new Promise((resolve) => child.stdout.once('data', resolve))])

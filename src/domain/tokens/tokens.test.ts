@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { createMovableClock } from '../../../test/harness/clock.js'
+import { createMovableClock } from '../../../test/support/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { createTokens } from './tokens.js'
 

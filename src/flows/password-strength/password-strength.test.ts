@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { goodPassword, type Latchkey, startLatchkey } from '../../../test/harness/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../../../test/support/latchkey.js'
 
 describe('POST /api/auth/password-strength', () => {
   let latchkey: Latchkey

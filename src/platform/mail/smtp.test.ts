@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { startOddServer, startSmtpInbox } from '../../../test/mail/smtp-inbox.js'
+import { startOddServer, startSmtpInbox } from '../../../test/support/smtp-inbox.js'
 import type { Mailer } from './mail.js'
 import { createSmtpMailer, type SmtpDeadlines } from './smtp.js'
 import { readSmtpUrl } from './smtp-url.js'

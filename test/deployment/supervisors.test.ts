@@ -1,0 +1,135 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import { shutdownBudget } from '../../src/app.js'
+import { loadConfig } from '../../src/config.js'
+import { seconds } from '../../src/lib/durations.js'
+import { read } from '../support/project.js'
+import { testProgram } from '../support/servers/programs.js'
+
+const run = promisify(execFile)
+const path = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url))
+
+/** The longest shutdown with the DRAIN_DELAY of a file, or the default. */
+const budgetWith = (drainDelay?: string) =>
+  shutdownBudget(loadConfig({ NODE_ENV: 'test', ...(drainDelay && { DRAIN_DELAY: drainDelay }) }).drainDelay)
+
+const withoutComments = (text: string) => text.replaceAll(/^\s*#.*$/gm, '')
+const numberIn = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[1])
+
+describe('a supervisor waits longer than the longest shutdown', () => {
+  it('in compose, systemd and Kubernetes', async () => {
+    const compose = parse(await read('deploy/compose.yaml'), { merge: true }).services['latchkey-1']
+    const unit = await read('deploy/systemd/latchkey@.service')
+    const [settings, deployment] = parseAllDocuments(await read('deploy/kubernetes/latchkey.yaml')).map((each) =>
+      each.toJS(),
+    )
+    const waits = [
+      { grace: Number.parseInt(compose.stop_grace_period, 10), budget: budgetWith(compose.environment.DRAIN_DELAY) },
+      { grace: numberIn(unit, /^TimeoutStopSec=(\d+)$/m), budget: budgetWith() },
+      {
+        grace: deployment.spec.template.spec.terminationGracePeriodSeconds,
+        budget: budgetWith(settings.data.DRAIN_DELAY),
+      },
+    ]
+    for (const { grace, budget } of waits) expect(grace * seconds).toBeGreaterThanOrEqual(budget + 5 * seconds)
+  })
+
+  it('and the guide says how long that is', async () => {
+    const guide = await read('docs/operating.md')
+    expect(guide).toContain('twice `DRAIN_DELAY` and 15 seconds')
+    expect(budgetWith('2s')).toBe(19 * seconds)
+    expect(numberIn(guide, /at least (\d+) seconds before it kills/) * seconds).toBeGreaterThan(budgetWith())
+  })
+})
+
+describe('the shipped files agree with each other', () => {
+  it('about the ports of the instances', async () => {
+    const guide = await read('docs/deployment.md')
+    const units = [...guide.matchAll(/latchkey@(\d+)/g)].map(([, port]) => port)
+    expect(new Set(units)).toEqual(new Set(['3001', '3002']))
+    for (const file of ['nginx/snippets/latchkey-instances.conf', 'haproxy/haproxy.cfg', 'forward-auth/Caddyfile']) {
+      const ports = withoutComments(await read(`deploy/${file}`)).match(/(?<=127\.0\.0\.1:)300\d/g) ?? []
+      expect(new Set(ports), file).toEqual(new Set(units))
+    }
+  })
+
+  it('that traffic is decided by /health/ready and restarts by /health/live, and never by /health', async () => {
+    const files = (await readdir(path('deploy'), { recursive: true, withFileTypes: true })).filter((each) =>
+      each.isFile(),
+    )
+    const named = await Promise.all(
+      files.map(async ({ parentPath, name }) => {
+        const text = await read(join(parentPath, name).slice(path('.').length))
+        return { name, asks: withoutComments(text).match(/\/health[\w/]*/g) ?? [] }
+      }),
+    )
+    const asking = named.filter(({ asks }) => asks.length > 0)
+    expect(asking.map(({ name }) => name).sort()).toEqual([
+      'Caddyfile',
+      'Dockerfile',
+      'haproxy.cfg',
+      'latchkey.yaml',
+      'traefik.yaml',
+    ])
+    for (const { name, asks } of asking)
+      expect([name, asks.filter((each) => each !== '/health/ready' && each !== '/health/live')]).toEqual([name, []])
+  })
+
+  it('that the logs of nginx in compose go to standard output', async () => {
+    const { nginx } = parse(await read('deploy/compose.yaml'), { merge: true }).services
+    const command = nginx.command.join(' ')
+    const site = nginx.volumes
+      .map((each: string) => /^\.\/([\w-]+\/[\w-]+\.conf):.*default\.conf/.exec(each)?.[1])
+      .find(Boolean)
+    const logs = (await read(`deploy/${site}`)).match(/\/var\/log\/nginx\/[\w.]+/g) ?? []
+    expect(logs.length).toBeGreaterThan(0)
+    for (const log of new Set(logs)) expect(command).toMatch(new RegExp(`ln -sf /dev/std(out|err) ${log}`))
+  })
+
+  it('that a scraper reaches the metrics of a container', async () => {
+    expect(await read('deploy/Dockerfile')).toMatch(/^ENV .*METRICS_HOST=0\.0\.0\.0/m)
+  })
+})
+
+describe('make-secrets.sh', () => {
+  it('leaves the certificate readable for nginx and everything closed to other users, whoever runs it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'latchkey-secrets-'))
+    try {
+      await cp(path('deploy/make-secrets.sh'), join(folder, 'make-secrets.sh'))
+      const { stdout } = await run('bash', [join(folder, 'make-secrets.sh'), 'smtp://mail.example.com:587'])
+      expect(stdout).toContain('install -m 644 fullchain.pem privkey.pem')
+      const mode = async (name: string) => (await stat(join(folder, name))).mode & 0o777
+      // Nobody else gets into the outer folder; nginx is given the inner one alone, without the right to override modes.
+      expect([await mode('secrets'), await mode('secrets/tls')]).toEqual([0o700, 0o755])
+      const files = (await readdir(join(folder, 'secrets'))).filter((name) => name !== 'tls')
+      expect(files).toHaveLength(8)
+      for (const name of files) expect(await mode(`secrets/${name}`), name).toBe(0o644)
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+})
+
+describe('the alerts', () => {
+  it('fire when they should, by their own tests', { timeout: 60_000 }, async () => {
+    const folder = path('deploy/prometheus')
+    const { stdout } = await run(testProgram('promtool'), ['test', 'rules', 'latchkey.rules.test.yml'], { cwd: folder })
+    expect(stdout).toContain('SUCCESS')
+    const rules: { groups: { rules: { alert: string }[] }[] } = parse(
+      await read('deploy/prometheus/latchkey.rules.yml'),
+    )
+    const names = rules.groups.flatMap((group) => group.rules.map(({ alert }) => alert))
+    const tried = await read('deploy/prometheus/latchkey.rules.test.yml')
+    const guide = await read('docs/operating.md')
+    for (const name of names) {
+      expect(tried).toContain(`alertname: ${name}`)
+      expect(guide).toContain(`\`${name}\``)
+    }
+  })
+})

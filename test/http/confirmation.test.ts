@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { days, hours } from '../../src/lib/durations.js'
+import type { Browser } from '../support/client.js'
+import { goodPassword, type Latchkey, startLatchkey, storeKinds } from '../support/latchkey.js'
+
+const otherPassword = 'amber-Meadow-27-kettle'
+
+describe.each(storeKinds)('a registration that is not confirmed yet, on the %s stores', (stores) => {
+  let latchkey: Latchkey
+  beforeAll(async () => {
+    latchkey = await startLatchkey({ stores, settings: { LOGIN_LIMIT: '5/15m' } })
+  })
+  afterAll(() => latchkey.stop())
+
+  const addressOf = (username: string) => `${username}@example.com`
+  type Given = { email?: string; password?: string; name?: string }
+  const register = async (username: string, given: Given = {}) => {
+    const tab = latchkey.browser()
+    const asked = { username, email: addressOf(username), password: goodPassword, ...given }
+    const { status } = await tab.post('/api/auth/register', asked)
+    expect(status).toBe(202)
+    return tab
+  }
+  const mailsTo = (email: string, pattern = /#token=/) =>
+    latchkey.mails().filter(({ to, text }) => to === email && pattern.test(text))
+  /** The tokens of the mails to an address, oldest first, once there are this many. */
+  const tokensTo = async (email: string, count: number) => {
+    await expect.poll(() => mailsTo(email).length, { timeout: 10_000 }).toBe(count)
+    return mailsTo(email)
+      .map(({ text }) => /#token=([\w-]+)/.exec(text)?.[1])
+      .reverse()
+  }
+  const codeIn = (text = '') => /^\s*([A-Z0-9]{8})\s*$/m.exec(text)?.[1]
+  const login = (tab: Browser, username: string, password = goodPassword) =>
+    tab.post('/login', { username, password }, { address: `198.51.100.${username.length}` })
+  const check = async (tab: Browser, body: object = {}) => (await tab.post('/api/auth/verify-email/check', body)).body
+  const verify = (tab: Browser, body: object) => tab.post('/api/auth/verify-email', body)
+  const resend = (tab: Browser) => tab.post('/api/auth/verify-email/resend')
+  const waiting = { state: 'waiting', passwordRequired: false, newerMail: false }
+  const only = (state: string) => ({ state, passwordRequired: false, newerMail: false })
+
+  it('says "Confirm your email first" to who knows the password, counts no failure, and sends the mail again', async () => {
+    await register('una')
+    const phone = latchkey.browser()
+    for (const username of ['una', addressOf('una'), 'UNA', addressOf('Una'), 'una', 'una']) {
+      const answer = await login(phone, username)
+      expect([answer.status, answer.body]).toEqual([
+        403,
+        { error: 'Email not confirmed', message: 'Confirm your email first' },
+      ])
+      expect(answer.headers.get('ratelimit-remaining')).toBe('5')
+    }
+    expect((await login(phone, 'una', otherPassword)).body.error).toBe('Invalid credentials')
+
+    expect(await resend(phone)).toMatchObject({ status: 202, body: { message: 'A mail is on its way' } })
+    const [older, newest] = await tokensTo(addressOf('una'), 2)
+    for (const { text } of mailsTo(addressOf('una'))) expect(text).toContain('24 hours')
+    expect(await check(phone, { token: older })).toEqual(only('replaced'))
+    expect((await verify(phone, { token: older })).body.error).toBe('Link replaced')
+    expect(await check(phone, { token: newest })).toEqual(waiting)
+    expect((await verify(phone, { token: newest })).status).toBe(200)
+    for (const token of [older, newest]) expect(await check(phone, { token })).toEqual(only('confirmed'))
+  })
+
+  it('tells neither by answer nor by mail count whether an address that somebody registered has an account', async () => {
+    await latchkey.signedUp('vic')
+    const seen = []
+    for (const victim of ['vic', 'nobody']) {
+      const stranger = await register(`stranger-${victim}`, { email: addressOf(victim), password: otherPassword })
+      const answers = [
+        await login(stranger, addressOf(victim), otherPassword),
+        await login(latchkey.browser(), `stranger-${victim}`, otherPassword),
+        await login(stranger, `stranger-${victim}`, otherPassword),
+        await login(latchkey.browser(), addressOf(victim), 'wrong'),
+        await resend(stranger),
+        await stranger.post('/api/auth/verify-email', { code: 'AAAA-AAAA' }),
+      ]
+      seen.push([answers.map(({ status, body }) => [status, body]), await check(stranger)])
+    }
+    expect(seen[0]).toEqual(seen[1])
+    // The owner of the account still signs in, and hears of both tries.
+    expect((await login(latchkey.browser(), addressOf('vic'))).status).toBe(200)
+    await expect.poll(() => mailsTo(addressOf('vic'), /already has an account/).length, { timeout: 10_000 }).toBe(2)
+  })
+
+  it('of several registrations for one address the newest counts at the sign-in, and every link stays good', async () => {
+    const first = await register('wes', { email: addressOf('shared') })
+    await register('wes2', { email: addressOf('shared'), password: otherPassword })
+    const [link] = await tokensTo(addressOf('shared'), 2)
+    expect((await login(latchkey.browser(), addressOf('shared'))).status).toBe(401)
+    expect((await login(latchkey.browser(), 'wes')).status).toBe(403)
+    expect((await login(latchkey.browser(), addressOf('shared'), otherPassword)).status).toBe(403)
+    expect(await check(latchkey.browser(), { token: link })).toEqual({
+      ...waiting,
+      passwordRequired: true,
+      newerMail: true,
+    })
+    // Signing in as wes in another browser has taken nothing from the one that registered.
+    expect(await check(first, { token: link })).toEqual({ ...waiting, newerMail: true })
+    expect((await verify(first, { token: link })).status).toBe(200)
+  })
+
+  it('sends again only for the browser that registered, five times in an hour, and the last mailed link stays good', async () => {
+    const tab = await register('xia')
+    expect((await resend(latchkey.browser())).body.error).toBe('No registration waiting')
+    for (let again = 0; again < 7; again++) expect((await resend(tab)).status).toBe(202)
+    const tokens = await tokensTo(addressOf('xia'), 5)
+    expect(await check(tab, { token: tokens[4] })).toEqual(waiting)
+    expect(await check(tab, { token: tokens[3] })).toEqual(only('replaced'))
+    // All mails carry the same code, and it works for this browser.
+    const codes = new Set(mailsTo(addressOf('xia')).map(({ text }) => codeIn(text)))
+    expect(codes.size).toBe(1)
+    expect((await verify(tab, { code: [...codes][0] })).status).toBe(200)
+  })
+
+  it('a second click says "already confirmed", the first tab notices, and strangers learn nothing', async () => {
+    const tab = await register('yan', { name: ' Yan\n\u001b[31m\u202eOno ' })
+    const [token] = await tokensTo(addressOf('yan'), 1)
+    const phone = latchkey.browser()
+    expect(await check(tab)).toEqual(waiting)
+    expect(await check(phone)).toEqual(only('unknown'))
+    expect(await check(phone, { token: 'made-up' })).toEqual(only('unknown'))
+    expect(await check(phone, { token })).toEqual({ ...waiting, passwordRequired: true })
+    const { body } = await verify(phone, { token, password: goodPassword })
+    expect(body.user).toMatchObject({ username: 'yan', name: 'Yan [31mOno' })
+
+    expect(await check(tab)).toEqual(only('confirmed'))
+    expect((await verify(tab, { token })).body.error).toBe('Already confirmed')
+    expect((await verify(tab, { code: 'AAAA-AAAA' })).body.error).toBe('Already confirmed')
+    expect((await resend(tab)).body.error).toBe('Already confirmed')
+    expect((await verify(latchkey.browser(), { token })).body.error).toBe('Already confirmed')
+    const [row] = await latchkey.sql.query("select password_hash from pending_registrations where username = 'yan'")
+    expect(row).toEqual({ password_hash: '' })
+
+    latchkey.clock.advance(1 * days)
+    expect((await verify(tab, { token })).body.error).toBe('Invalid or expired link')
+  })
+
+  it('"Forgot password?" sends the confirmation again, with the same answer', async () => {
+    await register('zoe')
+    const [older] = await tokensTo(addressOf('zoe'), 1)
+    latchkey.clock.advance(3 * hours)
+    const asked = await latchkey.browser().post('/reset-password', { email: addressOf('ZOE') })
+    const unknown = await latchkey.browser().post('/reset-password', { email: addressOf('nobody-at-all') })
+    expect([asked.status, asked.body]).toEqual([unknown.status, unknown.body])
+    const [, newest] = await tokensTo(addressOf('zoe'), 2)
+    expect(mailsTo(addressOf('zoe'))[0]?.text).toContain('21 hours')
+    expect(await check(latchkey.browser(), { token: older })).toEqual(only('replaced'))
+    expect((await verify(latchkey.browser(), { token: newest, password: goodPassword })).status).toBe(200)
+  })
+})

@@ -1,0 +1,96 @@
+import { randomInt } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { pino } from 'pino'
+import { Type } from 'typebox'
+import { describe, expect, it } from 'vitest'
+import { createServer } from '../../src/http/server.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { type Credentials, fuzz } from './fuzz.js'
+import { type Operation, operationsOf } from './fuzz-requests.js'
+
+const requests = Number(process.env.FUZZ_REQUESTS ?? 3_000)
+const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31 - 1))
+
+/** Beside the API document: addresses that answer people. */
+const pages: Operation[] = ['/login', '/dashboard', '/login/', '/api/auth/assets/{name}', '/{nothing}'].map((path) => ({
+  method: 'GET',
+  path,
+  query: ['returnTo', 'error'],
+}))
+
+/** A session of its own, made without a password check: that would take most of the time. */
+const signInTo = async (latchkey: Latchkey) => {
+  const tab = await latchkey.signedUp('tester')
+  const { body } = await tab.get('/api/auth/account')
+  const { id, username, email } = body.user as { id: string; username: string; email: string }
+  return async (): Promise<Credentials> => {
+    const client = { ip: '192.0.2.1', userAgent: 'fuzz' }
+    const issued = await latchkey.app.nouns.sessions.start({ id, username, email, name: null }, client)
+    const { accessToken, refreshToken } = issued
+    const visitor = latchkey.browser()
+    visitor.jar.set('access_token', accessToken)
+    visitor.jar.set('refresh_token', refreshToken)
+    const csrfToken = await visitor.csrfToken()
+    return { accessToken, refreshToken, csrfToken, csrfSecret: visitor.jar.get('csrf_secret') ?? '' }
+  }
+}
+
+describe('random requests to every operation', () => {
+  it(
+    `find no server error, no slow answer and no leak: ${requests} of them, FUZZ_SEED=${seed}`,
+    async () => {
+      console.log(`fuzz: ${requests} requests, FUZZ_SEED=${seed}`)
+      const latchkey = await startLatchkey({ settings: { LOG_LEVEL: 'error' } })
+      try {
+        const { body } = await latchkey.browser().get('/api/openapi.json')
+        const operations = operationsOf(body)
+        expect(operations.length).toBeGreaterThan(25)
+        const signIn = await signInTo(latchkey)
+        const all = [...operations, ...pages]
+        const failures = await fuzz({ url: latchkey.url, operations: all, requests, seed, signIn })
+        expect(failures.slice(0, 5)).toEqual([])
+        // An event that a busy database did not take in time is logged, and is no failure of the request.
+        expect(latchkey.logLines.filter((line) => !line.includes('could not be written'))).toEqual([])
+      } finally {
+        await latchkey.stop()
+      }
+    },
+    60_000 + requests * 100,
+  )
+})
+
+describe('the fuzz itself', () => {
+  it('finds planted faults: an exception, a slow answer and a leak', async () => {
+    const log = pino({ level: 'silent' })
+    const { server } = createServer({ log, production: false, publicUrl: 'http://localhost', trustProxy: undefined })
+    const kept: string[][] = []
+    const Body = Type.Object({ name: Type.String(), note: Type.String() })
+    server.post('/throws', { schema: { body: Body } }, async ({ body }) => {
+      if (/[^\x20-\x7e]/.test(body.name)) throw new Error('planted')
+      return 'ok'
+    })
+    server.get('/waits', async ({ query }) => {
+      if ('state' in (query as object)) await wait(600)
+      return 'ok'
+    })
+    server.get('/leaks', async ({ id }) => {
+      kept.push(new Array<string>(20_000).fill(id))
+      return 'ok'
+    })
+    const url = await server.listen({ host: '127.0.0.1', port: 0 })
+    const schema = { properties: { name: {}, note: {} } }
+    const find = async (method: string, path: string, requests: number, slowest = 20_000) => {
+      const operations = [{ method, path, schema, query: [] }]
+      const found = await fuzz({ url, operations, requests, seed, slowest })
+      return [...new Set(found.map(({ kind }) => kind))]
+    }
+    try {
+      expect(await find('POST', '/throws', 200)).toEqual(['server error'])
+      expect(await find('GET', '/leaks', 200)).toEqual(['memory'])
+      kept.length = 0
+      expect(await find('GET', '/waits', 80, 500)).toEqual(['slow'])
+    } finally {
+      await server.close()
+    }
+  }, 180_000)
+})

@@ -1,0 +1,158 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { days, minutes, seconds } from '../../src/lib/durations.js'
+import { fingerprint } from '../../src/lib/random.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+/**
+ * Sessions are driven through random acts and held against a model of what must be true: a session has at most one
+ * live token and its direct parent within the grace, a token that a new proof replaced gets no successor, and nothing
+ * lives after it was ended.
+ */
+type Model = {
+  tokens: string[]
+  rotatedAt: number
+  expiresAt: number
+  isEnded: boolean
+  /** The token that a new proof replaced without grace. */
+  voided?: { token: string; at: number }
+}
+
+const grace = 30 * seconds
+const client = { ip: '192.0.2.1', userAgent: 'a model' }
+
+let latchkey: Latchkey
+let user: { id: string; username: string; email: string; name: string | null }
+beforeAll(async () => {
+  latchkey = await startLatchkey({ stores: 'postgres' })
+  await latchkey.signedUp('model')
+  const found = await latchkey.app.nouns.users.findByLogin('model')
+  if (!found) throw new Error('The user is missing')
+  user = found
+})
+afterAll(() => latchkey.stop())
+
+const act = fc.oneof(
+  { weight: 2, arbitrary: fc.constant({ kind: 'login' as const }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({ kind: fc.constant('refresh' as const), session: fc.nat(), age: fc.nat({ max: 2 }) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('parallel' as const),
+      session: fc.nat(),
+      count: fc.integer({ min: 2, max: 8 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('prove' as const), session: fc.nat() }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('logout' as const), session: fc.nat() }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'reset' as const }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('wait' as const),
+      time: fc.constantFrom(1 * seconds, 20 * seconds, 31 * seconds, 16 * minutes, 29 * days, 31 * days),
+    }),
+  },
+)
+
+const sidOf = (token: string) =>
+  (JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { sid: string }).sid
+
+it('at most one live successor, and nothing lives after it was ended', async () => {
+  const { sessions } = latchkey.app.nouns
+  const now = () => latchkey.clock.now().getTime()
+
+  const refresh = async (model: Model, token: string) => {
+    const result = await sessions.rotate(token, client)
+    const newest = model.tokens.at(-1)
+    const isLive = !model.isEnded && now() < model.expiresAt - 1 * seconds
+    if ('issued' in result) {
+      expect(model.isEnded).toBe(false)
+      expect(token).not.toBe(model.voided?.token)
+      const successor = result.issued.refreshToken
+      if (token === newest) {
+        model.tokens.push(successor)
+        model.rotatedAt = now()
+        model.expiresAt = now() + result.issued.refreshTokenMaxAge * 1000
+      } else {
+        expect([token, successor]).toEqual([model.tokens.at(-2), newest])
+        expect(now() - model.rotatedAt).toBeLessThan(grace + 2 * seconds)
+      }
+    } else if (isLive) {
+      expect(token).not.toBe(newest)
+      if (result.refused === 'replaced') {
+        const since = Math.max(model.voided?.at ?? 0, model.rotatedAt)
+        expect(model.tokens.slice(-4)).toContain(token)
+        expect(now() - since).toBeLessThan(grace + 2 * seconds)
+        return
+      }
+      expect(result.refused).toBe('theft')
+      const wasJustVoided = token === model.voided?.token && now() - model.voided.at < grace - 2 * seconds
+      expect(wasJustVoided).toBe(false)
+      model.isEnded = true
+    }
+  }
+
+  const prove = async (model: Model) => {
+    const sid = sidOf(model.tokens.at(-1) ?? '')
+    const issued = await latchkey.sql.transaction((sql) => sessions.rotateAtOnce(sql, sid, user, client))
+    if (!issued) return
+    expect(model.isEnded).toBe(false)
+    model.voided = { token: model.tokens.at(-1) ?? '', at: now() }
+    model.tokens.push(issued.refreshToken)
+    model.expiresAt = now() + issued.refreshTokenMaxAge * 1000
+  }
+
+  await fc.assert(
+    fc.asyncProperty(fc.array(act, { minLength: 5, maxLength: 40 }), async (acts) => {
+      await sessions.endAll(user.id)
+      const models: Model[] = []
+      const pick = (index: number) => models[index % Math.max(1, models.length)]
+      for (const step of acts) {
+        if (step.kind === 'login') {
+          const issued = await sessions.start(user, client)
+          const expiresAt = now() + issued.refreshTokenMaxAge * 1000
+          models.push({ tokens: [issued.refreshToken], rotatedAt: 0, expiresAt, isEnded: false })
+        } else if (step.kind === 'wait') latchkey.clock.advance(step.time)
+        else if (step.kind === 'reset') {
+          await sessions.endAll(user.id)
+          for (const model of models) model.isEnded = true
+        } else {
+          const model = pick(step.session)
+          if (!model) continue
+          if (step.kind === 'refresh') await refresh(model, model.tokens.at(-1 - step.age) ?? model.tokens[0] ?? '')
+          else if (step.kind === 'prove') await prove(model)
+          else if (step.kind === 'logout') {
+            await sessions.endByRefreshToken(model.tokens.at(-1) ?? '')
+            model.isEnded = true
+          } else {
+            const token = model.tokens.at(-1) ?? ''
+            const results = await Promise.all(Array.from({ length: step.count }, () => sessions.rotate(token, client)))
+            const successors = new Set(results.map((each) => ('issued' in each ? each.issued.refreshToken : undefined)))
+            expect(successors.size).toBe(1)
+            const [successor] = successors
+            const [first] = results
+            if (successor === undefined || !first || !('issued' in first)) continue
+            expect(model.isEnded).toBe(false)
+            model.tokens.push(successor)
+            model.rotatedAt = now()
+            model.expiresAt = now() + first.issued.refreshTokenMaxAge * 1000
+          }
+        }
+      }
+      const live = models.filter(({ isEnded, expiresAt }) => !isEnded && expiresAt > now() + 1 * seconds)
+      const rows = await latchkey.sql.query<{ token_hash: Buffer }>(
+        'select token_hash from refresh_token_records where user_id = $1 and expires_at > $2',
+        [user.id, new Date(now() + 1 * seconds)],
+      )
+      const hashes = (tokens: Buffer[]) => tokens.map((hash) => hash.toString('hex')).sort()
+      expect(hashes(rows.map(({ token_hash }) => token_hash))).toEqual(
+        hashes(live.map(({ tokens }) => fingerprint(tokens.at(-1) ?? ''))),
+      )
+    }),
+    { numRuns: 60 },
+  )
+}, 120_000)

@@ -1,0 +1,250 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { RefreshClaims } from '../../src/domain/tokens/tokens.js'
+import { days, minutes, seconds } from '../../src/lib/durations.js'
+import type { Answer } from '../support/client.js'
+import { goodPassword, type Latchkey, startLatchkey, storeKinds } from '../support/latchkey.js'
+
+describe.each(storeKinds)('sessions on the %s stores', (stores) => {
+  let latchkey: Latchkey
+  beforeAll(async () => {
+    latchkey = await startLatchkey({ stores })
+  })
+  afterAll(() => latchkey.stop())
+
+  const signedIn = async (username: string) => {
+    const tab = await latchkey.signedUp(username)
+    return tab
+  }
+  const refreshCookieOf = (answer: Answer) => answer.setCookies.find((cookie) => cookie.startsWith('refresh_token='))
+
+  it('rotates: a new pair of tokens each time', async () => {
+    const tab = await signedIn('ada')
+    const before = tab.jar.get('refresh_token')
+    latchkey.clock.advance(1 * seconds)
+    const answer = await tab.post('/api/auth/refresh')
+    expect(answer.status).toBe(200)
+    expect(answer.body).toMatchObject({ user: { username: 'ada', email: 'ada@example.com', name: null } })
+    expect(tab.jar.get('refresh_token')).not.toBe(before)
+    expect((await tab.get('/api/auth/me')).status).toBe(200)
+  })
+
+  it('two rotations within one second give two different tokens', async () => {
+    const tab = await signedIn('quick')
+    const seen = new Set([tab.jar.get('refresh_token')])
+    for (let round = 0; round < 5; round++) {
+      await tab.post('/api/auth/refresh')
+      seen.add(tab.jar.get('refresh_token'))
+    }
+    expect(seen.size).toBe(6)
+  })
+
+  it('gives fifty refreshes at once one rotation and one successor, byte for byte', async () => {
+    const tab = await signedIn('bea')
+    const answers = await Promise.all(Array.from({ length: 50 }, () => tab.copy().post('/api/auth/refresh')))
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    const successors = new Set(answers.map((answer) => refreshCookieOf(answer)?.split(';')[0]))
+    expect(successors.size).toBe(1)
+    const [row] = await latchkey.sql.query<{ generation: number }>(
+      "select generation from refresh_token_records r join users u on u.id = r.user_id where u.username = 'bea'",
+    )
+    expect(row?.generation).toBe(1)
+    tab.jar.set('refresh_token', String([...successors][0]).split('=')[1] ?? '')
+    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+  })
+
+  it('repeats the answer that was lost, within the grace', async () => {
+    const tab = await signedIn('cy')
+    const lost = await tab.copy().post('/api/auth/refresh')
+    latchkey.clock.advance(29 * seconds)
+    const again = await tab.post('/api/auth/refresh')
+    expect(again.status).toBe(200)
+    expect(tab.jar.get('refresh_token')).toBe(refreshCookieOf(lost)?.split(/[=;]/)[1])
+  })
+
+  it('takes a parent past the grace for theft: the session ends, with an event', async () => {
+    const thief = await signedIn('di')
+    const owner = thief.copy()
+    await owner.post('/api/auth/refresh')
+    latchkey.clock.advance(31 * seconds)
+    const caught = await thief.post('/api/auth/refresh')
+    expect(caught.status).toBe(401)
+    expect(caught.body).toEqual({ error: 'Not authenticated', message: 'Sign in to continue' })
+    expect((await owner.post('/api/auth/refresh')).status).toBe(401)
+    const events = await latchkey.sql.query("select 1 from events where kind = 'refresh_theft'")
+    expect(events).toHaveLength(1)
+  })
+
+  it('takes a grandparent for theft even within the grace', async () => {
+    const thief = await signedIn('eve')
+    const owner = thief.copy()
+    await owner.post('/api/auth/refresh')
+    await owner.post('/api/auth/refresh')
+    expect((await thief.post('/api/auth/refresh')).status).toBe(401)
+    expect((await owner.post('/api/auth/refresh')).status).toBe(401)
+  })
+
+  it('expires: the access token after 15 minutes, the refresh token after 30 days', async () => {
+    const tab = await signedIn('fay')
+    latchkey.clock.advance(15 * minutes - 2 * seconds)
+    expect((await tab.get('/api/auth/me')).status).toBe(200)
+    latchkey.clock.advance(3 * seconds)
+    expect((await tab.get('/api/auth/me')).status).toBe(401)
+    latchkey.clock.advance(30 * days - 16 * minutes)
+    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+    latchkey.clock.advance(30 * days + 2 * seconds)
+    const ended = await tab.post('/api/auth/refresh')
+    expect(ended.status).toBe(401)
+    expect(ended.setCookies.filter((cookie) => cookie.includes('Max-Age=0'))).toHaveLength(2)
+  })
+
+  it('ends a year after the sign-in, however often it was refreshed', async () => {
+    const tab = await signedIn('gus')
+    for (let month = 0; month < 12; month++) {
+      latchkey.clock.advance(29 * days)
+      expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+    }
+    latchkey.clock.advance(365 * days - 12 * 29 * days)
+    expect((await tab.post('/api/auth/refresh')).status).toBe(401)
+  })
+
+  it('a logout during a refresh wins', async () => {
+    const tab = await signedIn('hal')
+    const other = tab.copy()
+    await Promise.all([
+      tab.act('/api/auth/logout'),
+      ...Array.from({ length: 10 }, () => other.copy().post('/api/auth/refresh')),
+    ])
+    expect((await other.post('/api/auth/refresh')).status).toBe(401)
+  })
+
+  it('the end of every session during refreshes wins', async () => {
+    const tab = await signedIn('quin')
+    const user = await latchkey.app.nouns.users.findByLogin('quin')
+    const refreshes = Array.from({ length: 20 }, () => tab.copy().post('/api/auth/refresh'))
+    await latchkey.app.nouns.sessions.endAll(user?.id ?? '')
+    const answers = await Promise.all(refreshes)
+    const newest = answers.map(refreshCookieOf).find((cookie) => cookie?.includes('Max-Age=2592000'))
+    if (newest) tab.jar.set('refresh_token', newest.split(/[=;]/)[1] ?? '')
+    expect((await tab.post('/api/auth/refresh')).status).toBe(401)
+  })
+
+  it('leaves more than half of a 4 KB Cookie header to the attempts at a provider', async () => {
+    const tab = await latchkey.signedUp('u'.repeat(64))
+    await tab.csrfToken()
+    const header = [...tab.jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    expect(header.length).toBeLessThan(1700)
+  })
+
+  it('leaves cookies alone that are absent, not ours, or doubled', async () => {
+    const stranger = latchkey.browser()
+    const without = await stranger.post('/api/auth/refresh')
+    expect([without.status, without.setCookies]).toEqual([401, []])
+    const garbage = await stranger.post('/api/auth/refresh', undefined, {
+      headers: { cookie: 'refresh_token=garbage' },
+    })
+    expect([garbage.status, garbage.setCookies]).toEqual([401, []])
+
+    const tab = await signedIn('ida')
+    const cookie = `refresh_token=${tab.jar.get('refresh_token')}`
+    const doubled = await stranger.post('/api/auth/refresh', undefined, {
+      headers: { cookie: `${cookie}; refresh_token=x` },
+    })
+    expect([doubled.status, doubled.setCookies]).toEqual([401, []])
+    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+  })
+
+  it('never takes one kind of token for the other', async () => {
+    const tab = await signedIn('jo')
+    const [access, refresh] = [tab.jar.get('access_token') ?? '', tab.jar.get('refresh_token') ?? '']
+    const asAccess = await tab.get('/api/auth/me', { headers: { cookie: `access_token=${refresh}` } })
+    expect(asAccess.status).toBe(401)
+    const asRefresh = await tab.post('/api/auth/refresh', undefined, { headers: { cookie: `refresh_token=${access}` } })
+    expect(asRefresh.status).toBe(401)
+    for (const token of [access, refresh]) expect(token.length).toBeLessThan(1024)
+  })
+
+  it('signs out with an expired access token, by the refresh cookie', async () => {
+    const tab = await signedIn('kim')
+    latchkey.clock.advance(16 * minutes)
+    tab.jar.delete('access_token')
+    expect((await tab.act('/api/auth/logout')).status).toBe(204)
+    expect((await tab.post('/api/auth/refresh')).status).toBe(401)
+  })
+
+  it('gives new tokens at each sign-in, whatever cookies came along', async () => {
+    const tab = await signedIn('lee')
+    const before = tab.jar.get('refresh_token')
+    await tab.post('/login', { username: 'lee', password: goodPassword })
+    expect(tab.jar.get('refresh_token')).not.toBe(before)
+    const sids = [before, tab.jar.get('refresh_token')].map(
+      (token) => JSON.parse(Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString()).sid,
+    )
+    expect(sids[0]).not.toBe(sids[1])
+  })
+
+  it('a user who was disabled can neither refresh nor sign in', async () => {
+    const tab = await signedIn('mo')
+    await latchkey.sql.query("update users set disabled_at = now() where username = 'mo'")
+    expect((await tab.post('/api/auth/refresh')).status).toBe(401)
+    expect((await tab.post('/login', { username: 'mo', password: goodPassword })).status).toBe(401)
+  })
+
+  it('a change of the password during a sign-in wins', async () => {
+    await signedIn('pia')
+    let login: Promise<Answer> | undefined
+    await latchkey.sql.transaction(async (sql) => {
+      await sql.query("update users set password_hash = 'another' where username = 'pia'")
+      await sql.query("delete from refresh_token_records where user_id = (select id from users where username = 'pia')")
+      login = latchkey.browser().post('/login', { username: 'pia', password: goodPassword })
+      // Long enough for the sign-in to have checked the old password, which it still sees.
+      await sql.query('select pg_sleep(1)')
+    })
+    expect((await login)?.status).toBe(401)
+    const rows = await latchkey.sql.query(
+      "select 1 from refresh_token_records r join users u on u.id = r.user_id where u.username = 'pia'",
+    )
+    expect(rows).toEqual([])
+  })
+
+  it.each<Partial<RefreshClaims>>([
+    { exp: 1e15 },
+    { userId: 'x' },
+    { userId: '0190c0de-0000-7000-8000-00000000000\0' },
+    { sid: 'x' },
+    { username: '\ud800' },
+    { gen: 2 ** 53 - 1 },
+    { auth_time: 1e15 },
+  ])('answers 401 to odd claims under our own signature: %o', async (odd) => {
+    const { tokens } = latchkey.app.nouns
+    const iat = Math.floor(latchkey.clock.now().getTime() / 1000)
+    const id = '0190c0de-0000-7000-8000-000000000000'
+    const claims = { userId: id, username: 'ada', sid: id, iat, exp: iat + 900, gen: 0, auth_time: iat, ...odd }
+    const tab = latchkey.browser()
+    tab.jar.set('refresh_token', tokens.signRefresh(claims))
+    expect((await tab.post('/api/auth/refresh')).status).toBe(401)
+    if ('gen' in odd || 'auth_time' in odd) return
+    tab.jar.set('access_token', tokens.signAccess(claims))
+    for (const path of ['me', 'account', 'sessions']) expect((await tab.get(`/api/auth/${path}`)).status).toBe(401)
+    expect((await tab.get('/api/auth/csrf-token')).status).toBe(200)
+  })
+
+  it('purges what has expired, and nothing else', async () => {
+    await signedIn('ned')
+    latchkey.clock.advance(20 * days)
+    const tab = await signedIn('oz')
+    latchkey.clock.advance(11 * days)
+    const { sessions } = latchkey.app.nouns
+    // The service purges by itself as well: wherever it stands and however it rests, two more passes see everything.
+    for (const pass of [1, 2]) {
+      while ((await latchkey.sql.transaction((sql) => sessions.purge(sql, pass))) > 0);
+      latchkey.clock.advance(61 * minutes)
+    }
+    const rows = await latchkey.sql.query('select 1 from refresh_token_records where expires_at <= $1', [
+      latchkey.clock.now(),
+    ])
+    expect(rows).toEqual([])
+    const gone = "select 1 from refresh_token_records r join users u on u.id = r.user_id where u.username = 'ned'"
+    expect(await latchkey.sql.query(gone)).toEqual([])
+    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+  })
+})

@@ -1,0 +1,50 @@
+import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { seconds } from '../../src/lib/durations.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+let service: Latchkey
+beforeAll(async () => {
+  service = await startLatchkey()
+  await service.signedUp('ada')
+})
+afterAll(() => service.stop())
+
+const head = 'POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
+
+/** Sends a little, and then one byte a second for ever: silence alone would be noticed sooner. */
+const trickle = (begin: string, drop: string) =>
+  new Promise<number>((resolve) => {
+    const began = performance.now()
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1', () => socket.write(begin))
+    const timer = setInterval(() => socket.write(drop), 1 * seconds)
+    socket.on('error', () => {})
+    socket.on('data', () => {})
+    socket.on('close', () => {
+      clearInterval(timer)
+      resolve(performance.now() - began)
+    })
+  })
+
+it('closes a thousand slow clients within 15 seconds, while everybody else is served', {
+  timeout: 60_000,
+}, async () => {
+  const headers = Array.from({ length: 500 }, () => trickle(`${head}X-Slow: `, 'x'))
+  const bodies = Array.from({ length: 500 }, () => trickle(`${head}Content-Length: 1000\r\n\r\n{`, ' '))
+  let isOver = false
+  const all = Promise.all([...headers, ...bodies]).finally(() => {
+    isOver = true
+  })
+  const others: { status: number; took: number }[] = []
+  while (!isOver) {
+    const began = performance.now()
+    const { status } = await service.browser().post('/login', { username: 'ada', password: goodPassword })
+    others.push({ status, took: performance.now() - began })
+    await Promise.race([all, wait(500)])
+  }
+  expect(Math.max(...(await all))).toBeLessThan(15 * seconds)
+  expect(others.filter(({ status }) => status !== 200)).toEqual([])
+  expect(Math.max(...others.slice(1).map(({ took }) => took))).toBeLessThan(5 * seconds)
+  expect(others.length).toBeGreaterThan(5)
+})

@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { examineSettings } from '../../src/commands/doctor.js'
+import { migrateAsOwner } from '../../src/platform/database/open.js'
+import type { Browser } from '../support/client.js'
+import { emptyPostgres, freshPostgres, migrationsDirectory, testPostgres, urlFor } from '../support/databases.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { findProgram } from '../support/servers/programs.js'
+
+const run = promisify(execFile)
+const [dump, restore] = [findProgram('pg_dump'), findProgram('pg_restore')]
+const secret = randomBytes(48).toString('hex')
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'latchkey-backup-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** The same person's browser, sent to another place: cookies go by name, whatever serves them. */
+const movedTo = (service: Latchkey, { jar }: Browser) => {
+  const browser = service.browser()
+  for (const [name, value] of jar) browser.jar.set(name, value)
+  return browser
+}
+
+const refreshed = async (browser: Browser) => (await browser.post('/api/auth/refresh')).status
+const login = async (service: Latchkey, username: string) =>
+  (await service.browser().post('/login', { username, password: goodPassword })).status
+
+/** Each starts several services, an embedded database among them. */
+const timeout = 60_000
+
+/** The steps of docs/operating.md, in its order. */
+describe('a dump of PostgreSQL', () => {
+  const role = `latchkey_backup_${randomBytes(6).toString('hex')}`
+
+  /** People of three kinds: gone quiet before the dump, active after it, and new after it. */
+  const liveUntil = async (file: string) => {
+    const { url, drop } = await freshPostgres()
+    const service = await startLatchkey({ settings: { DATABASE_URL: url, JWT_SECRET: secret } })
+    const quiet = await service.signedUp('quiet')
+    const active = await service.signedUp('active')
+    const leaving = await service.signedUp('leaving')
+    await run(dump ?? '', ['--format=custom', '--file', file, url])
+    for (const _ of [1, 2]) await refreshed(active)
+    const left = leaving.copy()
+    await leaving.act('/api/auth/logout')
+    await service.signedUp('late')
+    await service.stop()
+    await drop()
+    return { quiet, active, left }
+  }
+
+  it('brings back everybody who was there, signed in, and can be used by the least privileged role', {
+    timeout: timeout,
+  }, async () => {
+    const file = join(folder, 'latchkey.dump')
+    const { quiet, active, left } = await liveUntil(file)
+    const { url, drop } = await emptyPostgres()
+    await run(restore ?? '', ['--exit-on-error', '--no-owner', '--no-privileges', '--dbname', url, file])
+
+    const admin = testPostgres(url)
+    await admin.query(`create role ${role} login password 'only-for-this-test'`)
+    const own = urlFor(url, { user: role, password: 'only-for-this-test' })
+    expect(await migrateAsOwner({ url: own, ownerUrl: url, directory: migrationsDirectory })).toEqual([])
+    let report = ''
+    const write = (text: string) => {
+      report += text
+      return true
+    }
+    await examineSettings({ NODE_ENV: 'test', DATABASE_URL: own, JWT_SECRET: secret }, { write })
+    expect(report).toMatch(/^ok +database role /m)
+    expect(report).toMatch(/^ok +database schema /m)
+
+    const service = await startLatchkey({ settings: { DATABASE_URL: own, JWT_SECRET: secret } })
+    expect(await refreshed(movedTo(service, quiet))).toBe(200)
+    expect(await login(service, 'active')).toBe(200)
+    expect(await login(service, 'late')).toBe(401)
+    // Who refreshed after the dump goes on. What the guide warns of: who signed out after it is back.
+    expect(await refreshed(movedTo(service, active))).toBe(200)
+    expect(await refreshed(movedTo(service, left))).toBe(200)
+    // Its remedy.
+    await admin.query('truncate refresh_token_records')
+    expect(await refreshed(movedTo(service, quiet))).toBe(401)
+    await service.stop()
+    await admin.query(`drop owned by ${role}`)
+    await admin.query(`drop role ${role}`)
+    await admin.close()
+    await drop()
+  })
+})
+
+describe('a copy of the data directory', () => {
+  it('taken while the service is stopped, is a whole installation: users, sessions and secret', {
+    timeout: timeout,
+  }, async () => {
+    const [original, copy] = [join(folder, 'data'), join(folder, 'copy')]
+    const first = await startLatchkey({ stores: 'embedded', settings: { DATA_DIR: original } })
+    const ada = await first.signedUp('ada')
+    await first.stop()
+    await cp(original, copy, { recursive: true, preserveTimestamps: true })
+
+    const second = await startLatchkey({ stores: 'embedded', settings: { DATA_DIR: copy } })
+    expect(await refreshed(movedTo(second, ada))).toBe(200)
+    expect(await login(second, 'ada')).toBe(200)
+    await second.stop()
+  })
+})

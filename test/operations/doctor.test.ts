@@ -1,0 +1,215 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { examineSettings } from '../../src/commands/doctor.js'
+import { migrateAsOwner } from '../../src/platform/database/open.js'
+import {
+  emptyPostgres,
+  type FreshDatabase,
+  freshPostgres,
+  migrationsDirectory,
+  testPostgres,
+  urlFor,
+} from '../support/databases.js'
+import { startProviders, type TestProviders } from '../support/providers/test-providers.js'
+import { createRedisServer } from '../support/servers/redis-server.js'
+import { freePort } from '../support/servers/server.js'
+import { type SmtpInbox, startOddServer, startSmtpInbox } from '../support/smtp-inbox.js'
+
+const password = `pw-${randomBytes(12).toString('hex')}`
+const secret = randomBytes(48).toString('hex')
+const role = `latchkey_doctor_${randomBytes(6).toString('hex')}`
+
+/** Runs it as `latchkey doctor` would, and sorts its lines by name. */
+const examine = async (settings: Record<string, string>) => {
+  let text = ''
+  const write = (chunk: string) => {
+    text += chunk
+    return true
+  }
+  const code = await examineSettings({ NODE_ENV: 'test', ...settings }, { write })
+  const lines = text.split('\n').flatMap((line) => {
+    const [, level = '', name = '', says = ''] = /^(ok|warning|error) +(\S+(?: \S+)*?) {2,}(.*)$/.exec(line) ?? []
+    return level ? [{ level, name, says }] : []
+  })
+  const about = (name: string) =>
+    lines.filter((line) => line.name === name).map(({ level, says }) => `${level}: ${says}`)
+  return { code, text, lines, about }
+}
+
+let folder: string
+let database: FreshDatabase
+let inbox: SmtpInbox
+let providers: TestProviders
+let healthy: Record<string, string>
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'latchkey-doctor-'))
+  database = await freshPostgres()
+  const admin = testPostgres(database.url)
+  await admin.query(`create role ${role} login password '${password}'`)
+  await admin.close()
+  const url = urlFor(database.url, { user: role, password })
+  await migrateAsOwner({ url, ownerUrl: database.url, directory: migrationsDirectory })
+  inbox = await startSmtpInbox()
+  providers = await startProviders()
+  healthy = {
+    DATABASE_URL: url,
+    DATABASE_OWNER_URL: database.url,
+    REDIS_URL: process.env.TEST_REDIS_URL ?? '',
+    JWT_SECRET: secret,
+    SMTP_URL: inbox.url,
+    MAIL_FROM: 'Latchkey <no-reply@auth.example.com>',
+    PUBLIC_URL: 'https://auth.example.com',
+    DEVELOPMENT_ON_NETWORK: 'true',
+    TRUST_PROXY: '10.0.0.0/8',
+    DATA_DIR: join(folder, 'data'),
+    ...providers.settings,
+  }
+})
+
+afterAll(async () => {
+  const admin = testPostgres(database.url)
+  await admin.query(`drop owned by ${role}`)
+  await admin.query(`drop role ${role}`)
+  await admin.close()
+  await Promise.all([database.drop(), inbox.stop(), providers.close(), rm(folder, { recursive: true, force: true })])
+})
+
+describe('on a healthy set-up', () => {
+  it('has a good word for everything, says no secret, and leaves nothing behind', async () => {
+    const { code, text, lines, about } = await examine(healthy)
+    expect(lines.filter(({ level }) => level === 'error')).toEqual([])
+    expect(code).toBe(0)
+    expect(lines.map(({ name }) => name)).toEqual([
+      ...['settings', 'proxy', 'secrets', 'data directory', 'threads'],
+      ...['database', 'database encryption', 'database role', 'database schema', 'durability', 'database clock'],
+      ...['redis', 'redis policy', 'redis clock', 'mail', 'provider A', 'provider B'],
+    ])
+    // The server of the tests does without fsync; everything else is as it should be.
+    expect(lines.filter(({ name }) => name !== 'durability').map(({ level }) => level)).not.toContain('warning')
+    expect(about('database role')).toEqual([
+      `ok: ${role} reads and writes rows, only reads content, and creates nothing`,
+    ])
+    for (const hidden of [password, secret, providers.settings.PROVIDER_A_CLIENT_SECRET])
+      expect(text).not.toContain(hidden)
+    expect(await readdir(folder)).toEqual([])
+  })
+})
+
+describe('on a broken set-up', () => {
+  it('warns of a role that may do too much, and fails one that may do too little', async () => {
+    const { code, about } = await examine({ ...healthy, DATABASE_URL: database.url })
+    expect(code).toBe(0)
+    expect(about('database role')).toEqual([
+      expect.stringMatching(/^warning: .* is a superuser, .*owns the tables, .*may write content/),
+    ])
+    const admin = testPostgres(database.url)
+    await admin.query(`revoke delete on events from ${role}`)
+    const after = await examine(healthy)
+    await admin.query(`grant delete on events to ${role}`)
+    await admin.close()
+    expect(after.code).toBe(1)
+    expect(after.about('database role')).toEqual([expect.stringMatching(/^error: .* lacks rights on the tables/)])
+  })
+
+  it('fails a database that was never migrated', async () => {
+    const empty = await emptyPostgres()
+    const { code, about } = await examine({ ...healthy, DATABASE_URL: empty.url }).finally(() => empty.drop())
+    expect(code).toBe(1)
+    expect(about('database schema')).toEqual(['error: 0001-initial.sql not applied yet: run `latchkey migrate`'])
+  })
+
+  it('fails each store and server that is down, in time, and looks at the others all the same', async () => {
+    const [down, silent] = [await freePort(), await startOddServer()]
+    const began = performance.now()
+    const { code, about, text } = await examine({
+      ...healthy,
+      DATABASE_URL: `postgres://${role}:${password}@127.0.0.1:${down}/latchkey`,
+      REDIS_URL: `redis://:${password}@127.0.0.1:${down}`,
+      SMTP_URL: `smtp://mailer:${password}@127.0.0.1:${silent.port}`,
+      PROVIDER_A_ISSUER: `http://127.0.0.1:${down}`,
+    })
+    await silent.stop()
+    expect(performance.now() - began).toBeLessThan(9_000)
+    expect(code).toBe(1)
+    expect(about('database')).toEqual([expect.stringMatching(/^error: PostgreSQL at .* cannot be used/)])
+    expect(about('database role')).toEqual(['warning: not checked, because the database cannot be reached'])
+    expect(about('redis')).toEqual([expect.stringMatching(/^error: Redis cannot be reached: .*ECONNREFUSED/)])
+    expect(about('redis policy')).toEqual(['warning: not checked, because Redis cannot be reached'])
+    expect(about('mail')).toEqual([
+      expect.stringMatching(/^error: 127\.0\.0\.1:\d+ does not answer in time: check .* \(ETIMEDOUT/),
+    ])
+    expect(about('provider A')).toEqual([expect.stringMatching(/^error: .* cannot be discovered: unreachable/)])
+    expect(about('provider B')).toEqual([expect.stringMatching(/^ok: /)])
+    expect(text).not.toContain(password)
+  })
+
+  it('warns of a Redis that drops counters when it is full, and fails a replica', async () => {
+    const redis = await createRedisServer(['--maxmemory', '8mb', '--maxmemory-policy', 'allkeys-lru'])
+    const embedded = { DATA_DIR: folder, REDIS_URL: redis.url }
+    try {
+      expect((await examine(embedded)).about('redis policy')).toEqual([
+        expect.stringMatching(/^warning: maxmemory-policy is allkeys-lru: .*set noeviction/),
+      ])
+      await redis.command('replicaof', '127.0.0.1', String(await freePort()))
+      expect((await examine(embedded)).about('redis')).toEqual([expect.stringMatching(/^error: .* is a replica/)])
+    } finally {
+      await redis.remove()
+    }
+  })
+})
+
+describe('on settings alone', () => {
+  const embedded = () => ({ DATA_DIR: join(folder, 'none') })
+
+  it('names each fault of the settings and never a value', async () => {
+    const { code, text, about } = await examine({
+      NODE_ENV: 'production',
+      JWT_SECRET: `${password}`,
+      PORT: 'eighty',
+      JWT_SECRETT: 'x',
+    })
+    expect(code).toBe(1)
+    expect(about('settings')).toContain('error: JWT_SECRET: must have at least 64 characters')
+    expect(about('settings')).toContain('error: DATABASE_URL: must be set in production')
+    expect(about('settings')).toContain('warning: JWT_SECRETT is not a setting; did you mean JWT_SECRET?')
+    expect(text).not.toContain(password)
+    expect(text).not.toContain('eighty')
+  })
+
+  it.each([
+    [{ PUBLIC_URL: 'https://localhost' }, /^warning: .*TRUST_PROXY is empty/],
+    [{ PUBLIC_URL: 'https://localhost', TRUST_PROXY: 'none' }, /^ok: no proxy is trusted/],
+    [{ TRUST_PROXY: '10.1.2.3' }, /^ok: .*10\.1\.2\.3 only/],
+  ])('judges the trust in proxies: %o', async (settings, expected) => {
+    expect((await examine({ ...embedded(), ...settings })).about('proxy')).toEqual([expect.stringMatching(expected)])
+  })
+
+  it('counts the secrets, the threads, and looks at who can read the kept secret', async () => {
+    const other = randomBytes(48).toString('hex')
+    const kept = await mkdtemp(join(folder, 'kept-'))
+    await writeFile(join(kept, 'secret'), secret)
+    await chmod(join(kept, 'secret'), 0o644)
+    const both = await examine({ ...embedded(), JWT_SECRET: `${other},${secret}`, WORKER_THREADS: '64' })
+    expect(both.about('secrets')).toEqual([
+      'ok: the first of 2 signs, and 1 other still verifies; at least 96 characters each',
+    ])
+    expect(both.about('threads')).toEqual([expect.stringMatching(/^warning: WORKER_THREADS is 64 on/)])
+    expect((await examine({ DATA_DIR: kept })).about('data directory')).toEqual([
+      expect.stringMatching(/^warning: .*chmod 600/),
+    ])
+    expect((await examine({ ...embedded(), JWT_SECRET: `${secret},${secret}` })).about('secrets')).toEqual([
+      'warning: JWT_SECRET names one secret twice',
+    ])
+  })
+
+  it('never makes the embedded database that it is asked about', async () => {
+    const { code, about } = await examine(embedded())
+    expect(code).toBe(0)
+    expect(about('database')).toEqual([expect.stringMatching(/^ok: embedded in .*not safe against power loss/)])
+    expect(await readdir(folder)).not.toContain('none')
+  })
+})

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openStores } from '../../src/commands/open-stores.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { latchkey } from '../support/terminal.js'
+
+const secret = 'b7'.repeat(10) + Array.from({ length: 60 }, (_, at) => ((at * 7) % 36).toString(36)).join('')
+/** A person in a hurry typed the password into the first field. */
+const slip = 'my-Secret-91-lantern'
+const [ofAda, ofStranger, ofGrace] = ['192.0.2.1', '192.0.2.2', '192.0.2.3']
+
+type Shown = {
+  time: string
+  kind: string
+  reason: string | null
+  username: string | null
+  requestId: string
+  ip: string
+}
+
+let service: Latchkey
+const command = (...args: string[]) => latchkey({ openStores: (role) => openStores(service.config, role) }, args)
+const shown = async (...args: string[]) => {
+  const { out, code } = await command('events', '--json', ...args)
+  expect(code).toBe(0)
+  return out
+    .split('\n')
+    .filter(Boolean)
+    .map((line): Shown => JSON.parse(line))
+}
+const login = (username: string, password: string, address: string) =>
+  service.browser().post('/login', { username, password }, { address })
+
+beforeAll(async () => {
+  const settings = { JWT_SECRET: secret, LOGIN_LIMIT: '3/15m', SENSITIVE_LIMIT: '1/1h' }
+  service = await startLatchkey({ settings })
+  await service.signedUp('ada')
+  await service.signedUp('grace')
+  await login('ADA@example.com', 'wrong-Password-1', ofAda)
+  await login('ada', 'wrong-Password-1', ofAda)
+  await login('ada', 'wrong-Password-1', ofAda)
+  for (const _ of [1, 2, 3, 4, 5]) await login('ada', goodPassword, ofAda)
+  await login(slip, goodPassword, ofStranger)
+  for (const _ of [1, 2])
+    await service.browser().post('/reset-password', { email: 'nobody@example.com' }, { address: ofStranger })
+})
+afterAll(() => service.stop())
+
+describe('why a user could not sign in', () => {
+  it('is answered by one command', async () => {
+    const { code, out, err } = await command('events', '--user', 'ada', '--since', '1h')
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    const lines = out.trimEnd().split('\n')
+    expect(lines[0]).toMatch(/^TIME +KIND +REASON +USER +ADDRESS +REQUEST$/)
+    const told = lines.slice(1).map((line) => line.split(/ {2,}/).slice(1, -1))
+    expect(told.filter(([, , , address]) => address === ofAda)).toEqual([
+      ['sign_in_failed', 'wrong_password', 'ada', ofAda],
+      ['sign_in_failed', 'wrong_password', 'ada', ofAda],
+      ['sign_in_failed', 'wrong_password', 'ada', ofAda],
+    ])
+    // Five requests were refused and one event says so; it names no user, because no body was read.
+    expect(told.filter(([kind]) => kind === 'rate_limited')).toEqual([['rate_limited', 'login', ofAda]])
+    expect(out).not.toContain(ofStranger)
+  })
+
+  it('is answered by the log in the same words, under the same request id', async () => {
+    const events = (await shown('--user', 'ada')).filter(({ ip }) => ip === ofAda)
+    const logged = service.logLines.map((line): Record<string, unknown> => JSON.parse(line))
+    expect(events).toHaveLength(4)
+    for (const { requestId, kind, reason, username, ip } of events) {
+      expect(requestId).toMatch(/^[\da-f-]{36}$/)
+      const lines = logged.filter((line) => line.requestId === requestId)
+      const status = kind === 'rate_limited' ? 429 : 401
+      expect(lines).toMatchObject([
+        { msg: 'event', kind, reason, ip, ...(username !== null && { username }) },
+        { msg: 'request', path: '/login', status },
+      ])
+    }
+  })
+
+  it('does not show the events of others, and all of them without a name', async () => {
+    expect((await shown('--user', 'grace')).map(({ kind }) => kind)).toEqual(['registered'])
+    const all = await shown()
+    expect(all.map(({ username }) => username)).toContain('grace')
+    expect(all.map(({ time }) => time)).toEqual(all.map(({ time }) => time).sort())
+    expect(await shown('--kind', 'sign_in_failed', '--limit', '2')).toHaveLength(2)
+    expect(await shown('--since', '2001-01-01', '--until', '2001-01-02')).toEqual([])
+  })
+
+  it('leaves one event when the limit of reset mails is reached', async () => {
+    expect(await shown('--kind', 'rate_limited')).toMatchObject([
+      { reason: 'login', ip: ofAda },
+      { reason: 'sensitive', ip: ofStranger },
+    ])
+  })
+})
+
+describe('a name that belongs to no account', () => {
+  it('is nowhere, since it may be a password; whoever knows it can find the attempts', async () => {
+    const rows = await service.sql.query('select row_to_json(events)::text as text from events')
+    expect(JSON.stringify(rows)).not.toContain(slip)
+    expect(service.logLines.join('')).not.toContain(slip)
+    const { out, err } = await command('events', '--user', ` ${slip.toUpperCase()}`)
+    expect(err).toContain('There is no user')
+    expect(out).toMatch(/sign_in_failed {2}unknown_user {2}unknown \([\da-f]{12}\) {2}192\.0\.2\.2/)
+    expect(out.trimEnd().split('\n')).toHaveLength(2)
+    expect((await command('events', '--user', 'another-name')).out).toBe('There are no such events.\n')
+  })
+})
+
+describe('what an operator does', () => {
+  it('leaves an event that names the command line', async () => {
+    await command('user', 'disable', 'grace')
+    await login('grace', goodPassword, ofGrace)
+    await command('user', 'enable', 'grace')
+    await command('user', 'sessions', 'end', 'grace')
+    await latchkey({ openStores: (role) => openStores(service.config, role) }, ['user', 'import', '-'], {
+      input: 'email\nalan@example.com\nbad\n',
+    })
+    await command('user', 'export')
+    const [, ...after] = await shown('--user', 'grace')
+    expect(after.map(({ kind, reason, ip }) => [kind, reason, ip])).toEqual([
+      ['user_disabled', null, 'command line'],
+      ['sign_in_failed', 'disabled', ofGrace],
+      ['user_enabled', null, 'command line'],
+      ['sessions_ended', null, 'command line'],
+    ])
+    const others = (await shown()).filter(({ kind }) => kind.startsWith('users_'))
+    expect(others.map(({ kind, reason, ip }) => [kind, reason, ip])).toEqual([
+      ['users_imported', '1 added, 0 existed, 1 refused', 'command line'],
+      ['users_exported', '3 users', 'command line'],
+    ])
+  })
+})
+
+describe('the events command', () => {
+  it('says what is wrong with an option', async () => {
+    expect(await command('events', '--kind', 'nonsense')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--kind takes one of'),
+    })
+    expect(await command('events', '--since', 'yesterday')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--since takes a time'),
+    })
+    expect(await command('events', '--limit', '0')).toMatchObject({ code: 2 })
+  })
+})

@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import project from '../../package.json' with { type: 'json' }
+import { createMetrics } from '../../src/platform/metrics/metrics.js'
+import { startMetricsServer } from '../../src/platform/metrics/metrics-server.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { testProgram } from '../support/servers/programs.js'
+import { freePort } from '../support/servers/server.js'
+
+let service: Latchkey
+let metricsUrl: string
+
+const scrape = async () => (await fetch(metricsUrl)).text()
+
+/** The value of the one series whose name and labels match, or undefined. */
+const seriesValue = (text: string, name: string, labels: Record<string, string> = {}) => {
+  const line = text.split('\n').find((each) => {
+    const isNamed = each.startsWith(`${name}{`) || each.startsWith(`${name} `)
+    return isNamed && Object.entries(labels).every(([label, value]) => each.includes(`${label}="${value}"`))
+  })
+  return line === undefined ? undefined : Number(line.split(' ').at(-1))
+}
+
+const lint = (text: string) =>
+  new Promise<{ code: number | null; said: string }>((resolve, reject) => {
+    const promtool = spawn(testProgram('promtool'), ['check', 'metrics'], { stdio: ['pipe', 'pipe', 'pipe'] })
+    let said = ''
+    for (const stream of [promtool.stdout, promtool.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk))
+    promtool.once('error', reject).once('close', (code) => resolve({ code, said }))
+    promtool.stdin.end(text)
+  })
+
+beforeAll(async () => {
+  const port = await freePort()
+  metricsUrl = `http://127.0.0.1:${port}/metrics`
+  service = await startLatchkey({ settings: { METRICS_PORT: String(port), SENSITIVE_LIMIT: '1/1h' } })
+  const ada = await service.signedUp('ada')
+  const login = (password: string) => service.browser().post('/login', { username: 'ada', password })
+  await login('not-Her-Password-1')
+  await login(goodPassword)
+  await service.browser().post('/login', { username: 'nobody', password: goodPassword })
+  const old = ada.copy()
+  await ada.post('/api/auth/refresh')
+  await old.copy().post('/api/auth/refresh')
+  await ada.post('/api/auth/refresh')
+  await old.post('/api/auth/refresh')
+  for (const _ of [1, 2]) await service.browser().post('/reset-password', { email: 'ada@example.com' })
+  for (const path of ['/api/content/one', '/api/content/two', '/no/such/place', '/neither/is/this'])
+    await service.browser().get(path)
+})
+afterAll(() => service.stop())
+
+describe('the metrics', () => {
+  it('count sign-ins by way and failures by reason', async () => {
+    const text = await scrape()
+    expect(seriesValue(text, 'latchkey_sign_ins_total', { way: 'password' })).toBe(1)
+    expect(seriesValue(text, 'latchkey_sign_ins_total', { way: 'registration' })).toBe(1)
+    const failures = 'latchkey_sign_in_failures_total'
+    expect(seriesValue(text, failures, { way: 'password', reason: 'wrong_password' })).toBe(1)
+    expect(seriesValue(text, failures, { way: 'password', reason: 'unknown_user' })).toBe(1)
+  })
+
+  it('tell rotations, races and thefts apart', async () => {
+    const text = await scrape()
+    const outcomes = ['rotated', 'raced', 'theft', 'ended'].map((outcome) =>
+      seriesValue(text, 'latchkey_refreshes_total', { outcome }),
+    )
+    expect(outcomes).toEqual([2, 1, 1, 0])
+  })
+
+  it('count what a limiter refused', async () => {
+    const text = await scrape()
+    expect(seriesValue(text, 'latchkey_limiter_rejections_total', { limiter: 'sensitive' })).toBe(1)
+    expect(seriesValue(text, 'latchkey_http_refusals_total', { status: '429' })).toBe(1)
+  })
+
+  it('time requests by route pattern, and never name what a client wrote', async () => {
+    const text = await scrape()
+    const count = 'latchkey_http_request_duration_seconds_count'
+    expect(seriesValue(text, count, { route: '/login', method: 'POST', status: '2xx' })).toBe(1)
+    expect(seriesValue(text, count, { route: '/login', method: 'POST', status: '4xx' })).toBe(2)
+    expect(seriesValue(text, count, { route: '/api/content/:slug', method: 'GET', status: '4xx' })).toBe(2)
+    expect(seriesValue(text, count, { route: 'unmatched', method: 'GET', status: '4xx' })).toBe(2)
+    expect(text).not.toMatch(/\/api\/content\/(?:one|two)|\/no\/such|\/neither|ada|nobody|127\.0\.0\.1/)
+  })
+
+  it('show the queues, the shared counters and the process', async () => {
+    const text = await scrape()
+    expect(seriesValue(text, 'latchkey_worker_queue_length')).toBe(0)
+    expect(seriesValue(text, 'latchkey_mails_waiting')).toBeGreaterThanOrEqual(0)
+    expect(seriesValue(text, 'latchkey_cache_fallback')).toBe(0)
+    expect(seriesValue(text, 'process_resident_memory_bytes')).toBeGreaterThan(1_000_000)
+    expect(seriesValue(text, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0)
+  })
+
+  it('name the version, and pass the linter of Prometheus', async () => {
+    const text = await scrape()
+    expect(seriesValue(text, 'latchkey_build_info', { version: project.version })).toBe(1)
+    expect(await lint(text)).toEqual({ code: 0, said: '' })
+    expect((await lint('latchkey_wrong_total{} 1\n')).code).not.toBe(0)
+  })
+
+  it('start closed lists at zero, so that the first of a kind is an increase', async () => {
+    const fresh = await createMetrics().text()
+    expect(seriesValue(fresh, 'latchkey_http_refusals_total', { status: '500' })).toBe(0)
+    expect(seriesValue(fresh, 'latchkey_sign_ins_total', { way: 'provider_a' })).toBe(0)
+    expect(seriesValue(fresh, 'latchkey_limiter_rejections_total', { limiter: 'login' })).toBe(0)
+  })
+
+  it('are at one address only, on their own port, and for reading only', async () => {
+    const at = (path: string, method = 'GET') => fetch(new URL(path, metricsUrl), { method })
+    expect((await at('/')).status).toBe(404)
+    expect((await at('/metrics/more')).status).toBe(404)
+    expect((await at('/metrics', 'POST')).status).toBe(405)
+    expect((await at('/metrics')).headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
+    expect((await service.browser().get('/metrics')).status).toBe(404)
+  })
+})
+
+it('say which setting to change when their port is taken', async () => {
+  const taken = { host: '127.0.0.1', port: Number(new URL(metricsUrl).port), metrics: createMetrics() }
+  await expect(startMetricsServer(taken)).rejects.toThrow(/METRICS_PORT.*EADDRINUSE/)
+})
+
+it('bound what may become a label, whatever is reported', async () => {
+  const metrics = createMetrics()
+  for (let at = 0; at < 500; at += 1) metrics.countEvent({ kind: 'sign_in_failed', reason: `provider_a cause_${at}` })
+  metrics.countEvent({ kind: 'sign_in_failed', reason: 'provider_a "\n} 1' })
+  metrics.countRequest({ route: undefined, method: 'PROPFIND', status: 405, milliseconds: 1 })
+  const text = await metrics.text()
+  expect(text.match(/^latchkey_sign_in_failures_total\{/gm)).toHaveLength(65)
+  expect(seriesValue(text, 'latchkey_sign_in_failures_total', { reason: 'other' })).toBe(437)
+  expect(text).toContain('method="OTHER"')
+})

@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { noStore } from '../support/command-stores.js'
+import { emptyPostgres, type FreshDatabase, testPostgres, urlFor } from '../support/databases.js'
+import { latchkey } from '../support/terminal.js'
+
+const role = `latchkey_service_${randomBytes(6).toString('hex')}`
+
+describe('latchkey migrate in production, with nothing but the address of the owner', () => {
+  let database: FreshDatabase
+  let admin: ReturnType<typeof testPostgres>
+  beforeAll(async () => {
+    database = await emptyPostgres()
+    admin = testPostgres(database.url)
+    await admin.query(`create role ${role} login password 'only-for-this-test'`)
+  })
+  afterAll(async () => {
+    await admin.query(`drop owned by ${role}`)
+    await admin.query(`drop role ${role}`)
+    await admin.close()
+    await database.drop()
+  })
+
+  const migrate = (args: string[], settings: Record<string, string> = {}) =>
+    latchkey(noStore, ['migrate', ...args], {
+      environment: { NODE_ENV: 'production', DATABASE_OWNER_URL: database.url, ...settings },
+    })
+  const tables = async () =>
+    (await admin.query("select 1 from information_schema.tables where table_schema = 'public'")).length
+  const mayReadUsers = async () =>
+    (await admin.query<{ may: boolean }>('select has_table_privilege($1, $2, $3) as may', [role, 'users', 'select']))[0]
+
+  it('says what it would do and changes nothing', async () => {
+    expect(await migrate(['--dry-run'])).toMatchObject({ code: 0, out: 'Would apply 0001-initial.sql.\n', err: '' })
+    expect(await migrate(['--status'])).toMatchObject({ code: 0, out: '0001-initial.sql  not applied\n', err: '' })
+    expect(await migrate(['--status', '--dry-run'])).toMatchObject({ code: 2 })
+    expect(await tables()).toBe(0)
+  })
+
+  it('migrates without the signing secret, and says that nothing was granted', async () => {
+    const { code, out, err } = await migrate([])
+    expect({ code, out }).toEqual({ code: 0, out: 'Applied 0001-initial.sql.\n' })
+    expect(err).toContain('--grant-to')
+    expect((await migrate(['--status'])).out).toMatch(/^0001-initial\.sql {2}applied \d{4}-\d\d-\d\dT\S+Z\n$/)
+    expect((await migrate(['--dry-run'])).out).toBe('The database is up to date.\n')
+    expect(await mayReadUsers()).toEqual({ may: false })
+  })
+
+  it('grants to the role that it is told, or to the one of DATABASE_URL', async () => {
+    expect(await migrate(['--grant-to', role])).toMatchObject({ code: 0, err: '' })
+    expect(await mayReadUsers()).toEqual({ may: true })
+    await admin.query(`revoke all on users from ${role}`)
+    const url = urlFor(database.url, { user: role, password: 'only-for-this-test' })
+    expect(await migrate([], { DATABASE_URL: url })).toMatchObject({ code: 0, err: '' })
+    expect(await mayReadUsers()).toEqual({ may: true })
+    await expect(migrate(['--grant-to', 'latchkey_nobody'])).rejects.toThrow(/latchkey_nobody does not exist/)
+  })
+
+  it('refuses the embedded database, and names the settings', async () => {
+    await expect(latchkey(noStore, ['migrate'], { environment: { NODE_ENV: 'production' } })).rejects.toThrow(
+      'DATABASE_OWNER_URL or DATABASE_URL: one of them must be set in production',
+    )
+  })
+})

@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import project from '../../package.json' with { type: 'json' }
+import { commandNames } from '../../src/commands/commands.js'
+import { createSessions } from '../../src/domain/sessions/sessions.js'
+import { createTokens } from '../../src/domain/tokens/tokens.js'
+import { systemClock as clock } from '../../src/lib/clock.js'
+import { days, seconds } from '../../src/lib/durations.js'
+import { randomToken } from '../../src/lib/random.js'
+import { type CommandStore, commandStores, noStore } from '../support/command-stores.js'
+import { goodPassword } from '../support/latchkey.js'
+import { latchkey } from '../support/terminal.js'
+
+const ada = ['user', 'add', '--email', 'ada@example.com', '--username', 'ada', '--name', 'Ada Lovelace']
+const piped = { input: `${goodPassword}\n` }
+type Stored = { id: string; name: string | null; password_hash: string; disabled: boolean }
+
+describe.each(commandStores)('users from the command line, on $name', ({ open }) => {
+  let store: CommandStore
+
+  beforeAll(async () => {
+    store = await open()
+  })
+  afterAll(() => store.drop())
+  beforeEach(() => store.database.query('delete from users'))
+
+  const stored = () =>
+    store.database.query<Stored>('select id, name, password_hash, disabled_at is not null as disabled from users')
+
+  const signIn = async (id = '') => {
+    const tokens = createTokens({ secrets: [randomToken() + randomToken()], clock })
+    const limits = { refreshGrace: 30 * seconds, sessionMaxAge: 1 * days }
+    const started = createSessions({ database: store.database, tokens, clock, ...limits })
+    await started.start(
+      { id, username: 'ada', email: 'ada@example.com', name: null },
+      { ip: '127.0.0.1', userAgent: '' },
+    )
+  }
+  const sessions = async () => (await store.database.query('select 1 from refresh_token_records')).length
+
+  it('adds one whose password is piped in', async () => {
+    const { code, out, err } = await latchkey(store, [...ada, '--password-stdin'], piped)
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    const [user] = await stored()
+    expect(out).toBe(`Added ada (${user?.id}).\n`)
+    expect(user).toMatchObject({ name: 'Ada Lovelace', password_hash: expect.stringMatching(/^\$2b\$10\$/) })
+  })
+
+  it('asks for the password twice at a terminal, never shows it, and puts the terminal back', async () => {
+    const slipped = `${goodPassword}x\u007f\r`
+    const { code, out, err, modes } = await latchkey(store, ada, { typed: [slipped, `${goodPassword}\r`] })
+    expect(code).toBe(0)
+    expect(err).toBe('Password: \nOnce more: \n')
+    expect(out).not.toContain(goodPassword)
+    expect(modes).toEqual([true, false, true, false])
+  })
+
+  it('adds nobody when the two differ, when the person gives up, or when there is no terminal to ask at', async () => {
+    const differing = await latchkey(store, ada, { typed: [`${goodPassword}\r`, `${goodPassword}!\r`] })
+    expect(differing).toMatchObject({ code: 1, err: expect.stringContaining('not the same') })
+    const interrupted = await latchkey(store, ada, { typed: ['half\u0003'] })
+    expect(interrupted).toMatchObject({ code: 1, modes: [true, false] })
+    const blind = await latchkey(store, ada, piped)
+    expect(blind).toMatchObject({ code: 1, err: expect.stringContaining('--password-stdin') })
+    expect(await stored()).toEqual([])
+  })
+
+  it('holds the password to the rules, and says which it breaks', async () => {
+    const { code, err } = await latchkey(store, [...ada, '--password-stdin'], { input: 'short' })
+    expect(code).toBe(1)
+    expect(err).toContain('Password must be at least 8 characters\nPassword must contain uppercase letters\n')
+    const own = await latchkey(store, [...ada, '--password-stdin'], { input: 'Ada-Lovelace-1' })
+    expect(own).toMatchObject({ code: 1, err: expect.stringContaining('Password is too weak') })
+    expect(await stored()).toEqual([])
+  })
+
+  it('adds nobody under a name or address that is taken or cannot be one', async () => {
+    await latchkey(store, [...ada, '--password-stdin'], piped)
+    const add = (email: string, username: string) =>
+      latchkey(store, ['user', 'add', '--email', email, '--username', username, '--password-stdin'], piped)
+    expect((await add('ADA@example.com', 'other')).err).toBe('The email already has an account.\n')
+    expect((await add('other@example.com', 'ADA')).err).toBe('The username is taken.\n')
+    expect((await add('nonsense', 'x')).err).toContain('Email must be')
+    expect((await add('x@example.com', 'a@b')).err).toContain('Username must not contain @')
+    expect(await stored()).toHaveLength(1)
+  })
+
+  it('lists them a page at a time, for people and for programs', async () => {
+    const rows = ['ada', 'grace', 'alan'].map((name) =>
+      JSON.stringify({ email: `${name}@example.com`, disabled: name === 'alan' }),
+    )
+    expect((await latchkey(store, ['user', 'list'])).out).toBe('There are no users.\n')
+    await latchkey(store, ['user', 'import', '-'], { input: rows.join('\n') })
+    const first = await latchkey(store, ['user', 'list', '--limit', '2', '--json'])
+    const page = first.out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: string; has_password: boolean })
+    expect(page).toHaveLength(2)
+    expect(page[0]).toMatchObject({ has_password: false, disabled: expect.any(Boolean) })
+    expect(first.err).toBe(`There are more: --after ${page[1]?.id}\n`)
+    const last = await latchkey(store, ['user', 'list', '--after', page[1]?.id ?? ''])
+    expect(last.out.trimEnd().split('\n')).toHaveLength(2)
+    expect(last.out).toMatch(/^ID +USERNAME +EMAIL +SIGNS IN WITH +CREATED\n/)
+    expect(last.err).toBe('')
+  })
+
+  it('disables and enables one by name, address or id, and ends their sessions', async () => {
+    await latchkey(store, [...ada, '--password-stdin'], piped)
+    const [user] = await stored()
+    await signIn(user?.id)
+    await signIn(user?.id)
+    expect((await latchkey(store, ['user', 'disable', 'ADA'])).out).toBe('Disabled ada; ended 2 sessions.\n')
+    expect(await stored()).toMatchObject([{ disabled: true }])
+    expect(await sessions()).toBe(0)
+    expect((await latchkey(store, ['user', 'enable', 'Ada@Example.com'])).out).toBe('Enabled ada.\n')
+    expect(await stored()).toMatchObject([{ disabled: false }])
+    await signIn(user?.id)
+    expect((await latchkey(store, ['user', 'sessions', 'end', user?.id ?? ''])).out).toBe('Ended 1 session of ada.\n')
+    expect(await sessions()).toBe(0)
+  })
+
+  it('says so when there is no such user', async () => {
+    for (const verb of [['disable'], ['enable'], ['sessions', 'end']]) {
+      const { code, err } = await latchkey(store, ['user', ...verb, 'nobody'])
+      expect({ code, err }).toEqual({ code: 1, err: 'There is no user "nobody".\n' })
+    }
+  })
+})
+
+describe('a command that is called wrongly', () => {
+  it.each([
+    [['user', 'add', '--email', 'a@example.com'], '--email and --username are needed'],
+    [['user', 'add', '--password', 'x'], "Unknown option '--password'"],
+    [['user', 'list', '--limit', '0'], '--limit takes a number from 1 to 1000'],
+    [['user', 'list', '--after', 'x'], '--after takes the id of a user'],
+    [['user', 'disable'], 'USER is missing'],
+    [['events', '--since', '1h', '--until', '2h'], '--since is later than --until'],
+    [['user', 'sessions', 'end'], 'USER is missing'],
+    [['user', 'export', '--format', 'xml'], '--format takes jsonl or csv'],
+  ])('%j is answered with what is wrong, before any store is opened', async (args, sentence) => {
+    const { code, err } = await latchkey(noStore, args)
+    expect(code).toBe(2)
+    expect(err).toContain(sentence)
+    expect(err).toContain('--help')
+  })
+
+  it('is refused in one line when its name is unknown', async () => {
+    for (const args of [['user', 'destroy'], [], ['__proto__']]) {
+      const { code, out, err } = await latchkey(noStore, args)
+      expect({ code, out, err }).toEqual({
+        code: 2,
+        out: '',
+        err: `There is no command "${args.join(' ')}". Try: latchkey --help\n`,
+      })
+    }
+  })
+
+  it('lists the commands of a family when no more than that is named', async () => {
+    const family = commandNames.filter((name) => name.startsWith('user '))
+    const { code, out, err } = await latchkey(noStore, ['user'])
+    expect({ code, out, lines: err.trimEnd().split('\n').length }).toEqual({ code: 2, out: '', lines: family.length })
+    expect((await latchkey(noStore, ['user', 'sessions'])).err).toMatch(/^ {2}latchkey user sessions end .*\n$/)
+    expect((await latchkey(noStore, ['user', '--help', 'add'])).out).toBe(
+      (await latchkey(noStore, ['user', 'add', '--help'])).out,
+    )
+  })
+
+  it('lists every command in its help, and says which version it is', async () => {
+    const help = await latchkey(noStore, ['--help'])
+    expect(help.code).toBe(0)
+    for (const name of commandNames) expect(help.out).toContain(`\n  latchkey ${name} `)
+    const { out } = await latchkey(noStore, ['user', '--help'])
+    expect(out.trimEnd().split('\n')).toHaveLength(commandNames.filter((name) => name.startsWith('user ')).length)
+    expect((await latchkey(noStore, ['--version'])).out).toBe(`latchkey ${project.version}\n`)
+    expect(await latchkey(noStore, ['--verbose'])).toMatchObject({
+      code: 2,
+      err: 'There is no option --verbose. Try: latchkey --help\n',
+    })
+  })
+
+  it.each(commandNames)(
+    '%s explains itself, refuses an unknown option in one line, and does nothing else',
+    async (name) => {
+      const help = await latchkey(noStore, [...name.split(' '), '--help'])
+      expect(help).toMatchObject({ code: 0, out: expect.stringMatching(new RegExp(`^latchkey ${name}`)), err: '' })
+      const { code, out, err } = await latchkey(noStore, [...name.split(' '), '--no-such-option'])
+      expect({ code, out }).toEqual({ code: 2, out: '' })
+      expect(err).toBe(`Unknown option '--no-such-option'. Try: latchkey ${name} --help\n`)
+    },
+  )
+})

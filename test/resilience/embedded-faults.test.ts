@@ -1,0 +1,203 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Database, StoreUnavailable } from '../../src/platform/database/database.js'
+import { lockDirectory } from '../../src/platform/database/directory-lock.js'
+import { openDatabase } from '../../src/platform/database/open.js'
+import { createPglite, DataDirectoryInUse, DataDirectoryUnwritable } from '../../src/platform/database/pglite.js'
+
+const writerFile = fileURLToPath(new URL('./embedded-writer.mjs', import.meta.url))
+const dist = fileURLToPath(new URL('../../dist', import.meta.url))
+
+let folder: string
+let directory: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'latchkey-data-'))
+  directory = join(folder, 'database')
+})
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+
+const open = (statementTimeoutMs = 20_000) => openDatabase({ embedded: { directory, statementTimeoutMs } })
+
+const startWriter = (place = directory) => {
+  const child = spawn(process.execPath, [writerFile, dist, place], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  let onOutput = () => {}
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+    onOutput()
+  })
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  return {
+    ended,
+    output: () => output,
+    /** The last number whose commit was answered. A line that was cut by the kill does not count. */
+    acknowledged: () =>
+      Number(
+        output
+          .split('\n')
+          .slice(0, -1)
+          .findLast((line) => /^\d+$/.test(line)) ?? 0,
+      ),
+    writes: async (count: number) => {
+      const enough = () => output.split('\n').length > count + 1
+      while (!enough()) {
+        await Promise.race([new Promise<void>((resolve) => (onOutput = resolve)), ended])
+        if (child.exitCode !== null) throw new Error(`The writer ended: ${output}`)
+      }
+    },
+    kill: async () => {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+const readBack = async (database: Database) => {
+  const [row] = await database.query<{ last: number; count: number; whole: boolean }>(
+    'select coalesce(max(id), 0) as last, count(*) as count, coalesce(bool_and(half = id), true) as whole from written',
+  )
+  return row
+}
+
+describe('the embedded database', () => {
+  it('keeps what it was given when it is closed and opened again', async () => {
+    const first = await open()
+    await first.query('create table kept as select 42 as answer')
+    await first.close()
+    const second = await open()
+    expect(await second.query('select answer from kept')).toEqual([{ answer: 42 }])
+    await second.close()
+    expect((await readdir(folder)).sort()).toEqual(['database'])
+  })
+
+  it('loses nothing that was answered, however often its process is killed', { timeout: 240_000 }, async () => {
+    let acknowledged = 0
+    for (let round = 0; round < 10; round += 1) {
+      const writer = startWriter()
+      await writer.writes(5)
+      await wait(Math.random() * 400)
+      await writer.kill()
+      expect(writer.acknowledged()).toBeGreaterThan(acknowledged)
+      acknowledged = writer.acknowledged()
+    }
+    const database = await open()
+    const row = await readBack(database)
+    await database.close()
+    // One more may have been committed and not answered any more.
+    expect(row?.last).toBeGreaterThanOrEqual(acknowledged)
+    expect(row?.count).toBe(row?.last)
+    expect(row?.whole).toBe(true)
+  })
+
+  it('is whole or not there when its first start is interrupted', { timeout: 120_000 }, async () => {
+    for (const moment of [100, 250, 400, 550, 700]) {
+      const writer = startWriter()
+      await Promise.race([wait(moment), writer.ended])
+      await writer.kill()
+      if (existsSync(directory)) expect(existsSync(join(directory, 'PG_VERSION'))).toBe(true)
+    }
+    const database = await open()
+    await database.ping()
+    await database.close()
+    expect(await readdir(folder)).toEqual(['database'])
+  })
+
+  it('starts without a prepared template, only slower', { timeout: 120_000 }, async () => {
+    const database = await createPglite({ directory })
+    expect(await database.query('select 1 as one')).toEqual([{ one: 1 }])
+    await database.close()
+  })
+
+  it('takes an empty folder that somebody made, and leaves a full one alone', async () => {
+    await mkdir(directory)
+    await (await open()).close()
+    const other = join(folder, 'photos')
+    await mkdir(other)
+    await writeFile(join(other, 'cat.jpg'), 'meow')
+    await expect(openDatabase({ embedded: { directory: other } })).rejects.toThrow('holds files, but no database')
+    expect(await readdir(other)).toEqual(['cat.jpg'])
+  })
+
+  it('gives up on a statement that takes too long, and is back for the next one', { timeout: 120_000 }, async () => {
+    const database = await open(3_000)
+    await database.query('create table kept as select 1 as one')
+    const start = performance.now()
+    await expect(database.query('select count(*) from generate_series(1, 100000000000)')).rejects.toThrow(
+      StoreUnavailable,
+    )
+    expect(performance.now() - start).toBeLessThan(10_000)
+    expect(await database.query('select one from kept')).toEqual([{ one: 1 }])
+    await database.close()
+  })
+
+  it('rolls back a transaction that is left open without a statement', async () => {
+    const database = await open(3_000)
+    await database.query('create table kept (id integer)')
+    const idle = database.transaction(async (sql) => {
+      await sql.query('insert into kept values (1)')
+      await wait(60_000, undefined, { ref: false })
+    })
+    await expect(idle).rejects.toThrow(StoreUnavailable)
+    expect(await database.query('select id from kept')).toEqual([])
+    await database.close()
+  })
+})
+
+describe('the lock on the data directory', () => {
+  it('tells a second process in one sentence that the directory is in use', async () => {
+    const database = await open()
+    const writer = startWriter()
+    expect(await writer.ended).toBe(3)
+    expect(writer.output()).toMatch(/^DataDirectoryInUse: The data directory .* is in use by another running Latchkey/)
+    await expect(open()).rejects.toThrow(DataDirectoryInUse)
+    await expect(database.ping()).resolves.toBeUndefined()
+    await database.close()
+  })
+
+  it('is free again as soon as its owner was killed', async () => {
+    const writer = startWriter()
+    await writer.writes(1)
+    await expect(open()).rejects.toThrow(DataDirectoryInUse)
+    await writer.kill()
+    await (await open()).close()
+    expect(await readdir(folder)).toEqual(['database'])
+  })
+
+  it('goes to exactly one of ten that start together', async () => {
+    const attempts = await Promise.allSettled(Array.from({ length: 10 }, () => lockDirectory(directory)))
+    const held = attempts.filter((attempt) => attempt.status === 'fulfilled')
+    const refused = attempts.filter((attempt) => attempt.status === 'rejected')
+    expect(held).toHaveLength(1)
+    expect(refused.every(({ reason }) => reason instanceof DataDirectoryInUse)).toBe(true)
+    await Promise.all(held.map(({ value }) => value.release()))
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('works in a folder whose path is longer than a socket’s may be', async () => {
+    const deep = join(folder, ...Array.from({ length: 6 }, () => 'a-rather-long-folder-name'), 'database')
+    await mkdir(dirname(deep), { recursive: true })
+    const lock = await lockDirectory(deep)
+    await expect(lockDirectory(deep)).rejects.toThrow(DataDirectoryInUse)
+    await lock.release()
+    const again = await lockDirectory(deep)
+    await again.release()
+    expect(await readdir(dirname(deep))).toEqual([])
+  })
+
+  it('says in one sentence that a folder cannot be written to', async () => {
+    await writeFile(join(folder, 'file'), '')
+    const inside = openDatabase({ embedded: { directory: join(folder, 'file', 'database') } })
+    await expect(inside).rejects.toThrow(DataDirectoryUnwritable)
+    await expect(inside).rejects.toThrow(/cannot be written to/)
+  })
+})

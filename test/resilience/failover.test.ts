@@ -1,0 +1,143 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, describe, expect, it } from 'vitest'
+import { freshPostgres, testPostgres } from '../support/databases.js'
+import { startPostgres } from '../support/servers/postgres.js'
+import type { Visitor } from '../support/site/https-client.js'
+import { until } from '../support/site/instance.js'
+import { addPeople, password, startSite } from '../support/site/site.js'
+import { createRedisCluster, createSentinelGroup } from './redis-groups.js'
+
+const leftovers: (() => Promise<void>)[] = []
+afterAll(async () => {
+  for (const leave of leftovers.reverse()) await leave()
+})
+const later = <Started extends { stop(): Promise<void> }>(started: Started) => {
+  leftovers.push(started.stop)
+  return started
+}
+
+const names = Array.from({ length: 6 }, (_, index) => `person-${index}`)
+
+describe('PostgreSQL with a synchronous standby', { timeout: 120_000 }, () => {
+  it('loses its primary under load, and nothing that was answered', async () => {
+    const primary = later(await startPostgres({ settings: { synchronous_standby_names: 'second' } }))
+    const standby = later(await startPostgres({ standby: { of: primary, name: 'second' } }))
+    const { url } = await freshPostgres(primary.url)
+    const both = url.replace(`127.0.0.1:${primary.port}`, `127.0.0.1:${primary.port},127.0.0.1:${standby.port}`)
+    await addPeople(url, names)
+    const site = later(await startSite({ instances: 2, databaseUrl: both }))
+
+    const signedIn: Visitor[] = []
+    const surprises: string[] = []
+    let going = true
+    /** A lost answer and a 503 are what a failover costs. Anything else is a fault; cookies stay as they are. */
+    const attempt = async (ask: () => Promise<{ status: number; text: string }>) => {
+      const { status, text } = await ask().catch(() => ({ status: 503, text: '' }))
+      if (![200, 202, 503].includes(status)) surprises.push(`${status} ${text}`)
+      return status
+    }
+    const signIn = async (name: string) => {
+      while (going) {
+        const visitor = site.visitor()
+        if ((await attempt(() => visitor.post('/login', { username: name, password }))) !== 200) continue
+        signedIn.push(visitor)
+        await attempt(() => visitor.refresh())
+      }
+    }
+    const registerAgain = async () => {
+      const body = { username: 'newcomer', email: 'newcomer@example.com', password }
+      while (going) await attempt(() => site.visitor().post('/api/auth/register', body))
+    }
+    const work = [...names.slice(0, 3).map(signIn), registerAgain()]
+    await until('some have signed in', () => signedIn.length >= 6)
+    primary.signal('SIGKILL')
+    const admin = testPostgres(standby.url)
+    await admin.query('select pg_promote()')
+    const before = signedIn.length
+    await until('they sign in again', () => signedIn.length >= before + 6)
+    going = false
+    await Promise.all(work)
+    await admin.close()
+
+    expect(surprises).toEqual([])
+    const statuses = await Promise.all(signedIn.map(async (visitor) => (await visitor.refresh()).status))
+    expect(statuses).toEqual(signedIn.map(() => 200))
+    const promoted = testPostgres(url.replace(`:${primary.port}/`, `:${standby.port}/`))
+    const [users] = await promoted.query<{ all: number; different: number }>(
+      'select count(*)::int as all, count(distinct email_key)::int as different from users',
+    )
+    await promoted.close()
+    expect(users).toEqual({ all: names.length, different: names.length })
+  })
+})
+
+describe('counters on several Redis servers', { timeout: 90_000 }, () => {
+  const guess = async (site: Awaited<ReturnType<typeof startSite>>, count: number, from: string) => {
+    const ask = () => site.visitor(from).post('/login', { username: 'nobody', password: 'wrong' })
+    const answers = await Promise.all(Array.from({ length: count }, ask))
+    const tried = answers.filter(({ status }) => status === 401).length
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(count - tried)
+    return tried
+  }
+
+  it('go on when a Sentinel group elects a new master', async () => {
+    const group = later(await createSentinelGroup())
+    const site = later(await startSite({ instances: 2, redisUrl: group.url, settings: { LOGIN_LIMIT: '5/15m' } }))
+    expect(await guess(site, 12, '127.0.0.21')).toBe(5)
+    group.killMaster()
+    // In between each instance counts by itself: never more than the limit for each of them.
+    expect(await guess(site, 20, '127.0.0.22')).toBeLessThanOrEqual(10)
+    await until('the new master is found', async () => (await site.visitor().get('/health')).status === 200, 30_000)
+    let stranger = 60
+    await until('both instances count there', async () => (await guess(site, 12, `127.0.0.${stranger++}`)) === 5)
+    expect(await guess(site, 6, '127.0.0.21')).toBe(0)
+  })
+
+  it('are spread over a Cluster of six, and go on when one of its masters is gone', async () => {
+    const cluster = later(await createRedisCluster())
+    const site = later(await startSite({ instances: 2, redisUrl: cluster.url, settings: { LOGIN_LIMIT: '5/15m' } }))
+    expect(await guess(site, 12, '127.0.0.31')).toBe(5)
+    cluster.killMaster()
+    await until('a replica has taken over', cluster.isWhole, 30_000)
+    // A client of a Cluster learns its new shape within seconds. Until then each instance counts by itself.
+    let stranger = 40
+    await until('the count is one for all again', async () => {
+      const tried = await guess(site, 12, `127.0.0.${stranger++}`)
+      expect(tried).toBeLessThanOrEqual(10)
+      return tried === 5
+    })
+    await until('every instance is healthy', async () => (await site.visitor().get('/health')).status === 200)
+  })
+})
+
+/** docs/deployment.md says how many were made by hand; a few are enough to notice a mistake. */
+const rounds = Number(process.env.KILL_ROUNDS ?? 6)
+
+describe('an instance killed in the middle of rotations', { timeout: 60_000 + rounds * 8_000 }, () => {
+  it(`leaves the client with a token that works, ${rounds} times`, async () => {
+    const site = later(await startSite({ instances: 2 }))
+    await addPeople(site.databaseUrl, names)
+    const people = await Promise.all(names.map((name) => site.signedIn(name)))
+    let going = true
+    const rotate = async (person: Visitor) => {
+      while (going) await person.refresh().catch(() => undefined)
+    }
+    const work = people.map(rotate)
+    for (let round = 0; round < rounds; round += 1) {
+      await pause(Math.random() * 150)
+      const instance = site.instances[round % 2]
+      instance?.signal('SIGKILL')
+      await until('it is gone', () => !instance?.alive())
+      await instance?.again()
+    }
+    going = false
+    await Promise.all(work)
+    await until('both instances serve', async () => {
+      const answers = await Promise.all(Array.from({ length: 4 }, () => site.visitor().get('/health')))
+      return answers.every(({ status }) => status === 200)
+    })
+    const statuses = await Promise.all(people.map(async (person) => (await person.refresh()).status))
+    expect(statuses).toEqual(people.map(() => 200))
+    expect(people.filter(({ jar }) => !jar.has('refresh_token'))).toEqual([])
+  })
+})

@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createHousekeeping } from '../../src/domain/housekeeping/housekeeping.js'
+import type { Database } from '../../src/platform/database/database.js'
+import { freshPostgres, testPostgres } from '../support/databases.js'
+import type { Visitor } from '../support/site/https-client.js'
+import { secretOf, until } from '../support/site/instance.js'
+import { addPeople, password, type Site, startSite } from '../support/site/site.js'
+import { startLoad } from './load.js'
+
+const names = Array.from({ length: 8 }, (_, index) => `person-${index}`)
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** nginx tries an instance again that refused it after this long (`fail_timeout`). */
+const trustReturnsAfter = 2_200
+
+describe.each([2, 4])('%i instances behind nginx', { timeout: 90_000 }, (count) => {
+  let site: Site
+  let database: Database
+  beforeAll(async () => {
+    site = await startSite({ instances: count, settings: { LOGIN_LIMIT: '5/15m' } })
+    database = testPostgres(site.databaseUrl)
+    await addPeople(site.databaseUrl, names)
+  }, 90_000)
+  afterAll(async () => {
+    await database?.close()
+    await site?.stop()
+  })
+
+  it('try exactly five wrong passwords among them, however many come at once', async () => {
+    const guess = (index: number) =>
+      site.visitor('127.0.0.9').post('/login', { username: 'person-0', password: `wrong ${index}` })
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => guess(index)))
+    const counted = (status: number) => answers.filter((answer) => answer.status === status).length
+    expect([counted(401), counted(429)]).toEqual([5, 35])
+  })
+
+  it('rotate a token once for fifty refreshes at the same moment, and the session lives', async () => {
+    const person = await site.signedIn('person-1')
+    const old = person.jar.get('refresh_token')
+    const copies = Array.from({ length: 50 }, () => person.copy())
+    const answers = await Promise.all(copies.map((copy) => copy.refresh()))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    const successors = new Set(copies.map(({ jar }) => jar.get('refresh_token')))
+    expect(successors.size).toBe(1)
+    expect(successors).not.toContain(old)
+
+    const [record] = await database.query<{ generation: number }>(
+      `select generation from refresh_token_records r join users u on u.id = r.user_id where username = 'person-1'`,
+    )
+    expect(record?.generation).toBe(1)
+    expect((await copies[0]?.refresh())?.status).toBe(200)
+    const logs = await site.front.logs()
+    for (const { port } of site.instances) expect(logs).toContain(`"instance":"127.0.0.1:${port}"`)
+  })
+
+  it('know a session wherever it was begun, and its end wherever it ended', async () => {
+    const person = await site.signedIn('person-2')
+    for (let turn = 0; turn < count * 2; turn += 1) expect((await person.refresh()).status).toBe(200)
+    const thief = person.copy()
+    expect((await person.act('/api/auth/logout')).status).toBe(204)
+    for (let turn = 0; turn < count; turn += 1) expect((await thief.copy().refresh()).status).toBe(401)
+  })
+
+  it('send each mail once', async () => {
+    const wanted = Array.from({ length: 8 }, (_, index) => `new-${count}-${index}@example.com`)
+    const register = (email: string, index: number) =>
+      site.visitor().post('/api/auth/register', { username: `newcomer-${index}`, email, password })
+    const answers = await Promise.all(wanted.map(register))
+    expect(answers.map(({ status }) => status)).toEqual(wanted.map(() => 202))
+    await until('all mails have come', () => site.inbox.received.length >= wanted.length)
+    await pause(500)
+    expect(site.inbox.received.flatMap(({ recipients }) => recipients).sort()).toEqual([...wanted].sort())
+  })
+})
+
+/** Which secret signed the refresh token that a visitor holds. */
+const keyIdOf = ({ jar }: Visitor) => {
+  const [header = ''] = (jar.get('refresh_token') ?? '').split('.')
+  return JSON.parse(Buffer.from(header, 'base64url').toString()).kid
+}
+
+describe('a rolling restart', { timeout: 120_000 }, () => {
+  let site: Site
+  beforeAll(async () => {
+    site = await startSite({ instances: 2 })
+    await addPeople(site.databaseUrl, names)
+  }, 90_000)
+  afterAll(() => site?.stop())
+
+  const restart = async (settings: Record<string, string>) => {
+    for (const instance of site.instances) {
+      await instance.terminate()
+      await instance.again(settings)
+      await pause(trustReturnsAfter)
+    }
+  }
+  /** For whoever has to find out what went wrong: what nginx wrote about it. */
+  const failedLines = async () => (await site.front.logs()).split('\n').filter((line) => /"status":[45]/.test(line))
+
+  it('fails no request under load and signs nobody out, with a new secret in two rounds', async () => {
+    const people = await Promise.all(names.slice(0, 6).map((name) => site.signedIn(name)))
+    const idle = await site.signedIn('person-7')
+    const load = startLoad(people, {
+      'an access check': (one) => one.get('/api/auth/me'),
+      'a refresh': (one) => one.refresh(),
+      'a page': (one) => one.get('/login'),
+      'a sensitive call': (one) => one.act('/api/sensitive'),
+    })
+    const [old, fresh] = [secretOf('a'), secretOf('b')]
+    await load.more(50)
+    // First every instance learns to read the new secret; only then does one begin to sign with it.
+    await restart({ JWT_SECRET: `${old},${fresh}` })
+    await restart({ JWT_SECRET: `${fresh},${old}` })
+    await load.more(50)
+    const faults = await load.stop()
+    expect({ faults, lines: await failedLines() }).toEqual({ faults: [], lines: [] })
+
+    // Whoever was away meanwhile is still known, and nothing is signed with the old secret any more.
+    const before = keyIdOf(idle)
+    expect((await idle.refresh()).status).toBe(200)
+    const keyIds = new Set([idle, ...people].map(keyIdOf))
+    expect(keyIds.size).toBe(1)
+    expect(keyIds).not.toContain(before)
+  })
+})
+
+describe('the purges of several instances', () => {
+  it('run one at a time: whoever finds the lock taken leaves the work to its holder', async () => {
+    const fresh = await freshPostgres()
+    const databases = [testPostgres(fresh.url), testPostgres(fresh.url), testPostgres(fresh.url)]
+    let [running, most, runs] = [0, 0, 0]
+    const slowPurge = async () => {
+      running += 1
+      most = Math.max(most, running)
+      runs += 1
+      await pause(200)
+      running -= 1
+      return 0
+    }
+    const failures: unknown[] = []
+    const keepers = databases.map((database) =>
+      createHousekeeping({
+        database,
+        interval: 60_000,
+        purges: [slowPurge],
+        onFailure: (error) => failures.push(error),
+      }),
+    )
+    await Promise.all(keepers.map(({ sweep }) => sweep()))
+    expect({ most, runs, failures }).toEqual({ most: 1, runs: 1, failures: [] })
+    await keepers[1]?.sweep()
+    expect(runs).toBe(2)
+    await Promise.all(databases.map((database) => database.close()))
+    await fresh.drop()
+  })
+})

@@ -1,0 +1,222 @@
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { StoreUnavailable } from '../../src/platform/database/database.js'
+import { type PostgresServer, startPostgres } from '../support/servers/postgres.js'
+import { freePort } from '../support/servers/server.js'
+import { closeAll, openImpatient as open, timed, untilItAnswers } from '../support/short-timeouts.js'
+
+afterEach(closeAll)
+
+describe('PostgreSQL in trouble', () => {
+  let server: PostgresServer
+
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+
+  afterAll(async () => {
+    await server.stop()
+  })
+
+  it('says in one sentence, without the password, that nothing listens', async () => {
+    const port = await freePort()
+    const { error, ms } = await timed(open(`postgres://someone:s3cret@127.0.0.1:${port}/x`).ping())
+    expect(error).toBeInstanceOf(StoreUnavailable)
+    expect(String(error)).toContain(`PostgreSQL at 127.0.0.1:${port} cannot be used`)
+    expect(JSON.stringify([String(error), error])).not.toContain('s3cret')
+    expect(ms).toBeLessThan(900)
+  })
+
+  it('is unavailable when the database or the role is not there', async () => {
+    const nowhere = server.url.replace('/postgres', '/nowhere')
+    await expect(open(nowhere).ping()).rejects.toThrow(StoreUnavailable)
+    await expect(open(server.url.replace('postgres@', 'nobody@')).ping()).rejects.toThrow(StoreUnavailable)
+  })
+
+  it('ends a statement that takes too long, and keeps the connection', async () => {
+    const database = open(server.url, { poolSize: 1 })
+    const [before] = await database.query('select pg_backend_pid() as pid')
+    const { error, ms } = await timed(database.query('select pg_sleep(5)'))
+    expect(error).toBeInstanceOf(StoreUnavailable)
+    expect(ms).toBeLessThan(2_500)
+    expect(await database.query('select pg_backend_pid() as pid')).toEqual([before])
+  })
+
+  it('goes on with a statement whose table changed, inside a transaction too', async () => {
+    const database = open(server.url, { poolSize: 1 })
+    const read = () => database.transaction((sql) => sql.query('select * from growing'))
+    await database.query('create table growing (a integer)')
+    await read()
+    await open(server.url).query('alter table growing add column b integer')
+    await expect(read()).resolves.toEqual([])
+    await expect(read()).resolves.toEqual([])
+  })
+
+  it('gives up waiting for a lock', async () => {
+    const database = open(server.url)
+    await database.query('create table if not exists locked (id integer primary key)')
+    await database.query('insert into locked values (1) on conflict do nothing')
+    await database.transaction(async (sql) => {
+      await sql.query('select 1 from locked where id = 1 for update')
+      const other = open(server.url, { statementTimeoutMs: 200 })
+      await expect(other.query('update locked set id = 1 where id = 1')).rejects.toThrow(StoreUnavailable)
+    })
+  })
+
+  it('rolls back a transaction that is left open without a statement', async () => {
+    const database = open(server.url, { poolSize: 1, statementTimeoutMs: 200 })
+    const { error, ms } = await timed(database.transaction(() => wait(60_000, undefined, { ref: false })))
+    expect(error).toBeInstanceOf(StoreUnavailable)
+    expect(ms).toBeLessThan(2_500)
+    await expect(database.ping()).resolves.toBeUndefined()
+  })
+
+  it('drops a connection whose process was ended, and goes on with another', async () => {
+    const database = open(server.url, { poolSize: 2 })
+    const admin = open(server.url)
+    const [victim] = await database.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const underWay = expect(database.query('select pg_sleep(0.4)')).rejects.toThrow(StoreUnavailable)
+    await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where query like 'select pg_sleep(0.4)%'`)
+    await underWay
+    const [next] = await database.query<{ pid: number }>('select pg_backend_pid() as pid')
+    expect(next?.pid).not.toBe(victim?.pid)
+  })
+
+  it('drops an idle connection whose process was ended before anybody meets it', async () => {
+    const database = open(server.url, { poolSize: 1 })
+    const [victim] = await database.query<{ pid: number }>('select pg_backend_pid() as pid')
+    await open(server.url).query('select pg_terminate_backend($1, 1000)', [victim?.pid])
+    await wait(50)
+    await expect(database.ping()).resolves.toBeUndefined()
+  })
+
+  it('turns away what comes when too many wait', async () => {
+    const database = open(server.url, { poolSize: 1, connectTimeoutMs: 20_000 })
+    const many = Array.from({ length: 150 }, () => database.query('select pg_sleep(0.001)'))
+    const results = await Promise.allSettled(many)
+    const refused = results.filter((result) => result.status === 'rejected')
+    expect(refused.length).toBeGreaterThan(0)
+    expect(refused.every(({ reason }) => reason instanceof StoreUnavailable)).toBe(true)
+    expect(results.length - refused.length).toBeGreaterThanOrEqual(100)
+  })
+
+  it('heals by itself after a restart and after a kill -9', async () => {
+    const database = open(server.url)
+    await database.query('create table if not exists kept (id serial)')
+    for (const end of [() => undefined, () => server.signal('SIGKILL')]) {
+      await database.query('insert into kept default values')
+      end()
+      await server.restart()
+      await untilItAnswers(database)
+    }
+    expect(await database.query('select count(*) as count from kept')).toEqual([{ count: 2 }])
+  })
+
+  it('gives up on a frozen server in time, and comes back when it thaws', async () => {
+    const database = open(server.url)
+    await Promise.all([1, 2, 3].map(() => database.query('select pg_sleep(0.05)')))
+    server.signal('SIGSTOP')
+    try {
+      const attempts = await Promise.all([database.ping(), database.query('select 1')].map(timed))
+      for (const { error, ms } of attempts) {
+        expect(error).toBeInstanceOf(StoreUnavailable)
+        expect(ms).toBeLessThan(2_500)
+      }
+      // Now without connections: the kernel accepts new ones for the frozen server, and nobody greets them.
+      const { error, ms } = await timed(database.ping())
+      expect(error).toBeInstanceOf(StoreUnavailable)
+      expect(ms).toBeLessThan(2_500)
+    } finally {
+      server.signal('SIGCONT')
+    }
+    await untilItAnswers(database)
+  })
+
+  it('is unavailable for writes while the server is read-only, and looks for another connection', async () => {
+    const database = open(server.url, { poolSize: 1 })
+    await database.query('create table if not exists writable (id integer)')
+    const admin = open(server.url)
+    await admin.query('alter database postgres set default_transaction_read_only = on')
+    const late = open(server.url, { poolSize: 1 })
+    await expect(late.query('insert into writable values (1)')).rejects.toThrow(StoreUnavailable)
+    await admin.query('alter database postgres set default_transaction_read_only = off')
+    await expect(late.query('insert into writable values (1)')).resolves.toEqual([])
+  })
+})
+
+describe('a connection through a network in trouble', () => {
+  let server: PostgresServer
+  let proxy: Awaited<ReturnType<typeof startProxy>>
+
+  beforeAll(async () => {
+    server = await startPostgres()
+    proxy = await startProxy(server.port)
+  })
+
+  afterAll(async () => {
+    await proxy.stop()
+    await server.stop()
+  })
+
+  it('is given up when the answers stop coming, inside a transaction too, and is not used again', async () => {
+    const database = open(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`)
+    await database.ping()
+    const work = database.transaction(async (sql) => {
+      proxy.swallow(true)
+      await sql.query('select 1')
+    })
+    const { error, ms } = await timed(work)
+    expect(error).toBeInstanceOf(StoreUnavailable)
+    expect(ms).toBeLessThan(2_500)
+    proxy.swallow(false)
+    await expect(database.query('select 1 as one')).resolves.toEqual([{ one: 1 }])
+  })
+
+  it('is replaced when it is cut', async () => {
+    const database = open(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`)
+    await database.ping()
+    const underWay = expect(database.query('select pg_sleep(0.4)')).rejects.toThrow(StoreUnavailable)
+    await wait(100)
+    proxy.cut()
+    await underWay
+    await expect(database.ping()).resolves.toBeUndefined()
+  })
+})
+
+/** Passes bytes on, until it is told to swallow them or to cut the lines. */
+const startProxy = async (target: number) => {
+  const lines = new Set<Socket>()
+  let swallowing = false
+  const proxy: Server = createServer((client) => {
+    const upstream = connect(target, '127.0.0.1')
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      lines.add(from)
+      from.on('data', (bytes) => swallowing || to.write(bytes))
+      from.on('error', () => to.destroy())
+      from.on('close', () => {
+        lines.delete(from)
+        to.destroy()
+      })
+    }
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  const address = proxy.address()
+  const cut = () => {
+    for (const line of lines) line.destroy()
+  }
+  return {
+    port: typeof address === 'object' && address ? address.port : 0,
+    cut,
+    swallow: (value: boolean) => {
+      swallowing = value
+    },
+    stop: () => {
+      cut()
+      return new Promise<void>((resolve) => proxy.close(() => resolve()))
+    },
+  }
+}

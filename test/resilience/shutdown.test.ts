@@ -1,0 +1,42 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { shutdownBudget } from '../../src/app.js'
+import { type PostgresServer, startPostgres } from '../support/servers/postgres.js'
+import { freePort } from '../support/servers/server.js'
+import { startInstance } from '../support/site/instance.js'
+
+let postgres: PostgresServer
+beforeAll(async () => {
+  postgres = await startPostgres()
+})
+afterAll(() => postgres.stop())
+
+it('shuts down within its budget, with a database that hangs and a client that never finishes', {
+  timeout: 90_000,
+}, async () => {
+  const instance = await startInstance(await freePort(), {
+    DATABASE_URL: postgres.url,
+    REDIS_URL: process.env.TEST_REDIS_URL ?? '',
+    SMTP_URL: 'smtp://127.0.0.1:2525',
+    PUBLIC_URL: 'https://localhost',
+    DRAIN_DELAY: '0ms',
+  })
+  postgres.signal('SIGSTOP')
+  const slow = connect(instance.port, '127.0.0.1').on('error', () => {})
+  slow.write('POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{')
+  const drip = setInterval(() => slow.write(' '), 1_000)
+  const body = JSON.stringify({ username: 'ada', password: 'x' })
+  const headers = { 'content-type': 'application/json', origin: 'https://localhost' }
+  const asked = fetch(`${instance.url}/login`, { method: 'POST', headers, body }).catch(() => undefined)
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  const began = performance.now()
+  await instance.terminate()
+  const took = performance.now() - began
+  clearInterval(drip)
+  slow.destroy()
+  postgres.signal('SIGCONT')
+  await asked
+  await instance.stop()
+  // A second more for a busy machine to notice.
+  expect(took).toBeLessThan(shutdownBudget(0) + 1_000)
+})

@@ -1,0 +1,220 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createBrowser } from '../support/client.js'
+import { freshPostgres, testPostgres } from '../support/databases.js'
+import { goodPassword } from '../support/latchkey.js'
+import { runLatchkey } from '../support/program.js'
+import { freePort } from '../support/servers/server.js'
+
+// Each of these starts whole processes, one after another.
+vi.setConfig({ testTimeout: 120_000 })
+
+let folder: string
+const running: { stop(): Promise<void> }[] = []
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'latchkey-start-'))
+})
+afterEach(async () => {
+  for (const each of running.splice(0)) await each.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const run = (settings: Record<string, string> = {}, args?: string[]) => {
+  const program = runLatchkey(folder, settings, args)
+  running.push(program)
+  return program
+}
+
+describe('a start on the embedded defaults', () => {
+  it('prints one line with the address, says what the embedded database is for, and serves both development providers', async () => {
+    const program = run()
+    const url = await program.ready()
+    expect(program.output.stdout).toMatch(/for trying out and development, not safe against power loss/)
+    expect(program.output.stdout).toContain(`mails are shown at ${url}/dev/mailbox`)
+    const lines = program.output.stdout.trimEnd().split('\n')
+    expect(lines[0]).toMatch(/^\S+ info {2}starting version=\d+\.\d+\.\d+ /)
+    expect(lines.filter((line) => !/^\d\d:\d\d:\d\d (info |warn ) \S/.test(line))).toEqual([])
+    // On a busy machine the port may open before the embedded database is ready.
+    await expect.poll(async () => (await fetch(`${url}/health`)).status, { timeout: 30_000 }).toBe(200)
+    expect(await (await fetch(`${url}/login`)).text()).toMatch(/GitHub/)
+    const { mode } = await stat(join(folder, 'secret'))
+    expect(mode & 0o777).toBe(0o600)
+  })
+
+  it('tells a second process on the same folder so, and leaves the first alone', async () => {
+    const first = run()
+    const url = await first.ready()
+    const second = run()
+    expect(await second.exited).toBe(1)
+    expect(second.output.stderr.trim().split('\n')).toHaveLength(1)
+    expect(second.output.stderr).toMatch(/another process|in use/i)
+    expect((await fetch(`${url}/health`)).status).toBe(200)
+  })
+
+  it('ends on SIGTERM with 0 after health has said no, and finds everything again', async () => {
+    const first = run({ DRAIN_DELAY: '1s', BCRYPT_COST: '10' })
+    const url = await first.ready()
+    const tab = createBrowser(url)
+    await tab.post('/api/auth/register', { username: 'ada', email: 'ada@example.com', password: goodPassword })
+    await expect
+      .poll(async () => (await (await fetch(`${url}/dev/mailbox.json`)).text()).includes('#token='), {
+        timeout: 10_000,
+      })
+      .toBe(true)
+    const token = /#token=([\w-]+)/.exec(await (await fetch(`${url}/dev/mailbox.json`)).text())?.[1]
+    expect((await tab.post('/api/auth/verify-email', { token })).status).toBe(200)
+
+    first.signal('SIGTERM')
+    await expect.poll(async () => (await fetch(`${url}/health`)).status).toBe(503)
+    const ready = await fetch(`${url}/health/ready`)
+    expect([ready.status, await ready.json()]).toEqual([503, { status: 'draining' }])
+    expect(await first.exited).toBe(0)
+
+    const port = new URL(url).port
+    const again = run({ PORT: port, BCRYPT_COST: '10' })
+    await again.ready()
+    expect((await tab.get('/api/auth/me')).status).toBe(200)
+    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+
+    again.signal('SIGKILL')
+    await again.exited
+    await run({ PORT: port, BCRYPT_COST: '10' }).ready()
+    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+  })
+})
+
+describe('a start that cannot succeed says why in one sentence and changes nothing', () => {
+  const refusal = async (settings: Record<string, string>, args?: string[]) => {
+    const program = run(settings, args)
+    expect(await program.exited).not.toBe(0)
+    return program.output.stderr.trim()
+  }
+
+  it('for each wrong setting a line, without its value', async () => {
+    const said = await refusal({ PORT: 'seventy', JWT_SECRET: 'hunter2', LOGIN_LIMIT: 'lots' })
+    expect(said.split('\n').map((line) => line.split(':')[0])).toEqual(['PORT', 'JWT_SECRET', 'LOGIN_LIMIT'])
+    expect(said).not.toMatch(/seventy|hunter2|lots/)
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('for production on embedded defaults', async () => {
+    const said = await refusal({ NODE_ENV: 'production' })
+    expect(said).toContain('DATABASE_URL: must be set in production')
+    expect(said).toContain('JWT_SECRET: must be set in production')
+  })
+
+  it('for a port in use', async () => {
+    const port = await freePort()
+    const other = createServer().listen(port, '127.0.0.1')
+    expect(await refusal({ PORT: String(port) })).toBe(
+      'The port is in use: set PORT to another one, or stop the program that has it.',
+    )
+    other.close()
+  })
+
+  it('for a HOST that is no address of this machine', async () => {
+    for (const host of ['nohost.invalid', '192.0.2.1'])
+      expect(await refusal({ HOST: host, DEVELOPMENT_ON_NETWORK: 'true' })).toBe(
+        'HOST cannot be listened on: it must be an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them.',
+      )
+  })
+
+  it('for a data directory that is a file', async () => {
+    const file = join(folder, 'file')
+    await writeFile(file, 'precious')
+    const said = await refusal({ DATA_DIR: file })
+    expect(said.split('\n')).toHaveLength(1)
+    expect(await readFile(file, 'utf8')).toBe('precious')
+  })
+
+  it('for a database at a newer schema', async () => {
+    const { url, drop } = await freshPostgres()
+    const database = testPostgres(url)
+    await database.query(
+      "insert into schema_migrations (name, checksum, applied_at) values ('9999-future.sql', 'x', now())",
+    )
+    await database.close()
+    const said = await refusal({ DATABASE_URL: url })
+    expect(said.split('\n')).toHaveLength(1)
+    expect(said).toMatch(/newer/)
+    await drop()
+  })
+
+  it('for an unknown command', async () => {
+    expect(await refusal({}, ['frobnicate'])).toMatch(/There is no command "frobnicate"/)
+  })
+})
+
+describe('a database at a newer schema that lets this program run', () => {
+  it('is served, with a warning', async () => {
+    const { url, drop } = await freshPostgres()
+    const database = testPostgres(url)
+    await database.query(
+      `insert into schema_migrations (name, checksum, applied_at, oldest_program)
+       values ('9999-future.sql', 'x', now(), (select count(*) from schema_migrations))`,
+    )
+    await database.close()
+    const program = run({ DATABASE_URL: url })
+    await program.until(/the database is newer than this program, and lets it run/)
+    expect((await fetch(`${await program.ready()}/health`)).status).toBe(200)
+    await program.stop()
+    await drop()
+  })
+})
+
+describe('a database that cannot be reached at the start', () => {
+  it('is waited for: the log says so, health is 503, and access goes on once it is there', async () => {
+    const port = await freePort()
+    const program = run({ DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/latchkey` })
+    const [line] = await program.until(/.*cannot be reached; trying again.*/)
+    expect(line).toMatch(/reason=.*ECONNREFUSED/)
+    const [, url = ''] = await program.until(/listening at (http:[^\s;]+); waiting for the database/)
+    expect(program.output.stdout).not.toMatch(/ready at|\n\s+at /)
+    const health = await fetch(`${url}/health`)
+    expect([health.status, (await health.json()).checks.database]).toEqual([503, 'error'])
+    expect((await fetch(`${url}/health/live`)).status).toBe(200)
+    const ready = await fetch(`${url}/health/ready`)
+    expect([ready.status, await ready.json()]).toEqual([503, { status: 'starting' }])
+    const login = await createBrowser(url).post('/login', { username: 'ada', password: 'x' })
+    expect([login.status, login.headers.get('retry-after')]).toEqual([503, '5'])
+    program.signal('SIGTERM')
+    expect(await program.exited).toBe(0)
+  })
+
+  it('does not keep a signal waiting: it ends with 0 while it starts, and opens no port', async () => {
+    const port = await freePort()
+    const program = run({ DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/latchkey`, DRAIN_DELAY: '60s' })
+    await program.until(/starting/)
+    program.signal('SIGTERM')
+    expect(await program.exited).toBe(0)
+    expect(program.output.stdout).not.toMatch(/listening at|ready at/)
+  })
+})
+
+describe('the migrate command', () => {
+  it('changes nothing when asked for help or for what it would do, and neither does serve --help', async () => {
+    const asked = [
+      ['migrate', '--help'],
+      ['migrate', '--dry-run'],
+      ['migrate', '--status'],
+      ['serve', '--help'],
+    ]
+    const programs = asked.map((args) => run({}, args))
+    expect(await Promise.all(programs.map(({ exited }) => exited))).toEqual([0, 0, 0, 0])
+    expect(programs[1]?.output.stdout).toBe('Would apply 0001-initial.sql.\n')
+    expect(programs[2]?.output.stdout).toBe('0001-initial.sql  not applied\n')
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('applies what is missing once, and says so', async () => {
+    const first = run({}, ['migrate'])
+    expect(await first.exited).toBe(0)
+    expect(first.output.stdout).toMatch(/Applied 0001-initial\.sql/)
+    const second = run({}, ['migrate'])
+    expect(await second.exited).toBe(0)
+    expect(second.output.stdout).toBe('The database is up to date.\n')
+  })
+})

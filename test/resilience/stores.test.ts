@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Browser } from '../support/client.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { type PostgresServer, startPostgres } from '../support/servers/postgres.js'
+import { type RedisServer, startRedis } from '../support/servers/redis.js'
+
+const credentials = { username: 'ada', password: goodPassword }
+const healthOf = async (latchkey: Latchkey) => {
+  const started = performance.now()
+  const { status, body } = await latchkey.browser().get('/health')
+  return { status, checks: body.checks, within: performance.now() - started }
+}
+
+describe('PostgreSQL out of reach', () => {
+  let postgres: PostgresServer
+  let latchkey: Latchkey
+  let tab: Browser
+  beforeAll(async () => {
+    postgres = await startPostgres()
+    latchkey = await startLatchkey({ settings: { DATABASE_URL: postgres.url, HEALTH_TIMEOUT: '1s' } })
+    tab = await latchkey.signedUp('ada')
+  })
+  afterAll(async () => {
+    await latchkey.stop()
+    await postgres.stop()
+  })
+
+  const expectUnavailable = async () => {
+    for (const answer of [
+      await tab.copy().post('/api/auth/refresh'),
+      await latchkey.browser().post('/login', credentials),
+    ]) {
+      expect([answer.status, answer.headers.get('retry-after'), answer.setCookies]).toEqual([503, '5', []])
+      expect(answer.body.error).toBe('Temporarily unavailable')
+    }
+    expect((await tab.get('/api/auth/me')).status).toBe(200)
+    for (const path of ['/health/live', '/health/ready']) expect((await latchkey.browser().get(path)).status).toBe(200)
+  }
+  const expectRecovery = async () => {
+    await expect.poll(async () => (await healthOf(latchkey)).status, { timeout: 20_000 }).toBe(200)
+    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+  }
+
+  it('killed: 503 with Retry-After, cookies untouched, access checks go on, and nobody has to sign in again', async () => {
+    postgres.signal('SIGKILL')
+    await expect.poll(async () => (await healthOf(latchkey)).status).toBe(503)
+    await expectUnavailable()
+    await postgres.restart()
+    await expectRecovery()
+  })
+
+  it('hung: the same, within the deadlines', async () => {
+    postgres.signal('SIGSTOP')
+    await expect.poll(async () => (await healthOf(latchkey)).status).toBe(503)
+    const health = await healthOf(latchkey)
+    expect(health).toMatchObject({ status: 503, checks: { server: 'ok', cache: 'ok' } })
+    expect(health.within).toBeLessThan(2500)
+    await expectUnavailable()
+    postgres.signal('SIGCONT')
+    await expectRecovery()
+  }, 60_000)
+})
+
+describe('Redis out of reach', () => {
+  let redis: RedisServer
+  let latchkey: Latchkey
+  beforeAll(async () => {
+    redis = await startRedis()
+    latchkey = await startLatchkey({ settings: { REDIS_URL: redis.url, LOGIN_LIMIT: '5/15m' } })
+    await latchkey.signedUp('ada')
+  })
+  afterAll(async () => {
+    await latchkey.stop()
+    await redis.stop()
+  })
+
+  it.each(['SIGKILL', 'SIGSTOP'] as const)(
+    'by %s: logins stay limited with the same numbers, health says so, and it heals by itself',
+    async (signal) => {
+      const address = signal === 'SIGKILL' ? '192.0.2.10' : '192.0.2.11'
+      redis.signal(signal)
+      // A result is used again for a moment.
+      await expect.poll(async () => (await healthOf(latchkey)).status).toBe(503)
+      const health = await healthOf(latchkey)
+      expect(health).toMatchObject({ status: 503, checks: { database: 'ok' } })
+      expect((await latchkey.browser().get('/health/ready')).status).toBe(200)
+      expect(health.within).toBeLessThan(2500)
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, () =>
+          latchkey.browser().post('/login', { ...credentials, password: 'wrong' }, { address }),
+        ),
+      )
+      expect(answers.filter(({ status }) => status === 401)).toHaveLength(5)
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(7)
+      expect((await latchkey.browser().post('/login', credentials, { address: '192.0.2.99' })).status).toBe(200)
+      if (signal === 'SIGKILL') await redis.restart()
+      else redis.signal('SIGCONT')
+      await expect.poll(async () => (await healthOf(latchkey)).status, { timeout: 10_000 }).toBe(200)
+    },
+  )
+})

@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { sendSignal } from './processes.js'
+
+export type Account = { uid: number; gid: number }
+
+export type ServerTask = {
+  command: string
+  args: string[]
+  /** A folder of the server's own, from `ownFolder`. It is removed with the server. */
+  folder: string
+  ready: () => Promise<boolean>
+  account?: Account | undefined
+  env?: Record<string, string>
+  endSignal?: NodeJS.Signals
+}
+
+export type RunningServer = {
+  pid: () => number
+  /** False once the process has ended by itself or by a signal. */
+  alive: () => boolean
+  signal: (name: NodeJS.Signals) => void
+  /** Ends the process if it still runs, and starts it again on the same folder. */
+  restart: () => Promise<void>
+  /** Ends the process and removes its folder. */
+  stop: () => Promise<void>
+}
+
+const keeperFile = fileURLToPath(new URL('watchdog.mjs', import.meta.url))
+const startDeadline = 30_000
+
+export const startServer = async (task: ServerTask): Promise<RunningServer> => {
+  let keeper = await startKeeper(task)
+  return {
+    pid: () => keeper.pid,
+    alive: () => keeper.alive(),
+    signal: (name) => {
+      if (keeper.alive()) sendSignal(keeper.pid, name)
+    },
+    restart: async () => {
+      await keeper.end({ keepFolder: true })
+      keeper = await startKeeper(task)
+    },
+    stop: () => keeper.end({ keepFolder: false }),
+  }
+}
+
+// Short, and never below a home folder: the server may run as another user, who must be able to get there.
+export const ownFolder = (name: string): Promise<string> =>
+  mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), `latchkey-${name}-`))
+
+export const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+
+const startKeeper = async (task: ServerTask) => {
+  const keeper = openKeeper(task)
+  const failed = async (why: string) => {
+    const log = await readFile(logOf(task), 'utf8').catch(() => '')
+    await keeper.end({ keepFolder: false })
+    return new Error(`${task.command} ${why}\n${log.split('\n').slice(-15).join('\n')}`)
+  }
+  const pid = await keeper.started
+  const deadline = Date.now() + startDeadline
+  while (!(await task.ready())) {
+    if (!keeper.alive()) throw await failed('ended while it was starting')
+    if (Date.now() > deadline) throw await failed('did not get ready in time')
+    await sleep(20)
+  }
+  keeper.letGo()
+  return { ...keeper, pid }
+}
+
+const openKeeper = ({ command, args, folder, account, env, endSignal = 'SIGTERM', ...rest }: ServerTask) => {
+  const log = logOf({ command, args, folder, ...rest })
+  const task = JSON.stringify({ command, args, folder, log, env, endSignal, ...account })
+  // A process group of its own keeps Ctrl-C in the terminal for the tests; the closing pipe tells the keeper in order.
+  const child = spawn(process.execPath, [keeperFile, task], { detached: true, stdio: ['pipe', 'pipe', 'inherit'] })
+  let serverAlive = true
+  const started = new Promise<number>((resolve) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      const pid = /started (\d+)/.exec(text)?.[1]
+      if (pid) resolve(Number(pid))
+      if (text.includes('ended')) serverAlive = false
+    })
+  })
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  child.stdin.on('error', () => {})
+  return {
+    started,
+    letGo: () => letGo(child),
+    alive: () => serverAlive && child.exitCode === null,
+    end: async ({ keepFolder }: { keepFolder: boolean }) => {
+      serverAlive = false
+      child.ref()
+      child.stdin.end(keepFolder ? 'keep' : '')
+      if (child.exitCode === null) await gone
+    },
+  }
+}
+
+// Neither the keeper nor its pipes may hold up the end of the test process.
+const letGo = (child: ReturnType<typeof spawn>) => {
+  child.unref()
+  for (const stream of [child.stdin, child.stdout]) {
+    if (stream && 'unref' in stream && typeof stream.unref === 'function') stream.unref()
+  }
+}
+
+const logOf = ({ folder }: ServerTask) => join(folder, 'server.log')

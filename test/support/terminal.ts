@@ -1,0 +1,38 @@
+import { PassThrough } from 'node:stream'
+import { runCommand } from '../../src/commands/commands.js'
+import type { CommandStore } from './command-stores.js'
+
+const listen = (stream: PassThrough) => {
+  const chunks: Buffer[] = []
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+  return () => Buffer.concat(chunks).toString('utf8')
+}
+
+type Options = {
+  input?: string | Buffer
+  /** What somebody types, each as an answer to the next question; there is a terminal then. */
+  typed?: string[]
+  environment?: Record<string, string>
+}
+
+/** Runs a command as somebody at a terminal would, or a script without one. */
+export const latchkey = async (
+  { openStores }: Pick<CommandStore, 'openStores'>,
+  args: string[],
+  { input, typed, environment = {} }: Options = {},
+) => {
+  const isTTY = typed !== undefined
+  const [stdout, stderr] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY, columns: 80 })]
+  const [out, err] = [listen(stdout), listen(stderr)]
+  const modes: boolean[] = []
+  const answers = [...(typed ?? [])]
+  const stdin = Object.assign(new PassThrough(), { isTTY, setRawMode: (mode: boolean) => modes.push(mode) })
+  stderr.on('data', (chunk: Buffer) => {
+    if (!chunk.toString().endsWith(': ')) return
+    if (modes.at(-1) !== true) throw new Error('The terminal would show what is typed now')
+    stdin.write(answers.shift() ?? '')
+  })
+  if (!isTTY) stdin.end(input ?? '')
+  const code = await runCommand(args, { stdin, stdout, stderr, environment, openStores })
+  return { code, out: out(), err: err(), modes }
+}
