@@ -3,7 +3,7 @@ import { parseEnv } from 'node:util'
 import { editDistance } from './config/edit-distance.js'
 import { InvalidValue } from './config/setting-values.js'
 import { type Setting, settings } from './config/settings.js'
-import { isLoopback } from './platform/outbound/outbound.js'
+import { isLoopback } from './lib/loopback.js'
 
 type Settings = typeof settings
 type Name = keyof Settings
@@ -86,7 +86,7 @@ const productionFaults = (absent: ReadonlySet<Name>, publicUrl: unknown) => {
   return faults
 }
 
-const isThisMachine = (host: string) => isLoopback(host) || host === '::1' || host.endsWith('.localhost')
+const isThisMachine = (host: string) => isLoopback(host) || host.endsWith('.localhost')
 
 /** Without production's settings cookies are not `Secure`, and the development mailbox is open to everybody. */
 const developmentFaults = ({ host, publicUrl, developmentOnNetwork }: Record<string, unknown>) => {

@@ -1,4 +1,5 @@
 import { seconds } from '../lib/durations.js'
+import { withTimeout } from '../lib/with-timeout.js'
 
 export type Level = 'ok' | 'warning' | 'error'
 export type Finding = { level: Level; says: string }
@@ -30,14 +31,10 @@ const deadline = 8 * seconds
 
 /** Whatever a check does, it ends with a finding in time: the others are printed all the same. */
 export const runCheck = async ({ name, run }: Check, timeout = deadline) => {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<Finding>((resolve) => {
-    timer = setTimeout(() => resolve(failure(`no answer within ${timeout / seconds} seconds`)), timeout)
-  })
   const found = Promise.resolve()
     .then(run)
     .catch((error: unknown) => failure(messageOf(error)))
-  const finding = await Promise.race([found, late]).finally(() => clearTimeout(timer))
+  const finding = await withTimeout(found, timeout, () => failure(`no answer within ${timeout / seconds} seconds`))
   return { name, ...finding }
 }
 

@@ -1,7 +1,8 @@
+import { isLoopback } from '../lib/loopback.js'
 import { parsePostgresAddress } from '../platform/database/postgres-address.js'
 import { type Finding, ok, warning } from './doctor-check.js'
 
-const isHere = (host: string) => host.startsWith('/') || /^(localhost|127\.[\d.]+|::1)$/.test(host)
+const isHere = (host: string) => host.startsWith('/') || isLoopback(host)
 
 const advice = 'put sslmode=verify-full and sslrootcert=/path/of/the/authority.crt into DATABASE_URL'
 

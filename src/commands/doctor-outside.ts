@@ -2,9 +2,10 @@ import type { Config } from '../config.js'
 import { createOpenIdConnect } from '../domain/providers/openid-connect.js'
 import { systemClock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
+import { isLoopback } from '../lib/loopback.js'
 import { createSmtpMailer } from '../platform/mail/smtp.js'
 import type { SmtpServer } from '../platform/mail/smtp-url.js'
-import { createOutbound, isLoopback, type Outbound } from '../platform/outbound/outbound.js'
+import { createOutbound, type Outbound } from '../platform/outbound/outbound.js'
 import { type CheckGroup, type Finding, failure, ok, warning, worstOf } from './doctor-check.js'
 
 const smtpDeadlines = { connect: 4 * seconds, greeting: 4 * seconds, silence: 5 * seconds, whole: 7 * seconds }

@@ -1,6 +1,7 @@
 import { Cluster, type Redis } from 'ioredis'
 import type { Config } from '../config.js'
 import { seconds } from '../lib/durations.js'
+import { withTimeout } from '../lib/with-timeout.js'
 import { connectRedis, type RedisClient } from '../platform/cache/redis-client.js'
 import { readRedisUrl } from '../platform/cache/redis-url.js'
 import { type CheckGroup, type Finding, failure, judgeClock, ok, warning, worstOf } from './doctor-check.js'
@@ -8,18 +9,16 @@ import { type CheckGroup, type Finding, failure, judgeClock, ok, warning, worstO
 const connectTimeout = 4 * seconds
 
 /** Ready, or the reason why not: the client itself would go on trying for ever. */
-const ready = (client: RedisClient) =>
-  new Promise<RedisClient>((resolve, reject) => {
-    let reason = 'no answer'
-    client.on('error', (error: Error) => {
-      reason = error.message || 'connection refused'
-    })
-    const timer = setTimeout(() => reject(new Error(`Redis cannot be reached: ${reason}`)), connectTimeout)
-    client.once('ready', () => {
-      clearTimeout(timer)
-      resolve(client)
-    })
+const ready = (client: RedisClient) => {
+  let reason = 'no answer'
+  client.on('error', (error: Error) => {
+    reason = error.message || 'connection refused'
   })
+  const connected = new Promise<RedisClient>((resolve) => client.once('ready', () => resolve(client)))
+  return withTimeout(connected, connectTimeout, () => {
+    throw new Error(`Redis cannot be reached: ${reason}`)
+  })
+}
 
 const mastersOf = (client: RedisClient): Redis[] => (client instanceof Cluster ? client.nodes('master') : [client])
 

@@ -1,10 +1,10 @@
 import type { ListedUser } from '../domain/users/bulk.js'
+import { isUuid } from '../lib/uuid.js'
 import { type Command, print, readArguments, UsageFault, withStores } from './command.js'
 import { printableJson } from './printable-json.js'
 import { asTable } from './table.js'
 
 const mostAtOnce = 1_000
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const waysIn = (user: ListedUser) =>
   [user.password_hash && 'password', user.provider_a_id && 'provider A', user.provider_b_id && 'provider B']
@@ -58,10 +58,11 @@ Lists users in the order in which they came, oldest first.
       [],
     )
     const limit = limitFrom(values.limit)
-    if (values.after !== undefined && !uuid.test(values.after)) throw new UsageFault('--after takes the id of a user.')
+    const after = values.after?.toLowerCase()
+    if (after !== undefined && !isUuid(after)) throw new UsageFault('--after takes the id of a user.')
 
     return withStores(context, 'service', async ({ bulkUsers }) => {
-      const found = await bulkUsers.page(values.after?.toLowerCase(), limit + 1)
+      const found = await bulkUsers.page(after, limit + 1)
       const users = found.slice(0, limit)
       if (values.json) for (const user of users) await print(context.stdout, asJson(user))
       else await print(context.stdout, users.length > 0 ? asLines(users) : 'There are no users.')

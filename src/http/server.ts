@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { type Server as HttpServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import { seconds } from '../lib/durations.js'
 import { isCleanText, parseStrictJson } from '../lib/strict-json.js'
+import { withTimeout } from '../lib/with-timeout.js'
 import { createProxyWatch } from './client.js'
 import { refuseCrossSite } from './cross-site.js'
 import { type Answer, answers, handleError, sendAnswer } from './errors.js'
@@ -110,11 +110,11 @@ const createDrain =
   async ({ lastCalls, limit }: { lastCalls: number; limit: number }) => {
     state.isClosing = true
     const quiet = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
-    await Promise.race([quiet, wait(lastCalls)])
+    await withTimeout(quiet, lastCalls, () => undefined)
     const closeIdle = () => server.closeIdleConnections()
     closeIdle()
     const sweep = setInterval(closeIdle, 100)
-    await Promise.race([quiet, wait(limit, undefined, { ref: false })])
+    await withTimeout(quiet, limit, () => undefined)
     clearInterval(sweep)
   }
 

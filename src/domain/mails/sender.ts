@@ -1,7 +1,9 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { BaseLogger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
 import { days, hours, minutes, seconds } from '../../lib/durations.js'
 import type { Seal } from '../../lib/seal.js'
+import { withTimeout } from '../../lib/with-timeout.js'
 import type { Database } from '../../platform/database/database.js'
 import type { Mailer } from '../../platform/mail/mail.js'
 import * as store from './mails.store.js'
@@ -12,7 +14,7 @@ const lease = 60 * seconds
 const givenUpAfter = 2 * days
 const lanes = 4
 const poll = 5 * seconds
-const timeout = 5 * seconds
+const stopTimeout = 5 * seconds
 
 /** One minute, two, four … four hours; a fifth more or less, so that a backlog does not come back all at once. */
 export const delayAfter = (attempts: number, chance: number) =>
@@ -44,13 +46,13 @@ export const createSender = ({
 
   /** The mail was handed over; to lose the note of it would send it twice, so the note is tried until the lease ends. */
   const note = async (write: () => Promise<unknown>) => {
-    for (let wait = 500; ; wait *= 2) {
+    for (let pause = 500; ; pause *= 2) {
       try {
         await write()
         return
       } catch (error) {
-        if (wait > lease / 4) throw error
-        await new Promise((resolve) => setTimeout(resolve, wait))
+        if (pause > lease / 4) throw error
+        await wait(pause)
       }
     }
   }
@@ -150,7 +152,7 @@ export const createSender = ({
       running = false
       clearTimeout(timer)
       wakesAt = Number.POSITIVE_INFINITY
-      await Promise.race([round, new Promise((resolve) => setTimeout(resolve, timeout).unref())])
+      if (round) await withTimeout(round, stopTimeout, () => undefined)
     },
     nudge,
     wake,

@@ -1,11 +1,11 @@
 import { availableParallelism, platform } from 'node:os'
 import { compiledFile } from '../../lib/compiled.js'
 import { seconds } from '../../lib/durations.js'
-import { type Busy, busy, createLane } from '../../platform/workers/lane.js'
+import { type Busy, busy, createBoundedQueue } from '../../platform/bounded-queue.js'
 import { createThreads } from '../../platform/workers/threads.js'
 import type { Estimate } from './estimator.js'
 
-export type { Busy } from '../../platform/workers/lane.js'
+export type { Busy } from '../../platform/bounded-queue.js'
 
 export type Workers = {
   hash(password: string, cost: number): Promise<string | Busy>
@@ -34,8 +34,9 @@ const standardThreads = () =>
   platform() === 'linux' ? availableParallelism() : Math.max(1, availableParallelism() - 1)
 
 /**
- * Threads of our own for what takes long. In libuv's pool hashes would hold up DNS and files. Hashes and estimates have a
- * lane each, so that neither waits behind the other: a hash takes a third of a second, an estimate some milliseconds.
+ * Threads of our own for what takes long: in libuv's pool hashes would delay DNS and files. Hashes and estimates have a
+ * queue each, so that neither waits behind the other: a hash takes a third of a second, an estimate a few milliseconds.
+ * A task that has started is not stopped when its time is over: its work would be lost just when there is most to do.
  */
 export const createWorkers = (options: Dependencies = {}): Workers => {
   const { threads = standardThreads(), queueLimit = 100, deadline = 10 * seconds } = options
@@ -43,8 +44,9 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   const estimators = Math.ceil(threads / 4)
   const hashing = createThreads(compiledFile('./bcrypt.worker.js', import.meta.url), threads)
   const estimating = createThreads(compiledFile('./estimate.worker.js', import.meta.url), estimators)
-  const hashLane = createLane({ width: threads, limit: queueLimit, timeout: deadline })
-  const estimateLane = createLane({ width: estimators, limit: queueLimit, timeout: deadline })
+  const hashQueue = createBoundedQueue({ atOnce: threads, waiting: queueLimit })
+  const estimateQueue = createBoundedQueue({ atOnce: estimators, waiting: queueLimit })
+  const inTime = () => AbortSignal.timeout(deadline)
 
   /**
    * Unlike a hash, an estimate depends on what somebody typed: one that takes too long is ended with its thread. Loading
@@ -52,7 +54,7 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
    */
   const estimate = async (task: { password: string; inputs: string[] }): Promise<Estimate | Busy> => {
     await estimating.run(undefined, { name: 'load' })
-    const signal = AbortSignal.timeout(deadline)
+    const signal = inTime()
     try {
       return await estimating.run(task, { name: 'estimate', signal })
     } catch (error) {
@@ -62,11 +64,11 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   }
 
   return {
-    hash: (password, cost) => hashLane.run<string>(() => hashing.run({ password, cost }, { name: 'hash' })),
+    hash: (password, cost) => hashQueue.run<string>(() => hashing.run({ password, cost }, { name: 'hash' }), inTime()),
     compare: (password, hash, cost) =>
-      hashLane.run<boolean>(() => hashing.run({ password, hash, cost }, { name: 'compare' })),
-    estimate: (password, inputs) => estimateLane.run(() => estimate({ password, inputs })),
-    queueLength: () => hashLane.length() + estimateLane.length(),
+      hashQueue.run<boolean>(() => hashing.run({ password, hash, cost }, { name: 'compare' }), inTime()),
+    estimate: (password, inputs) => estimateQueue.run(() => estimate({ password, inputs }), inTime()),
+    queueLength: () => hashQueue.length() + estimateQueue.length(),
     close: async () => {
       await Promise.all([hashing.destroy(), estimating.destroy()])
     },

@@ -1,5 +1,6 @@
 import * as oidc from 'openid-client'
-import { type Fetch, isLoopback, type Outbound } from '../../platform/outbound/outbound.js'
+import { isLoopback } from '../../lib/loopback.js'
+import type { Fetch, Outbound } from '../../platform/outbound/outbound.js'
 import { displayName } from '../users/display-name.js'
 import type { ProviderId } from '../users/users.js'
 import { type ClientSettings, type Provider, refusal, usableEmail } from './provider.js'

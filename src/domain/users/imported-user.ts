@@ -1,4 +1,4 @@
-import { uuidv7 } from '../../lib/uuid.js'
+import { isUuid, uuidv7 } from '../../lib/uuid.js'
 import { type Email, readEmail } from './email.js'
 import { readUsername, type Username } from './username.js'
 import { type ProviderId, providerIds } from './users.js'
@@ -49,7 +49,6 @@ const refuse = (reason: string): never => {
 }
 
 const bcryptHash = /^\$2[aby]\$(0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const longestText = 255
 
 export type ImportRow = Partial<Record<ImportField, unknown>>
@@ -104,7 +103,7 @@ const disabledAtOf = (row: ImportRow, now: Date) => {
 const idOf = (row: ImportRow, now: Date) => {
   const id = textOf(row, 'id')?.toLowerCase()
   if (id === undefined) return uuidv7(now)
-  return uuid.test(id) ? id : refuse('id must be a UUID')
+  return isUuid(id) ? id : refuse('id must be a UUID')
 }
 
 /** A row that breaks a rule is refused with the reason; the reason never repeats what the row held. */

@@ -1,19 +1,17 @@
 import type { Clock } from '../../lib/clock.js'
+import { withTimeout } from '../../lib/with-timeout.js'
 
 export type CheckResult = 'ok' | 'error' | 'checking'
 export type Check = () => Promise<void>
 
 /** Runs a check under its own deadline: one that has not finished by then is still `checking`, and holds up no other. */
-const runCheck = (check: Check, deadline: number) =>
-  new Promise<CheckResult>((resolve) => {
-    const timer = setTimeout(() => resolve('checking'), deadline)
-    check()
-      .then(
-        () => resolve('ok'),
-        () => resolve('error'),
-      )
-      .finally(() => clearTimeout(timer))
-  })
+const runCheck = (check: Check, deadline: number): Promise<CheckResult> => {
+  const result = check().then(
+    () => 'ok' as const,
+    () => 'error' as const,
+  )
+  return withTimeout(result, deadline, () => 'checking' as const)
+}
 
 /**
  * How long a result is used again, in milliseconds. `/health` is open to everybody and writes to both stores: so an

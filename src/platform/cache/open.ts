@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
@@ -25,7 +26,7 @@ const pingUntil = async (cache: Cache, end: number): Promise<void> => {
     await cache.ping()
   } catch {
     if (Date.now() >= end) return
-    await new Promise((resolve) => setTimeout(resolve, 25))
+    await wait(25)
     await pingUntil(cache, end)
   }
 }

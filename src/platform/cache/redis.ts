@@ -1,6 +1,7 @@
 import { Cluster } from 'ioredis'
 import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
+import { withTimeout } from '../../lib/with-timeout.js'
 import { StoreUnavailable } from '../database/database.js'
 import type { SharedCache } from './cache.js'
 import { carryScript, refundScript, reserveScript } from './counter-scripts.js'
@@ -45,18 +46,12 @@ export const createRedisCache = ({ place, prefix, clock, log, commandTimeout = 2
   /** Starts when a counter is asked for; the client's own deadline, which frees its queues, starts when a command is sent. */
   const withinDeadline = async <Result>(ask: () => Promise<Result>): Promise<Result> => {
     if (client.status !== 'ready') throw new StoreUnavailable('Redis is not connected')
-    let timer: NodeJS.Timeout | undefined
-    const deadline = new Promise<never>((_, reject) => {
-      const giveUp = () => reject(new Error(`no answer within ${commandTimeout} ms`))
-      // If it was this process that stood still, the answer lies in the socket by now and is read before an immediate.
-      timer = setTimeout(() => setImmediate(giveUp), commandTimeout)
-    })
     try {
-      return await Promise.race([ask(), deadline])
+      return await withTimeout(ask(), commandTimeout, () => {
+        throw new Error(`no answer within ${commandTimeout} ms`)
+      })
     } catch (error) {
       throw new StoreUnavailable('Redis did not answer as it should', { cause: error })
-    } finally {
-      clearTimeout(timer)
     }
   }
 

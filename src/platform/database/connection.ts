@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Client, type ClientConfig } from 'pg'
+import { withTimeout } from '../../lib/with-timeout.js'
 import { cancelStatement, keyOf } from './cancel-statement.js'
 import { StoreUnavailable } from './database.js'
 import { explainFailure } from './failures.js'
@@ -67,15 +68,16 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
 
   const run = async <Result>(statement: () => Promise<Result>): Promise<Result> => {
     if (!open) throw new StoreUnavailable('The connection to the database is closed')
-    const deadline = afterArrivals(giveUp, deadlineMs)
+    const result = statement()
     try {
-      return await statement()
+      return await withTimeout(result, deadlineMs, () => {
+        giveUp()
+        return result
+      })
     } catch (thrown) {
       const { error, connectionIsSpent } = explainFailure(thrown, open)
       if (connectionIsSpent) destroy(new StoreUnavailable('The connection to the database is spent'))
       throw error
-    } finally {
-      deadline.clear()
     }
   }
 
@@ -99,10 +101,11 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
     end: async () => {
       open = false
       // A hung server never says goodbye.
-      const timer = setTimeout(() => client.connection.stream.destroy(), endMs)
-      await client.end()
-      await closed
-      clearTimeout(timer)
+      const ended = client.end().then(() => closed)
+      await withTimeout(ended, endMs, () => {
+        client.connection.stream.destroy()
+        return ended
+      })
     },
     destroy,
     giveUp,
@@ -116,23 +119,6 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
   } catch (error) {
     client.connection.stream.destroy()
     throw error
-  }
-}
-
-/**
- * Fires after the answers that have already arrived were read. When this process itself was busy for longer than the
- * deadline, timers come before the network, and healthy connections would be taken for hung ones.
- */
-const afterArrivals = (fire: () => void, ms: number) => {
-  let immediate: NodeJS.Immediate | undefined
-  const timer = setTimeout(() => {
-    immediate = setImmediate(fire)
-  }, ms)
-  return {
-    clear: () => {
-      clearTimeout(timer)
-      if (immediate) clearImmediate(immediate)
-    },
   }
 }
 

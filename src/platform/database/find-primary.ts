@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { withTimeout } from '../../lib/with-timeout.js'
 import { proveCommit } from './commit-proof.js'
 import type { Connection, OnClosed } from './connection.js'
 import { StoreUnavailable } from './database.js'
@@ -102,8 +103,11 @@ const leadersOf = (candidates: Candidate[], log: Log | undefined) => {
 
 /** Past its time the connection is given up, which ends the work. */
 const within = async <Result>(ms: number, connection: Connection, work: () => Promise<Result>) => {
-  const timer = setTimeout(connection.giveUp, Math.max(1, ms))
-  return await work().finally(() => clearTimeout(timer))
+  const result = work()
+  return await withTimeout(result, Math.max(1, ms), () => {
+    connection.giveUp()
+    return result
+  })
 }
 
 const leave = (connection: Connection) => {

@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { Duplex } from 'node:stream'
 import { Worker } from 'node:worker_threads'
 import { compiledFile } from '../../lib/compiled.js'
+import { withTimeout } from '../../lib/with-timeout.js'
 import { openConnection } from './connection.js'
 import { type Database, StoreUnavailable } from './database.js'
 import { DataDirectoryUnwritable, lockDirectory } from './directory-lock.js'
@@ -118,23 +120,26 @@ const createThread = ({ directory, templateFile, statementTimeoutMs, log }: Thre
   return { open, ended: () => ended }
 }
 
-const ready = (worker: Worker) =>
-  new Promise<void>((resolve, reject) => {
-    const refuse = (cause: unknown) => {
-      const reason = cause instanceof Error ? cause.message : 'its thread ended'
-      reject(new StoreUnavailable(`The embedded database does not open: ${reason}`, { cause }))
-      worker.terminate().catch(() => undefined)
-    }
-    const timer = setTimeout(() => refuse(new Error('it took too long')), openMs)
-    worker.once('error', refuse)
-    worker.once('exit', refuse)
-    worker.once('message', () => {
-      clearTimeout(timer)
-      worker.off('error', refuse)
-      worker.off('exit', refuse)
-      resolve()
-    })
+const ready = async (worker: Worker) => {
+  const listening = new AbortController()
+  const { signal } = listening
+  const ended = once(worker, 'exit', { signal }).then(() => {
+    throw new Error('its thread ended')
   })
+  ended.catch(() => undefined)
+  try {
+    // Rejects when the thread reports an error instead.
+    const opened = once(worker, 'message', { signal })
+    await withTimeout(Promise.race([opened, ended]), openMs, () => {
+      throw new Error('it took too long')
+    })
+    listening.abort()
+  } catch (cause) {
+    worker.terminate().catch(() => undefined)
+    const reason = cause instanceof Error ? cause.message : 'unknown failure'
+    throw new StoreUnavailable(`The embedded database does not open: ${reason}`, { cause })
+  }
+}
 
 const startupGreeting = Buffer.concat([
   Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0]), // R: authenticated

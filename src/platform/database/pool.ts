@@ -1,3 +1,4 @@
+import { withTimeout } from '../../lib/with-timeout.js'
 import type { Connection, OnClosed } from './connection.js'
 import { StoreUnavailable } from './database.js'
 
@@ -146,14 +147,12 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
       clearInterval(reaper)
       refuse([...waiters], new StoreUnavailable('The database is closed'))
       if (isBusy()) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, graceMs)
+        const allIdle = new Promise<void>((resolve) => {
           drained = () => {
-            if (isBusy()) return
-            clearTimeout(timer)
-            resolve()
+            if (!isBusy()) resolve()
           }
         })
+        await withTimeout(allIdle, graceMs, () => undefined)
       }
       await Promise.all(opening)
       await Promise.all([...connections].map((connection) => connection.end().catch(() => undefined)))

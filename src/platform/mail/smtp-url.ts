@@ -1,3 +1,5 @@
+import { isLoopback } from '../../lib/loopback.js'
+
 export type SmtpServer = {
   host: string
   port: number
@@ -11,7 +13,6 @@ export type SmtpServer = {
 }
 
 const settings = ['requireTLS', 'ignoreTLS', 'tls.rejectUnauthorized']
-const loopback = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
 
 const decoded = (text: string) => {
   try {
@@ -49,7 +50,7 @@ export const readSmtpUrl = (text: string): SmtpServer | { refused: string } => {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const wanted = url.searchParams.get('requireTLS')
   const ignoreTLS = url.searchParams.get('ignoreTLS') === 'true'
-  const requireTLS = wanted ? wanted === 'true' : user !== '' && !ignoreTLS && !loopback.test(host)
+  const requireTLS = wanted ? wanted === 'true' : user !== '' && !ignoreTLS && !isLoopback(host)
   return {
     host,
     port: url.port ? Number(url.port) : secure ? 465 : 587,

@@ -1,5 +1,6 @@
 import { createTransport } from 'nodemailer'
 import { minutes, seconds } from '../../lib/durations.js'
+import { withTimeout } from '../../lib/with-timeout.js'
 import type { Delivery, Mail, Mailer } from './mail.js'
 import type { SmtpServer } from './smtp-url.js'
 
@@ -78,22 +79,16 @@ export const createSmtpMailer = ({
 
   const send = async (mail: Mail): Promise<Delivery> => {
     const used = pool
-    let overrun: NodeJS.Timeout | undefined
-    const deadline = new Promise<never>((_resolve, reject) => {
-      overrun = setTimeout(() => {
-        abandon(used)
-        reject(Object.assign(new Error('late'), { code: 'ETIMEDOUT' }))
-      }, deadlines.whole)
-    })
     try {
-      await Promise.race([deliver(used, mail), deadline])
+      await withTimeout(deliver(used, mail), deadlines.whole, () => {
+        abandon(used)
+        throw Object.assign(new Error('The delivery took too long'), { code: 'ETIMEDOUT' })
+      })
       return { outcome: 'accepted' }
     } catch (error) {
       const reason = refusalIn(error)
       if (reason) return { outcome: 'refused', reason }
       throw withoutSecrets(error)
-    } finally {
-      clearTimeout(overrun)
     }
   }
 

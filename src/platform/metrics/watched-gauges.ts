@@ -1,5 +1,6 @@
 import type { Gauge } from 'prom-client'
 import { seconds } from '../../lib/durations.js'
+import { withTimeout } from '../../lib/with-timeout.js'
 import type { Cache } from '../cache/cache.js'
 import type { Sql } from '../database/database.js'
 import { countWaitingMails } from './waiting-mails.store.js'
@@ -19,19 +20,16 @@ type AddGauge = (name: string, help: string, labelNames: string[], collect: Coll
 /** A store that hangs must not hold up the scrape: that is just when the other numbers are wanted. */
 const timeout = 1 * seconds
 
-const within = <Result>(work: Promise<Result>) => {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('late')), timeout)
+const inTime = <Result>(work: Promise<Result>) =>
+  withTimeout(work, timeout, () => {
+    throw new Error('no answer in time')
   })
-  return Promise.race([work, late]).finally(() => clearTimeout(timer))
-}
 
 const watchMails =
   (database: Sql): Collect =>
   async (gauge) => {
     try {
-      const [row] = await within(countWaitingMails(database))
+      const [row] = await inTime(countWaitingMails(database))
       gauge.set(row?.waiting ?? 0)
     } catch {
       // Not known is not zero: without a value the line in a graph breaks off, as it should.
@@ -42,7 +40,7 @@ const watchMails =
 const watchCache =
   (cache: Pick<Cache, 'ping'>): Collect =>
   (gauge) =>
-    within(cache.ping()).then(
+    inTime(cache.ping()).then(
       () => gauge.set(0),
       () => gauge.set(1),
     )

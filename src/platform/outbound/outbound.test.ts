@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createOutbound, isLoopback, type OutboundOptions } from './outbound.js'
+import { createOutbound, type OutboundOptions } from './outbound.js'
 import { OutboundFailed } from './outbound-failed.js'
 
 const open: { close(): void }[] = []
@@ -119,8 +119,6 @@ describe('outbound', () => {
     expect(await codeOf(outboundTo().withDeadline()('http://localhost.evil.example/'))).toBe('forbidden')
     expect(await codeOf(outboundTo().withDeadline()('file:///etc/hostname'))).toBe('forbidden')
     expect(await codeOf(outboundTo().withDeadline()('nonsense'))).toBe('forbidden')
-    expect(['localhost', '127.0.0.1', '127.8.0.1', '[::1]'].every(isLoopback)).toBe(true)
-    expect(['127.0.0.1.example', 'localhost.example', '10.0.0.1', '[::2]'].some(isLoopback)).toBe(false)
   })
 
   it('takes no compressed body, which could unfold beyond the bound', async () => {

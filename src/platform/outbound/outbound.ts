@@ -1,7 +1,8 @@
 import { seconds } from '../../lib/durations.js'
+import { isLoopback } from '../../lib/loopback.js'
+import { type BoundedQueue, createBoundedQueue } from '../bounded-queue.js'
 import { exchange, type OutboundRequest } from './exchange.js'
 import { OutboundFailed } from './outbound-failed.js'
-import { createPlaces, type Places } from './places.js'
 
 export type Fetch = (url: string, request?: OutboundRequest) => Promise<Response>
 
@@ -24,25 +25,25 @@ export type Outbound = ReturnType<typeof createOutbound>
 export const createOutbound = (options: OutboundOptions = {}) => {
   const { connectTimeout = 3 * seconds, totalTimeout = 10 * seconds, maximumBytes = 256 * 1024 } = options
   const { concurrency = 32, allowLoopbackHttp = false } = options
-  const hosts = new Map<string, Places>()
+  const queues = new Map<string, BoundedQueue>()
 
-  const placesOf = (host: string) => {
-    const known = hosts.get(host) ?? createPlaces({ places: concurrency, waiting: concurrency * 4 })
-    hosts.set(host, known)
+  /** Each host has its own, so that requests to a host that hangs delay no request to another. */
+  const queueOf = (host: string) => {
+    const known = queues.get(host) ?? createBoundedQueue({ atOnce: concurrency, waiting: concurrency * 4 })
+    queues.set(host, known)
     return known
   }
 
   const send = async (address: string, request: OutboundRequest, deadline: AbortSignal) => {
     const url = permitted(address, allowLoopbackHttp)
     const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline
-    const places = placesOf(url.host)
-    const release = await places.take(signal)
-    if (!release) throw new OutboundFailed(signal.aborted ? 'timeout' : 'busy', url.host)
+    const queue = queueOf(url.host)
     try {
-      return await exchange(url, request, { signal, connectTimeout, maximumBytes })
+      const answer = await queue.run(() => exchange(url, request, { signal, connectTimeout, maximumBytes }), signal)
+      if ('refused' in answer) throw new OutboundFailed(signal.aborted ? 'timeout' : 'busy', url.host)
+      return answer
     } finally {
-      release()
-      if (places.idle()) hosts.delete(url.host)
+      if (queue.isIdle()) queues.delete(url.host)
     }
   }
 
@@ -54,9 +55,6 @@ export const createOutbound = (options: OutboundOptions = {}) => {
 
   return { withDeadline }
 }
-
-export const isLoopback = (hostname: string) =>
-  hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname)
 
 const permitted = (address: string, allowLoopbackHttp: boolean) => {
   if (!URL.canParse(address)) throw new OutboundFailed('forbidden', 'an unreadable address')

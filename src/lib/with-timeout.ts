@@ -1,0 +1,20 @@
+/**
+ * Settles as `work` does, or after `milliseconds` with what `onTimeout` returns or throws. The work itself goes on: what
+ * stops it belongs into `onTimeout`.
+ *
+ * When this process was busy for longer than the timeout, Node runs timers before it reads the network. So answers that
+ * have already arrived are read first, and only then does the timeout count.
+ */
+export const withTimeout = <Result, Late>(work: Promise<Result>, milliseconds: number, onTimeout: () => Late) =>
+  new Promise<Result | Awaited<Late>>((resolve, reject) => {
+    let immediate: NodeJS.Immediate | undefined
+    const expire = async () => resolve(await onTimeout())
+    const timer = setTimeout(() => {
+      immediate = setImmediate(() => void expire().catch(reject))
+    }, milliseconds)
+    const clear = () => {
+      clearTimeout(timer)
+      clearImmediate(immediate)
+    }
+    work.then(resolve, reject).finally(clear)
+  })
