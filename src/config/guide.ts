@@ -8,10 +8,11 @@ const shownDefault = ({ fallback, otherwise }: Setting) =>
 /** The text of `docs/configuration.md`. */
 export const configurationGuide = () => `# Configuration
 
-Settings are environment variables, or lines of a \`.env\` file in the working directory; the environment wins. They are
-read once at the start. Each fault stops the start with a line of its own that names the setting and never its value.
-Every setting \`X\` can also be given as \`X_FILE\`, the path of a file that holds the value: secrets need not stand in
-the environment. Durations are written \`30s\`, \`15m\`, \`1h\`, \`365d\`; limits \`5/15m\`, a number of requests and a window.
+Settings are environment variables, or lines in a \`.env\` file in the working directory. If both exist, the environment
+variable is used. Settings are read once at the start. If a value is wrong, the service does not start. It prints one line
+for each wrong setting, with its name and never with its value. Every setting \`X\` can also be given as \`X_FILE\`, the path of a
+file that holds the value, so that secrets need not be in the environment. Durations are written \`30s\`, \`15m\`, \`1h\`,
+\`365d\`. Limits are written \`5/15m\`: a number of requests and a time window.
 
 | setting | default | meaning |
 |---|---|---|
@@ -22,7 +23,7 @@ This page is generated from \`src/config/settings.ts\` by \`npm run docs\`.
 
 /** The text of \`.env.example\`: every setting, switched off. */
 export const environmentExample =
-  () => `# Copy this file to .env and switch on what you need. docs/configuration.md explains each setting.
+  () => `# Copy this file to .env and uncomment the settings you need. docs/configuration.md explains each of them.
 
 ${rows.map(([name, { fallback, meaning }]) => `# ${meaning.replaceAll('`', '')}\n#${name}=${fallback ?? ''}`).join('\n\n')}
 `

@@ -24,8 +24,9 @@ import { trustedProxies } from './trusted-proxies.js'
 
 export type Setting<Value = unknown> = {
   read: Read<Value>
-  /** What is used when the setting is absent; for people when it is no value of the setting's own kind. */
+  /** The value that is used when the setting is absent. */
   fallback?: string
+  /** For the guide, when the default is not a value that could be written here: what happens without the setting. */
   otherwise?: string
   meaning: string
   secret?: true
@@ -71,7 +72,7 @@ const redisAddress: Read<string> = (value) => {
 }
 const ownPath: Read<string> = (value) => {
   const path = safeReturnTo(value)
-  // The login page moves on to this address: to itself it would move on for ever.
+  // The login page redirects to this address. The login page itself would redirect for ever.
   if (path === undefined || /^\/login(?![^/?#])/.test(path))
     throw new InvalidValue('must be a path of this site such as /dashboard, and not the login page')
   return path
@@ -81,48 +82,48 @@ const logLevel = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'sile
 // biome-ignore format: one setting a line, so that the table can be read as a table
 /** Every setting there is, in the order of the guide. */
 export const settings = {
-  NODE_ENV: { read: oneOf('development', 'production', 'test'), fallback: 'development', meaning: '`production` makes cookies `Secure` and refuses the embedded defaults. Otherwise the service is for this machine alone: see `DEVELOPMENT_ON_NETWORK`.' },
+  NODE_ENV: { read: oneOf('development', 'production', 'test'), fallback: 'development', meaning: '`production` makes cookies `Secure` and refuses the embedded defaults. Otherwise the service is only for this machine: see `DEVELOPMENT_ON_NETWORK`.' },
   HOST: { read: text, fallback: '127.0.0.1', meaning: 'Address to listen on.' },
-  PORT: { read: integer(0, 65_535), fallback: '3000', meaning: 'Port to listen on; 0 picks a free one, and the start line names it.' },
-  PUBLIC_URL: { read: siteAddress, otherwise: '`http://localhost:PORT`', meaning: 'The address that users see: links in mails, redirects, the `Origin` check. The `Host` header is never used for them. Production needs `https`.' },
-  TRUST_PROXY: { read: trustedProxies, otherwise: '`none`', meaning: 'Addresses or ranges of the proxies whose `X-Forwarded-For` is believed, separated by commas; a range is at most a /8, or a /16 of IPv6. `none` when clients connect to the service itself. Required in production.' },
-  DEVELOPMENT_ON_NETWORK: { read: oneOf('true', 'false'), fallback: 'false', meaning: 'Outside production, `HOST` and `PUBLIC_URL` must be this machine (`127.0.0.1`, `localhost`), because cookies are not `Secure` and everybody can read the development mailbox. `true` allows other addresses all the same.' },
-  DATA_DIR: { read: text, fallback: './data', meaning: 'Home of the embedded defaults: the database and the generated secret.' },
-  DATABASE_URL: { read: postgresAddress, otherwise: 'embedded database', secret: true, meaning: 'PostgreSQL. Several hosts may be named (`postgres://user:password@one,two/latchkey`), and the primary is found. On another machine add `?sslmode=verify-full`. Required in production.' },
-  DATABASE_OWNER_URL: { read: postgresAddress, otherwise: '`DATABASE_URL`', secret: true, meaning: 'The role that owns the tables and runs migrations. With it set, the role of `DATABASE_URL` is granted only what it needs.' },
-  DATABASE_POOL: { read: integer(1, 500), fallback: '10', meaning: 'Connections that one instance keeps to PostgreSQL.' },
-  REDIS_URL: { read: redisAddress, otherwise: 'in process', secret: true, meaning: 'Redis or Valkey for shared counters. Several addresses separated by commas are a Cluster; `redis+sentinel://one:26379,two:26379/name` is a Sentinel group; `rediss` is encrypted. Required in production.' },
-  REDIS_PREFIX: { read: text, fallback: 'latchkey:', meaning: 'Put before every key, so that several services can share one Redis.' },
-  JWT_SECRET: { read: signingSecrets, otherwise: 'generated and kept in `DATA_DIR`', secret: true, meaning: 'At least 64 random characters. Several, separated by commas: the first signs, all of them verify. Required in production.' },
-  BCRYPT_COST: { read: integer(10, 15), fallback: '12', meaning: 'Cost of password hashes, 10 to 15. A stored hash of a lower cost is replaced at the next sign-in.' },
+  PORT: { read: integer(0, 65_535), fallback: '3000', meaning: 'Port to listen on. 0 chooses a free port, and the log names it.' },
+  PUBLIC_URL: { read: siteAddress, otherwise: '`http://localhost:PORT`', meaning: 'The address that users see. It is used for links in mails, redirects and the `Origin` check; the `Host` header is not. Production needs `https`.' },
+  TRUST_PROXY: { read: trustedProxies, otherwise: '`none`', meaning: 'Addresses or ranges of the proxies whose `X-Forwarded-For` is trusted, separated by commas. A range may be a /8 or smaller, for IPv6 a /16 or smaller. `none` if clients connect directly. Required in production.' },
+  DEVELOPMENT_ON_NETWORK: { read: oneOf('true', 'false'), fallback: 'false', meaning: 'Outside production, `HOST` and `PUBLIC_URL` must be this machine (`127.0.0.1`, `localhost`), because cookies are not `Secure` and anyone can read the development mailbox. `true` allows other addresses.' },
+  DATA_DIR: { read: text, fallback: './data', meaning: 'Folder for the embedded database and the generated secret.' },
+  DATABASE_URL: { read: postgresAddress, otherwise: 'embedded database', secret: true, meaning: 'Address of PostgreSQL. With several hosts (`postgres://user:password@one,two/latchkey`) the service finds the primary. If it is on another machine, add `?sslmode=verify-full`. Required in production.' },
+  DATABASE_OWNER_URL: { read: postgresAddress, otherwise: '`DATABASE_URL`', secret: true, meaning: 'Address with the role that owns the tables and runs migrations. If it is set, the role in `DATABASE_URL` gets only the rights it needs.' },
+  DATABASE_POOL: { read: integer(1, 500), fallback: '10', meaning: 'Most connections of one instance to PostgreSQL.' },
+  REDIS_URL: { read: redisAddress, otherwise: 'in process', secret: true, meaning: 'Address of Redis or Valkey, for shared counters. Several addresses separated by commas are a Cluster; `redis+sentinel://one:26379,two:26379/name` is a Sentinel group; `rediss` uses TLS. Required in production.' },
+  REDIS_PREFIX: { read: text, fallback: 'latchkey:', meaning: 'Prefix of every key, so that several services can share one Redis.' },
+  JWT_SECRET: { read: signingSecrets, otherwise: 'generated and kept in `DATA_DIR`', secret: true, meaning: 'At least 64 random characters. Several secrets may be given, separated by commas: the first signs, all of them verify. Required in production.' },
+  BCRYPT_COST: { read: integer(10, 15), fallback: '12', meaning: 'Cost of password hashes, 10 to 15. A stored hash with a lower cost is replaced at the next sign-in.' },
   WORKER_THREADS: { read: integer(1, 64), otherwise: 'by the number of cores', meaning: 'Threads that hash passwords.' },
-  WORKER_QUEUE: { read: integer(1, 10_000), fallback: '100', meaning: 'Password checks that may wait for a thread; beyond it the answer is 503.' },
-  PROVIDER_A_ISSUER: { read: webAddress, fallback: 'https://accounts.google.com', meaning: 'OpenID Connect issuer of provider A, discovered.' },
+  WORKER_QUEUE: { read: integer(1, 10_000), fallback: '100', meaning: 'Most password checks that may wait for a thread. Above that the answer is 503.' },
+  PROVIDER_A_ISSUER: { read: webAddress, fallback: 'https://accounts.google.com', meaning: 'OpenID Connect issuer of provider A. Its endpoints are found by discovery.' },
   PROVIDER_A_CLIENT_ID: { read: text, otherwise: 'development provider', meaning: 'Client id at provider A. In production, provider A is off without it.' },
   PROVIDER_A_CLIENT_SECRET: { read: text, otherwise: 'development provider', secret: true, meaning: 'Client secret at provider A.' },
   PROVIDER_A_REDIRECT_URI: { read: webAddress, otherwise: '`PUBLIC_URL/api/auth/provider-a/callback`', meaning: 'Callback address registered at provider A.' },
-  PROVIDER_A_NAME: { read: text, fallback: 'Google', meaning: 'What the button of provider A says.' },
+  PROVIDER_A_NAME: { read: text, fallback: 'Google', meaning: 'Name of provider A on its button.' },
   PROVIDER_B_URL: { read: webAddress, fallback: 'https://github.com', meaning: 'Web address of provider B: GitHub or GitHub Enterprise.' },
   PROVIDER_B_API_URL: { read: webAddress, fallback: 'https://api.github.com', meaning: 'REST address of provider B.' },
   PROVIDER_B_CLIENT_ID: { read: text, otherwise: 'development provider', meaning: 'Client id at provider B. In production, provider B is off without it.' },
   PROVIDER_B_CLIENT_SECRET: { read: text, otherwise: 'development provider', secret: true, meaning: 'Client secret at provider B.' },
   PROVIDER_B_REDIRECT_URI: { read: webAddress, otherwise: '`PUBLIC_URL/api/auth/provider-b/callback`', meaning: 'Callback address registered at provider B.' },
-  PROVIDER_B_NAME: { read: text, fallback: 'GitHub', meaning: 'What the button of provider B says.' },
+  PROVIDER_B_NAME: { read: text, fallback: 'GitHub', meaning: 'Name of provider B on its button.' },
   SMTP_URL: { read: smtpServer, otherwise: 'development mailbox', secret: true, meaning: 'Server for outgoing mail. Required in production.' },
   MAIL_FROM: { read: mailSender, fallback: 'Latchkey <no-reply@localhost>', meaning: 'Sender of the mails: one address, with or without a name before it. Required in production.' },
-  REGISTRATION: { read: oneOf('open', 'closed'), fallback: 'open', meaning: '`closed`: only the command line adds users.' },
-  AFTER_SIGN_IN: { read: ownPath, fallback: '/dashboard', meaning: 'Where a sign-in ends that was not on its way anywhere: a path of this site. Set it to a page of your application when Latchkey shares its host.' },
-  LOGIN_LIMIT: { read: limit, fallback: '5/15m', meaning: 'Failed sign-ins for each client network.' },
-  GENERAL_LIMIT: { read: limit, fallback: '100/15m', meaning: 'Requests to the API: for each session where signing in is needed, for each client network elsewhere. Refresh and logout are counted apart, with the same numbers.' },
-  SENSITIVE_LIMIT: { read: limit, fallback: '3/1h', meaning: 'Requests for a reset mail for each client network.' },
-  REFRESH_GRACE: { read: duration, fallback: '30s', meaning: 'How long a refresh token that was just rotated still gets its successor.' },
-  SESSION_MAX_AGE: { read: duration, fallback: '365d', meaning: "A session's absolute end, which no refresh moves." },
-  HEALTH_TIMEOUT: { read: duration, fallback: '2s', meaning: 'Deadline of each health check.' },
-  DRAIN_DELAY: { read: duration, fallback: '1s', meaning: 'After SIGTERM, how long `/health/ready` and `/health` answer 503 before the port closes: give a load balancer time to notice.' },
+  REGISTRATION: { read: oneOf('open', 'closed'), fallback: 'open', meaning: '`closed`: only the command line can add users.' },
+  AFTER_SIGN_IN: { read: ownPath, fallback: '/dashboard', meaning: 'Path of this site to which a user goes after signing in, if no other page was requested. If your application shares the host, name one of its pages.' },
+  LOGIN_LIMIT: { read: limit, fallback: '5/15m', meaning: 'Failed sign-ins from one client network.' },
+  GENERAL_LIMIT: { read: limit, fallback: '100/15m', meaning: 'Requests to the API: by one session where signing in is needed, otherwise from one client network. Refresh and logout are counted separately, with the same numbers.' },
+  SENSITIVE_LIMIT: { read: limit, fallback: '3/1h', meaning: 'Requests for a reset mail from one client network.' },
+  REFRESH_GRACE: { read: duration, fallback: '30s', meaning: 'How long a refresh token that was just replaced still gets the same new token again.' },
+  SESSION_MAX_AGE: { read: duration, fallback: '365d', meaning: "Longest duration of a session. A refresh does not extend it." },
+  HEALTH_TIMEOUT: { read: duration, fallback: '2s', meaning: 'Timeout of each health check.' },
+  DRAIN_DELAY: { read: duration, fallback: '1s', meaning: 'How long `/health/ready` and `/health` answer 503 after SIGTERM before the port closes, so that a load balancer can notice. docs/deployment.md explains the shutdown.' },
   METRICS_PORT: { read: integer(1, 65_535), otherwise: 'off', meaning: 'Port for Prometheus metrics.' },
-  METRICS_HOST: { read: text, fallback: '127.0.0.1', meaning: 'Address that the metrics listen on.' },
+  METRICS_HOST: { read: text, fallback: '127.0.0.1', meaning: 'Address to listen on for metrics.' },
   PRODUCT_NAME: { read: text, fallback: 'Latchkey', meaning: 'Name shown on the pages and in mails.' },
-  PRODUCT_LOGO_URL: { read: logoAddress, otherwise: "Latchkey's mark", meaning: 'Logo shown on the pages and in mails: an `https` address, or a path below `PUBLIC_URL`. Another server must send `Cross-Origin-Resource-Policy: cross-origin`, or the browser will not show it. Most mail programs show PNG and no SVG.' },
-  ACCENT_COLOR: { read: colour, fallback: '#1f6f5c', meaning: 'Colour of buttons and links on the pages and in mails. Buttons have this very colour, with white or black text on it; links are made darker or lighter where they could not be read.' },
-  LOG_LEVEL: { read: logLevel, fallback: 'info', meaning: 'Least level that is logged.' },
+  PRODUCT_LOGO_URL: { read: logoAddress, otherwise: "Latchkey's mark", meaning: 'Logo on the pages and in mails: an `https` address, or a path below `PUBLIC_URL`. If it is on another server, that server must send `Cross-Origin-Resource-Policy: cross-origin`, or the browser does not show it. Most mail programs show PNG but not SVG.' },
+  ACCENT_COLOR: { read: colour, fallback: '#1f6f5c', meaning: 'Colour of buttons and links on the pages and in mails. Buttons have exactly this colour, with white or black text. Links are made darker or lighter if they would be hard to read.' },
+  LOG_LEVEL: { read: logLevel, fallback: 'info', meaning: 'Lowest level that is logged.' },
 } satisfies Record<string, Setting>

@@ -41,8 +41,8 @@ describe('a supervisor waits longer than the longest shutdown', () => {
   })
 
   it('and the guide says how long that is', async () => {
-    const guide = await read('docs/operating.md')
-    expect(guide).toContain('twice `DRAIN_DELAY` and 15 seconds')
+    const guide = await read('docs/deployment.md')
+    expect(guide).toContain('twice `DRAIN_DELAY` plus 15 seconds')
     expect(budgetWith('2s')).toBe(19 * seconds)
     expect(numberIn(guide, /at least (\d+) seconds before it kills/) * seconds).toBeGreaterThan(budgetWith())
   })

@@ -18,7 +18,16 @@ const anchorOf = (heading: string) =>
     .replaceAll(/[^\p{L}\p{N} -]/gu, '')
     .replaceAll(' ', '-')
 
-describe.each(['docs/operating.md', 'docs/security.md', 'docs/deployment.md'])('%s', (guide) => {
+const guides = [
+  'README.md',
+  'docs/deployment.md',
+  'docs/forward-auth.md',
+  'docs/operating.md',
+  'docs/reliability.md',
+  'docs/security.md',
+]
+
+describe.each(guides)('%s', (guide) => {
   it('links to files and headings that are there', async () => {
     const links = [...(await read(guide)).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target)
     const broken = await Promise.all(
