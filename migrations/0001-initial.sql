@@ -9,11 +9,22 @@ create table users (
   username_key text not null constraint users_username_taken unique,
   name text,
   password_hash text,
-  provider text check (provider in ('provider_a', 'provider_b')),
-  provider_a_id text constraint users_provider_a_taken unique,
-  provider_b_id text constraint users_provider_b_taken unique,
+  -- The provider that created the account; null for an account that was made with a password.
+  provider text,
   created_at timestamptz not null,
   disabled_at timestamptz
+);
+
+-- The accounts at providers that sign a user in, at most one for each provider. The program knows which providers there
+-- are: a new one needs no migration.
+create table identities (
+  user_id uuid not null references users (id) on delete cascade,
+  provider text not null,
+  -- Who the user is at the provider: the `sub` claim of OpenID Connect, the account number at GitHub.
+  subject text not null,
+  linked_at timestamptz not null,
+  primary key (user_id, provider),
+  constraint identities_taken unique (provider, subject)
 );
 
 -- One row per session; it always describes the newest refresh token of its chain.

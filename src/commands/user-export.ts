@@ -1,42 +1,45 @@
 import type { ListedUser } from '../domain/users/bulk.js'
 import { displayName } from '../domain/users/display-name.js'
+import { identityColumn } from '../domain/users/imported-user.js'
+import { providerIds } from '../domain/users/users.js'
 import { type Command, operator, print, readArguments, UsageFault, withStores, write } from './command.js'
 import { csvLine } from './csv.js'
 import { guardFormula } from './csv-formulas.js'
 import { printableJson } from './printable-json.js'
 
-const columns = [
-  'id',
-  'email',
-  'username',
-  'name',
-  'provider',
-  'provider_a_id',
-  'provider_b_id',
-  'created_at',
-  'disabled',
-] as const satisfies (keyof ListedUser)[]
-type Column = (typeof columns)[number] | 'password_hash'
+type Value = string | boolean | Date | null
+type Column = { name: string; of: (user: ListedUser) => Value }
 
-const asText = (value: string | boolean | Date | null) =>
-  value instanceof Date ? value.toISOString() : value === null ? '' : String(value)
+const columns: readonly Column[] = [
+  { name: 'id', of: ({ id }) => id },
+  { name: 'email', of: ({ email }) => email },
+  { name: 'username', of: ({ username }) => username },
+  // Names of long ago may hold what no name may hold now, and the import refuses it.
+  { name: 'name', of: ({ name }) => displayName(name) },
+  { name: 'provider', of: ({ provider }) => provider },
+  ...providerIds.map((provider) => ({
+    name: identityColumn(provider),
+    of: ({ identities }: ListedUser) => identities[provider] ?? null,
+  })),
+  { name: 'created_at', of: (user) => user.created_at },
+  { name: 'disabled', of: ({ disabled }) => disabled },
+]
+const withHashes: readonly Column[] = [...columns, { name: 'password_hash', of: (user) => user.password_hash }]
+
+const asText = (value: Value) => (value instanceof Date ? value.toISOString() : value === null ? '' : String(value))
 
 /** CSV has no escapes, so what a terminal would act on is shown as the sign for a character that cannot be shown. */
-const asCell = (value: string | boolean | Date | null) =>
-  guardFormula(asText(value).replaceAll(/[\p{C}\u2028\u2029]/gu, '\ufffd'))
-
-/** Names of long ago may hold what no name may hold now, and the import refuses it. */
-const cleaned = (user: ListedUser): ListedUser => ({ ...user, name: displayName(user.name) })
+const asCell = (value: Value) => guardFormula(asText(value).replaceAll(/[\p{C}\u2028\u2029]/gu, '\ufffd'))
 
 const formats = {
   jsonl: {
     head: () => '',
     line: (user: ListedUser, wanted: readonly Column[]) =>
-      `${printableJson(Object.fromEntries(wanted.map((column) => [column, user[column]])))}\n`,
+      `${printableJson(Object.fromEntries(wanted.map(({ name, of }) => [name, of(user)])))}\n`,
   },
   csv: {
-    head: (wanted: readonly Column[]) => csvLine(wanted),
-    line: (user: ListedUser, wanted: readonly Column[]) => csvLine(wanted.map((column) => asCell(user[column]))),
+    head: (wanted: readonly Column[]) => csvLine(wanted.map(({ name }) => name)),
+    line: (user: ListedUser, wanted: readonly Column[]) => csvLine(wanted.map(({ of }) => asCell(of(user)))),
   },
 }
 
@@ -63,13 +66,13 @@ Writes every user, a line each, in the form that \`latchkey user import\` reads.
       [],
     )
     const format = formatNamed(values.format)
-    const wanted: readonly Column[] = values['with-password-hashes'] ? [...columns, 'password_hash'] : columns
+    const wanted = values['with-password-hashes'] ? withHashes : columns
 
     return withStores(context, 'service', async ({ bulkUsers, events }) => {
       let count = 0
       await write(context.stdout, format.head(wanted))
       for await (const users of bulkUsers.everyone()) {
-        await write(context.stdout, users.map((user) => format.line(cleaned(user), wanted)).join(''))
+        await write(context.stdout, users.map((user) => format.line(user, wanted)).join(''))
         count += users.length
       }
       const what = `${count} users${values['with-password-hashes'] ? ' with password hashes' : ''}`

@@ -1,4 +1,4 @@
-import { type ImportedUser, readImportedUser } from '../domain/users/imported-user.js'
+import { type ImportedUser, identityColumns, readImportedUser } from '../domain/users/imported-user.js'
 import {
   type Command,
   type CommandContext,
@@ -109,7 +109,7 @@ standard input. A CSV file names its columns in the first line; a JSON lines fil
   username         without it, the part of the email before the at-sign
   name             the name to show
   password_hash    bcrypt: $2a$, $2b$ or $2y$, cost 4 to 15; without it the user signs in by a provider or resets first
-  provider, provider_a_id, provider_b_id, id, created_at, disabled
+  provider, ${identityColumns.join(', ')}, id, created_at, disabled
                    as \`latchkey user export\` writes them
 
 Others are passed over. A row that breaks a rule is reported on standard error with its line number and left out; the

@@ -1,4 +1,5 @@
 import type { ListedUser } from '../domain/users/bulk.js'
+import { providerIds } from '../domain/users/users.js'
 import { isUuid } from '../lib/uuid.js'
 import { type Command, print, readArguments, UsageFault, withStores } from './command.js'
 import { printableJson } from './printable-json.js'
@@ -6,17 +7,17 @@ import { asTable } from './table.js'
 
 const mostAtOnce = 1_000
 
-const waysIn = (user: ListedUser) =>
-  [user.password_hash && 'password', user.provider_a_id && 'provider A', user.provider_b_id && 'provider B']
-    .filter(Boolean)
-    .join(', ') || 'none'
+const waysIn = ({ password_hash, identities }: ListedUser) =>
+  [
+    ...(password_hash === null ? [] : ['password']),
+    ...providerIds.filter((id) => id in identities).map((id) => `provider ${id.slice(-1).toUpperCase()}`),
+  ].join(', ') || 'none'
 
 const asJson = (user: ListedUser) => {
   const { id, email, username, name, provider, created_at, disabled } = user
   const ways = {
     has_password: user.password_hash !== null,
-    provider_a: user.provider_a_id !== null,
-    provider_b: user.provider_b_id !== null,
+    ...Object.fromEntries(providerIds.map((each) => [each, each in user.identities])),
   }
   return printableJson({ id, email, username, name, provider, ...ways, created_at, disabled })
 }

@@ -125,6 +125,36 @@ describe.each(commandStores)('user import on $name', ({ open }) => {
     expect(await stored()).toMatchObject([{ password_hash: hash }, { email: 'ALAN@example.com' }, {}])
   })
 
+  it('refuses a row whose id or identity another user has, and takes the rows around it', async () => {
+    const id = '0190a0a0-0000-7000-8000-000000000001'
+    const rows = [
+      { email: 'ada@example.com', provider: 'provider_a', provider_a_id: 'g-1', provider_b_id: '1' },
+      { email: 'grace@example.com', provider_a_id: 'g-2' },
+      { email: 'alan@example.com', provider_a_id: 'g-1' },
+      { email: 'edsger@example.com', id, provider_a_id: 'g-3' },
+      { email: 'barbara@example.com', id, provider_b_id: '4' },
+      { email: 'donald@example.com', provider_b_id: 'g-1' },
+    ]
+    const taken = 'the id or a provider id belongs to somebody with another email'
+    const { out, err } = await importing(rows.map((row) => JSON.stringify(row)).join('\n'))
+    expect(err).toBe(`line 3: ${taken}\nline 5: ${taken}\n`)
+    expect(out).toBe('Added 4 users; 0 existed already; 2 rows were refused.\n')
+    const later = await importing('email,provider_b_id\njean@example.com,1\nkay@example.com,7\n')
+    expect(later.err).toBe(`line 2: ${taken}\n`)
+    expect(later.out).toBe('Added 1 user; 0 existed already; 1 row was refused.\n')
+    const listed = await latchkey(store, ['user', 'list'])
+    const ways = listed.out
+      .split('\n')
+      .flatMap((line) => /(\w+)@example\.com +(.+?) {2}/.exec(line)?.slice(1, 3).join(': ') ?? [])
+    expect(ways.sort()).toEqual([
+      'ada: provider A, provider B',
+      'donald: provider B',
+      'edsger: provider A',
+      'grace: provider A',
+      'kay: provider B',
+    ])
+  })
+
   it('writes nothing in a dry run, and says what it would do', async () => {
     await importing('email\nada@example.com\n')
     const rows =
@@ -175,7 +205,10 @@ describe.each(commandStores)('user import on $name', ({ open }) => {
     await importing(rows.map((row) => JSON.stringify(row)).join('\n'))
     const dirty = '\u001b]0;owned\u0007Ada\r\n\u202eLovelace\u009b'
     await store.database.query("update users set name = $1 where username = '-user0'", [dirty])
-    await store.database.query("update users set provider_a_id = $1 where username = '-user1'", ['sub\u009b\u202e'])
+    await store.database.query(
+      "insert into identities select id, 'provider_a', $1, now() from users where username = '-user1'",
+      ['sub\u009b\u202e'],
+    )
     const names = async () => (await stored()).map(({ name }) => name)
     const expected = (await names()).map((name) => (name === dirty ? ']0;ownedAda Lovelace' : name))
     for (const format of ['jsonl', 'csv']) {

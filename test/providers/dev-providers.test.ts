@@ -72,7 +72,7 @@ describe.each(['provider_a', 'provider_b'] as const)('the development provider o
   it('lets you choose who you are', async () => {
     const { profile } = await choose(providers[id], 'ada')
     expect(profile).toEqual({
-      providerId: id === 'provider_a' ? 'dev-ada' : '1001',
+      subject: id === 'provider_a' ? 'dev-ada' : '1001',
       email: 'ada@example.com',
       username: 'ada',
       name: 'Ada Example',

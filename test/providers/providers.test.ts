@@ -94,7 +94,7 @@ describe('an OpenID Connect provider', () => {
 
   it('reads who the person is', async () => {
     expect(await walk(openIdConnect())).toEqual({
-      providerId: 'subject-1',
+      subject: 'subject-1',
       email: 'ada@example.com',
       username: 'ada',
       name: 'Ada Example',
@@ -132,7 +132,7 @@ describe('an OpenID Connect provider', () => {
     const checks = newChecks()
     const answer = await fetch(String(await provider.begin(checks)), { redirect: 'manual' })
     const callback = new URL(answer.headers.get('location') ?? '')
-    expect(await provider.finish(callback, checks)).toMatchObject({ providerId: 'subject-1' })
+    expect(await provider.finish(callback, checks)).toMatchObject({ subject: 'subject-1' })
     expect(await provider.finish(callback, checks)).toEqual({ refused: 'failed', cause: 'invalid_grant' })
   })
 
@@ -254,7 +254,7 @@ describe('a GitHub-shaped provider', () => {
 
   it('reads who the person is, by number', async () => {
     expect(await walk(gitHub())).toEqual({
-      providerId: '583231',
+      subject: '583231',
       email: 'ada@example.com',
       username: 'ada',
       name: 'Ada Example',

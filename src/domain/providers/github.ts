@@ -102,7 +102,7 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 const readUser = (body: unknown) => {
   if (!isObject(body) || !Number.isSafeInteger(body.id) || Number(body.id) < 1) return undefined
   if (typeof body.login !== 'string' || body.login === '') return undefined
-  return { providerId: String(body.id), username: body.login, name: displayName(body.name) }
+  return { subject: String(body.id), username: body.login, name: displayName(body.name) }
 }
 
 /** Only the address that is both primary and verified, wherever in the list it stands. A failure here throws. */

@@ -1,4 +1,4 @@
-import { type Database, isUniqueViolation } from '../../platform/database/database.js'
+import type { Database } from '../../platform/database/database.js'
 import type { Language } from '../mails/languages.js'
 import type { Mails } from '../mails/mails.js'
 import { readEmail } from '../users/email.js'
@@ -31,23 +31,19 @@ export const createIdentities = (parts: {
   const create = async ({ provider, profile }: Request): Promise<Resolved | undefined> => {
     const email = readEmail(profile.email)
     if ('refused' in email) throw new Error('A profile has an email that cannot be one')
-    const { username, name, providerId } = profile
-    const created = await users.createFromProvider({ email, username, name, provider, providerId })
+    const { username, name, subject } = profile
+    const created = await users.createFromProvider({ email, username, name, identity: { provider, subject } })
     return 'refused' in created ? undefined : { user: created, how: 'create' }
   }
 
   /** The link and the mail that tells its owner are one change: nobody is linked without hearing of it. */
   const link = async ({ provider, profile, language }: Request, user: User): Promise<Resolved | undefined> => {
-    const change = database.transaction(async (sql) => {
-      const linked = await users.linkProvider(sql, user.id, provider, profile.providerId)
+    const linked = await database.transaction(async (sql) => {
+      const linked = await users.linkProvider(sql, user.id, { provider, subject: profile.subject })
       const values = { username: user.username, providerName: nameOf(provider) }
       if (linked)
         await mails.queue(sql, { to: user.email, template: 'provider-linked', values, ...(language && { language }) })
       return linked
-    })
-    const linked = await change.catch((error: unknown) => {
-      if (isUniqueViolation(error)) return false
-      throw error
     })
     return linked ? { user: { ...user, providers: [...user.providers, provider] }, how: 'link' } : undefined
   }
@@ -59,7 +55,7 @@ export const createIdentities = (parts: {
     const namesake = await users.findByEmail(profile.email)
     // Asked last: whoever else signs this person in meanwhile is then seen as the owner, never as a stranger with the
     // same address and another identity.
-    const owner = await users.findByProvider(provider, profile.providerId)
+    const owner = await users.findByIdentity({ provider, subject: profile.subject })
     const decision = decide({ provider, owner, namesake, registration, linkingTo })
     if (decision.action === 'refuse') return { refused: decision.reason }
     if (decision.action === 'create') return create(request)

@@ -104,5 +104,5 @@ const profileFrom = (subject: string, idToken: Claims, userinfo: Claims): Profil
   if (email === undefined) return refusal('no_email', 'no_email')
   if (source.email_verified !== true && source.email_verified !== 'true') return refusal('no_email', 'unverified_email')
   const [username = ''] = email.split('@')
-  return { providerId: subject, email, username, name: displayName(idToken.name ?? userinfo.name) }
+  return { subject, email, username, name: displayName(idToken.name ?? userinfo.name) }
 }

@@ -19,9 +19,9 @@ export type PendingLink = { provider: ProviderId; linker: Linker; state: string;
 export const createPendingLinks = ({ seal, clock }: { seal: Seal; clock: Clock }) => ({
   seal: ({ provider, linker, state, profile }: Omit<PendingLink, 'expiresAt'>) => {
     const { userId, sessionId } = linker
-    const { providerId, email, username } = profile
+    const { subject, email, username } = profile
     const expires = later(clock.now(), pendingLinkLifetime).getTime()
-    return seal.seal(JSON.stringify([provider, userId, sessionId, state, providerId, email, username, expires]))
+    return seal.seal(JSON.stringify([provider, userId, sessionId, state, subject, email, username, expires]))
   },
 
   /** The link, unless it was altered or is past its time. */
@@ -40,16 +40,16 @@ const isText = (field: unknown): field is string => typeof field === 'string'
 const parse = (text: string): PendingLink | undefined => {
   const fields: unknown = JSON.parse(text)
   if (!Array.isArray(fields)) return undefined
-  const [provider, userId, sessionId, state, providerId, email, username, expires]: unknown[] = fields
+  const [provider, userId, sessionId, state, subject, email, username, expires]: unknown[] = fields
   const knownProvider = providerIds.find((id) => id === provider)
   if (!knownProvider || typeof expires !== 'number') return undefined
   if (!isText(userId) || !isText(sessionId) || !isText(state)) return undefined
-  if (!isText(providerId) || !isText(email) || !isText(username)) return undefined
+  if (!isText(subject) || !isText(email) || !isText(username)) return undefined
   return {
     provider: knownProvider,
     linker: { userId, sessionId },
     state,
-    profile: { providerId, email, username, name: null },
+    profile: { subject, email, username, name: null },
     expiresAt: new Date(expires),
   }
 }

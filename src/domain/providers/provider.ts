@@ -2,7 +2,7 @@ import { readEmail } from '../users/email.js'
 import type { ProviderId } from '../users/users.js'
 
 /** What the provider says of a person, once it is proven. The email is one that the provider has verified. */
-export type Profile = { providerId: string; email: string; username: string; name: string | null }
+export type Profile = { subject: string; email: string; username: string; name: string | null }
 
 /** What one attempt must find again in the provider's answer. */
 export type Checks = { state: string; verifier: string; nonce: string }

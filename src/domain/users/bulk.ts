@@ -1,4 +1,4 @@
-import type { Database } from '../../platform/database/database.js'
+import { type Database, isUniqueViolation } from '../../platform/database/database.js'
 import type { ImportedUser } from './imported-user.js'
 import * as store from './users-bulk.store.js'
 
@@ -44,8 +44,27 @@ export const createBulkUsers = ({ database }: { database: Database }) => {
     return { added, existed: users.length - others.length, refused }
   }
 
+  const insertHalves = async (users: readonly ImportedUser[]): Promise<{ email_key: string }[]> => {
+    const middle = Math.ceil(users.length / 2)
+    return [...(await insert(users.slice(0, middle))), ...(await insert(users.slice(middle)))]
+  }
+
+  /**
+   * Those that went in. A batch that names one id twice, or an identity that is taken, is written in halves until the user
+   * in question stands alone and is passed over: the others go in all the same.
+   */
+  const insert = async (users: readonly ImportedUser[]): Promise<{ email_key: string }[]> => {
+    if (new Set(users.map(({ id }) => id)).size < users.length) return insertHalves(users)
+    try {
+      return await store.insertMany(database, users)
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error
+      return users.length === 1 ? [] : insertHalves(users)
+    }
+  }
+
   const add = async (users: readonly ImportedUser[]): Promise<Batch> => {
-    const inserted = await store.insertMany(database, users)
+    const inserted = await insert(users)
     if (inserted.length === users.length) return { added: users.length, existed: 0, refused: [] }
     // A batch may name one email twice: only the first such row went in.
     const added = new Set(inserted.map((row) => row.email_key))

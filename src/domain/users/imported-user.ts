@@ -1,7 +1,7 @@
 import { isUuid, uuidv7 } from '../../lib/uuid.js'
 import { type Email, readEmail } from './email.js'
 import { readUsername, type Username } from './username.js'
-import { type ProviderId, providerIds } from './users.js'
+import { type Identity, type ProviderId, providerIds } from './users.js'
 
 /** A user as another system describes them, ready for the table. */
 export type ImportedUser = {
@@ -11,11 +11,14 @@ export type ImportedUser = {
   name: string | null
   passwordHash: string | null
   provider: ProviderId | null
-  providerAId: string | null
-  providerBId: string | null
+  identities: Identity[]
   createdAt: Date
   disabledAt: Date | null
 }
+
+/** The column with the user's identifier at a provider, in a file that is imported or exported. */
+export const identityColumn = <Id extends ProviderId>(provider: Id) => `${provider}_id` as const
+export const identityColumns = providerIds.map(identityColumn)
 
 /** The fields that a row may have, as the export writes them. Other spellings of a name (`passwordHash`) count too. */
 const importFields = [
@@ -25,8 +28,7 @@ const importFields = [
   'name',
   'password_hash',
   'provider',
-  'provider_a_id',
-  'provider_b_id',
+  ...identityColumns,
   'created_at',
   'disabled',
 ] as const
@@ -85,6 +87,12 @@ const providerOf = (row: ImportRow) => {
   return providerIds.find((provider) => provider === text) ?? refuse(`provider must be ${providerIds.join(' or ')}`)
 }
 
+const identitiesOf = (row: ImportRow): Identity[] =>
+  providerIds.flatMap((provider) => {
+    const subject = textOf(row, identityColumn(provider))
+    return subject === undefined ? [] : [{ provider, subject }]
+  })
+
 const createdAtOf = (row: ImportRow, now: Date) => {
   const text = textOf(row, 'created_at')
   if (text === undefined) return now
@@ -117,8 +125,7 @@ export const readImportedUser = (row: ImportRow, now: Date): ImportedUser | { re
       name: textOf(row, 'name') ?? null,
       passwordHash: passwordHashOf(row),
       provider: providerOf(row),
-      providerAId: textOf(row, 'provider_a_id') ?? null,
-      providerBId: textOf(row, 'provider_b_id') ?? null,
+      identities: identitiesOf(row),
       createdAt: createdAtOf(row, now),
       disabledAt: disabledAtOf(row, now),
     }

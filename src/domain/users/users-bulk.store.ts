@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/database/database.js'
+import { selectList } from '../../platform/database/select-list.js'
 import type { ImportedUser } from './imported-user.js'
-import type { ProviderId } from './users.js'
 
 export type ListedUser = {
   id: string
@@ -8,21 +8,32 @@ export type ListedUser = {
   username: string
   name: string | null
   password_hash: string | null
-  provider: ProviderId | null
-  provider_a_id: string | null
-  provider_b_id: string | null
+  provider: string | null
+  /** By provider, the user's subject there. */
+  identities: Readonly<Record<string, string>>
   created_at: Date
   disabled: boolean
 }
 
-/** One statement for the whole batch; whoever stands in the way of a unique value is passed over. */
-export const insertMany = (sql: Sql, users: readonly ImportedUser[]) =>
-  sql.query<{ email_key: string }>(
-    `insert into users (id, email, email_key, username, username_key, name, password_hash, provider, provider_a_id,
-       provider_b_id, created_at, disabled_at)
-     select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-       $9::text[], $10::text[], $11::timestamptz[], $12::timestamptz[])
-     on conflict do nothing returning email_key`,
+/**
+ * One statement for the whole batch, whose ids must differ. A user whose id, email or username is taken is passed over. An
+ * identity that is taken is a unique violation, and nothing of the batch is written.
+ */
+export const insertMany = (sql: Sql, users: readonly ImportedUser[]) => {
+  const identities = users.flatMap((user) => user.identities.map((identity) => ({ userId: user.id, ...identity })))
+  return sql.query<{ email_key: string }>(
+    `with added as (
+       insert into users (id, email, email_key, username, username_key, name, password_hash, provider, created_at, disabled_at)
+       select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+         $9::timestamptz[], $10::timestamptz[])
+       on conflict do nothing returning id, email_key, created_at
+     ), linked as (
+       insert into identities (user_id, provider, subject, linked_at)
+       select added.id, given.provider, given.subject, added.created_at
+       from unnest($11::uuid[], $12::text[], $13::text[]) as given (user_id, provider, subject)
+       join added on added.id = given.user_id
+     )
+     select email_key from added`,
     [
       users.map((user) => user.id),
       users.map((user) => user.email.email),
@@ -32,12 +43,14 @@ export const insertMany = (sql: Sql, users: readonly ImportedUser[]) =>
       users.map((user) => user.name),
       users.map((user) => user.passwordHash),
       users.map((user) => user.provider),
-      users.map((user) => user.providerAId),
-      users.map((user) => user.providerBId),
       users.map((user) => user.createdAt),
       users.map((user) => user.disabledAt),
+      identities.map((identity) => identity.userId),
+      identities.map((identity) => identity.provider),
+      identities.map((identity) => identity.subject),
     ],
   )
+}
 
 export type TakenKeys = { emails: string[]; usernames: string[] }
 
@@ -48,11 +61,18 @@ export const selectTaken = (sql: Sql, keys: TakenKeys) =>
     [keys.emails, keys.usernames],
   )
 
+const listed = selectList<ListedUser>({
+  id: true,
+  email: true,
+  username: true,
+  name: true,
+  password_hash: true,
+  provider: true,
+  identities: `coalesce((select jsonb_object_agg(identities.provider, subject) from identities where user_id = users.id), '{}')`,
+  created_at: true,
+  disabled: 'disabled_at is not null',
+})
+
 /** By key and not by offset: the thousandth page costs what the first does, and nobody is shown twice or missed. */
 export const selectPage = (sql: Sql, after: string, limit: number) =>
-  sql.query<ListedUser>(
-    `select id, email, username, name, password_hash, provider, provider_a_id, provider_b_id, created_at,
-       disabled_at is not null as disabled
-     from users where id > $1 order by id limit $2`,
-    [after, limit],
-  )
+  sql.query<ListedUser>(`select ${listed} from users where id > $1 order by id limit $2`, [after, limit])

@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
+import { selectList } from '../../platform/database/select-list.js'
 import type { Email } from './email.js'
 import type { Username } from './username.js'
 import type { ProviderId } from './users.js'
@@ -9,34 +10,46 @@ export type UserRow = {
   username: string
   name: string | null
   password_hash: string | null
-  provider: ProviderId | null
-  provider_a_id: string | null
-  provider_b_id: string | null
+  provider: string | null
+  /** Where the user has an identity. */
+  providers: string[]
   created_at: Date
   disabled_at: Date | null
 }
 
-const columns =
-  'id, email, username, name, password_hash, provider, provider_a_id, provider_b_id, created_at, disabled_at'
+export type Identity = { provider: ProviderId; subject: string }
 
-/** The one place where a provider becomes a column: the names never come from outside. */
-const idColumn: Record<ProviderId, string> = { provider_a: 'provider_a_id', provider_b: 'provider_b_id' }
+const columns = {
+  id: true,
+  email: true,
+  username: true,
+  name: true,
+  password_hash: true,
+  provider: true,
+  providers: 'array(select identities.provider from identities where identities.user_id = users.id)',
+  created_at: true,
+  disabled_at: true,
+} as const
+const user = selectList<UserRow>(columns)
 
-export const selectById = (sql: Sql, id: string) =>
-  sql.query<UserRow>(`select ${columns} from users where id = $1`, [id])
+export const selectById = (sql: Sql, id: string) => sql.query<UserRow>(`select ${user} from users where id = $1`, [id])
 
 /** Until the transaction ends nobody else changes this user. Rows that refer to the user can still be written. */
 export const lockById = (sql: Sql, id: string) =>
-  sql.query<UserRow>(`select ${columns} from users where id = $1 for no key update`, [id])
+  sql.query<UserRow>(`select ${user} from users where id = $1 for no key update`, [id])
 
 export const selectByEmail = (sql: Sql, key: string) =>
-  sql.query<UserRow>(`select ${columns} from users where email_key = $1`, [key])
+  sql.query<UserRow>(`select ${user} from users where email_key = $1`, [key])
 
 export const selectByUsername = (sql: Sql, key: string) =>
-  sql.query<UserRow>(`select ${columns} from users where username_key = $1`, [key])
+  sql.query<UserRow>(`select ${user} from users where username_key = $1`, [key])
 
-export const selectByProvider = (sql: Sql, provider: ProviderId, providerId: string) =>
-  sql.query<UserRow>(`select ${columns} from users where ${idColumn[provider]} = $1`, [providerId])
+export const selectByIdentity = (sql: Sql, { provider, subject }: Identity) =>
+  sql.query<UserRow>(
+    `select ${user} from users
+     where id = (select user_id from identities where identities.provider = $1 and subject = $2)`,
+    [provider, subject],
+  )
 
 export const selectFreeSuffix = (sql: Sql, key: string) =>
   sql.query<{ suffix: number | null }>(
@@ -45,55 +58,59 @@ export const selectFreeSuffix = (sql: Sql, key: string) =>
     [key],
   )
 
-export const insertWithPassword = (
-  sql: Sql,
-  user: { id: string; name: string | null; passwordHash: string; now: Date } & Email & { username: Username },
-) =>
+type Inserted = { id: string; email: Email; username: Username; name: string | null; now: Date }
+
+export const insertWithPassword = (sql: Sql, { id, email, username, ...rest }: Inserted & { passwordHash: string }) =>
   sql.query<UserRow>(
     `insert into users (id, email, email_key, username, username_key, name, password_hash, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing returning ${columns}`,
-    [user.id, user.email, user.key, user.username.username, user.username.key, user.name, user.passwordHash, user.now],
+     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing returning ${user}`,
+    [id, email.email, email.key, username.username, username.key, rest.name, rest.passwordHash, rest.now],
   )
 
+/**
+ * The account and its identity, or neither. An email or a username that is taken gives no row. An identity that another
+ * account has got meanwhile is a unique violation, which takes the account back too.
+ */
 export const insertFromProvider = (
   sql: Sql,
-  user: { id: string; name: string | null; provider: ProviderId; providerId: string; now: Date } & Email & {
-      username: Username
-    },
+  { id, email, username, name, identity, now }: Inserted & { identity: Identity },
 ) =>
   sql.query<UserRow>(
-    `insert into users (id, email, email_key, username, username_key, name, provider, ${idColumn[user.provider]}, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing returning ${columns}`,
-    [
-      user.id,
-      user.email,
-      user.key,
-      user.username.username,
-      user.username.key,
-      user.name,
-      user.provider,
-      user.providerId,
-      user.now,
-    ],
+    `with account as (
+       insert into users (id, email, email_key, username, username_key, name, provider, created_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $9) on conflict do nothing returning *
+     ), identity as (
+       insert into identities (user_id, provider, subject, linked_at) select id, $7, $8, $9 from account
+     )
+     select ${selectList<UserRow>({ ...columns, providers: 'array[provider]' })} from account`,
+    [id, email.email, email.key, username.username, username.key, name, identity.provider, identity.subject, now],
   )
 
-export const updateProvider = (sql: Sql, userId: string, provider: ProviderId, providerId: string) =>
-  sql.query<{ id: string }>(
-    `update users set ${idColumn[provider]} = $2 where id = $1 and ${idColumn[provider]} is null
-     and not exists (select 1 from users where ${idColumn[provider]} = $2) returning id`,
-    [userId, providerId],
+/** No row when the user has an identity there, or the identity a user; of two at once the second waits and gets none. */
+export const insertIdentity = (sql: Sql, userId: string, { provider, subject }: Identity, now: Date) =>
+  sql.query(
+    `insert into identities (user_id, provider, subject, linked_at)
+     select id, $2, $3, $4 from users where id = $1 for key share
+     on conflict do nothing returning user_id`,
+    [userId, provider, subject, now],
   )
 
-/** Removes a provider only while another way in remains, in one statement: two at once cannot remove both. */
-export const clearProvider = (sql: Sql, userId: string, provider: ProviderId) => {
-  const others = Object.values(idColumn).filter((column) => column !== idColumn[provider])
-  const waysIn = ['password_hash', ...others].map((column) => `${column} is not null`).join(' or ')
-  return sql.query<{ id: string }>(
-    `update users set ${idColumn[provider]} = null where id = $1 and ${idColumn[provider]} is not null
-     and (${waysIn}) returning id`,
-    [userId],
+/**
+ * Removes an identity only while another way to sign in remains. The identities are locked before they are counted: of two
+ * removals at once the second waits, and then counts what the first has left.
+ */
+export const deleteIdentity = (sql: Sql, userId: string, provider: ProviderId) =>
+  sql.query(
+    `with held as materialized (
+       select provider from identities where user_id = $1 order by provider for update
+     )
+     delete from identities
+     where user_id = $1 and provider = $2
+       and (exists (select 1 from held where held.provider <> $2)
+            or exists (select 1 from users where id = $1 and password_hash is not null))
+     returning user_id`,
+    [userId, provider],
   )
-}
 
 export const updatePassword = (sql: Sql, userId: string, passwordHash: string) =>
   sql.query('update users set password_hash = $2 where id = $1', [userId, passwordHash])

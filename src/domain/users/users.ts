@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import type { Database, Sql } from '../../platform/database/database.js'
+import { type Database, isUniqueViolation, type Sql } from '../../platform/database/database.js'
 import { type Email, emailKey } from './email.js'
 import { type Username, usernameFrom, usernameKey, withSuffix } from './username.js'
 import * as store from './users.store.js'
@@ -21,21 +21,20 @@ export type User = {
 }
 
 export type NewUser = { email: Email; username: Username; name: string | null; passwordHash: string }
-export type ProviderUser = {
-  email: Email
-  username: string
-  name: string | null
-  provider: ProviderId
-  providerId: string
-}
+export type { Identity } from './users.store.js'
+/** What a provider says of a newcomer. The username is the one it has there. */
+export type ProviderUser = { email: Email; username: string; name: string | null; identity: store.Identity }
+
+const isProviderId = (text: string | null): text is ProviderId => providerIds.some((id) => id === text)
 
 const fromRow = (row: store.UserRow): User => ({
   id: row.id,
   email: row.email,
   username: row.username,
   name: row.name,
-  provider: row.provider,
-  providers: providerIds.filter((provider) => row[`${provider}_id`] !== null),
+  // A provider that this program does not know was added by a newer one.
+  provider: isProviderId(row.provider) ? row.provider : null,
+  providers: providerIds.filter((provider) => row.providers.includes(provider)),
   passwordHash: row.password_hash ?? undefined,
   createdAt: row.created_at,
   disabled: row.disabled_at !== null,
@@ -46,6 +45,11 @@ const first = async (rows: Promise<store.UserRow[]>) => {
   return row && fromRow(row)
 }
 
+const unlessTaken = (error: unknown) => {
+  if (isUniqueViolation(error)) return undefined
+  throw error
+}
+
 export type Users = ReturnType<typeof createUsers>
 
 export const createUsers = ({ database, clock }: { database: Database; clock: Clock }) => {
@@ -53,8 +57,7 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
   const findByEmail = (email: string, sql: Sql = database) => first(store.selectByEmail(sql, emailKey(email)))
   const findByUsername = (username: string, sql: Sql = database) =>
     first(store.selectByUsername(sql, usernameKey(username)))
-  const findByProvider = (provider: ProviderId, providerId: string, sql: Sql = database) =>
-    first(store.selectByProvider(sql, provider, providerId))
+  const findByIdentity = (identity: store.Identity) => first(store.selectByIdentity(database, identity))
 
   /** What a person types into the sign-in form: an email when it holds an `@`, which no username does. */
   const findByLogin = (login: string) => (login.includes('@') ? findByEmail(login) : findByUsername(login))
@@ -68,7 +71,7 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
 
   const createWithPassword = async (sql: Sql, user: NewUser) => {
     const now = clock.now()
-    const insert = () => first(store.insertWithPassword(sql, { ...user, ...user.email, id: uuidv7(now), now }))
+    const insert = () => first(store.insertWithPassword(sql, { ...user, id: uuidv7(now), now }))
     const created = (await insert()) ?? (await obstacle(sql, user)) ?? (await insert())
     if (!created) throw new Error('A user could neither be created nor be found to exist')
     return created
@@ -82,16 +85,17 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
       const id = uuidv7(now)
       const [free] = await store.selectFreeSuffix(database, wanted.key)
       const username = withSuffix(wanted, free?.suffix ?? id.slice(-6))
-      const created = await first(store.insertFromProvider(database, { ...user, ...user.email, username, id, now }))
+      const insert = first(store.insertFromProvider(database, { ...user, username, id, now }))
+      const created = await insert.catch(unlessTaken)
       if (created) return created
-      if (await findByProvider(user.provider, user.providerId)) return { refused: 'provider_taken' as const }
+      if (await findByIdentity(user.identity)) return { refused: 'provider_taken' as const }
       if (await findByEmail(user.email.key)) return { refused: 'email_taken' as const }
     }
     throw new Error('No free username was found')
   }
 
   const unlinkProvider = async (userId: string, provider: ProviderId) => {
-    const [unlinked] = await store.clearProvider(database, userId, provider)
+    const [unlinked] = await store.deleteIdentity(database, userId, provider)
     if (unlinked) return true
     const user = await findById(userId)
     return { refused: user?.providers.includes(provider) ? ('last_way_in' as const) : ('not_linked' as const) }
@@ -104,12 +108,12 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
     findByEmail,
     findByUsername,
     findByLogin,
-    findByProvider,
+    findByIdentity,
     createWithPassword,
     createFromProvider,
-    /** False when the account has an identity there, or the identity an account; of two at once, one gets the violation. */
-    linkProvider: async (sql: Sql, userId: string, provider: ProviderId, providerId: string) =>
-      (await store.updateProvider(sql, userId, provider, providerId)).length > 0,
+    /** False when the user has an identity at this provider, or the identity a user. */
+    linkProvider: async (sql: Sql, userId: string, identity: store.Identity) =>
+      (await store.insertIdentity(sql, userId, identity, clock.now())).length > 0,
     unlinkProvider,
     setPassword: (sql: Sql, userId: string, passwordHash: string) => store.updatePassword(sql, userId, passwordHash),
     replacePassword: async (userId: string, oldHash: string, newHash: string, sql: Sql = database) =>

@@ -3,6 +3,7 @@ import type { Transaction } from './database.js'
 /** By name and not "all tables": others may live in the same schema. A test compares the list with the migrations. */
 export const writableTables = [
   'users',
+  'identities',
   'refresh_token_records',
   'pending_registrations',
   'one_time_tokens',

@@ -82,6 +82,12 @@ export const usersOf = (service: Latchkey) =>
     provider: string | null
     provider_a_id: string | null
     provider_b_id: string | null
-  }>('select id, email, username, name, provider, provider_a_id, provider_b_id from users order by created_at, id')
+  }>(
+    `select id, email, username, name, provider, ${['provider_a', 'provider_b'].map(subjectAt).join(', ')}
+     from users order by created_at, id`,
+  )
+
+const subjectAt = (provider: string) =>
+  `(select subject from identities where user_id = users.id and identities.provider = '${provider}') as ${provider}_id`
 
 export const forgetEverybody = (service: Latchkey) => service.sql.query('delete from users')

@@ -1,0 +1,11 @@
+/** A column by its own name, or the expression that is selected under that name. */
+type Columns<Row> = { readonly [Name in keyof Row & string]-?: true | string }
+
+/**
+ * What stands after `select` or `returning`, tied to the type of the rows: a column that is missing, misspelt or left over
+ * does not compile.
+ */
+export const selectList = <Row>(columns: Columns<Row>) =>
+  Object.entries<true | string>(columns)
+    .map(([name, from]) => (from === true ? name : `${from} as ${name}`))
+    .join(', ')
