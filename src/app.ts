@@ -1,7 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { freePort } from './app/free-port.js'
 import { type Platform as OpenedPlatform, openPlatform } from './app/open-platform.js'
-import { gated, prepareDatabase } from './app/prepare-database.js'
+import { gated } from './app/prepare-database.js'
+import { closeApp, type OpenedApp, type ServeOptions, serveApp } from './app/serving.js'
 import type { Config } from './config.js'
 import { createContent } from './domain/content/content.js'
 import { createEvents } from './domain/events/events.js'
@@ -58,21 +58,12 @@ import { countRequests } from './http/metrics-hook.js'
 import { createPendingLinkCookie } from './http/pending-link-cookie.js'
 import { createServer, type Server } from './http/server.js'
 import { type Clock, systemClock } from './lib/clock.js'
-import { minutes, seconds } from './lib/durations.js'
+import { minutes } from './lib/durations.js'
 import { deriveKey } from './lib/keys.js'
 import { createSeal } from './lib/seal.js'
 import { createLog, type Log } from './platform/log.js'
 import { createMetrics, type Metrics } from './platform/metrics/metrics.js'
 import { startMetricsServer } from './platform/metrics/metrics-server.js'
-
-const drainLimit = 10 * seconds
-const closeLimit = 5 * seconds
-
-/**
- * The longest that a shutdown takes: `/health/ready` says no, kept connections go on for as long again, requests finish,
- * stores close. Whoever supervises the process must wait longer before killing it; a test compares the shipped files.
- */
-export const shutdownBudget = (drainDelay: number) => 2 * drainDelay + drainLimit + closeLimit
 
 type Platform = OpenedPlatform & { metrics: Metrics }
 
@@ -147,7 +138,7 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
 
 type Gates = ReturnType<typeof makeGates>
 
-/** The verbs: every address that the service answers, on one page. */
+/** The verbs. Each routes file names its addresses; docs/openapi.json lists all of them. */
 const registerVerbs = async (server: Server, config: Config, platform: Platform, nouns: Nouns, gates: Gates) => {
   const dependencies = { ...platform, ...nouns, ...gates }
   await apiDocumentRoutes(server)
@@ -189,8 +180,6 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   })
 }
 
-export type App = Awaited<ReturnType<typeof startApp>>
-
 /** Port 0 and no public address: the port is chosen now, because addresses in mails and redirects need it. */
 const withPort = async (config: Config): Promise<Config> => {
   if (config.port !== 0) return config
@@ -217,82 +206,64 @@ const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
   }
 }
 
-/** The numbers have a port of their own, and cost a request nothing while that is off. */
+/** Metrics have a port of their own, and cost a request nothing while that is off. */
 const prepareMetrics = ({ metricsHost: host, metricsPort: port }: Config, platform: Platform, server: Server) => {
-  if (port === undefined) return undefined
+  if (port === undefined) return async () => undefined
   platform.metrics.watch(platform)
   countRequests(server, platform.metrics)
   return () => startMetricsServer({ host, port, metrics: platform.metrics })
 }
 
-/** A database that cannot be reached yet is no reason to wait for ever: health tells, and requests are answered 503. */
-const startTimeout = 5 * seconds
+type Options = ServeOptions & { clock?: Clock; log?: Log }
 
-type StartOptions = {
-  clock?: Clock
-  log?: Log
-  onFatal: (error: unknown) => void
-  /** Ends a start that is under way: no port is opened any more, and what is open is closed with the app. */
-  signal?: AbortSignal
-}
-
-export const startApp = async (given: Config, options: StartOptions) => {
+/** Opens the stores and registers every route. No port is open yet, and the database may still be out of reach. */
+const openApp = async (given: Config, { clock = systemClock, log: givenLog }: Options) => {
   const config = await withPort(given)
-  const { clock = systemClock, log = createLog({ level: config.logLevel }), onFatal, signal } = options
+  const log = givenLog ?? createLog({ level: config.logLevel })
   const opened = await openPlatform(config, clock, log)
-  let isReady = false
-  const platform = { ...opened, metrics: createMetrics(), database: gated(opened.database, () => isReady) }
+  const status: OpenedApp['status'] = { isReady: false, closing: new AbortController() }
+  const platform = { ...opened, metrics: createMetrics(), database: gated(opened.database, () => status.isReady) }
   const nouns = makeNouns(config, platform, clock, log)
   const gates = makeGates(config, platform, nouns, clock)
   const { production, publicUrl, trustProxy, healthTimeout: deadline } = config
-  const { server, state, answerUnknown, drain } = createServer({ log, production, publicUrl, trustProxy })
-  const openMetrics = prepareMetrics(config, platform, server)
-  let metricsServer: Awaited<ReturnType<typeof startMetricsServer>> | undefined
+  const { server, state: drainState, answerUnknown, drain } = createServer({ log, production, publicUrl, trustProxy })
+  const startMetrics = prepareMetrics(config, platform, server)
   const pages = await registerVerbs(server, config, platform, nouns, gates)
   const [database, cache] = [platform.database.ping, platform.cache.ping]
-  const [isStarting, isDraining] = [() => !isReady, () => state.isDraining]
+  const [isStarting, isDraining] = [() => !status.isReady, () => drainState.isDraining]
   healthRoutes(server, { health: createHealth({ clock, deadline, database, cache, isStarting, isDraining }) })
   answerUnknown(pages.notFound)
-
   const background = createBackground(platform, nouns, log)
-  const ending = new AbortController()
-  const prepare = async () => {
-    await prepareDatabase(config, opened.database, log, ending.signal)
-    if (ending.signal.aborted) return
-    isReady = true
-    // With an owner of the tables, the service's own role may only read the content.
-    if (!production && config.databaseOwnerUrl === undefined) await nouns.content.seed()
-    background.start()
+  const { content } = nouns
+  const store = opened.database
+  return {
+    config,
+    log,
+    platform,
+    nouns,
+    database: store,
+    content,
+    background,
+    server,
+    drainState,
+    drain,
+    startMetrics,
+    status,
   }
-  /** Health says no first, then the port closes, requests under way finish, and at last the stores close. */
-  const close = async () => {
-    state.isDraining = true
-    ending.abort()
-    if (server.server.listening) {
-      await wait(config.drainDelay)
-      await drain({ lastCalls: config.drainDelay, limit: drainLimit })
-    }
-    await server.close()
-    await background.stop()
-    await metricsServer?.close()
-    await opened.close()
-  }
+}
 
-  const prepared = prepare()
+export type App = Awaited<ReturnType<typeof startApp>>
+
+/** Opens and serves. What was opened is closed again when serving fails. */
+export const startApp = async (given: Config, options: Options) => {
+  const app = await openApp(given, options)
+  const close = () => closeApp(app)
   try {
-    // A failure is heard of below; when listening fails first, that is what counts.
-    prepared.catch(() => undefined)
-    metricsServer = await openMetrics?.()
-    // The port opens when the database is ready, or after a moment without it: a proxy takes an open port for an instance.
-    const timeout = wait(startTimeout, undefined, { ref: false, ...(signal && { signal }) }).catch(() => undefined)
-    await Promise.race([prepared, timeout])
-    if (!signal?.aborted) {
-      prepared.catch(onFatal)
-      await server.listen({ host: config.host, port: config.port })
-    }
+    const { prepared } = await serveApp(app, options)
+    const { config, server, log, platform, nouns, status } = app
+    return { config, server, log, platform, nouns, prepared, isReady: () => status.isReady, close }
   } catch (error) {
     await close()
     throw error
   }
-  return { config, server, log, platform, nouns, prepared, isReady: () => isReady, close }
 }

@@ -4,6 +4,7 @@ import { editDistance } from './config/edit-distance.js'
 import { InvalidValue } from './config/setting-values.js'
 import { type Setting, settings } from './config/settings.js'
 import { isLoopback } from './lib/loopback.js'
+import { OperatorError } from './lib/operator-error.js'
 
 type Settings = typeof settings
 type Name = keyof Settings
@@ -19,7 +20,7 @@ export type Config = Values & { readonly production: boolean; readonly publicUrl
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** All faults of a configuration at once, a line each. A line names the setting and never its value. */
-export class ConfigurationFaults extends Error {
+export class ConfigurationFaults extends OperatorError {
   override name = 'ConfigurationFaults'
   readonly faults: readonly string[]
   constructor(faults: readonly string[]) {

@@ -1,10 +1,13 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { listeningError } from './listening-error.js'
 
-/** A port that nobody listens on at the moment. Addresses in mails need it before the server itself listens. */
+/** A port that no program listens on. Addresses in mails need it before the server itself listens. */
 export const freePort = async (host: string) => {
   const probe = createServer().listen(0, host)
-  await once(probe, 'listening')
+  await once(probe, 'listening').catch((error: unknown) => {
+    throw listeningError(error)
+  })
   const address = probe.address()
   probe.close()
   await once(probe, 'close')

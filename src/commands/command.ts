@@ -8,6 +8,7 @@ import type { Sessions } from '../domain/sessions/sessions.js'
 import type { BulkUsers } from '../domain/users/bulk.js'
 import type { Users } from '../domain/users/users.js'
 import type { Clock } from '../lib/clock.js'
+import { OperatorError } from '../lib/operator-error.js'
 import { accountName } from '../platform/account-name.js'
 import type { Database } from '../platform/database/database.js'
 import { createLog } from '../platform/log.js'
@@ -56,7 +57,7 @@ export class UsageFault extends Error {
 }
 
 /** The command could not do what it was asked, for a reason that is nobody's bug: no such user, no such file. */
-export class CommandFailure extends Error {
+export class CommandFailure extends OperatorError {
   override name = 'CommandFailure'
 }
 

@@ -1,4 +1,5 @@
-import { type App, shutdownBudget, startApp } from '../app.js'
+import { shutdownBudget } from '../app/serving.js'
+import { type App, startApp } from '../app.js'
 import { type Config, type Environment, likelyTypos, loadConfig } from '../config.js'
 import { createLog, type Log } from '../platform/log.js'
 import { programVersion } from '../platform/version.js'

@@ -13,6 +13,9 @@ import { securityHeaders } from './headers.js'
 
 export type Server = ReturnType<typeof createServer>['server']
 
+/** While draining, health says no; while closing, every answer ends its connection. */
+export type DrainState = { isDraining: boolean; isClosing: boolean }
+
 export type ServerOptions = {
   log: FastifyBaseLogger
   production: boolean
@@ -123,7 +126,7 @@ export const createServer = (options: ServerOptions) => {
   const headers = securityHeaders(options.production)
   const server = createInstance(options, headers)
   const routes = new Map<string, { pattern: RegExp; methods: Set<string> }>()
-  const state = { isDraining: false, isClosing: false }
+  const state: DrainState = { isDraining: false, isClosing: false }
   const watchProxy = createProxyWatch({
     trustsProxy: (options.trustProxy?.length ?? 0) > 0,
     warn: () =>

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { OperatorError } from '../lib/operator-error.js'
 import { DataDirectoryUnwritable } from './database/directory-lock.js'
 
 const isCode = (error: unknown, code: string) => error instanceof Error && 'code' in error && error.code === code
@@ -17,7 +18,11 @@ const readIfFull = async (file: string) => {
 
 /** The secret that an earlier start has kept, if there was one. Creates nothing. */
 export const existingSecret = async (directory: string) => {
-  const secret = await readIfFull(join(directory, 'secret'))
+  const secret = await readIfFull(join(directory, 'secret')).catch((cause: unknown) => {
+    throw new OperatorError(`The file secret in ${directory} cannot be read: run this as the user of the service.`, {
+      cause,
+    })
+  })
   return secret === undefined ? [] : [secret]
 }
 

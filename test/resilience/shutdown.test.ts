@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { shutdownBudget } from '../../src/app.js'
+import { shutdownBudget } from '../../src/app/serving.js'
 import { type PostgresServer, startPostgres } from '../support/servers/postgres.js'
 import { freePort } from '../support/servers/server.js'
 import { startInstance } from '../support/site/instance.js'

@@ -1,3 +1,4 @@
+import { OperatorError } from '../../lib/operator-error.js'
 /**
  * What a statement may be run on: the database itself or a transaction on it. Store functions take it first.
  *
@@ -25,7 +26,7 @@ export type Database = Sql & {
 }
 
 /** The store cannot be reached or gave up: the caller may try again later. Nothing is known to be wrong with the request. */
-export class StoreUnavailable extends Error {
+export class StoreUnavailable extends OperatorError {
   override name = 'StoreUnavailable'
 }
 

@@ -4,8 +4,9 @@ import { connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { OperatorError } from '../../lib/operator-error.js'
 
-export class DataDirectoryInUse extends Error {
+export class DataDirectoryInUse extends OperatorError {
   override name = 'DataDirectoryInUse'
   constructor(directory: string) {
     super(
@@ -14,7 +15,7 @@ export class DataDirectoryInUse extends Error {
   }
 }
 
-export class DataDirectoryUnwritable extends Error {
+export class DataDirectoryUnwritable extends OperatorError {
   override name = 'DataDirectoryUnwritable'
   constructor(directory: string, options?: ErrorOptions) {
     super(

@@ -1,3 +1,4 @@
+import { OperatorError } from '../../lib/operator-error.js'
 import type { Transaction } from './database.js'
 
 /** By name and not "all tables": others may live in the same schema. A test compares the list with the migrations. */
@@ -12,7 +13,7 @@ export const writableTables = [
 ]
 export const readableTables = ['content', 'schema_migrations']
 
-class RoleMissing extends Error {
+class RoleMissing extends OperatorError {
   override name = 'RoleMissing'
 }
 

@@ -2,21 +2,22 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { OperatorError } from '../../lib/operator-error.js'
 import { type Database, type Sql, StoreUnavailable, type Transaction } from './database.js'
 import { grantTo } from './grants.js'
 
 /** A newer program has migrated the database, and a migration of it does not let this program run. */
-export class SchemaTooNew extends Error {
+export class SchemaTooNew extends OperatorError {
   override name = 'SchemaTooNew'
 }
 
 /** The database is behind this program, and whoever asks may not or should not change it. */
-export class SchemaOutdated extends Error {
+export class SchemaOutdated extends OperatorError {
   override name = 'SchemaOutdated'
 }
 
 /** The files and what the database says was applied do not belong together. */
-export class MigrationsBroken extends Error {
+export class MigrationsBroken extends OperatorError {
   override name = 'MigrationsBroken'
 }
 

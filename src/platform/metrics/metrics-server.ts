@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { seconds } from '../../lib/durations.js'
+import { OperatorError } from '../../lib/operator-error.js'
 import type { Metrics } from './metrics.js'
 
 /** Names the setting to change: the program's own port may be perfectly free. */
-class MetricsPortUnusable extends Error {
+class MetricsPortUnusable extends OperatorError {
   override name = 'MetricsPortUnusable'
 }
 

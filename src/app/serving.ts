@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Config } from '../config.js'
+import type { Content } from '../domain/content/content.js'
+import type { DrainState, Server } from '../http/server.js'
+import { seconds } from '../lib/durations.js'
+import { withTimeout } from '../lib/with-timeout.js'
+import type { Database } from '../platform/database/database.js'
+import type { Log } from '../platform/log.js'
+import { listeningError } from './listening-error.js'
+import { prepareDatabase } from './prepare-database.js'
+
+const drainLimit = 10 * seconds
+const closeLimit = 5 * seconds
+
+/**
+ * The longest that a shutdown takes: `/health/ready` says no, kept connections go on for as long again, requests finish,
+ * stores close. What supervises the process must wait longer before killing it; a test compares the shipped files.
+ */
+export const shutdownBudget = (drainDelay: number) => 2 * drainDelay + drainLimit + closeLimit
+
+/** A database that cannot be reached does not delay the start for longer: health says so, and requests are answered 503. */
+const startTimeout = 5 * seconds
+
+export type OpenedApp = {
+  config: Config
+  log: Log
+  platform: { close(): Promise<void> }
+  /** The database itself; what routes use waits until `status.isReady`. */
+  database: Database
+  content: Pick<Content, 'seed'>
+  background: { start(): void; stop(): Promise<unknown> }
+  server: Server
+  drainState: DrainState
+  drain(options: { lastCalls: number; limit: number }): Promise<void>
+  startMetrics(): Promise<{ close(): Promise<void> } | undefined>
+  status: { isReady: boolean; closing: AbortController; metrics?: { close(): Promise<void> } | undefined }
+}
+
+/** Waits for the database and migrates it. From then on requests may use it. */
+const prepare = async ({ config, database, log, status, content, background }: OpenedApp) => {
+  const { signal } = status.closing
+  await prepareDatabase(config, database, log, signal)
+  if (signal.aborted) return
+  status.isReady = true
+  // With an owner of the tables, the service's own role may only read the content.
+  if (!config.production && config.databaseOwnerUrl === undefined) await content.seed()
+  background.start()
+}
+
+const aborted = async (signal: AbortSignal | undefined) => {
+  if (!signal) return new Promise<never>(() => undefined)
+  if (!signal.aborted) await once(signal, 'abort')
+  return undefined
+}
+
+export type ServeOptions = {
+  /** Told when the database turns out to be unusable after the port was opened. */
+  onFatal: (error: unknown) => void
+  /** Stops a start that is under way: no port is opened any more, and what is open is closed with the app. */
+  signal?: AbortSignal
+}
+
+/** Opens the ports. `prepared` settles when the database is ready, which may be later. */
+export const serveApp = async (app: OpenedApp, { onFatal, signal }: ServeOptions) => {
+  const prepared = prepare(app)
+  // Reported below; when listening fails first, that error is the one to report.
+  prepared.catch(() => undefined)
+  app.status.metrics = await app.startMetrics()
+  // Proxies take an open port for a working instance: so the port opens when the database is ready, or after a timeout.
+  await withTimeout(Promise.race([prepared, aborted(signal)]), startTimeout, () => undefined)
+  if (!signal?.aborted) {
+    prepared.catch(onFatal)
+    const { host, port } = app.config
+    await app.server.listen({ host, port }).catch((error: unknown) => {
+      throw listeningError(error)
+    })
+  }
+  return { prepared }
+}
+
+/** Health says no first, then the port closes, requests under way finish, and at last the stores close. */
+export const closeApp = async ({ config, server, drainState, drain, background, platform, status }: OpenedApp) => {
+  drainState.isDraining = true
+  status.closing.abort()
+  if (server.server.listening) {
+    await wait(config.drainDelay)
+    await drain({ lastCalls: config.drainDelay, limit: drainLimit })
+  }
+  await server.close()
+  await background.stop()
+  await status.metrics?.close()
+  await platform.close()
+}
