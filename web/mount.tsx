@@ -29,7 +29,7 @@ export const unmount = () => {
 
 /** A logo from elsewhere may be missing, or lack the header that lets it be embedded; the name stands well alone. */
 const hideBrokenLogo = () => {
-  const logo = document.querySelector<HTMLImageElement>('img.mark')
+  const logo = document.querySelector<HTMLImageElement>('img.brand-mark')
   if (!logo) return
   const hide = () => logo.remove()
   if (logo.complete && logo.naturalWidth === 0) hide()

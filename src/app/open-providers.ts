@@ -7,7 +7,7 @@ import type { Log } from '../platform/log.js'
 const openDevProviders = async (config: Config, redirectUris: Record<ProviderId, string>, log: Log) => {
   if (config.nodeEnv !== 'development') return undefined
   const { startDevProviders } = await import('../dev-providers/dev-providers.js')
-  const { providerAClientId, providerBClientId, providerAName, providerBName, publicUrl } = config
+  const { providerAClientId, providerBClientId, providerAName, providerBName, publicUrl, accentColor: accent } = config
   const wanted = {
     ...(providerAClientId === undefined && {
       provider_a: { name: providerAName, redirectUri: redirectUris.provider_a },
@@ -16,7 +16,7 @@ const openDevProviders = async (config: Config, redirectUris: Record<ProviderId,
       provider_b: { name: providerBName, redirectUri: redirectUris.provider_b },
     }),
   }
-  return Object.keys(wanted).length > 0 ? startDevProviders({ publicUrl, wanted, log }) : undefined
+  return Object.keys(wanted).length > 0 ? startDevProviders({ publicUrl, accent, wanted, log }) : undefined
 }
 
 /** Which providers there are: those with a client id, and in development their stand-ins. */

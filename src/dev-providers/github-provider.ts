@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { minutes } from '../lib/durations.js'
 import { randomToken } from '../lib/random.js'
-import { sendChooser, sendProblem } from './chooser-page.js'
+import { type ChooserPage, createChooserPage } from './chooser-page.js'
 import { type Handler, readForm, sendJson, startLoopbackServer } from './loopback-server.js'
 import { type Person, personByKey } from './people.js'
 
@@ -10,15 +10,15 @@ const authorizePath = '/login/oauth/authorize'
 const codeLifetime = 1 * minutes
 const tokenLifetime = 10 * minutes
 
-type Settings = { hostname: string; name: string; redirectUri: string }
-type Client = { clientId: string; clientSecret: string; redirectUri: string; providerName: string }
+type Settings = { hostname: string; name: string; accent: string; redirectUri: string }
+type Client = { clientId: string; clientSecret: string; redirectUri: string; page: ChooserPage }
 type Grant = { person: Person; challenge: string }
 
 /** The parts of GitHub's OAuth and REST interfaces that a sign-in needs, for people who do not exist. */
-export const startDevGithubProvider = async ({ hostname, name, redirectUri }: Settings) => {
+export const startDevGithubProvider = async ({ hostname, name, accent, redirectUri }: Settings) => {
   const credentials = { clientId: 'latchkey-development', clientSecret: randomToken() }
   const { origin, close } = await startLoopbackServer(hostname, () =>
-    createHandler({ ...credentials, redirectUri, providerName: name }),
+    createHandler({ ...credentials, redirectUri, page: createChooserPage({ providerName: name, accent }) }),
   )
   return { url: origin, apiUrl: `${origin}/api/v3`, ...credentials, close }
 }
@@ -67,15 +67,15 @@ const isForUs = (client: Client, parameters: URLSearchParams) =>
 
 const ask = (client: Client, request: IncomingMessage, response: ServerResponse) => {
   const asked = new URL(request.url ?? '/', 'http://localhost').searchParams
-  if (!isForUs(client, asked)) return sendProblem(response, 'The service that sent you here is not known.')
+  if (!isForUs(client, asked)) return client.page.sendProblem(response, 'The service that sent you here is not known.')
   const hidden = Object.fromEntries(carried.map((name) => [name, asked.get(name) ?? '']))
-  const { providerName, redirectUri } = client
-  return sendChooser(response, { providerName, action: authorizePath, hidden, returnsTo: new URL(redirectUri).origin })
+  const returnsTo = new URL(client.redirectUri).origin
+  return client.page.sendChooser(response, { action: authorizePath, hidden, returnsTo })
 }
 
 const choose = async (client: Client, codes: Vault<Grant>, request: IncomingMessage, response: ServerResponse) => {
   const form = await readForm(request)
-  if (!isForUs(client, form)) return sendProblem(response, 'The service that sent you here is not known.')
+  if (!isForUs(client, form)) return client.page.sendProblem(response, 'The service that sent you here is not known.')
   const person = personByKey(form.get('person'))
   const answer = new URL(client.redirectUri)
   if (person) answer.searchParams.set('code', codes.put({ person, challenge: form.get('code_challenge') ?? '' }))

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Provider } from 'oidc-provider/lib/provider.js'
 import { days, hours, minutes, seconds } from '../lib/durations.js'
 import { randomToken } from '../lib/random.js'
-import { sendChooser, sendProblem } from './chooser-page.js'
+import { type ChooserPage, createChooserPage } from './chooser-page.js'
 import { createIssuerStorage } from './issuer-storage.js'
 import { type Handler, readForm, startLoopbackServer } from './loopback-server.js'
 import { personByKey } from './people.js'
@@ -28,33 +28,34 @@ const loadLibrary = async () => {
   }
 }
 
-type Settings = { hostname: string; name: string; redirectUri: string }
+type Settings = { hostname: string; name: string; accent: string; redirectUri: string }
 
 /** A real OpenID Connect provider that believes whatever its visitors say of themselves. */
-export const startDevOpenIdProvider = async ({ hostname, name, redirectUri }: Settings) => {
+export const startDevOpenIdProvider = async ({ hostname, name, accent, redirectUri }: Settings) => {
   const IssuerLibrary = await loadLibrary()
+  const page = createChooserPage({ providerName: name, accent })
   const client = { clientId: 'latchkey-development', clientSecret: randomToken() }
   const { origin, close } = await startLoopbackServer(hostname, (issuer) => {
     const provider = new IssuerLibrary(issuer, {
-      ...configuration(),
+      ...configuration(page),
       clients: [{ client_id: client.clientId, client_secret: client.clientSecret, redirect_uris: [redirectUri] }],
     })
-    return createHandler(provider, name, new URL(redirectUri).origin)
+    return createHandler(provider, page, new URL(redirectUri).origin)
   })
   return { issuer: origin, ...client, close }
 }
 
-const createHandler = (provider: Provider, providerName: string, returnsTo: string): Handler => {
+const createHandler = (provider: Provider, page: ChooserPage, returnsTo: string): Handler => {
   const answerAsIssuer = provider.callback()
   return (request, response) => {
     const path = request.url ?? '/'
     if (!path.startsWith(chooserPath)) return answerAsIssuer(request, response)
-    if (request.method === 'POST') return choose(provider, request, response)
-    return sendChooser(response, { providerName, action: path, returnsTo })
+    if (request.method === 'POST') return choose(provider, page, request, response)
+    return page.sendChooser(response, { action: path, returnsTo })
   }
 }
 
-const choose = async (provider: Provider, request: IncomingMessage, response: ServerResponse) => {
+const choose = async (provider: Provider, page: ChooserPage, request: IncomingMessage, response: ServerResponse) => {
   const person = personByKey((await readForm(request)).get('person'))
   try {
     const { params } = await provider.interactionDetails(request, response)
@@ -63,7 +64,7 @@ const choose = async (provider: Provider, request: IncomingMessage, response: Se
       : { error: 'access_denied', error_description: 'The visitor refused to sign in' }
     await provider.interactionFinished(request, response, result)
   } catch {
-    sendProblem(response, 'This choice has expired. Go back to where you came from and begin again.')
+    page.sendProblem(response, 'This choice has expired. Go back to where you came from and begin again.')
   }
 }
 
@@ -84,7 +85,7 @@ const findAccount = (_: unknown, subject: string) => {
   return { accountId: subject, claims: () => claims }
 }
 
-const configuration = () => ({
+const configuration = (page: ChooserPage) => ({
   adapter: createIssuerStorage(),
   jwks: { keys: [signingKey()] },
   enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
@@ -101,7 +102,7 @@ const configuration = () => ({
   findAccount,
   renderError: (context: { res: ServerResponse; respond?: boolean }, { error }: { error: string }) => {
     context.respond = false
-    sendProblem(context.res, `The request could not be understood (${error}).`)
+    page.sendProblem(context.res, `The request could not be understood (${error}).`)
   },
   ttl: {
     AccessToken: (10 * minutes) / seconds,

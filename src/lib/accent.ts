@@ -1,3 +1,5 @@
+import { colours } from './design-tokens.js'
+
 /** Red, green and blue, 0 to 255. */
 type Colour = readonly [number, number, number]
 
@@ -9,9 +11,6 @@ type Shades = { fill: string; onFill: string; edge: string; text: string }
 
 const white: Colour = [255, 255, 255]
 const black: Colour = [0, 0, 0]
-
-// The lightest and darkest surfaces of web/styles/base.css that accented text and controls stand on.
-const surfaces = { light: [245, 244, 240], dark: [34, 38, 36] } as const satisfies Record<string, Colour>
 
 // WCAG 2.2: 1.4.3 asks 4.5 of text, 1.4.11 asks 3 of the parts of a control. Where a colour is bent it gets a little more,
 // so that rounding is harmless.
@@ -27,7 +26,9 @@ export const isColour = (value: string) => /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.tes
  */
 export const shadesOf = (accent: string): { light: Shades; dark: Shades } => {
   const colour = parse(accent)
-  return { light: shadesOn(surfaces.light, black, colour), dark: shadesOn(surfaces.dark, white, colour) }
+  // The hardest surfaces to read on: the darkest of the light scheme and the lightest of the dark one.
+  const [light, dark] = [parse(colours.light.background), parse(colours.dark.raised)]
+  return { light: shadesOn(light, black, colour), dark: shadesOn(dark, white, colour) }
 }
 
 export const contrast = (left: string, right: string) => contrastOf(parse(left), parse(right))

@@ -62,7 +62,7 @@ describe('the dashboard', { timeout: timeout }, () => {
     }
 
     await enter(page, 'Show all')
-    await patiently(() => page.locator('.events li:nth-child(7):focus').count()).toBe(1)
+    await patiently(() => page.locator('.event-list li:nth-child(7):focus').count()).toBe(1)
 
     await page
       .getByRole('button', { name: /^Sign out .+, / })
@@ -126,7 +126,9 @@ describe('a new password whose strength cannot be checked', { timeout: timeout }
     await fillIn(page, { 'Choose a password': 'Password1!' })
     await page.getByText('The strength could not be checked.').waitFor()
     const colours = await page.evaluate(() =>
-      ['.rules .met', '.rules'].map((part) => getComputedStyle(document.querySelector(part) ?? document.body).color),
+      ['.password-rules .met', '.password-rules'].map(
+        (part) => getComputedStyle(document.querySelector(part) ?? document.body).color,
+      ),
     )
     expect(colours[0]).toBe(colours[1])
     await context.close()

@@ -119,15 +119,17 @@ describe('somebody new', { timeout: timeout }, () => {
     await fillIn(page, { Username: 'taken', Email: 'not an address', 'Choose a password': 'Password1' })
     await page.getByText('a special character').waitFor()
     await page.getByText('Weak', { exact: false }).first().waitFor()
-    expect(await page.locator('.rules li').filter({ hasText: 'still missing' }).locator('path').count()).toBe(0)
-    expect(await page.locator('.rules .met').first().locator('path').count()).toBe(1)
+    expect(await page.locator('.password-rules li').filter({ hasText: 'still missing' }).locator('path').count()).toBe(
+      0,
+    )
+    expect(await page.locator('.password-rules .met').first().locator('path').count()).toBe(1)
     await press(page, 'Create account')
     await page.getByText('That does not look like an email address.').waitFor()
     await fillIn(page, { Email: 'fresh@example.com' })
     await press(page, 'Create account')
     await page.getByText('Password must contain special characters').waitFor()
     const sentences = await page
-      .locator('.errors, .feedback')
+      .locator('.field-errors, .strength-feedback')
       .evaluateAll((places) => places.flatMap(({ textContent }) => textContent.match(/[A-Z][^.]+\./g) ?? []))
     expect(sentences.length).toBeGreaterThan(1)
     expect(new Set(sentences).size).toBe(sentences.length)

@@ -8,6 +8,7 @@ import { randomToken } from '../../src/lib/random.js'
 import { createOutbound } from '../../src/platform/outbound/outbound.js'
 
 const publicUrl = 'http://localhost:3000'
+const accent = '#10204d'
 const wanted = {
   provider_a: { name: 'Google', redirectUri: `${publicUrl}/api/auth/provider-a/callback` },
   provider_b: { name: 'GitHub', redirectUri: `${publicUrl}/api/auth/provider-b/callback` },
@@ -24,7 +25,7 @@ const said = [
 ]
 
 beforeAll(async () => {
-  devProviders = await startDevProviders({ publicUrl, wanted, log })
+  devProviders = await startDevProviders({ publicUrl, accent, wanted, log })
   const { providerA, providerB } = devProviders
   if (!providerA || !providerB) throw new Error('a development provider is missing')
   const parts = { outbound: createOutbound({ allowLoopbackHttp: true }), clock: systemClock }
@@ -100,6 +101,7 @@ describe.each(['provider_a', 'provider_b'] as const)('the development provider o
     expect(chooser.page).toContain('never in production')
     expect(chooser.response?.headers.get('content-security-policy')).toContain(`form-action 'self' ${publicUrl}`)
     expect(chooser.page).not.toContain('<script')
+    expect(chooser.page).toContain(`--accent:${accent};`)
   })
 
   it('sends nobody to an address it does not know', async () => {
@@ -114,7 +116,7 @@ describe.each(['provider_a', 'provider_b'] as const)('the development provider o
 
 describe('the development providers', () => {
   it('goes to the other name of this machine when the service has taken 127.0.0.1', async () => {
-    const other = await startDevProviders({ publicUrl: 'http://127.0.0.1:3000', wanted, log })
+    const other = await startDevProviders({ publicUrl: 'http://127.0.0.1:3000', accent, wanted, log })
     expect(other.providerA?.issuer).toMatch(/^http:\/\/localhost:/)
     expect(other.providerB?.url).toMatch(/^http:\/\/localhost:/)
     await other.close()
@@ -122,7 +124,7 @@ describe('the development providers', () => {
 
   it('starts only what is wanted', async () => {
     const { provider_b } = wanted
-    const other = await startDevProviders({ publicUrl, wanted: { provider_b }, log })
+    const other = await startDevProviders({ publicUrl, accent, wanted: { provider_b }, log })
     expect(other.providerA).toBeUndefined()
     expect(other.providerB).toBeDefined()
     await other.close()

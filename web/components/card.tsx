@@ -7,9 +7,9 @@ export const Card = ({ children, footer }: { children: ComponentChildren; footer
   return (
     <>
       <section class="card">{children}</section>
-      {footer !== undefined && <p class="below-card">{footer}</p>}
+      {footer !== undefined && <p class="card-footer">{footer}</p>}
       {development && (
-        <p class="below-card small">
+        <p class="card-footer development-link">
           <a href="/dev/mailbox">{words.common.developmentMailbox}</a>
         </p>
       )}

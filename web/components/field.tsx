@@ -41,15 +41,15 @@ export const Field = (props: Props) => {
   }, [])
 
   return (
-    <div class="field">
+    <div>
       <label for={id}>{label}</label>
-      <div class="control">
+      <div class="input-frame">
         <input
           ref={input}
           id={id}
           name={name}
           type={typed}
-          class={code ? 'code' : undefined}
+          class={code ? 'code-input' : undefined}
           autocomplete={props.autoComplete}
           required={required}
           maxLength={props.maxLength}
@@ -79,13 +79,13 @@ export const Field = (props: Props) => {
 
 const Remarks = ({ id, errors, hint }: { id: string; errors: string[]; hint: string | undefined }) => (
   <>
-    <div id={`${id}-errors`} class="errors">
+    <div id={`${id}-errors`} class="field-errors">
       {errors.map((error) => (
         <p key={error}>{error}</p>
       ))}
     </div>
     {hint !== undefined && (
-      <p id={`${id}-hint`} class="hint">
+      <p id={`${id}-hint`} class="field-hint">
         {hint}
       </p>
     )}
@@ -97,7 +97,7 @@ const Reveal = ({ shown, controls, onPress }: { shown: boolean; controls: string
   return (
     <button
       type="button"
-      class="reveal"
+      class="show-password"
       aria-controls={controls}
       aria-label={shown ? words.hidePassword : words.showPassword}
       title={shown ? words.hidePassword : words.showPassword}
@@ -111,7 +111,7 @@ const Reveal = ({ shown, controls, onPress }: { shown: boolean; controls: string
 const CapsLockHint = ({ on }: { on: boolean }) => {
   const words = useCommonWords()
   return (
-    <p class="hint caps" role="status">
+    <p class="field-hint caps-lock" role="status">
       {on ? words.capsLock : ''}
     </p>
   )

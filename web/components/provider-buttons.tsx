@@ -9,11 +9,11 @@ export const ProviderButtons = ({ place }: { place: string | undefined }) => {
   if (providers.length === 0) return null
   return (
     <>
-      <p class="or">{words.common.or}</p>
-      <ul class="providers">
+      <p class="divider">{words.common.or}</p>
+      <ul class="provider-buttons">
         {providers.map((provider: Provider) => (
           <li key={provider.id}>
-            <a class="button plain" href={withWantedPlace(provider.path, place)} onClick={() => rememberPlace(place)}>
+            <a class="button" href={withWantedPlace(provider.path, place)} onClick={() => rememberPlace(place)}>
               <ProviderLogo name={provider.name} />
               <span>{fill(words.common.continueWith, { provider: provider.name })}</span>
             </a>

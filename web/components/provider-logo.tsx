@@ -21,7 +21,7 @@ export const ProviderLogo = ({ name }: { name: string }) => {
   if (/^google\b/i.test(name)) return <Google />
   if (/^github\b/i.test(name)) return <GitHub />
   return (
-    <span class="initial" aria-hidden="true">
+    <span class="provider-initial" aria-hidden="true">
       {Array.from(name)[0]}
     </span>
   )

@@ -25,35 +25,35 @@ export const StrengthMeter = ({ password, words, quiet = false }: Props) => {
   return (
     <div class={unchecked ? 'strength unchecked' : 'strength'} ref={place}>
       {/* Always there, so that the button below does not move away under somebody who is about to press it. */}
-      <div class="meter-line">
-        <div class={`meter score-${score}`} aria-hidden="true">
+      <div class="strength-line">
+        <div class={`strength-bar score-${score}`} aria-hidden="true">
           {[1, 2, 3, 4].map((step) => (
-            <span key={step} class={shown && step <= Math.max(1, score) ? 'on' : ''} />
+            <span key={step} class={shown && step <= Math.max(1, score) ? 'filled' : ''} />
           ))}
         </div>
-        <p class="score" role="status">
+        <p class="strength-label" role="status">
           {shown && (
             <>
-              <span class="unseen">{words.strength} </span>
+              <span class="visually-hidden">{words.strength} </span>
               {words.scores[score]}
             </>
           )}
         </p>
       </div>
-      <ul class="rules" aria-label={words.rulesTitle}>
+      <ul class="password-rules" aria-label={words.rulesTitle}>
         {Object.entries(words.rules).map(([rule, text]) => {
           const met = rules[rule as keyof typeof rules](password)
           return (
             <li key={rule} class={met ? 'met' : ''}>
               {met ? <CheckIcon size={14} /> : <CircleIcon size={14} />}
               {text}
-              <span class="unseen"> ({met ? words.met : words.unmet})</span>
+              <span class="visually-hidden"> ({met ? words.met : words.unmet})</span>
             </li>
           )
         })}
       </ul>
-      <div class="feedback" aria-live="polite">
-        {unchecked && <p class="hint">{words.unchecked}</p>}
+      <div class="strength-feedback" aria-live="polite">
+        {unchecked && <p class="field-hint">{words.unchecked}</p>}
         {shown &&
           !quiet &&
           !strength.isStrong &&

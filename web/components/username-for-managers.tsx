@@ -1,7 +1,7 @@
 /** Tells a password manager whose password this is. Nobody else sees it. */
 export const UsernameForManagers = ({ username }: { username: string }) => (
   <input
-    class="unseen"
+    class="visually-hidden"
     type="text"
     name="username"
     autocomplete="username"

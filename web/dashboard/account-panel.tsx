@@ -6,10 +6,10 @@ export const AccountPanel = ({ account, settings }: { account: Account; settings
   const { dashboard: words, common } = settings.words
   return (
     <Panel title={words.account}>
-      <dl class="facts">
+      <dl class="account-facts">
         <div>
           <dt>{words.name}</dt>
-          <dd class={account.name === null ? 'faint' : undefined}>{account.name ?? words.noName}</dd>
+          <dd class={account.name === null ? 'not-given' : undefined}>{account.name ?? words.noName}</dd>
         </div>
         <div>
           <dt>{common.username}</dt>

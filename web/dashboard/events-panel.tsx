@@ -23,10 +23,10 @@ export const EventsPanel = ({ events, settings }: { events: AccountEvent[]; sett
   return (
     <Panel title={words.events}>
       {events.length === 0 && <p class="panel-lead">{words.noEvents}</p>}
-      <ol class="events" ref={list}>
+      <ol class="event-list" ref={list}>
         {shown.map((event) => (
           <li key={event.id} class={warnings.includes(event.kind) ? 'warning' : ''}>
-            <span class="dot" aria-hidden="true" />
+            <span class="event-dot" aria-hidden="true" />
             <div class="row-text">
               <strong>{titleOf(event, settings)}</strong>
               <span>

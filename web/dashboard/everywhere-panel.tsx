@@ -26,7 +26,7 @@ export const EverywherePanel = ({ settings }: { settings: Settings<'dashboard'> 
     <Panel title={words.everywhere} lead={words.everywhereLead}>
       <div {...frame}>
         {open ? (
-          <div class="choice">
+          <div class="button-row">
             <Button look="danger" busy={busy} onPress={signOut}>
               {words.everywhereSure}
             </Button>

@@ -31,7 +31,7 @@ export const PasswordPanel = ({ account, settings }: Props) => {
   if (!account.hasPassword) {
     return (
       <Panel title={common.password} lead={words.setByMail} anchor={anchor}>
-        <a class="button plain" href="/forgot-password">
+        <a class="button" href="/forgot-password">
           {words.setPassword}
         </a>
       </Panel>

@@ -34,7 +34,7 @@ export const ProvidersPanel = ({ account, settings }: Props) => {
 
   return (
     <Panel title={words.providers}>
-      <ul class="rows">
+      <ul class="row-list">
         {settings.providers.map((provider) => {
           const linked = account.providers.includes(provider.id)
           const label = fill(linked ? words.unlinkFrom : words.linkTo, { provider: provider.name })

@@ -38,7 +38,7 @@ export const SessionsPanel = ({ sessions, settings }: Props) => {
 
   return (
     <Panel title={words.sessions} lead={words.sessionsLead}>
-      <ul class="rows devices" ref={list} aria-label={words.sessions}>
+      <ul class="row-list session-list" ref={list} aria-label={words.sessions}>
         {sessions.map((session) => (
           <li key={session.id}>
             <DeviceIcon device={session.device} />

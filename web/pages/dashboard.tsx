@@ -56,7 +56,7 @@ const Dashboard = ({ settings }: { settings: Settings<'dashboard'> }) => {
   const { account, sessions, events } = loaded
   return (
     <DashboardActionsContext.Provider value={actions}>
-      <div class="title-line">
+      <div class="page-title">
         <h1>{fill(words.greeting, { name: account.name ?? account.username })}</h1>
         <Button busy={leaving} onPress={signOut}>
           {words.signOut}

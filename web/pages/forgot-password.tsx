@@ -39,7 +39,7 @@ const ForgotPassword = ({ settings }: { settings: Settings<'forgot-password'> })
         </>
       ) : (
         <>
-          <span class="emblem">
+          <span class="heading-icon">
             <MailIcon />
           </span>
           <h1>{words.sentHeading}</h1>

@@ -59,7 +59,7 @@ const Login = ({ settings }: { settings: Settings<'login'> }) => {
       <Form submitLabel={words.submit} onSubmit={submit}>
         <Field name="username" label={words.identifier} autoComplete="username" focused />
         <Field name="password" label={common.password} type="password" autoComplete="current-password" />
-        <p class="forgot">
+        <p class="forgot-link">
           <a href={withWantedPlace('/forgot-password', place)}>{words.forgot}</a>
         </p>
       </Form>

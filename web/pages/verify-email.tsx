@@ -150,7 +150,7 @@ const ByCode = ({ settings }: Props) => {
   if (waiting === 'unknown' && email === undefined) return <OneMoment />
   return (
     <Card>
-      <span class="emblem">
+      <span class="heading-icon">
         <MailIcon />
       </span>
       <h1>{words.checkMail}</h1>
@@ -162,9 +162,9 @@ const ByCode = ({ settings }: Props) => {
       ) : (
         <CodeForm words={words} onSubmit={submit} />
       )}
-      <p class="aside">{words.noMail}</p>
+      <p class="card-note">{words.noMail}</p>
       <SendAgain onRefused={(refusal) => setEnd(endOf(refusal))} />
-      <p class="aside">
+      <p class="card-note">
         {words.wrongAddress} <a href="/register">{words.registerAgain}</a>
       </p>
     </Card>

@@ -1,4 +1,5 @@
 import { shadesOf } from '../../lib/accent.js'
+import { colours, fontSizes, fonts, lineHeight, radii } from '../../lib/design-tokens.js'
 import { escapeHtml } from '../../lib/escape-html.js'
 import type { Language } from './languages.js'
 import type { Block, Letter } from './letters.js'
@@ -9,11 +10,14 @@ export const asText = (letter: Letter) =>
     `-- \n${letter.footer}`,
   ].join('\n\n')
 
-const font = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif"
-const buttonStyle = 'display:inline-block;padding:12px 20px;border-radius:10px;font-weight:600;text-decoration:none'
-const markStyle =
-  'display:inline-block;width:32px;height:32px;margin-right:10px;border-radius:9px;vertical-align:middle'
-const code = 'font-family:ui-monospace,Menlo,Consolas,monospace;font-size:24px;letter-spacing:3px;margin:0 0 16px'
+// Mails are always light: most mail programs make a dark form of them by themselves.
+const { background, surface, text, muted } = colours.light
+const bodyStyle = `margin:0;padding:32px 16px;background:${background};color:${text};font-size:${fontSizes.body}px;line-height:${lineHeight};font-family:${fonts.text}`
+const cardStyle = `padding:24px 24px 8px;border-radius:${radii.card}px;background:${surface}`
+const buttonStyle = `display:inline-block;padding:12px 20px;border-radius:${radii.control}px;font-weight:600;text-decoration:none`
+const markStyle = `display:inline-block;width:32px;height:32px;margin-right:10px;border-radius:${radii.mark}px;vertical-align:middle`
+const codeStyle = `font-family:${fonts.code};font-size:${fontSizes.title}px;letter-spacing:3px;margin:0 0 16px`
+const smallStyle = `font-size:${fontSizes.tiny}px;color:${muted}`
 
 /** How the operator wants mails to look. */
 export type Brand = { name: string; accent: string; logoUrl?: string | undefined }
@@ -42,23 +46,23 @@ const mark = (brand: Brand) =>
 /** The address is shown below its button as well: a person should see where a link leads before following it. */
 const blockAsHtml = (block: Block, brand: Brand) => {
   if ('text' in block) return `<p style="margin:0 0 16px">${escapeHtml(block.text)}</p>`
-  if ('code' in block) return `<p style="${code}"><strong>${escapeHtml(block.code)}</strong></p>`
+  if ('code' in block) return `<p style="${codeStyle}"><strong>${escapeHtml(block.code)}</strong></p>`
   const link = escapeHtml(block.link)
   return `<p style="margin:0 0 8px"><a href="${link}" style="${buttonStyle};${fillOf(brand).button}">${escapeHtml(block.label)}</a></p>
-<p style="margin:0 0 16px;font-size:13px;color:#59625d;word-break:break-all">${link}</p>`
+<p style="margin:0 0 16px;${smallStyle};word-break:break-all">${link}</p>`
 }
 
 /** Styles stand in the tags, because mail programs drop style sheets. Nothing is loaded but the logo, if there is one. */
 export const asHtml = (letter: Letter, brand: Brand, language: Language) => `<!doctype html>
 <html lang="${language}">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(letter.subject)}</title></head>
-<body style="margin:0;padding:32px 16px;background:#f5f4f0;color:#1b201e;font-size:16px;line-height:1.5;${font}">
+<body style="${bodyStyle}">
 <div style="max-width:34rem;margin:0 auto">
-<p style="margin:0 0 16px;font-size:18px;font-weight:600">${mark(brand)}<span style="vertical-align:middle">${escapeHtml(brand.name)}</span></p>
-<div style="padding:24px 24px 8px;border-radius:16px;background:#ffffff">
+<p style="margin:0 0 16px;font-size:${fontSizes.brand}px;font-weight:600">${mark(brand)}<span style="vertical-align:middle">${escapeHtml(brand.name)}</span></p>
+<div style="${cardStyle}">
 ${letter.blocks.map((block) => blockAsHtml(block, brand)).join('\n')}
 </div>
-<p style="margin:16px 0 0;font-size:13px;color:#59625d">${escapeHtml(letter.footer)}</p>
+<p style="margin:16px 0 0;${smallStyle}">${escapeHtml(letter.footer)}</p>
 </div>
 </body>
 </html>

@@ -1,10 +1,8 @@
-import { accentStyle } from '../../lib/accent.js'
+import { markSvg } from '../../lib/brand-mark.js'
+import { designStyle } from '../../lib/design-style.js'
 import { escapeHtml } from '../../lib/escape-html.js'
 import type { KeptMail } from '../../platform/mail/development.js'
 import { mailboxStyle } from './mailbox-style.js'
-
-const key =
-  '<svg class="mark" viewBox="0 0 32 32" width="32" height="32" aria-hidden="true"><rect width="32" height="32" rx="9" fill="var(--accent)"/><g fill="none" stroke="var(--on-accent)" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round"><circle cx="11.6" cy="16" r="4.4"/><path d="M16 16h8.6v4.2M20.6 16v2.8"/></g></svg>'
 
 const shell = (title: string, main: string, accent: string) => `<!doctype html>
 <html lang="en">
@@ -15,10 +13,10 @@ const shell = (title: string, main: string, accent: string) => `<!doctype html>
 <meta name="robots" content="noindex">
 <title>${escapeHtml(title)}</title>
 <link rel="icon" href="data:,">
-<style>${accentStyle(accent)}${mailboxStyle}</style>
+<style>${designStyle(accent)}${mailboxStyle}</style>
 </head>
 <body>
-<header class="brand">${key}<span>Development mailbox</span></header>
+<header class="brand">${markSvg}<span>Development mailbox</span></header>
 <main>${main}</main>
 <footer class="below">No mail leaves this machine while <code>SMTP_URL</code> is not set. The newest 100 are kept until the
 service stops. This page does not exist in production. For scripts: <a href="/dev/mailbox.json">mailbox.json</a></footer>

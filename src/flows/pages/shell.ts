@@ -1,8 +1,10 @@
 import type { Language } from '../../domain/mails/languages.js'
-import { accentStyle, shadesOf } from '../../lib/accent.js'
+import { shadesOf } from '../../lib/accent.js'
+import { markIcon, markSvg } from '../../lib/brand-mark.js'
+import { designStyle } from '../../lib/design-style.js'
+import { colours } from '../../lib/design-tokens.js'
 import { escapeHtml } from '../../lib/escape-html.js'
 import type { NotFoundPage, Page } from './assets.js'
-import { markIcon, markSvg } from './mark.js'
 
 export type Theme = { name: string; logoUrl?: string | undefined; accent: string }
 export type ProviderButton = { id: string; name: string; path: string }
@@ -42,7 +44,7 @@ export const renderPage = (name: string, page: Page, theme: Theme, settings: Pag
 export const renderNotFound = (page: NotFoundPage, theme: Theme, language: Language) => {
   const words = page.words[language]
   const main = `<section class="card">
-<p class="figure" aria-hidden="true">404</p>
+<p class="status-code" aria-hidden="true">404</p>
 <h1>${escapeHtml(words.heading)}</h1>
 <p class="lead">${escapeHtml(words.text)}</p>
 <a class="button primary" href="/">${escapeHtml(words.action)}</a>
@@ -58,12 +60,12 @@ const shell = ({ language, title, theme, kind, styles, head, main }: Shell) => {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="theme-color" content="#f5f4f0" media="(prefers-color-scheme: light)">
-<meta name="theme-color" content="#121413" media="(prefers-color-scheme: dark)">
+<meta name="theme-color" content="${colours.light.background}" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="${colours.dark.background}" media="(prefers-color-scheme: dark)">
 <meta name="robots" content="noindex">
 <title>${escapeHtml(title)} · ${escapeHtml(theme.name)}</title>
 <link rel="icon" href="${escapeHtml(theme.logoUrl ?? markIcon(light.fill, light.onFill))}">
-<style>${accentStyle(theme.accent)}</style>
+<style>${designStyle(theme.accent)}</style>
 ${styles.map((address) => `<link rel="stylesheet" href="${escapeHtml(address)}">`).join('\n')}
 ${head}
 </head>
@@ -76,7 +78,9 @@ ${head}
 }
 
 const logo = ({ logoUrl }: Theme) =>
-  logoUrl === undefined ? markSvg : `<img class="mark" src="${escapeHtml(logoUrl)}" alt="" width="32" height="32">`
+  logoUrl === undefined
+    ? markSvg
+    : `<img class="brand-mark" src="${escapeHtml(logoUrl)}" alt="" width="32" height="32">`
 
 // Inside a script element nothing but its end tag is special, so no angle bracket may be left to spell one.
 const escapeJson = (json: string) =>

@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { contrast } from './accent.js'
+import { designStyle } from './design-style.js'
+import { colours } from './design-tokens.js'
+
+/** Everything that has a look of its own. Mails use the tokens' values, so they have no custom properties. */
+const styled = [
+  'web/styles/base.css',
+  'web/styles/dashboard.css',
+  'src/flows/dev-mailbox/mailbox-style.ts',
+  'src/dev-providers/chooser-page.ts',
+  'src/domain/mails/layout.ts',
+]
+const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+describe('the design tokens', () => {
+  const defined = new Set(designStyle('#1f6f5c').match(/--[\w-]+(?=:)/g))
+
+  it.each(styled)('are what %s uses, and no colour of its own', async (path) => {
+    const text = await read(path)
+    const used = [...text.matchAll(/var\((--[\w-]+)/g)].map(([, name]) => name ?? '')
+    expect(used.filter((name) => !defined.has(name))).toEqual([])
+    expect(text.match(/#[0-9a-f]{3,8}\b|\brgba?\(/gi) ?? []).toEqual([])
+  })
+
+  it.each(Object.entries(colours))('can be read in the %s scheme', (_scheme, scheme) => {
+    for (const surface of [scheme.background, scheme.surface, scheme.raised, scheme['info-background']]) {
+      for (const text of [scheme.text, scheme.muted]) expect(contrast(text, surface)).toBeGreaterThanOrEqual(4.5)
+    }
+    expect(contrast(scheme.edge, scheme.surface)).toBeGreaterThanOrEqual(3)
+    expect(contrast(scheme.danger, scheme['danger-background'])).toBeGreaterThanOrEqual(4.5)
+    expect(contrast(scheme.success, scheme['success-background'])).toBeGreaterThanOrEqual(4.5)
+    expect(contrast(scheme.warning, scheme.surface)).toBeGreaterThanOrEqual(4.5)
+  })
+})
+
+describe('the keyboard focus', () => {
+  it.each(styled)('is never hidden in %s', async (path) => {
+    expect(await read(path)).not.toMatch(/outline\s*:\s*(none|0)/)
+  })
+})

@@ -1,0 +1,53 @@
+/**
+ * The colours, radii, fonts and sizes of everything that people see: the pages, the mails, the development mailbox and the
+ * pages of the development providers. Style sheets use them as custom properties (design-style.ts), mails as they are.
+ */
+const light = {
+  background: '#f5f4f0',
+  surface: '#ffffff',
+  raised: '#f8f7f4',
+  text: '#1b201e',
+  muted: '#59625d',
+  line: '#e2dfd7',
+  edge: '#86908a',
+  danger: '#b3261e',
+  'danger-background': '#fdf1ef',
+  success: '#17694a',
+  'success-background': '#eef7f1',
+  'info-background': '#f3f2ec',
+  warning: '#8a5600',
+  shadow: '0 1px 2px rgb(30 34 32 / 4%),0 12px 32px -8px rgb(30 34 32 / 10%)',
+}
+
+const dark: typeof light = {
+  background: '#121413',
+  surface: '#1a1d1c',
+  raised: '#222624',
+  text: '#ebeeec',
+  muted: '#a4ada8',
+  line: '#2d3330',
+  edge: '#79837d',
+  danger: '#ff9e93',
+  'danger-background': '#2c1b19',
+  success: '#7ed8ab',
+  'success-background': '#16261f',
+  'info-background': '#222624',
+  warning: '#f1c46b',
+  shadow: '0 1px 2px rgb(0 0 0 / 30%),0 16px 40px -8px rgb(0 0 0 / 45%)',
+}
+
+export const colours = { light, dark }
+
+/** In pixels. */
+export const radii = { mark: 9, control: 10, panel: 14, card: 16 }
+
+/** The sizes of letters in pixels, for a reader whose browser has not been told to show larger ones. */
+export const fontSizes = { tiny: 13, small: 14, medium: 15, body: 16, section: 17, brand: 18, subtitle: 20, title: 24 }
+
+export const fonts = {
+  text: "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','Noto Sans',sans-serif",
+  code: "ui-monospace,'SF Mono','Cascadia Mono',Menlo,Consolas,monospace",
+}
+
+/** Of a line, as a multiple of the size of its letters. */
+export const lineHeight = 1.5
