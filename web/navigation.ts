@@ -1,4 +1,4 @@
-import { safeReturnTo } from '../src/lib/return-to.js'
+import { safeReturnTo } from '../src/contract/return-to.js'
 import { readSettings } from './settings.js'
 
 const memoryName = 'latchkey.return-to'

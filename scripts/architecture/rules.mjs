@@ -16,6 +16,7 @@ const rings = [
   ['http'],
   ['domain'],
   ['platform'],
+  ['contract'],
   ['lib'],
 ]
 const drawers = /^(utils?|helpers?|common|shared|misc)$/

@@ -1,4 +1,4 @@
-import { safeReturnTo } from '../lib/return-to.js'
+import { safeReturnTo } from '../contract/return-to.js'
 import { readRedisUrl } from '../platform/cache/redis-url.js'
 import {
   FaultyPostgresAddress,

@@ -1,0 +1,13 @@
+/**
+ * The one shape in which anything refuses: an expected "no" is a value, not an exception. `refused` is a stable code;
+ * details such as the broken password rules stand beside it.
+ */
+export type Refused<Code extends string = string> = { readonly refused: Code }
+
+export const refuse = <const Code extends string, Details extends object = object>(
+  refused: Code,
+  details?: Details,
+): Refused<Code> & Details => ({ ...(details as Details), refused })
+
+export const isRefused = <Value>(value: Value): value is Extract<Value, Refused> =>
+  typeof value === 'object' && value !== null && 'refused' in value

@@ -1,0 +1,175 @@
+/** How a refusal looks on the wire. `error` and the code are for programs, `message` is for people. */
+export type Refusal = { status: number; error: string; message: string; retryAfter?: number }
+
+/**
+ * Every refusal that the API can give, by its stable code. Codes are part of the public contract: a code may be added, but
+ * not renamed, and never means something else. A 429 is answered without its code: those three bodies are fixed by the
+ * specification, and a program knows them by their title (`codeOfLimit`).
+ */
+export const refusals = {
+  // Any request
+  bad_request: { status: 400, error: 'Bad request', message: 'The request could not be understood' },
+  not_authenticated: { status: 401, error: 'Not authenticated', message: 'Sign in to continue' },
+  invalid_csrf_token: { status: 403, error: 'Invalid CSRF token', message: 'Reload the page and try again' },
+  cross_site: { status: 403, error: 'Cross-site request', message: 'This request must come from our own pages' },
+  not_found: { status: 404, error: 'Not found', message: 'There is nothing at this address' },
+  method_not_allowed: {
+    status: 405,
+    error: 'Method not allowed',
+    message: 'This address does not take that method',
+  },
+  too_large: { status: 413, error: 'Too large', message: 'The request is larger than 16 KB' },
+  unsupported_media_type: { status: 415, error: 'Unsupported media type', message: 'Send application/json' },
+  expectation_failed: { status: 417, error: 'Expectation failed', message: 'This expectation is not supported' },
+  headers_too_large: { status: 431, error: 'Headers too large', message: 'The request headers are too large' },
+  internal: { status: 500, error: 'Internal error', message: 'Something went wrong on our side' },
+  busy: { status: 503, error: 'Busy', message: 'The service is overloaded. Try again shortly.', retryAfter: 2 },
+  unavailable: { status: 503, error: 'Temporarily unavailable', message: 'Try again in a moment', retryAfter: 5 },
+
+  // Limits
+  too_many_logins: { status: 429, error: 'Too many login attempts', message: 'Please try again after 15 minutes' },
+  too_many_requests: { status: 429, error: 'Too many requests', message: 'Please slow down' },
+  too_many_attempts: {
+    status: 429,
+    error: 'Too many attempts',
+    message: 'Account temporarily locked. Try again in 1 hour.',
+  },
+
+  // Signing in
+  invalid_credentials: {
+    status: 401,
+    error: 'Invalid credentials',
+    message: 'Username or password is incorrect',
+  },
+  email_not_confirmed: { status: 403, error: 'Email not confirmed', message: 'Confirm your email first' },
+
+  // What people enter
+  email_shape: { status: 400, error: 'Bad request', message: 'Email must be an address like name@example.com' },
+  username_length: { status: 400, error: 'Bad request', message: 'Username must have 1 to 64 characters' },
+  username_at_sign: { status: 400, error: 'Bad request', message: 'Username must not contain @' },
+  username_characters: {
+    status: 400,
+    error: 'Bad request',
+    message: 'Username must not contain spaces, control or invisible characters',
+  },
+  username_alphabets: { status: 400, error: 'Bad request', message: 'Username must not mix alphabets' },
+  password_rejected: { status: 422, error: 'Password rejected', message: 'Choose another password' },
+
+  // Registering and confirming the email
+  registration_closed: { status: 403, error: 'Registration closed', message: 'Ask the operator for an account' },
+  username_taken: { status: 409, error: 'Username taken', message: 'Choose another username' },
+  username_taken_since: {
+    status: 409,
+    error: 'Username taken',
+    message: 'Somebody took this username meanwhile. Register with another.',
+  },
+  already_registered: {
+    status: 409,
+    error: 'Already registered',
+    message: 'This address has an account. Sign in.',
+  },
+  already_confirmed: {
+    status: 409,
+    error: 'Already confirmed',
+    message: 'This address is confirmed. Sign in.',
+  },
+  invalid_link: {
+    status: 400,
+    error: 'Invalid or expired link',
+    message: 'This link has expired or was already used. Ask for a new one.',
+  },
+  link_replaced: {
+    status: 400,
+    error: 'Link replaced',
+    message: 'A newer mail was sent since. Use the link in that one.',
+  },
+  invalid_code: {
+    status: 400,
+    error: 'Invalid code',
+    message: 'This code does not work. Check it, or use the link in the mail.',
+  },
+  tries_used_up: {
+    status: 400,
+    error: 'Invalid code',
+    message: 'All five tries for the code are used up. Use the link in the mail.',
+  },
+  password_required: {
+    status: 401,
+    error: 'Password required',
+    message: 'Enter the password that you chose',
+  },
+  wrong_chosen_password: {
+    status: 401,
+    error: 'Invalid credentials',
+    message: 'That is not the password that was chosen',
+  },
+  no_registration_waiting: {
+    status: 400,
+    error: 'No registration waiting',
+    message: 'This browser began no registration that could be confirmed. Register again.',
+  },
+
+  // Changing the password
+  wrong_current_password: {
+    status: 401,
+    error: 'Invalid credentials',
+    message: 'The current password is incorrect',
+  },
+
+  // Linked providers
+  already_linked: {
+    status: 409,
+    error: 'Already linked',
+    message: 'Remove the account that is linked at this provider first',
+  },
+  last_way_in: {
+    status: 409,
+    error: 'Last way in',
+    message: 'Add another way to sign in before you remove this one',
+  },
+  provider_unavailable: {
+    status: 503,
+    error: 'Provider unavailable',
+    message: 'The provider cannot be reached. Try again in a moment.',
+    retryAfter: 5,
+  },
+  nothing_to_link: {
+    status: 409,
+    error: 'Not linked',
+    message: 'Nothing waits to be linked. Start again from the account page.',
+  },
+  link_of_another_session: {
+    status: 409,
+    error: 'Not linked',
+    message: 'Another session began this. Start again from the account page.',
+  },
+  link_used_before: { status: 409, error: 'Not linked', message: 'This was finished before' },
+  link_account_disabled: { status: 409, error: 'Not linked', message: 'This account cannot be used' },
+  link_other_identity: {
+    status: 409,
+    error: 'Not linked',
+    message: 'Another account at this provider is linked already',
+  },
+  link_identity_taken: {
+    status: 409,
+    error: 'Not linked',
+    message: 'This account at the provider belongs to another user',
+  },
+  link_email_taken: {
+    status: 409,
+    error: 'Not linked',
+    message: 'The email address of this account belongs to another user',
+  },
+  link_registration_closed: { status: 409, error: 'Not linked', message: 'Registration is closed' },
+} as const satisfies Record<string, Refusal>
+
+export type RefusalCode = keyof typeof refusals
+
+export const refusalCodes = Object.keys(refusals) as RefusalCode[]
+
+export const isRefusalCode = (code: unknown): code is RefusalCode =>
+  typeof code === 'string' && Object.hasOwn(refusals, code)
+
+/** The code of a 429, which carries none. */
+export const codeOfLimit = (error: string): RefusalCode =>
+  refusalCodes.find((code) => refusals[code].status === 429 && refusals[code].error === error) ?? 'too_many_requests'
