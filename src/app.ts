@@ -3,6 +3,7 @@ import { type Platform as OpenedPlatform, openPlatform } from './app/open-platfo
 import { gated } from './app/prepare-database.js'
 import { closeApp, type OpenedApp, type ServeOptions, serveApp } from './app/serving.js'
 import type { Config } from './config.js'
+import { type ProviderId, signInPath } from './contract/providers.js'
 import { createContent } from './domain/content/content.js'
 import { createEvents } from './domain/events/events.js'
 import { createNameMarks, nameMarksPurpose } from './domain/events/name-marks.js'
@@ -17,7 +18,7 @@ import { createProviders } from './domain/providers/providers.js'
 import { createRegistrations } from './domain/registrations/registrations.js'
 import { createSessions } from './domain/sessions/sessions.js'
 import { createTokens } from './domain/tokens/tokens.js'
-import { createUsers, type ProviderId } from './domain/users/users.js'
+import { createUsers } from './domain/users/users.js'
 import { accessCheckRoutes } from './flows/access-check/access-check.routes.js'
 import { accountRoutes } from './flows/account/account.routes.js'
 import { apiDocumentRoutes } from './flows/api-document/api-document.routes.js'
@@ -172,7 +173,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
     providers: Object.values(nouns.providers).map(({ id, name }) => ({
       id,
       name,
-      path: `/api/auth/${id.replace('_', '-')}`,
+      path: signInPath(id),
     })),
     registration: config.registration,
     afterSignIn: config.afterSignIn,

@@ -1,3 +1,4 @@
+import { linkedProviderPath } from '../src/contract/providers.js'
 import { renew, renewing } from './renewal.js'
 import { isSignedOut, type Method, type Outcome, send, sendGuarded } from './requests.js'
 import type { Provider } from './settings.js'
@@ -55,8 +56,6 @@ const read = <Value>(path: string) => asSignedIn(() => send<Value>('GET', path))
 const change = (method: Method, path: string, body?: unknown) =>
   asSignedIn(() => sendGuarded<undefined>(method, path, body))
 
-const providerPath = (provider: Provider['id']) => `/api/auth/providers/${provider.replace('_', '-')}`
-
 /** Every call that the pages make, and the only place that knows their addresses. */
 export const api = {
   login: (username: string, password: string) => send<SignedIn>('POST', '/api/auth/login', { username, password }),
@@ -84,9 +83,9 @@ export const api = {
       renewing(() => sendGuarded<undefined>('POST', '/api/auth/change-password', { currentPassword, newPassword })),
     ),
   linkProvider: (provider: Provider['id'], returnTo: string) =>
-    asSignedIn(() => sendGuarded<{ location: string }>('POST', `${providerPath(provider)}/link`, { returnTo })),
-  finishLink: (provider: Provider['id']) => change('POST', `${providerPath(provider)}/link/finish`, {}),
-  unlinkProvider: (provider: Provider['id']) => change('DELETE', providerPath(provider)),
+    asSignedIn(() => sendGuarded<{ location: string }>('POST', `${linkedProviderPath(provider)}/link`, { returnTo })),
+  finishLink: (provider: Provider['id']) => change('POST', `${linkedProviderPath(provider)}/link/finish`, {}),
+  unlinkProvider: (provider: Provider['id']) => change('DELETE', linkedProviderPath(provider)),
   // Signing out asks for no new tokens first: where the session is already over there is nothing left to end.
   logout: () => sendGuarded<undefined>('POST', '/api/auth/logout', {}),
   logoutAll: () => change('POST', '/api/auth/logout-all', {}),

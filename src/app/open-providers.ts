@@ -1,6 +1,6 @@
 import type { Config } from '../config.js'
+import type { ProviderId } from '../contract/providers.js'
 import type { ProviderSettings } from '../domain/providers/providers.js'
-import type { ProviderId } from '../domain/users/users.js'
 import type { Log } from '../platform/log.js'
 
 /** Local providers for whatever development was given no client id for. They never run elsewhere. */

@@ -1,17 +1,17 @@
-import { readEmail } from '../domain/users/email.js'
-import { readUsername } from '../domain/users/username.js'
+import { isRefused, type Refused } from '../contract/outcome.js'
+import { refusals } from '../contract/refusals.js'
+import { type EmailRefusal, readEmail } from '../domain/users/email.js'
+import { readUsername, type UsernameRefusal } from '../domain/users/username.js'
 import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from './command.js'
 import { readPassword } from './password-prompt.js'
 
-const refusals = {
+const taken = {
   email_taken: 'The email already has an account.',
   username_taken: 'The username is taken.',
 } as const
 
-const good = <Read extends object>(read: Read): Exclude<Read, { refused: string }> => {
-  if ('refused' in read) throw new CommandFailure(`${String(read.refused)}.`)
-  return read as Exclude<Read, { refused: string }>
-}
+const inputFault = ({ refused }: Refused<EmailRefusal | UsernameRefusal>) =>
+  new CommandFailure(`${refusals[refused].message}.`)
 
 const nameFrom = (text: string | undefined) => {
   if (text !== undefined && (/\p{Cc}/u.test(text) || !text.isWellFormed() || text.length > 255))
@@ -43,8 +43,10 @@ The password is asked for and not shown, and must meet the same rules as in a re
       [],
     )
     if (!values.email || !values.username) throw new UsageFault('--email and --username are needed.')
-    const email = good(readEmail(values.email))
-    const username = good(readUsername(values.username))
+    const email = readEmail(values.email)
+    if (isRefused(email)) throw inputFault(email)
+    const username = readUsername(values.username)
+    if (isRefused(username)) throw inputFault(username)
     const name = nameFrom(values.name)
     const password = await readPassword(context, values['password-stdin'] ?? false)
 
@@ -53,7 +55,7 @@ The password is asked for and not shown, and must meet the same rules as in a re
       if (faults.length > 0) throw new CommandFailure(faults.join('\n'))
       const passwordHash = await passwords.hash(password)
       const user = await users.createWithPassword(database, { email, username, name, passwordHash })
-      if ('refused' in user) throw new CommandFailure(refusals[user.refused])
+      if ('refused' in user) throw new CommandFailure(taken[user.refused])
       await events.record({ kind: 'user_added', userId: user.id }, operator(context))
       await print(context.stdout, `Added ${user.username} (${user.id}).`)
       return 0

@@ -1,7 +1,7 @@
+import { providerIds } from '../contract/providers.js'
 import type { ListedUser } from '../domain/users/bulk.js'
 import { displayName } from '../domain/users/display-name.js'
 import { identityColumn } from '../domain/users/imported-user.js'
-import { providerIds } from '../domain/users/users.js'
 import { type Command, operator, print, readArguments, UsageFault, withStores, write } from './command.js'
 import { csvLine } from './csv.js'
 import { guardFormula } from './csv-formulas.js'

@@ -1,5 +1,5 @@
+import { providerIds } from '../contract/providers.js'
 import type { ListedUser } from '../domain/users/bulk.js'
-import { providerIds } from '../domain/users/users.js'
 import { isUuid } from '../lib/uuid.js'
 import { type Command, print, readArguments, UsageFault, withStores } from './command.js'
 import { printableJson } from './printable-json.js'

@@ -27,7 +27,12 @@ export const refusals = {
   unavailable: { status: 503, error: 'Temporarily unavailable', message: 'Try again in a moment', retryAfter: 5 },
 
   // Limits
-  too_many_logins: { status: 429, error: 'Too many login attempts', message: 'Please try again after 15 minutes' },
+  too_many_logins: {
+    status: 429,
+    error: 'Too many login attempts',
+    message: 'Please try again after 15 minutes',
+    retryAfter: 900,
+  },
   too_many_requests: { status: 429, error: 'Too many requests', message: 'Please slow down' },
   too_many_attempts: {
     status: 429,
@@ -144,7 +149,7 @@ export const refusals = {
     message: 'Another session began this. Start again from the account page.',
   },
   link_used_before: { status: 409, error: 'Not linked', message: 'This was finished before' },
-  link_account_disabled: { status: 409, error: 'Not linked', message: 'This account cannot be used' },
+  link_disabled: { status: 409, error: 'Not linked', message: 'This account cannot be used' },
   link_other_identity: {
     status: 409,
     error: 'Not linked',

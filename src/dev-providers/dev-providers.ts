@@ -1,4 +1,4 @@
-import type { ProviderId } from '../domain/users/users.js'
+import type { ProviderId } from '../contract/providers.js'
 import { startDevGithubProvider } from './github-provider.js'
 import { LibraryMissing, startDevOpenIdProvider } from './openid-provider.js'
 

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { refuse } from '../contract/outcome.js'
 import type { Tokens } from '../domain/tokens/tokens.js'
 import type { Cookies } from './cookies.js'
-import { answers, sendAnswer } from './errors.js'
+import { sendRefusal } from './errors.js'
 
 /** `generation` says which of the session's tokens it is: a change of the password makes the earlier ones worth less. */
 export type Caller = { userId: string; username: string; sessionId: string; generation: number; expiresAt: Date }
@@ -41,7 +42,7 @@ export const createCallers = ({ cookies, tokens }: { cookies: Cookies; tokens: T
       return claims && !tokens.hasExpired(claims) ? claims.sid : undefined
     },
     required: async (request: FastifyRequest, reply: FastifyReply) =>
-      peek(request) ? undefined : sendAnswer(reply, answers.notAuthenticated),
+      peek(request) ? undefined : sendRefusal(reply, refuse('not_authenticated')),
     /** For handlers behind `required`. */
     of: (request: FastifyRequest) => {
       const caller = peek(request)

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { answers, sendAnswer } from './errors.js'
+import { refuse } from '../contract/outcome.js'
+import { sendRefusal } from './errors.js'
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 const json = /^application\/json(?:; ?charset=utf-8)?$/i
@@ -30,11 +31,11 @@ const hasBody = (request: FastifyRequest) =>
  */
 export const refuseCrossSite = (publicUrl: string) => async (request: FastifyRequest, reply: FastifyReply) => {
   if (isForeignSubresource(request))
-    return sendAnswer(reply, request.routeOptions.config.crossSite ?? answers.crossSite)
+    return sendRefusal(reply, request.routeOptions.config.crossSite ?? refuse('cross_site'))
   if (safeMethods.has(request.method)) return undefined
-  if (isCrossSite(request, publicUrl)) return sendAnswer(reply, answers.crossSite)
+  if (isCrossSite(request, publicUrl)) return sendRefusal(reply, refuse('cross_site'))
   const { 'content-type': type } = request.headers
   if ((hasBody(request) || type !== undefined) && !json.test(type ?? ''))
-    return sendAnswer(reply, answers.unsupportedMediaType)
+    return sendRefusal(reply, refuse('unsupported_media_type'))
   return undefined
 }

@@ -1,10 +1,11 @@
 import { createHmac } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { refuse } from '../contract/outcome.js'
 import { days } from '../lib/durations.js'
 import { randomToken, sameBytes } from '../lib/random.js'
 import type { Callers } from './caller.js'
 import type { Cookies } from './cookies.js'
-import { answers, sendAnswer } from './errors.js'
+import { sendRefusal } from './errors.js'
 
 const cookieName = 'csrf_secret'
 const cookieLifetime = (30 * days) / 1000
@@ -51,6 +52,6 @@ export const createCsrf = (deps: { keys: readonly Buffer[]; cookies: Cookies; ca
       return `${nonce}.${signature(newest, request, secret, nonce).toString('base64url')}`
     },
     required: async (request: FastifyRequest, reply: FastifyReply) =>
-      isValid(request) ? undefined : sendAnswer(reply, answers.invalidCsrfToken),
+      isValid(request) ? undefined : sendRefusal(reply, refuse('invalid_csrf_token')),
   }
 }

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import { Type } from 'typebox'
+import { refusals } from '../contract/refusals.js'
 import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
 import { networkOf } from './client.js'
@@ -8,22 +9,22 @@ import type { Rejection } from './limited-events.js'
 /** The body of a rejection (2.6); only the login limiter says when to come back in the body as well. */
 export const LoginLimited = Type.Object({ error: Type.String(), message: Type.String(), retryAfter: Type.Integer() })
 
-/** The bodies of section 7, word for word. */
-const bodies = {
-  login: { error: 'Too many login attempts', message: 'Please try again after 15 minutes', retryAfter: 900 },
-  general: { error: 'Too many requests', message: 'Please slow down' },
-  sensitive: { error: 'Too many attempts', message: 'Account temporarily locked. Try again in 1 hour.' },
-} as const
+type LimitCode = 'too_many_logins' | 'too_many_requests' | 'too_many_attempts'
 
-type Body = keyof typeof bodies
 type Limiter = {
   name: string
   limit: Limit
-  body: Body
+  code: LimitCode
   /** Whom it counts. */
   subject: (request: FastifyRequest) => string
   refundsSuccess?: true
 }
+/** The bodies of section 7, word for word: they carry no code. */
+const limitedBody = (code: LimitCode) => {
+  const { status: _, ...body } = refusals[code]
+  return body
+}
+
 type Held = { limiter: Limiter; key: string; reservation: Reservation }
 
 export type Limits = ReturnType<typeof createLimits>
@@ -71,7 +72,7 @@ export const createLimits = (deps: {
         return undefined
       }
       await onRejection({ limiter: limiter.name, key, resetsIn: reservation.resetsIn }, request)
-      return reply.header('Retry-After', seconds).status(429).send(bodies[limiter.body])
+      return reply.header('Retry-After', seconds).status(429).send(limitedBody(limiter.code))
     }
 
   /**
@@ -90,15 +91,15 @@ export const createLimits = (deps: {
   const { login, general, sensitive } = deps
   const byNetwork = { subject: networkOf }
   return {
-    login: hook({ name: 'login', limit: login, body: 'login', refundsSuccess: true, ...byNetwork }),
-    confirm: hook({ name: 'confirm', limit: login, body: 'general', refundsSuccess: true, ...byNetwork }),
-    sensitive: hook({ name: 'sensitive', limit: sensitive, body: 'sensitive', ...byNetwork }),
+    login: hook({ name: 'login', limit: login, code: 'too_many_logins', refundsSuccess: true, ...byNetwork }),
+    confirm: hook({ name: 'confirm', limit: login, code: 'too_many_requests', refundsSuccess: true, ...byNetwork }),
+    sensitive: hook({ name: 'sensitive', limit: sensitive, code: 'too_many_attempts', ...byNetwork }),
     /** For routes that anybody may call, whatever cookies come along: a token is no reason to count less. */
-    open: hook({ name: 'general', limit: general, body: 'general', ...byNetwork }),
+    open: hook({ name: 'general', limit: general, code: 'too_many_requests', ...byNetwork }),
     /** For routes behind `callers.required`. */
-    caller: hook({ name: 'general', limit: general, body: 'general', subject: callerOf }),
+    caller: hook({ name: 'general', limit: general, code: 'too_many_requests', subject: callerOf }),
     /** Apart from the general limit: a session that has used that up can still renew and end itself. */
-    session: hook({ name: 'session', limit: general, body: 'general', subject: sessionOrNetwork }),
+    session: hook({ name: 'session', limit: general, code: 'too_many_requests', subject: sessionOrNetwork }),
     /** The proof was right although the answer is a refusal: the attempt is given back. */
     forgive: (request: FastifyRequest) => {
       forgiven.add(request)

@@ -1,9 +1,10 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
+import { refuse } from '../contract/outcome.js'
 import type { PasswordValidation } from '../domain/passwords/rules.js'
 import type { Issued } from '../domain/sessions/sessions.js'
 import type { Cookies } from './cookies.js'
-import { sendAnswer } from './errors.js'
+import { sendRefusal } from './errors.js'
 
 /** The schema of a 204. */
 export const NoContent = Type.Unsafe<undefined>({ type: 'null', description: 'Done; there is nothing to say' })
@@ -12,14 +13,16 @@ export const NoContent = Type.Unsafe<undefined>({ type: 'null', description: 'Do
 export const PasswordRejected = Type.Object({
   error: Type.String(),
   message: Type.String(),
+  code: Type.String(),
   valid: Type.Literal(false),
   errors: Type.Array(Type.String()),
 })
 
-const rejected = { status: 422, error: 'Password rejected', message: 'Choose another password' }
-
 export const sendPasswordRejected = (reply: FastifyReply, { errors }: PasswordValidation) =>
-  sendAnswer(reply, { ...rejected, message: errors[0] ?? rejected.message }, { valid: false, errors })
+  sendRefusal(
+    reply,
+    refuse('password_rejected', { valid: false, errors, ...(errors[0] !== undefined && { message: errors[0] }) }),
+  )
 
 /** The answer to everything that signs somebody in. The tokens are in cookies only, never in a body. */
 export const SignedIn = Type.Object({

@@ -3,12 +3,14 @@ import { type Server as HttpServer, type IncomingMessage, type ServerResponse, S
 import { Server as NetServer, type Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
+import { type Refused, refuse } from '../contract/outcome.js'
+import { type RefusalCode, refusals } from '../contract/refusals.js'
 import { seconds } from '../lib/durations.js'
 import { isCleanText, parseStrictJson } from '../lib/strict-json.js'
 import { withTimeout } from '../lib/with-timeout.js'
 import { createProxyWatch } from './client.js'
 import { refuseCrossSite } from './cross-site.js'
-import { type Answer, answers, handleError, sendAnswer } from './errors.js'
+import { bodyOf, handleError, sendRefusal } from './errors.js'
 import { securityHeaders } from './headers.js'
 
 export type Server = ReturnType<typeof createServer>['server']
@@ -25,19 +27,20 @@ export type ServerOptions = {
 
 const bodyLimit = 16 * 1024
 
-const wholeAnswer = ({ error, message }: Answer, headers: Readonly<Record<string, string>>) => {
-  const body = JSON.stringify({ error, message })
+const wholeAnswer = (refusal: Refused<RefusalCode>, headers: Readonly<Record<string, string>>) => {
+  const body = JSON.stringify(bodyOf(refusal))
   const length = Buffer.byteLength(body)
   const type = 'application/json; charset=utf-8'
   return { body, headers: { ...headers, 'content-type': type, 'content-length': length, connection: 'close' } }
 }
 
 /** What the HTTP parser itself refuses never becomes a request: answered on the bare socket, with the same headers. */
-const answerOnSocket = (socket: Socket, answer: Answer, security: Readonly<Record<string, string>>) => {
-  const { headers, body } = wholeAnswer(answer, security)
+const answerOnSocket = (socket: Socket, refusal: Refused<RefusalCode>, security: Readonly<Record<string, string>>) => {
+  const { headers, body } = wholeAnswer(refusal, security)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  const status = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`
-  if (socket.writable) socket.end(`${[status, ...lines].join('\r\n')}\r\n\r\n${body}`)
+  const { status } = refusals[refusal.refused]
+  const statusLine = `HTTP/1.1 ${status} ${STATUS_CODES[status]}`
+  if (socket.writable) socket.end(`${[statusLine, ...lines].join('\r\n')}\r\n\r\n${body}`)
   else socket.destroy()
 }
 
@@ -80,7 +83,7 @@ const createInstance = ({ log, trustProxy }: ServerOptions, headers: Readonly<Re
       if (error.code === 'ECONNRESET') return
       answerOnSocket(
         socket,
-        error.code === 'HPE_HEADER_OVERFLOW' ? answers.headersTooLarge : answers.badRequest,
+        refuse(error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'bad_request'),
         headers,
       )
     },
@@ -96,8 +99,8 @@ const isCleanRecord = (record: unknown) =>
 /** Any other expectation than 100-continue. Node would answer without our headers and body. */
 const refuseExpectations = (server: HttpServer, security: Readonly<Record<string, string>>) =>
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    const { headers, body } = wholeAnswer(answers.expectationFailed, security)
-    response.writeHead(answers.expectationFailed.status, headers).end(body)
+    const { headers, body } = wholeAnswer(refuse('expectation_failed'), security)
+    response.writeHead(refusals.expectation_failed.status, headers).end(body)
   })
 
 /** HTTP/1.1 asks for it (RFC 9112, 3.2). */
@@ -151,13 +154,15 @@ export const createServer = (options: ServerOptions) => {
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(headers)
     if (state.isClosing) reply.header('connection', 'close')
-    if (lacksHost(request)) return sendAnswer(reply.header('connection', 'close'), answers.badRequest)
+    if (lacksHost(request)) return sendRefusal(reply.header('connection', 'close'), refuse('bad_request'))
     watchProxy(request)
     return undefined
   })
   server.addHook('onRequest', refuseCrossSite(options.publicUrl))
   server.addHook('preValidation', async (request, reply) =>
-    isCleanRecord(request.params) && isCleanRecord(request.query) ? undefined : sendAnswer(reply, answers.badRequest),
+    isCleanRecord(request.params) && isCleanRecord(request.query)
+      ? undefined
+      : sendRefusal(reply, refuse('bad_request')),
   )
   server.addHook('onResponse', async (request, reply) => {
     const level = request.routeOptions.config.quiet ? 'debug' : 'info'
@@ -177,9 +182,9 @@ export const createServer = (options: ServerOptions) => {
       const known = [...routes.values()].filter(({ pattern }) => pattern.test(path))
       const methods = [...new Set(known.flatMap(({ methods }) => [...methods]))].sort()
       if (methods.length > 0 && !methods.includes(request.method))
-        return sendAnswer(reply.header('Allow', methods.join(', ')), answers.methodNotAllowed)
+        return sendRefusal(reply.header('Allow', methods.join(', ')), refuse('method_not_allowed'))
       const isPerson = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html')
-      return isPerson && !path.startsWith('/api/') ? page(request, reply) : sendAnswer(reply, answers.notFound)
+      return isPerson && !path.startsWith('/api/') ? page(request, reply) : sendRefusal(reply, refuse('not_found'))
     })
 
   return { server, state, answerUnknown, drain: createDrain(server.server, state) }
@@ -192,6 +197,6 @@ declare module 'fastify' {
     /** Asked by balancers and supervisors, past any proxy. */
     probe?: boolean
     /** What a request from another site's page is answered, where 403 would be wrong. */
-    crossSite?: Answer
+    crossSite?: Refused<RefusalCode>
   }
 }

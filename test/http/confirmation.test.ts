@@ -46,7 +46,7 @@ describe.each(storeKinds)('a registration that is not confirmed yet, on the %s s
       const answer = await login(phone, username)
       expect([answer.status, answer.body]).toEqual([
         403,
-        { error: 'Email not confirmed', message: 'Confirm your email first' },
+        { error: 'Email not confirmed', message: 'Confirm your email first', code: 'email_not_confirmed' },
       ])
       expect(answer.headers.get('ratelimit-remaining')).toBe('5')
     }

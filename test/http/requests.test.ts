@@ -64,7 +64,10 @@ describe('security headers', () => {
 describe('unknown paths and methods', () => {
   it('answers 404 in the one error shape and reflects no path', async () => {
     const { status, body, text } = await latchkey.browser().get('/api/<script>alert(1)</script>')
-    expect([status, body]).toEqual([404, { error: 'Not found', message: 'There is nothing at this address' }])
+    expect([status, body]).toEqual([
+      404,
+      { error: 'Not found', message: 'There is nothing at this address', code: 'not_found' },
+    ])
     expect(text).not.toContain('script')
   })
 
@@ -165,7 +168,7 @@ describe('bodies', () => {
     ['ten thousand levels', `${'['.repeat(7000)}${']'.repeat(7000)}`],
   ])('answers 400 to %s', async (_, text) => {
     const { status, body } = await post(text)
-    expect([status, Object.keys(body).sort()]).toEqual([400, ['error', 'message']])
+    expect([status, Object.keys(body).sort()]).toEqual([400, ['code', 'error', 'message']])
   })
 
   it('answers 400 to bytes that are no UTF-8', async () => {
@@ -220,7 +223,7 @@ describe('requests from other sites', () => {
 })
 
 describe('the CSRF token', () => {
-  const refused = { error: 'Invalid CSRF token', message: 'Reload the page and try again' }
+  const refused = { error: 'Invalid CSRF token', message: 'Reload the page and try again', code: 'invalid_csrf_token' }
   const signedIn = async () => {
     const tab = latchkey.browser()
     await tab.post('/login', credentials)

@@ -68,7 +68,11 @@ describe.each(storeKinds)('sessions on the %s stores', (stores) => {
     latchkey.clock.advance(31 * seconds)
     const caught = await thief.post('/api/auth/refresh')
     expect(caught.status).toBe(401)
-    expect(caught.body).toEqual({ error: 'Not authenticated', message: 'Sign in to continue' })
+    expect(caught.body).toEqual({
+      error: 'Not authenticated',
+      message: 'Sign in to continue',
+      code: 'not_authenticated',
+    })
     expect((await owner.post('/api/auth/refresh')).status).toBe(401)
     const events = await latchkey.sql.query("select 1 from events where kind = 'refresh_theft'")
     expect(events).toHaveLength(1)

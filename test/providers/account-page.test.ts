@@ -62,10 +62,10 @@ describe.each(storeKinds)('the account page, with the %s stores', (stores) => {
       const ada = await stage.signedUp('ada')
       stage.atIssuer({ email: stage.addressOf('elsewhere') })
       for (const [name, value] of mallory.jar) if (name.startsWith('attempt_')) ada.jar.set(name, value)
-      expect(await stage.finishLink(ada, callback)).toBe('signed_out')
+      expect(await stage.finishLink(ada, callback)).toBe('link_of_another_session')
       expect((await usersOf(stage.service)).every(({ provider_a_id }) => provider_a_id === null)).toBe(true)
       // Nor does what was planted help whoever planted it: the proof is in the other browser.
-      expect((await mallory.act('/api/auth/providers/provider-a/link/finish', {})).body.code).toBe('no_link')
+      expect((await mallory.act('/api/auth/providers/provider-a/link/finish', {})).body.code).toBe('nothing_to_link')
     })
 
     it('links once when the page says so fifty times at once, and never again', async () => {
@@ -76,9 +76,9 @@ describe.each(storeKinds)('the account page, with the %s stores', (stores) => {
       const tabs = Array.from({ length: 50 }, () => ada.copy())
       const answers = await Promise.all(tabs.map((tab) => tab.post(path, {}, { headers })))
       expect(answers.filter(({ status }) => status === 204)).toHaveLength(1)
-      expect(answers.filter(({ body }) => body.code === 'used_before')).toHaveLength(49)
+      expect(answers.filter(({ body }) => body.code === 'link_used_before')).toHaveLength(49)
       await ada.remove('/api/auth/providers/provider-a')
-      expect((await again.act(path, {})).body.code).toBe('used_before')
+      expect((await again.act(path, {})).body.code).toBe('link_used_before')
       expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: null }])
     })
 
@@ -87,12 +87,12 @@ describe.each(storeKinds)('the account page, with the %s stores', (stores) => {
       await comeBack(ada, await stage.beginLink(ada, 'provider-a'))
       const path = '/api/auth/providers/provider-a/link/finish'
       expect((await ada.post(path, {})).status).toBe(403)
-      expect((await ada.act('/api/auth/providers/provider-b/link/finish', {})).body.code).toBe('no_link')
+      expect((await ada.act('/api/auth/providers/provider-b/link/finish', {})).body.code).toBe('nothing_to_link')
       const stranger = stage.service.browser()
       stranger.jar.set('pending_link', ada.jar.get('pending_link') ?? '')
       expect((await stranger.act(path, {})).status).toBe(401)
       ada.jar.set('pending_link', `${ada.jar.get('pending_link')?.slice(0, -2)}AA`)
-      expect((await ada.act(path, {})).body.code).toBe('no_link')
+      expect((await ada.act(path, {})).body.code).toBe('nothing_to_link')
       expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: null }])
     })
 
@@ -128,14 +128,14 @@ describe.each(storeKinds)('the account page, with the %s stores', (stores) => {
     it('refuses an identity that belongs to another account', async () => {
       await signInWith(stage.service.browser(), 'provider-a')
       const bob = await stage.signedUp('bob')
-      expect(await stage.finishLink(bob, await stage.beginLink(bob, 'provider-a'))).toBe('identity_taken')
+      expect(await stage.finishLink(bob, await stage.beginLink(bob, 'provider-a'))).toBe('link_identity_taken')
       expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: 'subject-1' }, { provider_a_id: null }])
     })
 
     it('refuses an identity whose address has an account of its own', async () => {
       await stage.signedUp('ada')
       const mallory = await stage.signedUp('mallory')
-      expect(await stage.finishLink(mallory, await stage.beginLink(mallory, 'provider-a'))).toBe('email_taken')
+      expect(await stage.finishLink(mallory, await stage.beginLink(mallory, 'provider-a'))).toBe('link_email_taken')
     })
 
     it('refuses a second identity of one provider, before the way and after it', async () => {
@@ -150,7 +150,7 @@ describe.each(storeKinds)('the account page, with the %s stores', (stores) => {
       const other = await stage.beginLink(ada, 'provider-a')
       expect(await stage.finishLink(ada, other)).toBe('linked')
       stage.atIssuer()
-      expect(await stage.finishLink(ada, late)).toBe('other_identity')
+      expect(await stage.finishLink(ada, late)).toBe('link_other_identity')
     })
 
     it('ends on the dashboard when the person declines', async () => {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
+import { type ProviderId, providerIds } from '../../contract/providers.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { randomToken } from '../../lib/random.js'
 import type { Seal } from '../../lib/seal.js'
-import { type ProviderId, providerIds } from '../users/users.js'
 import type { Checks } from './provider.js'
 
 export const attemptLifetime = 10 * minutes

@@ -1,8 +1,8 @@
 import * as oidc from 'openid-client'
+import type { ProviderId } from '../../contract/providers.js'
 import { isLoopback } from '../../lib/loopback.js'
 import type { Fetch, Outbound } from '../../platform/outbound/outbound.js'
 import { displayName } from '../users/display-name.js'
-import type { ProviderId } from '../users/users.js'
 import { type ClientSettings, type Provider, refusal, usableEmail } from './provider.js'
 import { refusalFrom } from './provider-errors.js'
 

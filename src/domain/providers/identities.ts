@@ -1,8 +1,9 @@
+import type { ProviderId } from '../../contract/providers.js'
 import type { Database } from '../../platform/database/database.js'
 import type { Language } from '../mails/languages.js'
 import type { Mails } from '../mails/mails.js'
 import { readEmail } from '../users/email.js'
-import type { ProviderId, User, Users } from '../users/users.js'
+import type { User, Users } from '../users/users.js'
 import { decide, type LinkingRefusal } from './linking.js'
 import type { Profile } from './provider.js'
 

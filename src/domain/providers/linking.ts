@@ -1,4 +1,4 @@
-import type { ProviderId } from '../users/users.js'
+import type { ProviderId } from '../../contract/providers.js'
 
 /** What the policy needs to know of an account. Every account's address is proven: none exists before that. */
 export type Account = { id: string; disabled: boolean; providers: readonly ProviderId[] }

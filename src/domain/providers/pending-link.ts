@@ -1,7 +1,7 @@
+import { type ProviderId, providerIds } from '../../contract/providers.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import type { Seal } from '../../lib/seal.js'
-import { type ProviderId, providerIds } from '../users/users.js'
 import type { Profile } from './provider.js'
 
 export const pendingLinkLifetime = 10 * minutes

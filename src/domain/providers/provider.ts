@@ -1,5 +1,5 @@
+import type { ProviderId } from '../../contract/providers.js'
 import { readEmail } from '../users/email.js'
-import type { ProviderId } from '../users/users.js'
 
 /** What the provider says of a person, once it is proven. The email is one that the provider has verified. */
 export type Profile = { subject: string; email: string; username: string; name: string | null }

@@ -1,6 +1,6 @@
+import type { ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Outbound } from '../../platform/outbound/outbound.js'
-import type { ProviderId } from '../users/users.js'
 import { createGitHub, type GitHubSettings } from './github.js'
 import { createOpenIdConnect, type OpenIdConnectSettings } from './openid-connect.js'
 import type { Provider } from './provider.js'

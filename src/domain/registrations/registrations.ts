@@ -1,3 +1,4 @@
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { hours, minutes } from '../../lib/durations.js'
 import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
@@ -23,15 +24,17 @@ export type WaitingLogin = Pending & { isFirst: boolean }
 
 /** What a mailed link, or the browser that registered, is told of its registration. */
 export type RegistrationState = 'waiting' | 'confirmed' | 'replaced' | 'unknown'
-type Refusal = 'invalid' | 'confirmed' | 'used_up'
-type Completed = User | { refused: 'confirmed' | 'email_taken' | 'username_taken' }
+type CodeRefusal = 'invalid_code' | 'already_confirmed' | 'tries_used_up'
+type Completed = User | Refused<'already_confirmed' | 'already_registered' | 'username_taken_since'>
 type Mailed = { id: string; email: string; expiresAt: Date }
-type SentAgain = 'done' | { refused: 'invalid' | 'confirmed' }
+type SentAgain = undefined | Refused<'no_registration_waiting' | 'already_confirmed'>
+
+const linkStates = { invalid_link: 'unknown', already_confirmed: 'confirmed', link_replaced: 'replaced' } as const
 
 const toPending = (row: store.PendingRow): Pending => {
   const email = readEmail(row.email)
   const username = readUsername(row.username)
-  if ('refused' in email || 'refused' in username)
+  if (isRefused(email) || isRefused(username))
     throw new Error('A pending registration holds a name that is no longer allowed')
   const passwordHash = row.password_hash
   return { id: row.id, passwordHash, user: { email, username, name: row.name, passwordHash } }
@@ -99,20 +102,20 @@ export const createRegistrations = (deps: {
   const sendAgain = (id: string, language: Language): Promise<SentAgain> =>
     database.transaction(async (sql): Promise<SentAgain> => {
       const [row] = await store.lockWaiting(sql, id, clock.now())
-      if (!row) return { refused: 'invalid' }
+      if (!row) return refuse('no_registration_waiting')
       const token = randomToken()
       const queued = await queueMail(sql, { id, email: row.email, expiresAt: row.expires_at }, token, language)
       if (queued === 'queued') await store.replaceToken(sql, id, fingerprint(token))
-      return 'done'
+      return undefined
     })
 
   const byToken = async (token: string, browser: string | undefined) => {
     const hash = fingerprint(token)
     const browserHash = browser === undefined ? null : fingerprint(browser)
     const [row] = await store.selectByToken(database, hash, browserHash, clock.now())
-    if (!row) return { refused: 'invalid' as const }
-    if (row.confirmed) return { refused: 'confirmed' as const }
-    return sameBytes(row.token_hash, hash) ? row : { refused: 'replaced' as const }
+    if (!row) return refuse('invalid_link')
+    if (row.confirmed) return refuse('already_confirmed')
+    return sameBytes(row.token_hash, hash) ? row : refuse('link_replaced')
   }
 
   const byBrowser = async (browser: string | undefined) => {
@@ -134,29 +137,30 @@ export const createRegistrations = (deps: {
 
     findByBrowser: async (token: string, browser: string | undefined) => {
       const row = await byToken(token, browser)
-      if ('refused' in row) return row
-      return row.bound ? toPending(row) : { refused: 'password_required' as const }
+      if (isRefused(row)) return row
+      return row.bound ? toPending(row) : refuse('password_required')
     },
 
     /** The caller must still compare the password; the try is spent already. */
     findForPassword: async (token: string) => {
       const [row] = await store.spendTryByToken(database, fingerprint(token), clock.now())
-      return row ? toPending(row) : { refused: 'invalid' as const }
+      return row ? toPending(row) : refuse('invalid_link')
     },
 
-    findByCode: async (code: string, browser: string | undefined): Promise<Pending | { refused: Refusal }> => {
+    findByCode: async (code: string, browser: string | undefined): Promise<Pending | Refused<CodeRefusal>> => {
       const [row] = browser ? await store.spendTryByBrowser(database, fingerprint(browser), clock.now()) : []
       if (row && isCodeOf(codeKeys, row.id, code)) return toPending(row)
-      if (row) return { refused: row.code_tries_left > 0 ? 'invalid' : 'used_up' }
+      if (row) return refuse(row.code_tries_left > 0 ? 'invalid_code' : 'tries_used_up')
       const known = await byBrowser(browser)
-      return { refused: !known ? 'invalid' : known.confirmed ? 'confirmed' : 'used_up' }
+      if (!known) return refuse('invalid_code')
+      return refuse(known.confirmed ? 'already_confirmed' : 'tries_used_up')
     },
 
     /** Whether a link still works, and what it asks for. Changes nothing. */
     lookAtLink: async (token: string, browser: string | undefined) => {
       const row = await byToken(token, browser)
       const other = { passwordRequired: false, newerMail: false }
-      if ('refused' in row) return { state: row.refused === 'invalid' ? ('unknown' as const) : row.refused, ...other }
+      if (isRefused(row)) return { state: linkStates[row.refused], ...other }
       const newerMail = (await store.selectNewer(database, row.id, clock.now())).length > 0
       return { state: 'waiting' as const, passwordRequired: !row.bound, newerMail }
     },
@@ -178,8 +182,8 @@ export const createRegistrations = (deps: {
 
     sendAgainToBrowser: async (browser: string | undefined, language: Language): Promise<SentAgain> => {
       const row = await byBrowser(browser)
-      if (!row) return { refused: 'invalid' }
-      return row.confirmed ? { refused: 'confirmed' } : sendAgain(row.id, language)
+      if (!row) return refuse('no_registration_waiting')
+      return row.confirmed ? refuse('already_confirmed') : sendAgain(row.id, language)
     },
 
     sendAgainToEmail: async (email: string, language: Language) => {
@@ -192,9 +196,11 @@ export const createRegistrations = (deps: {
       database.transaction(async (sql): Promise<Completed> => {
         const now = clock.now()
         const [mine] = await store.lockWaiting(sql, pending.id, now)
-        if (!mine) return { refused: 'confirmed' }
+        if (!mine) return refuse('already_confirmed')
         const created = await users.createWithPassword(sql, pending.user)
-        if (!('refused' in created)) await store.markConfirmed(sql, pending.id, now)
+        if (isRefused(created))
+          return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken_since')
+        await store.markConfirmed(sql, pending.id, now)
         return created
       }),
 

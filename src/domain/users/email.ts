@@ -1,3 +1,5 @@
+import { type Refused, refuse } from '../../contract/outcome.js'
+
 /**
  * Addresses are ASCII: Unicode case rules would let one address pass for another (`ı` and `I`, the Kelvin sign and `k`),
  * and a domain with other letters has an ASCII form.
@@ -6,16 +8,17 @@ const shape =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
 const maximumLength = 254
 
+export type EmailRefusal = 'email_shape'
+
 export type Email = { email: string; key: string }
 
 export const emailKey = (text: string) => text.trim().toLowerCase()
 
 /** Spaces around an address come from pasting and mean nothing. */
-export const readEmail = (given: string): Email | { refused: string; code: 'email_shape' } => {
+export const readEmail = (given: string): Email | Refused<EmailRefusal> => {
   const text = given.trim()
   const [local = ''] = text.split('@')
   const dotted = local.startsWith('.') || local.endsWith('.') || local.includes('..')
-  if (text.length > maximumLength || dotted || !shape.test(text))
-    return { refused: 'Email must be an address like name@example.com', code: 'email_shape' }
+  if (text.length > maximumLength || dotted || !shape.test(text)) return refuse('email_shape')
   return { email: text, key: emailKey(text) }
 }

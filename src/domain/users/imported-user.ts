@@ -1,7 +1,10 @@
+import { isRefused } from '../../contract/outcome.js'
+import { type ProviderId, providerIds } from '../../contract/providers.js'
+import { refusals } from '../../contract/refusals.js'
 import { isUuid, uuidv7 } from '../../lib/uuid.js'
 import { type Email, readEmail } from './email.js'
 import { readUsername, type Username } from './username.js'
-import { type Identity, type ProviderId, providerIds } from './users.js'
+import type { Identity } from './users.js'
 
 /** A user as another system describes them, ready for the table. */
 export type ImportedUser = {
@@ -65,13 +68,13 @@ const textOf = (row: ImportRow, field: ImportField): string | undefined => {
 
 const emailOf = (row: ImportRow) => {
   const read = readEmail(textOf(row, 'email') ?? refuse('email is missing'))
-  return 'refused' in read ? refuse(read.refused) : read
+  return isRefused(read) ? refuse(refusals[read.refused].message) : read
 }
 
 /** Without a name of their own, people are called by the part of the address before the at-sign. */
 const usernameOf = (row: ImportRow, email: Email) => {
   const read = readUsername(textOf(row, 'username') ?? email.email.slice(0, email.email.lastIndexOf('@')))
-  return 'refused' in read ? refuse(read.refused) : read
+  return isRefused(read) ? refuse(refusals[read.refused].message) : read
 }
 
 const passwordHashOf = (row: ImportRow) => {

@@ -1,3 +1,5 @@
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+
 /** Letters of other alphabets that look like a Latin one. Folding them makes a look-alike name the same name. */
 // biome-ignore format: a table reads best as a table
 const lookAlikes = new Map(
@@ -14,15 +16,7 @@ const maximumLength = 64
 
 export type Username = { username: string; key: string }
 
-/** Why a name is refused: a stable code for programs, a sentence for people. */
-export type UsernameRefusal = { refused: string; code: keyof typeof codes }
-
-const codes = {
-  username_length: `Username must have 1 to ${maximumLength} characters`,
-  username_at_sign: 'Username must not contain @',
-  username_characters: 'Username must not contain spaces, control or invisible characters',
-  username_alphabets: 'Username must not mix alphabets',
-} as const
+export type UsernameRefusal = 'username_length' | 'username_at_sign' | 'username_characters' | 'username_alphabets'
 
 /** Case folding by way of upper case: it also joins the long s, the dotless i, the Kelvin sign and the sharp s. */
 const fold = (text: string) => text.toUpperCase().toLowerCase().normalize('NFKC').replaceAll('i\u0307', 'i')
@@ -34,7 +28,7 @@ const fold = (text: string) => text.toUpperCase().toLowerCase().normalize('NFKC'
 export const usernameKey = (text: string) =>
   Array.from(fold(text.normalize('NFKC').trim()), (letter) => lookAlikes.get(letter) ?? letter).join('')
 
-const refusalOf = (username: string): UsernameRefusal['code'] | undefined => {
+const refusalOf = (username: string): UsernameRefusal | undefined => {
   const length = Array.from(username).length
   if (length < 1 || length > maximumLength) return 'username_length'
   if (username.includes('@')) return 'username_at_sign'
@@ -44,10 +38,10 @@ const refusalOf = (username: string): UsernameRefusal['code'] | undefined => {
   return undefined
 }
 
-export const readUsername = (text: string): Username | UsernameRefusal => {
+export const readUsername = (text: string): Username | Refused<UsernameRefusal> => {
   const username = text.normalize('NFKC').trim()
   const code = refusalOf(username)
-  return code ? { refused: codes[code], code } : { username, key: usernameKey(username) }
+  return code ? refuse(code) : { username, key: usernameKey(username) }
 }
 
 /** Makes an acceptable name of whatever a provider calls somebody, with room for a suffix. */
@@ -56,7 +50,7 @@ export const usernameFrom = (text: string): Username => {
     (letter) => letter !== '@' && !invisible.test(letter),
   )
   const read = readUsername(kept.slice(0, maximumLength - 8).join(''))
-  return 'refused' in read ? { username: 'user', key: 'user' } : read
+  return isRefused(read) ? { username: 'user', key: 'user' } : read
 }
 
 export const withSuffix = ({ username, key }: Username, suffix: number | string): Username =>

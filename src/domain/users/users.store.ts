@@ -1,8 +1,8 @@
+import type { ProviderId } from '../../contract/providers.js'
 import type { Sql } from '../../platform/database/database.js'
 import { selectList } from '../../platform/database/select-list.js'
 import type { Email } from './email.js'
 import type { Username } from './username.js'
-import type { ProviderId } from './users.js'
 
 export type UserRow = {
   id: string

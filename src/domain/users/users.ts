@@ -1,12 +1,10 @@
+import { type ProviderId, providerIds } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation, type Sql } from '../../platform/database/database.js'
 import { type Email, emailKey } from './email.js'
 import { type Username, usernameFrom, usernameKey, withSuffix } from './username.js'
 import * as store from './users.store.js'
-
-export const providerIds = ['provider_a', 'provider_b'] as const
-export type ProviderId = (typeof providerIds)[number]
 
 export type User = {
   id: string

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
+import { refuse } from '../../contract/outcome.js'
 import type { Callers } from '../../http/caller.js'
-import { answers, ErrorBody } from '../../http/errors.js'
+import { ErrorBody } from '../../http/errors.js'
 import { NoContent } from '../../http/responses.js'
 import type { Server } from '../../http/server.js'
 
@@ -24,7 +25,7 @@ const verifySchema = {
 export const accessCheckRoutes = (server: Server, { callers }: { callers: Callers }) => {
   const quiet = { quiet: true }
   // To a proxy, a request from another site is one without cookies: it leads the person to the sign-in page.
-  const verifyConfig = { quiet: true, crossSite: answers.notAuthenticated }
+  const verifyConfig = { quiet: true, crossSite: refuse('not_authenticated') }
 
   server.get('/api/auth/me', { schema: meSchema, onRequest: callers.required, config: quiet }, async (request) => {
     const { userId, username, sessionId, expiresAt } = callers.of(request)

@@ -1,7 +1,8 @@
 import { type TSchema, Type } from 'typebox'
+import { refuse } from '../../contract/outcome.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Callers } from '../../http/caller.js'
-import { answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
 import type { Server } from '../../http/server.js'
 
@@ -35,7 +36,7 @@ type Dependencies = { callers: Callers; users: Users; limits: Limits }
 export const accountRoutes = (server: Server, { callers, users, limits }: Dependencies) => {
   server.get('/api/auth/account', { schema, onRequest: [callers.required, limits.caller] }, async (request, reply) => {
     const user = await users.findById(callers.of(request).userId)
-    if (!user || user.disabled) return sendAnswer(reply, answers.notAuthenticated)
+    if (!user || user.disabled) return sendRefusal(reply, refuse('not_authenticated'))
     const { id, email, username, name, provider, providers } = user
     const hasPassword = user.passwordHash !== undefined
     return reply.send({

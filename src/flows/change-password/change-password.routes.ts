@@ -4,17 +4,11 @@ import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
-import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import { type Limits, LoginLimited } from '../../http/limits.js'
 import { NoContent, PasswordRejected, sendPasswordRejected } from '../../http/responses.js'
 import type { Server } from '../../http/server.js'
-import type { ChangeRefusal, createChangePassword } from './change-password.js'
-
-const refusals: Record<ChangeRefusal, Answer> = {
-  not_authenticated: answers.notAuthenticated,
-  invalid_credentials: { ...answers.invalidCredentials, message: 'The current password is incorrect' },
-  busy: answers.busy,
-}
+import type { createChangePassword } from './change-password.js'
 
 const schema = {
   tags: ['account'],
@@ -51,7 +45,7 @@ export const changePasswordRoutes = (
     const language = languageFrom(request.headers['accept-language'])
     const result = await changePassword({ caller: callers.of(request), ...request.body }, clientOf(request), language)
     if ('rejected' in result) return sendPasswordRejected(reply, result.rejected)
-    if ('refused' in result) return sendAnswer(reply, refusals[result.refused])
+    if ('refused' in result) return sendRefusal(reply, result)
     cookies.renewSession(reply, result)
     return reply.status(204).send()
   })

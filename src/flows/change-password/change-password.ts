@@ -9,7 +9,7 @@ import type { Issued, SessionCaller, Sessions } from '../../domain/sessions/sess
 import type { Users } from '../../domain/users/users.js'
 import type { Database } from '../../platform/database/database.js'
 
-export type ChangeRefusal = 'not_authenticated' | 'invalid_credentials' | 'busy'
+type ChangeRefusal = 'not_authenticated' | 'wrong_current_password' | 'busy'
 type Changed = Issued | { rejected: PasswordValidation } | { refused: ChangeRefusal }
 
 type Dependencies = {
@@ -34,7 +34,7 @@ export const createChangePassword =
     if (!user || user.disabled || !(await sessions.isLive(caller))) return { refused: 'not_authenticated' }
     if (!verified.matches) {
       await events.record({ kind: 'password_change_failed', userId, sessionId, reason: 'wrong_password' }, client)
-      return { refused: 'invalid_credentials' }
+      return { refused: 'wrong_current_password' }
     }
     const checked = await passwords.check(newPassword, user)
     if ('refused' in checked) return checked
@@ -44,7 +44,7 @@ export const createChangePassword =
     const changed = await database.transaction(async (sql): Promise<Issued | { refused: ChangeRefusal }> => {
       const current = await users.lock(sql, userId)
       if (!current || current.disabled) return { refused: 'not_authenticated' }
-      if (current.passwordHash !== user.passwordHash) return { refused: 'invalid_credentials' }
+      if (current.passwordHash !== user.passwordHash) return { refused: 'wrong_current_password' }
       const issued = await sessions.rotateAtOnce(sql, sessionId, current, client)
       if (!issued) return { refused: 'not_authenticated' }
       await users.setPassword(sql, userId, passwordHash)

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
+import { refuse } from '../../contract/outcome.js'
 import type { Content } from '../../domain/content/content.js'
 import type { Callers } from '../../http/caller.js'
-import { answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
 import type { Server } from '../../http/server.js'
 
@@ -39,7 +40,7 @@ export const contentRoutes = (server: Server, { content, callers, limits }: Depe
 
   server.get('/api/content/:slug', { schema: pageSchema, onRequest }, async (request, reply) => {
     const page = await content.find(request.params.slug)
-    if (!page) return sendAnswer(reply, answers.notFound)
+    if (!page) return sendRefusal(reply, refuse('not_found'))
     const { slug, title, body, updated_at } = page
     return reply.send({ slug, title, body, updatedAt: updated_at.toISOString() })
   })

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import { refuse } from '../../contract/outcome.js'
+import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Server } from '../../http/server.js'
 import type { DevelopmentMailbox } from '../../platform/mail/development.js'
 import { frameSandbox, linksIn, renderMail, renderMailbox, renderPicture } from './mailbox-page.js'
@@ -48,12 +49,12 @@ export const devMailboxRoutes = (
 
   server.get('/dev/mailbox/:id', pageOfMail, async (request, reply) => {
     const mail = mailbox.find(request.params.id)
-    return mail ? asPage(withFrame(reply), renderMail(mail, accent)) : sendAnswer(reply, answers.notFound)
+    return mail ? asPage(withFrame(reply), renderMail(mail, accent)) : sendRefusal(reply, refuse('not_found'))
   })
 
   server.get('/dev/mailbox/:id/html', pageOfMail, async (request, reply) => {
     const mail = mailbox.find(request.params.id)
-    return mail ? asPage(asFramed(reply), renderPicture(mail)) : sendAnswer(reply, answers.notFound)
+    return mail ? asPage(asFramed(reply), renderPicture(mail)) : sendRefusal(reply, refuse('not_found'))
   })
 
   /** Newest first; `?to=` leaves only one recipient's. */

@@ -1,19 +1,12 @@
 import { Type } from 'typebox'
+import { refuse } from '../../contract/outcome.js'
 import { clientOf } from '../../http/client.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
-import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import { type Limits, LoginLimited } from '../../http/limits.js'
 import { SignedIn, sendSignedIn } from '../../http/responses.js'
 import type { Server } from '../../http/server.js'
-import type { createLogin, LoginRefusal } from './login.js'
-
-const refusals: Record<LoginRefusal, Answer> = {
-  invalid_credentials: answers.invalidCredentials,
-  busy: answers.busy,
-}
-
-/** Only whoever knows the password that was chosen gets this answer. */
-const unconfirmed: Answer = { status: 403, error: 'Email not confirmed', message: 'Confirm your email first' }
+import type { createLogin } from './login.js'
 
 const schema = {
   tags: ['sign in'],
@@ -35,14 +28,14 @@ export const loginRoutes = (
       const browser = cookies.read(request, registrationCookie.name)
       const client = { ...clientOf(request), typedName: username }
       const result = await login(username, password, browser, client)
-      if ('refused' in result) return sendAnswer(reply, refusals[result.refused])
+      if ('refused' in result) return sendRefusal(reply, result)
       if (!('unconfirmed' in result)) return sendSignedIn(reply, cookies, result)
       // The password was compared with the account's as well, if there is one. Whoever registers an address anew for each
       // guess would otherwise never be stopped.
       if (result.isFirst) limits.forgive(request)
       const { name, maxAge } = registrationCookie
       cookies.set(reply, name, result.unconfirmed, { sameSite: 'Strict', maxAge })
-      return sendAnswer(reply, unconfirmed)
+      return sendRefusal(reply, refuse('email_not_confirmed'))
     })
   }
 }

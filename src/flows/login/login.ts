@@ -1,3 +1,4 @@
+import { refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Registrations, WaitingLogin } from '../../domain/registrations/registrations.js'
@@ -6,7 +7,7 @@ import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { User, Users } from '../../domain/users/users.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 
-export type LoginRefusal = 'invalid_credentials' | 'busy'
+type LoginRefusal = 'invalid_credentials' | 'busy'
 
 type Owner =
   | { user: User; needsRehash: boolean }
@@ -36,10 +37,10 @@ export const createLogin = (deps: {
   }
 
   /** An event of a known user takes the database longer than one of nobody: the answer waits until that cannot be seen. */
-  const refuse = async (client: Client, reason: string, userId?: string) => {
+  const refuseCredentials = async (client: Client, reason: string, userId?: string) => {
     const event = { kind: 'sign_in_failed' as const, reason, ...(userId !== undefined && { userId }) }
     await atLeast(equalTime, events.record(event, client))
-    return { refused: 'invalid_credentials' as const }
+    return refuse('invalid_credentials')
   }
 
   /**
@@ -62,7 +63,7 @@ export const createLogin = (deps: {
 
   const signIn = async (user: User, passwordHash: string, client: Client) => {
     const issued = await sessions.startByPassword(user, passwordHash, client)
-    if (!issued) return refuse(client, user.disabled ? 'disabled' : 'password_changed', user.id)
+    if (!issued) return refuseCredentials(client, user.disabled ? 'disabled' : 'password_changed', user.id)
     await events.record({ kind: 'signed_in', userId: user.id, sessionId: issued.sessionId, reason: 'password' }, client)
     return issued
   }
@@ -72,13 +73,13 @@ export const createLogin = (deps: {
     const owner = await ownerOf(login, password)
     if ('refused' in owner) return owner
     if ('pending' in owner) {
-      await refuse(client, 'unconfirmed', owner.user?.id)
+      await refuseCredentials(client, 'unconfirmed', owner.user?.id)
       return { unconfirmed: await registrations.bindBrowser(owner.pending, browser), isFirst: owner.pending.isFirst }
     }
     if ('nobody' in owner) {
       const { nobody: user } = owner
-      if (!user) return refuse(client, 'unknown_user')
-      return refuse(client, user.passwordHash ? 'wrong_password' : 'no_password', user.id)
+      if (!user) return refuseCredentials(client, 'unknown_user')
+      return refuseCredentials(client, user.passwordHash ? 'wrong_password' : 'no_password', user.id)
     }
     const { user, needsRehash } = owner
     const passwordHash = user.passwordHash ?? ''

@@ -117,7 +117,11 @@ describe('an asset', () => {
     const missing = await get(`/api/auth/assets/${name}`, { accept: 'text/html' })
 
     expect(missing.statusCode).toBe(404)
-    expect(missing.json()).toEqual({ error: 'Not found', message: 'There is nothing at this address' })
+    expect(missing.json()).toEqual({
+      error: 'Not found',
+      message: 'There is nothing at this address',
+      code: 'not_found',
+    })
   })
 
   it('is nowhere but below /api/auth/: an application on the same host has /assets/ to itself', async () => {

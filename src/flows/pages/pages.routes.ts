@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { refuse } from '../../contract/outcome.js'
 import { type Language, languageFrom } from '../../domain/mails/languages.js'
 import type { Cookies } from '../../http/cookies.js'
-import { answers, sendAnswer } from '../../http/errors.js'
+import { sendRefusal } from '../../http/errors.js'
 import type { Server } from '../../http/server.js'
 import { type Assets, type PageName, pageNames } from './assets.js'
 import { type Body, compressed, sendCompressed } from './compressed.js'
@@ -52,7 +53,7 @@ export const pagesRoutes = (server: Server, { assets, theme, cookies, ...install
     { schema: { hide: true, params: Type.Object({ name: Type.String({ maxLength: 200 }) }) } },
     (request, reply) => {
       const asset = assets.files.get(request.params.name)
-      if (!asset) return sendAnswer(reply, answers.notFound)
+      if (!asset) return sendRefusal(reply, refuse('not_found'))
       reply.header('content-type', asset.type).header('vary', 'accept-encoding')
       // The name carries a hash of the content, so whoever has the file never needs to ask for it again.
       reply.header('cache-control', 'public, max-age=31536000, immutable')

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
+import { refuse } from '../../contract/outcome.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
-import { answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
 import type { Server } from '../../http/server.js'
 
@@ -37,6 +38,6 @@ export const passwordStrengthRoutes = (
   server.post('/api/auth/password-strength', { schema, onRequest: limits.open }, async (request, reply) => {
     const { password, ...person } = request.body
     const checked = await passwords.check(password, person)
-    return 'refused' in checked ? sendAnswer(reply, answers.busy) : reply.send(checked)
+    return 'refused' in checked ? sendRefusal(reply, refuse('busy')) : reply.send(checked)
   })
 }

@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
-import { answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
 import { SignedIn, sendRenewed } from '../../http/responses.js'
 import type { Server } from '../../http/server.js'
@@ -25,7 +26,7 @@ type Dependencies = {
 export const refreshRoutes = (server: Server, { sessions, events, cookies, limits, onRefresh }: Dependencies) => {
   /** Every visit to the sign-in page asks whether there is a session; without a cookie there is nothing to count. */
   const tokenRequired = async (request: FastifyRequest, reply: FastifyReply) =>
-    cookies.read(request, 'refresh_token') === undefined ? sendAnswer(reply, answers.notAuthenticated) : undefined
+    cookies.read(request, 'refresh_token') === undefined ? sendRefusal(reply, refuse('not_authenticated')) : undefined
 
   server.post('/api/auth/refresh', { schema, onRequest: [tokenRequired, limits.session] }, async (request, reply) => {
     const client = clientOf(request)
@@ -35,14 +36,14 @@ export const refreshRoutes = (server: Server, { sessions, events, cookies, limit
       return sendRenewed(reply, cookies, result.issued)
     }
     // What is absent or not ours is left alone; only a session that has ended takes its cookies with it.
-    if (result.refused === 'invalid') return sendAnswer(reply, answers.notAuthenticated)
+    if (result.refused === 'invalid') return sendRefusal(reply, refuse('not_authenticated'))
     const { userId, sessionId, refused } = result
     onRefresh(refused)
     // The browser may hold the newer tokens already: an answer that lost a race leaves its cookies alone.
-    if (refused === 'replaced') return sendAnswer(reply, answers.notAuthenticated)
+    if (refused === 'replaced') return sendRefusal(reply, refuse('not_authenticated'))
     if (refused === 'theft')
       await events.record({ kind: 'refresh_theft', userId, sessionId, reason: 'old_token' }, client)
     cookies.clearSession(reply)
-    return sendAnswer(reply, answers.notAuthenticated)
+    return sendRefusal(reply, refuse('not_authenticated'))
   })
 }

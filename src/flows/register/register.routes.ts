@@ -1,17 +1,12 @@
 import { Type } from 'typebox'
+import { refuse } from '../../contract/outcome.js'
 import { languageFrom } from '../../domain/mails/languages.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
-import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
 import { PasswordRejected, sendPasswordRejected } from '../../http/responses.js'
 import type { Server } from '../../http/server.js'
-import type { createRegister, RegisterRefusal } from './register.js'
-
-const refusals: Record<RegisterRefusal, Answer> = {
-  username_taken: { status: 409, error: 'Username taken', message: 'Choose another username' },
-  busy: answers.busy,
-}
-const closed: Answer = { status: 403, error: 'Registration closed', message: 'Ask the operator for an account' }
+import type { createRegister } from './register.js'
 
 /** One body for everybody: it does not tell whether the address has an account. */
 const accepted = { message: 'Check your mail to finish the registration' }
@@ -40,14 +35,10 @@ type Dependencies = { register: ReturnType<typeof createRegister>; isOpen: boole
 
 export const registerRoutes = (server: Server, { register, isOpen, limits, cookies }: Dependencies) => {
   server.post('/api/auth/register', { schema, onRequest: limits.open }, async (request, reply) => {
-    if (!isOpen) return sendAnswer(reply, closed)
+    if (!isOpen) return sendRefusal(reply, refuse('registration_closed'))
     const result = await register(request.body, languageFrom(request.headers['accept-language']))
-    if ('invalid' in result) {
-      const { refused: message, code } = result.invalid
-      return sendAnswer(reply, { ...answers.badRequest, message, code })
-    }
     if ('rejected' in result) return sendPasswordRejected(reply, result.rejected)
-    if ('refused' in result) return sendAnswer(reply, refusals[result.refused])
+    if ('refused' in result) return sendRefusal(reply, result)
     const { name, maxAge } = registrationCookie
     cookies.set(reply, name, result.browser, { sameSite: 'Strict', maxAge })
     return reply.status(202).send(accepted)

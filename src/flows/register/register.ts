@@ -1,19 +1,16 @@
+import { isRefused, type Refused } from '../../contract/outcome.js'
 import type { Language } from '../../domain/mails/languages.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { PasswordValidation } from '../../domain/passwords/rules.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import { displayName } from '../../domain/users/display-name.js'
-import { readEmail } from '../../domain/users/email.js'
-import { readUsername } from '../../domain/users/username.js'
+import { type EmailRefusal, readEmail } from '../../domain/users/email.js'
+import { readUsername, type UsernameRefusal } from '../../domain/users/username.js'
 import type { Users } from '../../domain/users/users.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 
-export type RegisterRefusal = 'username_taken' | 'busy'
-type Result =
-  | { browser: string }
-  | { invalid: { refused: string; code: string } }
-  | { rejected: PasswordValidation }
-  | { refused: RegisterRefusal }
+type RegisterRefusal = EmailRefusal | UsernameRefusal | 'username_taken' | 'busy'
+type Result = { browser: string } | { rejected: PasswordValidation } | Refused<RegisterRefusal>
 type Request = { username: string; email: string; password: string; name?: string | undefined }
 
 /**
@@ -27,8 +24,8 @@ export const createRegister = (deps: { users: Users; passwords: Passwords; regis
     const email = readEmail(request.email)
     const username = readUsername(request.username)
     const name = displayName(request.name)
-    if ('refused' in email) return { invalid: email }
-    if ('refused' in username) return { invalid: username }
+    if (isRefused(email)) return email
+    if (isRefused(username)) return username
     const checked = await passwords.check(request.password, { username: username.username, email: email.email, name })
     if ('refused' in checked) return checked
     if (!checked.validation.valid) return { rejected: checked.validation }

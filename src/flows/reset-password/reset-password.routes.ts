@@ -2,13 +2,11 @@ import { Type } from 'typebox'
 import { languageFrom } from '../../domain/mails/languages.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
-import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
 import { NoContent, PasswordRejected, sendPasswordRejected } from '../../http/responses.js'
 import type { Server } from '../../http/server.js'
-import type { ConfirmRefusal, createResetPassword } from './reset-password.js'
-
-const refusals: Record<ConfirmRefusal, Answer> = { invalid_link: answers.invalidLink, busy: answers.busy }
+import type { createResetPassword } from './reset-password.js'
 
 /** One body for everybody: it does not tell whether the address has an account. */
 const accepted = { message: 'If this address has an account, a mail is on its way' }
@@ -62,7 +60,7 @@ export const resetPasswordRoutes = (server: Server, { resetPassword, limits }: D
   const checking = { schema: checkSchema, onRequest: limits.open }
   server.post('/api/auth/reset-password/check', checking, async (request, reply) => {
     const user = await resetPassword.look(request.body.token)
-    return 'refused' in user ? sendAnswer(reply, refusals[user.refused]) : reply.send({ username: user.username })
+    return 'refused' in user ? sendRefusal(reply, user) : reply.send({ username: user.username })
   })
 
   const confirming = { schema: confirmSchema, onRequest: limits.confirm, onSend: limits.settle }
@@ -72,6 +70,6 @@ export const resetPasswordRoutes = (server: Server, { resetPassword, limits }: D
     const result = await resetPassword.confirm(token, password, clientOf(request), language)
     if (result === 'done') return reply.status(204).send()
     if ('rejected' in result) return sendPasswordRejected(reply, result.rejected)
-    return sendAnswer(reply, refusals[result.refused])
+    return sendRefusal(reply, result)
   })
 }

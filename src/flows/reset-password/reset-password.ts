@@ -11,7 +11,7 @@ import type { Users } from '../../domain/users/users.js'
 import { randomToken } from '../../lib/random.js'
 import type { Database } from '../../platform/database/database.js'
 
-export type ConfirmRefusal = 'invalid_link' | 'busy'
+type ConfirmRefusal = 'invalid_link' | 'busy'
 type Confirmed = 'done' | { rejected: PasswordValidation } | { refused: ConfirmRefusal }
 
 type Dependencies = {

@@ -1,11 +1,12 @@
 import { Type } from 'typebox'
+import { refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
-import { answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
 import { NoContent } from '../../http/responses.js'
 import type { Server } from '../../http/server.js'
@@ -66,7 +67,7 @@ export const sessionsRoutes = (server: Server, { sessions, events, cookies, call
   server.delete(`${path}/:id`, ending, async (request, reply) => {
     const { userId, sessionId } = callers.of(request)
     const { id } = request.params
-    if (!(await sessions.end(id, userId))) return sendAnswer(reply, answers.notFound)
+    if (!(await sessions.end(id, userId))) return sendRefusal(reply, refuse('not_found'))
     await events.record({ kind: 'session_ended', userId, sessionId: id }, clientOf(request))
     if (id === sessionId) cookies.clearSession(reply)
     return reply.status(204).send()

@@ -1,5 +1,5 @@
+import type { ProviderId } from '../../contract/providers.js'
 import type { Attempt } from '../../domain/providers/attempt.js'
-import type { ProviderId } from '../../domain/users/users.js'
 import type { Ending } from './social-sign-in.js'
 
 type Refusal = (Ending & { ended: 'refused' })['reason']

@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { type ProviderId, providerIds, signInPath } from '../../contract/providers.js'
+import { safeReturnTo } from '../../contract/return-to.js'
 import { languageFrom } from '../../domain/mails/languages.js'
 import type { Attempts } from '../../domain/providers/attempt.js'
 import type { Providers } from '../../domain/providers/providers.js'
-import { type ProviderId, providerIds } from '../../domain/users/users.js'
 import type { AttemptCookies } from '../../http/attempt-cookies.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
@@ -11,7 +12,6 @@ import { ErrorBody } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
 import type { PendingLinkCookie } from '../../http/pending-link-cookie.js'
 import type { Server } from '../../http/server.js'
-import { safeReturnTo } from '../../contract/return-to.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
 import { failedAt, redirectFor } from './redirects.js'
 import type { SocialSignIn } from './social-sign-in.js'
@@ -44,7 +44,7 @@ type Dependencies = {
 
 export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
   for (const id of providerIds) {
-    const path = `/api/auth/${id.replace('_', '-')}`
+    const path = signInPath(id)
     // Coming back uses an attempt up, which a HEAD must not do.
     const options = { onRequest: deps.limits.open, exposeHeadRoute: false }
     server.get(path, { schema: beginSchema, ...options }, (request, reply) =>

@@ -1,55 +1,15 @@
 import { Type } from 'typebox'
+import { isRefused } from '../../contract/outcome.js'
 import { languageFrom } from '../../domain/mails/languages.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
-import { type Answer, answers, ErrorBody, sendAnswer } from '../../http/errors.js'
+import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
 import { SignedIn, sendSignedIn } from '../../http/responses.js'
 import type { Server } from '../../http/server.js'
-import type { createVerifyEmail, VerifyEmailRefusal } from './verify-email.js'
-
-const confirmed: Answer = { status: 409, error: 'Already confirmed', message: 'This address is confirmed. Sign in.' }
-
-const refusals: Record<VerifyEmailRefusal, Answer> = {
-  invalid_link: answers.invalidLink,
-  confirmed,
-  replaced: {
-    status: 400,
-    error: 'Link replaced',
-    message: 'A newer mail was sent since. Use the link in that one.',
-  },
-  invalid_code: {
-    status: 400,
-    error: 'Invalid code',
-    message: 'This code does not work. Check it, or use the link in the mail.',
-  },
-  code_used_up: {
-    status: 400,
-    error: 'Invalid code',
-    code: 'tries_used_up',
-    message: 'All five tries for the code are used up. Use the link in the mail.',
-  },
-  password_required: { status: 401, error: 'Password required', message: 'Enter the password that you chose' },
-  invalid_credentials: { ...answers.invalidCredentials, message: 'That is not the password that was chosen' },
-  email_taken: { status: 409, error: 'Already registered', message: 'This address has an account. Sign in.' },
-  username_taken: {
-    status: 409,
-    error: 'Username taken',
-    message: 'Somebody took this username meanwhile. Register with another.',
-  },
-  busy: answers.busy,
-}
-
-const resendRefusals: Record<'invalid' | 'confirmed', Answer> = {
-  invalid: {
-    status: 400,
-    error: 'No registration waiting',
-    message: 'This browser began no registration that could be confirmed. Register again.',
-  },
-  confirmed,
-}
+import type { createVerifyEmail } from './verify-email.js'
 
 /** One body for everybody: it tells neither whether the address has an account nor whether it has had enough mails. */
 const sent = { message: 'A mail is on its way' }
@@ -129,13 +89,13 @@ export const verifyEmailRoutes = (server: Server, { verifyEmail, registrations, 
     const browser = cookies.read(request, registrationCookie.name)
     const language = languageFrom(request.headers['accept-language'])
     const result = await atLeast(equalTime, registrations.sendAgainToBrowser(browser, language))
-    return result === 'done' ? reply.status(202).send(sent) : sendAnswer(reply, resendRefusals[result.refused])
+    return isRefused(result) ? sendRefusal(reply, result) : reply.status(202).send(sent)
   })
 
   server.post('/api/auth/verify-email', { schema, onRequest }, async (request, reply) => {
     const browser = cookies.read(request, registrationCookie.name)
     const result = await verifyEmail(request.body, browser, clientOf(request))
-    if ('refused' in result) return sendAnswer(reply, refusals[result.refused])
+    if (isRefused(result)) return sendRefusal(reply, result)
     cookies.clear(reply, registrationCookie.name, { sameSite: 'Strict' })
     return sendSignedIn(reply, cookies, result)
   })

@@ -1,26 +1,11 @@
+import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 
-export type VerifyEmailRefusal =
-  | 'invalid_link'
-  | 'invalid_code'
-  | 'code_used_up'
-  | 'confirmed'
-  | 'replaced'
-  | 'password_required'
-  | 'invalid_credentials'
-  | 'email_taken'
-  | 'username_taken'
-  | 'busy'
-
-type Refused = { refused: VerifyEmailRefusal }
 type Proof = { token?: string | undefined; code?: string | undefined; password?: string | undefined }
-
-const codeRefusals = { invalid: 'invalid_code', used_up: 'code_used_up', confirmed: 'confirmed' } as const
-const linkRefusals = { invalid: 'invalid_link', replaced: 'replaced', confirmed: 'confirmed' } as const
 
 /** Completes a registration for the browser that began it, or for whoever also knows the password that was chosen. */
 export const createVerifyEmail = (deps: {
@@ -33,29 +18,25 @@ export const createVerifyEmail = (deps: {
 
   const byPassword = async (token: string, password: string) => {
     const pending = await registrations.findForPassword(token)
-    const verified = await passwords.verify(password, 'refused' in pending ? undefined : pending.passwordHash)
-    if ('refused' in verified) return verified
-    if ('refused' in pending) return { refused: 'invalid_link' } satisfies Refused
-    return verified.matches ? pending : ({ refused: 'invalid_credentials' } satisfies Refused)
+    const verified = await passwords.verify(password, isRefused(pending) ? undefined : pending.passwordHash)
+    if (isRefused(verified)) return verified
+    if (isRefused(pending)) return pending
+    return verified.matches ? pending : refuse('wrong_chosen_password')
   }
 
   const prove = async ({ token, code, password }: Proof, browser: string | undefined) => {
-    if (code !== undefined) {
-      const pending = await registrations.findByCode(code, browser)
-      return 'refused' in pending ? ({ refused: codeRefusals[pending.refused] } satisfies Refused) : pending
-    }
-    if (token === undefined) return { refused: 'invalid_link' } satisfies Refused
+    if (code !== undefined) return registrations.findByCode(code, browser)
+    if (token === undefined) return refuse('invalid_link')
     const pending = await registrations.findByBrowser(token, browser)
-    if (!('refused' in pending)) return pending
-    if (pending.refused !== 'password_required') return { refused: linkRefusals[pending.refused] } satisfies Refused
-    return password === undefined ? ({ refused: 'password_required' } satisfies Refused) : byPassword(token, password)
+    const needsPassword = isRefused(pending) && pending.refused === 'password_required'
+    return needsPassword && password !== undefined ? byPassword(token, password) : pending
   }
 
   return async (proof: Proof, browser: string | undefined, client: Client) => {
     const pending = await prove(proof, browser)
-    if ('refused' in pending) return pending
+    if (isRefused(pending)) return pending
     const user = await registrations.complete(pending)
-    if ('refused' in user) return { refused: user.refused } satisfies Refused
+    if (isRefused(user)) return user
     const issued = await sessions.start(user, client)
     await events.record({ kind: 'registered', userId: user.id, sessionId: issued.sessionId }, client)
     return issued
