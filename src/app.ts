@@ -208,9 +208,10 @@ const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
 }
 
 /** Metrics have a port of their own, and cost a request nothing while that is off. */
-const prepareMetrics = ({ metricsHost: host, metricsPort: port }: Config, platform: Platform, server: Server) => {
+const prepareMetrics = (config: Config, platform: Platform, { mails }: Nouns, server: Server) => {
+  const { metricsHost: host, metricsPort: port } = config
   if (port === undefined) return async () => undefined
-  platform.metrics.watch(platform)
+  platform.metrics.watch({ ...platform, mails })
   countRequests(server, platform.metrics)
   return () => startMetricsServer({ host, port, metrics: platform.metrics })
 }
@@ -228,7 +229,7 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog }: Op
   const gates = makeGates(config, platform, nouns, clock)
   const { production, publicUrl, trustProxy, healthTimeout: deadline } = config
   const { server, state: drainState, answerUnknown, drain } = createServer({ log, production, publicUrl, trustProxy })
-  const startMetrics = prepareMetrics(config, platform, server)
+  const startMetrics = prepareMetrics(config, platform, nouns, server)
   const pages = await registerVerbs(server, config, platform, nouns, gates)
   const [database, cache] = [platform.database.ping, platform.cache.ping]
   const [isStarting, isDraining] = [() => !status.isReady, () => drainState.isDraining]

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.js'
+import { grantsFor } from '../domain/tables.js'
 import { seconds } from '../lib/durations.js'
 import { type Database, StoreUnavailable } from '../platform/database/database.js'
 import { migrate, schemaStatus } from '../platform/database/migrate.js'
@@ -20,7 +21,7 @@ const reasonOf = (error: unknown): string => {
 
 export const migrateDatabase = ({ databaseUrl, databaseOwnerUrl }: Config, database: Database) =>
   databaseUrl !== undefined && databaseOwnerUrl !== undefined
-    ? migrateAsOwner({ url: databaseUrl, ownerUrl: databaseOwnerUrl, directory: migrationsDirectory })
+    ? migrateAsOwner({ url: databaseUrl, ownerUrl: databaseOwnerUrl, directory: migrationsDirectory, grantsFor })
     : migrate({ database, directory: migrationsDirectory })
 
 /** Waits for a database that cannot be reached yet, saying so; what is wrong with a reachable one is thrown. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { migrationsDirectory as directory } from '../app/prepare-database.js'
 import type { Config } from '../config.js'
+import { readableTables, writableTables } from '../domain/tables.js'
 import { seconds } from '../lib/durations.js'
 import type { Database, Sql } from '../platform/database/database.js'
-import { readableTables, writableTables } from '../platform/database/grants.js'
 import { schemaStatus } from '../platform/database/migrate.js'
 import { createPostgres } from '../platform/database/postgres.js'
 import {

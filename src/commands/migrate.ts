@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { embeddedDirectory } from '../app/open-platform.js'
 import { migrationsDirectory as directory } from '../app/prepare-database.js'
 import { ConfigurationFaults, type Environment, loadSettings } from '../config.js'
+import { grantsFor } from '../domain/tables.js'
 import type { Database } from '../platform/database/database.js'
 import { migrate as applyMissing, type SchemaStatus, schemaStatus } from '../platform/database/migrate.js'
 import { openAsOwner, openDatabase, roleToGrant } from '../platform/database/open.js'
@@ -88,7 +89,7 @@ DATABASE_URL, or ROLE.
     }
     const role = values['grant-to'] ?? ('serviceRole' in place ? place.serviceRole : undefined)
     const applied = await withDatabase(place, (database) =>
-      applyMissing({ database, directory, ...(role !== undefined && { role }) }),
+      applyMissing({ database, directory, ...(role !== undefined && { grants: grantsFor(role) }) }),
     )
     await print(context.stdout, applied.length === 0 ? upToDate : `Applied ${applied.join(', ')}.`)
     if ('ownerUrl' in place && role === undefined && !context.environment.DATABASE_URL)

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { readableTables, writableTables } from '../../src/domain/tables.js'
 import { type Database, StoreUnavailable } from '../../src/platform/database/database.js'
-import { readableTables, writableTables } from '../../src/platform/database/grants.js'
 import {
   checkSchema,
   MigrationsBroken,

@@ -18,7 +18,7 @@ const names = Array.from({ length: 30 }, (_, n) => `guest ${n}`)
 const says = async (server: RedisServer, text: string, ...command: string[]) =>
   (await server.command(...command)).includes(text)
 
-const sideOf = async (cache: Cache, key: string) => (await cache.reserve(key, limit)).window.split(' ')[0]
+const sideOf = async (cache: Cache, key: string) => (await cache.reserve(key, limit)).window.countedBy
 const granted = async (cache: Cache, key: string) => {
   const all = await Promise.all(Array.from({ length: 40 }, () => cache.reserve(key, limit)))
   return all.filter((reservation) => reservation.granted).length

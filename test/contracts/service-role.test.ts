@@ -3,8 +3,8 @@ import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { grantsFor, readableTables, writableTables } from '../../src/domain/tables.js'
 import type { Database } from '../../src/platform/database/database.js'
-import { readableTables, writableTables } from '../../src/platform/database/grants.js'
 import { checkSchema, migrate, SchemaOutdated } from '../../src/platform/database/migrate.js'
 import { migrateAsOwner } from '../../src/platform/database/open.js'
 import {
@@ -53,8 +53,8 @@ describe('the role of the running service', () => {
   })
 
   it('is granted what it needs by the owner, as often as that is run', async () => {
-    expect(await migrateAsOwner({ ...urls, directory: migrationsDirectory })).not.toEqual([])
-    expect(await migrateAsOwner({ ...urls, directory: migrationsDirectory })).toEqual([])
+    expect(await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })).not.toEqual([])
+    expect(await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })).toEqual([])
     await expect(checkSchema({ database: service, directory: migrationsDirectory })).resolves.toBeUndefined()
     await expect(migrate({ database: service, directory: migrationsDirectory })).resolves.toEqual([])
   })
@@ -66,7 +66,7 @@ describe('the role of the running service', () => {
       'this role has no rights on them',
     )
     await owner.close()
-    await migrateAsOwner({ ...urls, directory: migrationsDirectory })
+    await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })
   })
 
   it('keeps what a newer program has granted when an older one migrates', async () => {
@@ -79,13 +79,13 @@ describe('the role of the running service', () => {
     const owner = testPostgres(urls.ownerUrl)
     // Without the role: the newer program would grant it anew and so take this one back.
     await migrate({ database: owner, directory })
-    expect(await migrateAsOwner({ ...urls, directory: migrationsDirectory })).toEqual([])
+    expect(await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })).toEqual([])
     await expect(service.query(`insert into content values ('a', 'b', 'c', now())`)).resolves.toEqual([])
     await owner.query('delete from content')
     await owner.query('delete from schema_migrations where name = $1', [`${next}-newer.sql`])
     await owner.close()
     await rm(directory, { recursive: true })
-    await migrateAsOwner({ ...urls, directory: migrationsDirectory })
+    await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })
   })
 
   it.each(writableTables)('may read and write %s', async (table) => {

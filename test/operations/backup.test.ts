@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { examineSettings } from '../../src/commands/doctor.js'
+import { grantsFor } from '../../src/domain/tables.js'
 import { migrateAsOwner } from '../../src/platform/database/open.js'
 import type { Browser } from '../support/client.js'
 import { emptyPostgres, freshPostgres, migrationsDirectory, testPostgres, urlFor } from '../support/databases.js'
@@ -68,7 +69,7 @@ describe('a dump of PostgreSQL', () => {
     const admin = testPostgres(url)
     await admin.query(`create role ${role} login password 'only-for-this-test'`)
     const own = urlFor(url, { user: role, password: 'only-for-this-test' })
-    expect(await migrateAsOwner({ url: own, ownerUrl: url, directory: migrationsDirectory })).toEqual([])
+    expect(await migrateAsOwner({ url: own, ownerUrl: url, directory: migrationsDirectory, grantsFor })).toEqual([])
     let report = ''
     const write = (text: string) => {
       report += text

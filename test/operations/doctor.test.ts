@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { examineSettings } from '../../src/commands/doctor.js'
+import { grantsFor } from '../../src/domain/tables.js'
 import { migrateAsOwner } from '../../src/platform/database/open.js'
 import {
   emptyPostgres,
@@ -52,7 +53,7 @@ beforeAll(async () => {
   await admin.query(`create role ${role} login password '${password}'`)
   await admin.close()
   const url = urlFor(database.url, { user: role, password })
-  await migrateAsOwner({ url, ownerUrl: database.url, directory: migrationsDirectory })
+  await migrateAsOwner({ url, ownerUrl: database.url, directory: migrationsDirectory, grantsFor })
   inbox = await startSmtpInbox()
   providers = await startProviders()
   healthy = {

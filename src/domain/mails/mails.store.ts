@@ -60,6 +60,18 @@ export const postpone = (sql: Sql, mail: DueMail, delay: number, offset: number)
     [mail.id, mail.attempts, offset, delay],
   )
 
+/** Beyond this many the exact number changes nothing about what has to be done. */
+const countedUpTo = 10_000
+
+/** Mails that no mail server has taken yet. Reads only the index of what is due. */
+export const countWaiting = (sql: Sql) =>
+  sql.query<{ waiting: number }>(
+    `select count(*) as waiting from (
+       select 1 from outgoing_mail where next_attempt_at is not null limit $1
+     ) as due`,
+    [countedUpTo],
+  )
+
 /** Ids are ordered by time, so the oldest rows are found at the beginning of the primary key. */
 export const deleteFinishedBefore = (sql: Sql, id: string, limit: number) =>
   sql.query<{ id: string }>(

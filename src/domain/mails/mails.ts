@@ -113,5 +113,11 @@ export const createMails = ({
     return gone.length
   }
 
-  return { queue, purge, start: sender.start, stop: sender.stop, nudge: sender.nudge }
+  /** How many mails no mail server has taken yet, for the metrics. */
+  const countWaiting = async () => {
+    const [row] = await store.countWaiting(database)
+    return row?.waiting ?? 0
+  }
+
+  return { queue, purge, countWaiting, start: sender.start, stop: sender.stop, nudge: sender.nudge }
 }

@@ -46,9 +46,14 @@ describe('the bound of the in-process counters', () => {
 
   it('goes on from what a shared store said last', async () => {
     const cache = createMemoryCache({ clock: systemClock, maximumKeys: 10 })
-    cache.note('guesser', limit, { granted: true, remaining: 1, resetsIn: 60_000, window: 'w' })
+    cache.note('guesser', limit, {
+      granted: true,
+      remaining: 1,
+      resetsIn: 60_000,
+      window: { id: 'w', countedBy: 'shared' },
+    })
     const next = await cache.reserve('guesser', limit)
-    expect(next).toMatchObject({ granted: true, remaining: 0, window: 'w' })
+    expect(next).toMatchObject({ granted: true, remaining: 0, window: { id: 'w' } })
     expect(next.resetsIn).toBeLessThanOrEqual(60_000)
     expect(await cache.reserve('guesser', limit)).toMatchObject({ granted: false })
   })

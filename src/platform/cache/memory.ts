@@ -9,7 +9,7 @@ import type { Cache, Limit, Missed, Reservation } from './cache.js'
 export type MemoryCache = Cache & {
   note(key: string, limit: Limit, seen: Reservation): void
   /** A refund of an attempt that the shared store had counted. */
-  noteRefund(key: string, window: string): void
+  noteRefund(key: string, windowId: string): void
   /** Every counter whose window is open. */
   openKeys(): string[]
   hasMissed(key: string): boolean
@@ -20,7 +20,7 @@ export type MemoryCache = Cache & {
 }
 
 /** `own`: how many of the used ones the shared store has not been told of. */
-type Counter = { used: number; own: number; maximum: number; ends: number; window: string }
+type Counter = { used: number; own: number; maximum: number; ends: number; windowId: string }
 
 /**
  * Counters in this process, bounded. At the bound the counter that has been used least goes first, and among equals the
@@ -63,7 +63,7 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
     const open = known !== undefined && known.ends > now
     // A clock that was set back must not make a window longer than it is meant to be.
     const ends = open ? Math.min(known.ends, now + window) : now + window
-    const counter = open ? { ...known, maximum, ends } : { used: 0, own: 0, maximum, ends, window: String(ends) }
+    const counter = open ? { ...known, maximum, ends } : { used: 0, own: 0, maximum, ends, windowId: String(ends) }
     const granted = counter.used < maximum
     if (granted) {
       counter.used += 1
@@ -71,12 +71,17 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
       if (known === undefined) makeRoom(now)
       put(key, counter)
     }
-    return { granted, remaining: Math.max(0, maximum - counter.used), resetsIn: ends - now, window: counter.window }
+    return {
+      granted,
+      remaining: Math.max(0, maximum - counter.used),
+      resetsIn: ends - now,
+      window: { id: counter.windowId, countedBy: 'local' },
+    }
   }
 
-  const giveBack = (key: string, window: string, own: 0 | 1) => {
+  const giveBack = (key: string, windowId: string, own: 0 | 1) => {
     const counter = find(key)
-    if (counter?.window !== window || counter.used === 0) return
+    if (counter?.windowId !== windowId || counter.used === 0) return
     put(key, { ...counter, used: counter.used - 1, own: Math.max(0, counter.own - own) })
   }
 
@@ -86,28 +91,34 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
     const known = find(key)
     if (known === undefined) makeRoom(now)
     const own = known !== undefined && known.ends > now ? known.own : 0
-    put(key, { used: Math.min(maximum, maximum - remaining + own), own, maximum, ends: now + resetsIn, window })
+    put(key, {
+      used: Math.min(maximum, maximum - remaining + own),
+      own,
+      maximum,
+      ends: now + resetsIn,
+      windowId: window.id,
+    })
   }
 
   const takeMissed = (key: string): Missed | undefined => {
     const counter = find(key)
     const resetsIn = (counter?.ends ?? 0) - clock.now().getTime()
     if (!counter || resetsIn <= 0) return undefined
-    const { maximum, used, own: counted, window } = counter
+    const { maximum, used, own: counted, windowId } = counter
     put(key, { ...counter, own: 0 })
-    return { maximum, used, counted, resetsIn, window }
+    return { maximum, used, counted, resetsIn, windowId }
   }
 
-  const putBack = (key: string, { window, counted }: Missed) => {
+  const putBack = (key: string, { windowId, counted }: Missed) => {
     const counter = find(key)
-    if (counter?.window === window) put(key, { ...counter, own: counter.own + counted })
+    if (counter?.windowId === windowId) put(key, { ...counter, own: counter.own + counted })
   }
 
   return {
     reserve: async (key, limit) => reserve(key, limit),
-    refund: async (key, window) => giveBack(key, window, 1),
+    refund: async (key, { id }) => giveBack(key, id, 1),
     note,
-    noteRefund: (key, window) => giveBack(key, window, 0),
+    noteRefund: (key, windowId) => giveBack(key, windowId, 0),
     openKeys: () => {
       sweep(clock.now().getTime())
       return shelves.flatMap((shelf) => [...shelf.keys()])

@@ -66,16 +66,16 @@ export const createRedisCache = ({ place, prefix, clock, log, commandTimeout = 2
           window,
           clock.offset(),
         )
-        return { granted: granted === 1, remaining, resetsIn, window: String(ends) }
+        return { granted: granted === 1, remaining, resetsIn, window: { id: String(ends), countedBy: 'shared' } }
       }),
-    refund: (key, window) =>
+    refund: (key, { id }) =>
       withinDeadline(async () => {
-        await client.refundOne(prefix + key, window)
+        await client.refundOne(prefix + key, id)
       }),
-    carry: (key, { maximum, used, counted, resetsIn, window }) =>
+    carry: (key, { maximum, used, counted, resetsIn, windowId }) =>
       withinDeadline(async () => {
         const left = Math.ceil(resetsIn)
-        await client.carryOne(prefix + key, maximum, used, counted, left, window, clock.offset())
+        await client.carryOne(prefix + key, maximum, used, counted, left, windowId, clock.offset())
       }),
     // A server that is full, or a replica, answers a ping and cannot count: so one is counted as well.
     ping: () =>

@@ -85,19 +85,15 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
         if (local.hasMissed(key)) await carry(key)
         return shared.reserve(key, limit)
       })
-      if (seen === undefined) {
-        const own = await local.reserve(key, limit)
-        return { ...own, window: `local ${own.window}` }
-      }
+      if (seen === undefined) return local.reserve(key, limit)
       local.note(key, limit, seen)
-      return { ...seen, window: `shared ${seen.window}` }
+      return seen
     },
     // What was taken from the shared counter and cannot be given back stays taken until its window ends.
     refund: async (key, window) => {
-      const [side, own = ''] = window.split(' ')
-      if (side === 'local') return local.refund(key, own)
-      await tryShared(() => shared.refund(key, own))
-      return local.noteRefund(key, own)
+      if (window.countedBy === 'local') return local.refund(key, window)
+      await tryShared(() => shared.refund(key, window))
+      return local.noteRefund(key, window.id)
     },
     ping: async () => {
       try {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { OperatorError } from '../../lib/operator-error.js'
 import { type Database, type Sql, StoreUnavailable, type Transaction } from './database.js'
-import { grantTo } from './grants.js'
+import { type Grants, grant } from './grants.js'
 
 /** A newer program has migrated the database, and a migration of it does not let this program run. */
 export class SchemaTooNew extends OperatorError {
@@ -44,8 +44,8 @@ export type MigrateOptions = {
   database: Database
   /** The folder of NNNN-name.sql files. */
   directory: string
-  /** The role of the running service, if it is another: it is granted what it needs and nothing more. */
-  role?: string
+  /** For the role of the running service, if it is another one. */
+  grants?: Grants
   /** How long to wait for another instance that is migrating. */
   timeoutMs?: number
 }
@@ -58,15 +58,15 @@ const pauseMs = 100
 export const migrate = async ({
   database,
   directory,
-  role,
+  grants,
   timeoutMs = 10 * 60_000,
 }: MigrateOptions): Promise<string[]> => {
   const migrations = await readMigrations(directory)
   const done: string[] = []
   const giveUpAt = performance.now() + timeoutMs
-  if (!role && (await compare(database, migrations).catch(explainUnreadable)).pending.length === 0) return done
+  if (!grants && (await compare(database, migrations).catch(explainUnreadable)).pending.length === 0) return done
   for (;;) {
-    const step = await database.transaction((sql) => applyNext(sql, migrations, role)).catch(explainRefusal)
+    const step = await database.transaction((sql) => applyNext(sql, migrations, grants)).catch(explainRefusal)
     if (step === 'finished') return done
     if (step !== 'busy') done.push(step.applied)
     else if (performance.now() > giveUpAt)
@@ -99,7 +99,7 @@ export const schemaStatus = async (options: Partial<SchemaOptions> & { directory
 // The lock belongs to the transaction. It goes with the commit, and with the connection when the process is killed; the
 // state is read under it, so whoever comes second finds the work done. Asked for, not waited for: a statement that waits
 // would run into the timeouts that are there for broken servers.
-const applyNext = async (sql: Transaction, migrations: Migration[], role: string | undefined) => {
+const applyNext = async (sql: Transaction, migrations: Migration[], grants: Grants | undefined) => {
   const [lock] = await sql.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lockKey])
   if (!lock?.mine) return 'busy'
   // Before the look at what is applied: a connection may still remember that there is no such table, although whoever had the
@@ -109,7 +109,7 @@ const applyNext = async (sql: Transaction, migrations: Migration[], role: string
   const [next] = pending
   if (!next) {
     // What the role needs on a newer schema is known to the newer program, which has granted it.
-    if (role && newer.length === 0) await grantTo(sql, role)
+    if (grants && newer.length === 0) await grant(sql, grants)
     return 'finished'
   }
   await sql.script(next.text)

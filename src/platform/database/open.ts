@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { compiledFile } from '../../lib/compiled.js'
 import type { Database } from './database.js'
+import type { Grants } from './grants.js'
 import { type MigrateOptions, migrate } from './migrate.js'
 import { createPglite, type PgliteOptions } from './pglite.js'
 import { createPostgres, type PostgresOptions } from './postgres.js'
@@ -39,14 +40,23 @@ export const roleToGrant = ({ url, ownerUrl }: { url: string; ownerUrl: string }
   return role === owner ? undefined : role
 }
 
-export type MigrateAsOwnerOptions = Omit<MigrateOptions, 'database' | 'role'> & { url: string; ownerUrl: string }
+export type MigrateAsOwnerOptions = Omit<MigrateOptions, 'database' | 'grants'> & {
+  url: string
+  ownerUrl: string
+  grantsFor: (role: string) => Grants
+}
 
 /** Migrates PostgreSQL as the owner, and grants to the service's role when it is another. */
-export const migrateAsOwner = async ({ url, ownerUrl, ...options }: MigrateAsOwnerOptions): Promise<string[]> => {
+export const migrateAsOwner = async ({
+  url,
+  ownerUrl,
+  grantsFor,
+  ...options
+}: MigrateAsOwnerOptions): Promise<string[]> => {
   const role = roleToGrant({ url, ownerUrl })
   const database = openAsOwner(ownerUrl)
   try {
-    return await migrate({ ...options, database, ...(role !== undefined && { role }) })
+    return await migrate({ ...options, database, ...(role !== undefined && { grants: grantsFor(role) }) })
   } finally {
     await database.close()
   }

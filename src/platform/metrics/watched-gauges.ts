@@ -2,8 +2,6 @@ import type { Gauge } from 'prom-client'
 import { seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import type { Cache } from '../cache/cache.js'
-import type { Sql } from '../database/database.js'
-import { countWaitingMails } from './waiting-mails.store.js'
 
 /** How many connections are open, how many of those are at work, and how many statements wait for one. */
 export type PoolStats = { open: number; busy: number; waiting: number }
@@ -11,7 +9,8 @@ export type PoolStats = { open: number; busy: number; waiting: number }
 export type Watched = {
   workers: { queueLength(): number }
   cache: Pick<Cache, 'ping'>
-  database: Sql & { stats?(): PoolStats }
+  database: { stats?(): PoolStats }
+  mails: { countWaiting(): Promise<number> }
 }
 
 type Collect = (gauge: Gauge<string>) => void | Promise<void>
@@ -26,11 +25,10 @@ const inTime = <Result>(work: Promise<Result>) =>
   })
 
 const watchMails =
-  (database: Sql): Collect =>
+  (mails: Watched['mails']): Collect =>
   async (gauge) => {
     try {
-      const [row] = await inTime(countWaitingMails(database))
-      gauge.set(row?.waiting ?? 0)
+      gauge.set(await inTime(mails.countWaiting()))
     } catch {
       // Not known is not zero: without a value the line in a graph breaks off, as it should.
       gauge.remove()
@@ -46,11 +44,11 @@ const watchCache =
     )
 
 /** Gauges are read when Prometheus asks, and at no other time. */
-export const watchGauges = ({ workers, cache, database }: Watched, add: AddGauge) => {
+export const watchGauges = ({ workers, cache, database, mails }: Watched, add: AddGauge) => {
   add('latchkey_worker_queue_length', 'Password checks that wait for a thread.', [], (gauge) =>
     gauge.set(workers.queueLength()),
   )
-  add('latchkey_mails_waiting', 'Mails that no mail server has taken yet, up to 10000.', [], watchMails(database))
+  add('latchkey_mails_waiting', 'Mails that no mail server has taken yet, up to 10000.', [], watchMails(mails))
   add(
     'latchkey_cache_fallback',
     '1 while the shared counters are out of reach and limits are counted in this process.',

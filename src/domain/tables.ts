@@ -1,0 +1,17 @@
+/**
+ * What the service's role may do with the tables, by name and not "all tables": others may live in the same schema. A
+ * test compares the lists with the migrations.
+ */
+export const writableTables: readonly string[] = [
+  'users',
+  'identities',
+  'refresh_token_records',
+  'pending_registrations',
+  'one_time_tokens',
+  'outgoing_mail',
+  'events',
+]
+export const readableTables: readonly string[] = ['content', 'schema_migrations']
+
+/** The grants of a migration, for the role of the running service. */
+export const grantsFor = (role: string) => ({ role, writable: writableTables, readable: readableTables })
