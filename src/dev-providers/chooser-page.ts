@@ -22,7 +22,7 @@ button span{color:var(--muted);font-size:var(--size-small)}
 .refuse{margin-top:.5rem;text-align:center;border-style:dashed}
 `
 
-/** How the page of one provider looks: its name, and the accent colour of the service that it stands beside. */
+/** How the page of one provider looks: its name, and the accent colour of the service. */
 export type ChooserLook = { providerName: string; accent: string }
 
 type Question = {
@@ -53,7 +53,7 @@ export const createChooserPage = ({ providerName, accent }: ChooserLook) => {
 <title>${escapeHtml(title)}</title><style>${style}</style></head>
 <body><main><div class="provider">${markSvg}<span>Development provider</span></div><h1>${escapeHtml(title)}</h1>
 ${content}
-<p class="note">This page is part of a development start. It runs on this machine only, and never in production.</p>
+<p class="note">This page replaces the real provider during development. It runs on this machine only and never in production.</p>
 </main></body></html>`)
   }
 
@@ -62,14 +62,14 @@ ${content}
       sendPage(
         response,
         returnsTo,
-        `Who are you at ${providerName}?`,
-        `<p>These people do not exist, and there is no password. Choose one of them to sign in.</p>
+        `Sign in with ${providerName}`,
+        `<p>This is not the real ${escapeHtml(providerName)}. Choose a test user to sign in; no password is needed.</p>
 <form method="post" action="${escapeHtml(action)}">${hiddenFields(hidden)}${choices}
 <button class="refuse" name="person" value="">Refuse to sign in</button></form>`,
       ),
 
     sendProblem: (response: ServerResponse, problem: string) =>
-      sendPage(response, '', 'This did not work', `<p>${escapeHtml(problem)}</p>`, 400),
+      sendPage(response, '', 'Sign-in failed', `<p>${escapeHtml(problem)}</p>`, 400),
   }
 }
 

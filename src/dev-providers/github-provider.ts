@@ -14,7 +14,7 @@ type Settings = { hostname: string; name: string; accent: string; redirectUri: s
 type Client = { clientId: string; clientSecret: string; redirectUri: string; page: ChooserPage }
 type Grant = { person: Person; challenge: string }
 
-/** The parts of GitHub's OAuth and REST interfaces that a sign-in needs, for people who do not exist. */
+/** The parts of GitHub's OAuth and REST interfaces that a sign-in needs, with test users. */
 export const startDevGithubProvider = async ({ hostname, name, accent, redirectUri }: Settings) => {
   const credentials = { clientId: 'latchkey-development', clientSecret: randomToken() }
   const { origin, close } = await startLoopbackServer(hostname, () =>
@@ -67,7 +67,8 @@ const isForUs = (client: Client, parameters: URLSearchParams) =>
 
 const ask = (client: Client, request: IncomingMessage, response: ServerResponse) => {
   const asked = new URL(request.url ?? '/', 'http://localhost').searchParams
-  if (!isForUs(client, asked)) return client.page.sendProblem(response, 'The service that sent you here is not known.')
+  if (!isForUs(client, asked))
+    return client.page.sendProblem(response, 'The application that sent you here is unknown.')
   const hidden = Object.fromEntries(carried.map((name) => [name, asked.get(name) ?? '']))
   const returnsTo = new URL(client.redirectUri).origin
   return client.page.sendChooser(response, { action: authorizePath, hidden, returnsTo })
@@ -75,7 +76,7 @@ const ask = (client: Client, request: IncomingMessage, response: ServerResponse)
 
 const choose = async (client: Client, codes: Vault<Grant>, request: IncomingMessage, response: ServerResponse) => {
   const form = await readForm(request)
-  if (!isForUs(client, form)) return client.page.sendProblem(response, 'The service that sent you here is not known.')
+  if (!isForUs(client, form)) return client.page.sendProblem(response, 'The application that sent you here is unknown.')
   const person = personByKey(form.get('person'))
   const answer = new URL(client.redirectUri)
   if (person) answer.searchParams.set('code', codes.put({ person, challenge: form.get('code_challenge') ?? '' }))

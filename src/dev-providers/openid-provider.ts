@@ -64,7 +64,7 @@ const choose = async (provider: Provider, page: ChooserPage, request: IncomingMe
       : { error: 'access_denied', error_description: 'The visitor refused to sign in' }
     await provider.interactionFinished(request, response, result)
   } catch {
-    page.sendProblem(response, 'This choice has expired. Go back to where you came from and begin again.')
+    page.sendProblem(response, 'This sign-in has expired. Go back to the sign-in page and start again.')
   }
 }
 
@@ -102,7 +102,7 @@ const configuration = (page: ChooserPage) => ({
   findAccount,
   renderError: (context: { res: ServerResponse; respond?: boolean }, { error }: { error: string }) => {
     context.respond = false
-    page.sendProblem(context.res, `The request could not be understood (${error}).`)
+    page.sendProblem(context.res, `The request is not valid (${error}).`)
   },
   ttl: {
     AccessToken: (10 * minutes) / seconds,

@@ -1,4 +1,4 @@
-/** Somebody to be, at a development provider. Ada has one address at both, so that linking can be seen. */
+/** A test user of the development providers. Ada has the same address at both, which shows how accounts are linked. */
 export type Person = {
   key: string
   number: number
@@ -35,9 +35,9 @@ export const people: readonly Person[] = [
     name: 'Zo\u00eb Example',
     email: 'ada@example.org',
     emailVerified: true,
-    says: 'ada@example.org: a name that is taken once Ada was here',
+    says: 'ada@example.org (same username as Ada)',
   },
-  { key: 'nomail', number: 1004, login: 'no-mail', name: 'Nobody\u2019s Mail', says: 'has no email address' },
+  { key: 'nomail', number: 1004, login: 'no-mail', name: 'No Email', says: 'has no email address' },
   {
     key: 'unverified',
     number: 1005,
@@ -45,7 +45,7 @@ export const people: readonly Person[] = [
     name: 'Not Verified',
     email: 'unverified@example.com',
     emailVerified: false,
-    says: 'unverified@example.com, never verified',
+    says: 'unverified@example.com (not verified)',
   },
 ]
 

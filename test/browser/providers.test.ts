@@ -49,7 +49,7 @@ describe('signing in with a provider', { timeout: timeout }, () => {
     const { page, context } = await visit(browser, latchkey)
     await page.goto('/login')
     await page.getByRole('link', { name: 'Continue with GitHub' }).click()
-    await be(page, 'Nobody’s Mail')
+    await be(page, 'No Email')
     await page.getByRole('alert').getByText('No email came from GitHub').waitFor()
     await page.getByRole('link', { name: 'Continue with Google' }).click()
     await be(page, 'Refuse to sign in')

@@ -1,18 +1,18 @@
 import type { Letters } from './letters.js'
 import { timeSpan } from './time-spans.js'
 
-const footerFor = (productName: string) => `You get this email because your address was given to ${productName}.`
+const footerFor = (productName: string) => `You receive this email because your address was entered at ${productName}.`
 
 export const english: Letters = {
   'verify-email': ({ token, code, validFor }, { productName, addresses }) => ({
     subject: `Confirm your email for ${productName}`,
     blocks: [
-      { text: `Welcome to ${productName}. To finish your registration, open this link and press the button there:` },
+      { text: `Welcome to ${productName}. To finish your registration, open this link and click the button there:` },
       { link: addresses.verifyEmail(token), label: 'Confirm my email' },
-      { text: 'Or type this code into the page where you registered. You have five tries in all:' },
+      { text: 'Or enter this code on the page where you registered. You have five attempts:' },
       { code },
       {
-        text: `Both work for ${timeSpan(validFor, 'en')}. If you did not register, ignore this email: nothing will happen.`,
+        text: `Both work for ${timeSpan(validFor, 'en')}. If you did not register, you can ignore this email. No account will be created.`,
       },
     ],
     footer: footerFor(productName),
@@ -22,13 +22,13 @@ export const english: Letters = {
     subject: `You already have an account at ${productName}`,
     blocks: [
       {
-        text: `Someone, perhaps you, tried to register at ${productName} with this address. It already has an account, so nothing was changed.`,
+        text: `Someone, perhaps you, tried to register at ${productName} with this address. You already have an account with it, so nothing was changed.`,
       },
       { text: 'Sign in here:' },
       { link: addresses.login, label: 'Sign in' },
       { text: 'Forgot your password? Choose a new one here:' },
       { link: addresses.forgotPassword, label: 'Choose a new password' },
-      { text: 'If it was not you, there is nothing to do.' },
+      { text: 'If this was not you, you do not need to do anything.' },
     ],
     footer: footerFor(productName),
   }),
@@ -36,10 +36,12 @@ export const english: Letters = {
   'reset-password': ({ token, validFor }, { productName, addresses }) => ({
     subject: `Choose a new password for ${productName}`,
     blocks: [
-      { text: `Someone, perhaps you, asked for a new password for your account at ${productName}. Choose it here:` },
+      {
+        text: `Someone, perhaps you, asked to reset the password of your account at ${productName}. Choose a new password here:`,
+      },
       { link: addresses.resetPassword(token), label: 'Choose a new password' },
       {
-        text: `The link works once, for ${timeSpan(validFor, 'en')}. If you did not ask for it, ignore this email: your password stays as it is.`,
+        text: `The link works once, for ${timeSpan(validFor, 'en')}. If you did not ask for this, you can ignore this email. Your password stays the same.`,
       },
     ],
     footer: footerFor(productName),
@@ -49,9 +51,9 @@ export const english: Letters = {
     subject: `Your password for ${productName} was changed`,
     blocks: [
       {
-        text: `The password of your account ${username} at ${productName} was just changed, and every other device was signed out.`,
+        text: `The password of your account ${username} at ${productName} was just changed. All other devices were signed out.`,
       },
-      { text: 'If it was you, there is nothing to do. If not, choose a new password at once:' },
+      { text: 'If this was you, you do not need to do anything. If not, choose a new password now:' },
       { link: addresses.forgotPassword, label: 'Choose a new password' },
     ],
     footer: footerFor(productName),
@@ -61,10 +63,10 @@ export const english: Letters = {
     subject: `Your password for ${productName} was reset`,
     blocks: [
       {
-        text: `The password of your account ${username} at ${productName} was just replaced through a link in an email to this address, and every device was signed out.`,
+        text: `The password of your account ${username} at ${productName} was just reset with a link that was sent to this address. All devices were signed out.`,
       },
       {
-        text: 'If it was you, there is nothing to do. If not, choose a new password at once, and check who can read your email:',
+        text: 'If this was you, you do not need to do anything. If not, choose a new password now, and check who can read your email:',
       },
       { link: addresses.forgotPassword, label: 'Choose a new password' },
     ],
@@ -75,9 +77,9 @@ export const english: Letters = {
     subject: `${providerName} can now sign you in to ${productName}`,
     blocks: [
       {
-        text: `Your account ${username} at ${productName} was just linked with ${providerName}: from now on you can sign in with either.`,
+        text: `Your account ${username} at ${productName} was just connected to ${providerName}. You can now sign in with ${providerName} too.`,
       },
-      { text: 'If it was not you, sign in, remove the link and change your password:' },
+      { text: `If this was not you, sign in, disconnect ${providerName} and change your password:` },
       { link: addresses.login, label: 'Sign in' },
     ],
     footer: footerFor(productName),

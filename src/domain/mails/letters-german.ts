@@ -13,11 +13,11 @@ export const german: Letters = {
       },
       { link: addresses.verifyEmail(token), label: 'E-Mail-Adresse bestätigen' },
       {
-        text: 'Oder geben Sie diesen Code auf der Seite ein, auf der Sie sich registriert haben. Dafür haben Sie insgesamt fünf Versuche:',
+        text: 'Oder geben Sie diesen Code auf der Seite ein, auf der Sie sich registriert haben. Sie haben fünf Versuche:',
       },
       { code },
       {
-        text: `Beides gilt ${timeSpan(validFor, 'de')}. Wenn Sie sich nicht registriert haben, können Sie diese E-Mail ignorieren: Es geschieht nichts.`,
+        text: `Beides gilt ${timeSpan(validFor, 'de')}. Wenn Sie sich nicht registriert haben, können Sie diese E-Mail ignorieren. Es wird kein Konto angelegt.`,
       },
     ],
     footer: footerFor(productName),
@@ -27,13 +27,13 @@ export const german: Letters = {
     subject: `Sie haben bereits ein Konto bei ${productName}`,
     blocks: [
       {
-        text: `Jemand, vielleicht Sie selbst, wollte sich bei ${productName} mit dieser Adresse registrieren. Sie gehört bereits zu einem Konto, deshalb wurde nichts geändert.`,
+        text: `Jemand, vielleicht Sie selbst, wollte sich bei ${productName} mit dieser Adresse registrieren. Sie haben damit bereits ein Konto, deshalb wurde nichts geändert.`,
       },
-      { text: 'Hier melden Sie sich an:' },
+      { text: 'Hier können Sie sich anmelden:' },
       { link: addresses.login, label: 'Anmelden' },
-      { text: 'Passwort vergessen? Hier wählen Sie ein neues:' },
+      { text: 'Passwort vergessen? Hier können Sie ein neues wählen:' },
       { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
-      { text: 'Wenn Sie es nicht waren, brauchen Sie nichts zu tun.' },
+      { text: 'Wenn Sie das nicht waren, brauchen Sie nichts zu tun.' },
     ],
     footer: footerFor(productName),
   }),
@@ -42,11 +42,11 @@ export const german: Letters = {
     subject: `Wählen Sie ein neues Passwort für ${productName}`,
     blocks: [
       {
-        text: `Jemand, vielleicht Sie selbst, hat ein neues Passwort für Ihr Konto bei ${productName} angefordert. Hier wählen Sie es:`,
+        text: `Jemand, vielleicht Sie selbst, möchte das Passwort Ihres Kontos bei ${productName} zurücksetzen. Hier können Sie ein neues Passwort wählen:`,
       },
       { link: addresses.resetPassword(token), label: 'Neues Passwort wählen' },
       {
-        text: `Der Link gilt einmal und ${timeSpan(validFor, 'de')} lang. Wenn Sie ihn nicht angefordert haben, können Sie diese E-Mail ignorieren: Ihr Passwort bleibt, wie es ist.`,
+        text: `Der Link funktioniert einmal und gilt ${timeSpan(validFor, 'de')}. Wenn Sie ihn nicht angefordert haben, können Sie diese E-Mail ignorieren. Ihr Passwort bleibt unverändert.`,
       },
     ],
     footer: footerFor(productName),
@@ -56,7 +56,7 @@ export const german: Letters = {
     subject: `Ihr Passwort für ${productName} wurde geändert`,
     blocks: [
       {
-        text: `Das Passwort Ihres Kontos ${username} bei ${productName} wurde soeben geändert, und alle anderen Geräte wurden abgemeldet.`,
+        text: `Das Passwort Ihres Kontos ${username} bei ${productName} wurde gerade geändert. Alle anderen Geräte wurden abgemeldet.`,
       },
       { text: 'Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, wählen Sie sofort ein neues Passwort:' },
       { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
@@ -68,7 +68,7 @@ export const german: Letters = {
     subject: `Ihr Passwort für ${productName} wurde zurückgesetzt`,
     blocks: [
       {
-        text: `Das Passwort Ihres Kontos ${username} bei ${productName} wurde soeben über einen Link in einer E-Mail an diese Adresse ersetzt, und alle Geräte wurden abgemeldet.`,
+        text: `Das Passwort Ihres Kontos ${username} bei ${productName} wurde gerade über einen Link zurückgesetzt, der an diese Adresse geschickt wurde. Alle Geräte wurden abgemeldet.`,
       },
       {
         text: 'Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, wählen Sie sofort ein neues Passwort und prüfen Sie, wer Ihre E-Mails lesen kann:',
@@ -82,9 +82,11 @@ export const german: Letters = {
     subject: `Anmeldung bei ${productName} jetzt auch mit ${providerName}`,
     blocks: [
       {
-        text: `Ihr Konto ${username} bei ${productName} wurde soeben mit ${providerName} verbunden: Ab jetzt können Sie sich mit beidem anmelden.`,
+        text: `Ihr Konto ${username} bei ${productName} wurde gerade mit ${providerName} verbunden. Sie können sich jetzt auch mit ${providerName} anmelden.`,
       },
-      { text: 'Wenn Sie das nicht waren, melden Sie sich an, trennen Sie die Verbindung und ändern Sie Ihr Passwort:' },
+      {
+        text: `Wenn Sie das nicht waren, melden Sie sich an, trennen Sie die Verbindung mit ${providerName} und ändern Sie Ihr Passwort:`,
+      },
       { link: addresses.login, label: 'Anmelden' },
     ],
     footer: footerFor(productName),

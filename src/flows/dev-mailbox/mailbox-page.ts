@@ -18,8 +18,8 @@ const shell = (title: string, main: string, accent: string) => `<!doctype html>
 <body>
 <header class="brand">${markSvg}<span>Development mailbox</span></header>
 <main>${main}</main>
-<footer class="below">No mail leaves this machine while <code>SMTP_URL</code> is not set. The newest 100 are kept until the
-service stops. This page does not exist in production. For scripts: <a href="/dev/mailbox.json">mailbox.json</a></footer>
+<footer class="below">No mail is sent while <code>SMTP_URL</code> is not set. This page shows the newest 100 mails until the service stops.
+It does not exist in production. For scripts: <a href="/dev/mailbox.json">mailbox.json</a></footer>
 </body>
 </html>
 `
@@ -35,7 +35,7 @@ const item = (mail: KeptMail) => `<li><a class="mail" href="/dev/mailbox/${encod
 </a></li>`
 
 const empty = `<section class="card empty"><h1>No mail yet</h1>
-<p>Register, or ask for a new password, and the mail appears here.</p>
+<p>Register or reset a password, and the mail appears here.</p>
 <p><a class="button" href="/register">Register</a></p></section>`
 
 export const renderMailbox = (mails: readonly KeptMail[], accent: string) => {
@@ -47,7 +47,7 @@ export const renderMailbox = (mails: readonly KeptMail[], accent: string) => {
 
 const aloneOnItsLine = /^https?:\/\/[^\s<>"]+$/
 
-/** The addresses that a person could follow, as the mail has them: alone on their lines. */
+/** The links of a mail: each stands alone on its line. */
 export const linksIn = (text: string) => text.split('\n').filter((line) => aloneOnItsLine.test(line))
 
 const lineOf = (line: string) => {
@@ -55,13 +55,13 @@ const lineOf = (line: string) => {
   return aloneOnItsLine.test(line) ? `<a href="${shown}">${shown}</a>` : shown
 }
 
-/** What the frame around the HTML part allows: following a link that was clicked, and no script. */
+/** What the frame around the HTML part allows: opening a link that was clicked, but no scripts. */
 export const frameSandbox = 'allow-popups allow-top-navigation-by-user-activation'
 
 /** The HTML part as a mail program shows it. Its links open in the whole window, not inside the frame. */
 export const renderPicture = (mail: KeptMail) => mail.html.replace(/<head[^>]*>/i, '$&<base target="_top">')
 
-/** The HTML part in a frame, the text part with its links live, and the source of the HTML part. */
+/** The HTML part in a frame, the text part with working links, and the source of the HTML part. */
 export const renderMail = (mail: KeptMail, accent: string) =>
   shell(
     mail.subject,
@@ -72,7 +72,7 @@ export const renderMail = (mail: KeptMail, accent: string) =>
 <div><dt>From</dt><dd>${escapeHtml(mail.from)}</dd></div>
 <div><dt>Sent</dt><dd>${moment(mail.arrivedAt)}</dd></div>
 </dl>
-<iframe class="picture" title="The mail as its reader sees it" sandbox="${frameSandbox}" src="/dev/mailbox/${encodeURIComponent(mail.id)}/html"></iframe>
+<iframe class="picture" title="Preview of the mail" sandbox="${frameSandbox}" src="/dev/mailbox/${encodeURIComponent(mail.id)}/html"></iframe>
 <h2>Text part</h2>
 <pre class="text">${mail.text.split('\n').map(lineOf).join('\n')}</pre>
 <details><summary>Source of the HTML part</summary><pre class="source">${escapeHtml(mail.html)}</pre></details>
