@@ -1,12 +1,16 @@
 import type { Sql } from '../../platform/database/database.js'
+import { selectList } from '../../platform/database/select-list.js'
 
-export type ContentRow = { slug: string; title: string; body: string; updated_at: Date }
+type Heading = { slug: string; title: string; updated_at: Date }
+export type ContentRow = Heading & { body: string }
 
-export const selectAll = (sql: Sql) =>
-  sql.query<Omit<ContentRow, 'body'>>('select slug, title, updated_at from content order by slug limit 1000')
+const heading = selectList<Heading>({ slug: true, title: true, updated_at: true })
+const content = selectList<ContentRow>({ slug: true, title: true, body: true, updated_at: true })
+
+export const selectAll = (sql: Sql) => sql.query<Heading>(`select ${heading} from content order by slug limit 1000`)
 
 export const selectBySlug = (sql: Sql, slug: string) =>
-  sql.query<ContentRow>('select slug, title, body, updated_at from content where slug = $1', [slug])
+  sql.query<ContentRow>(`select ${content} from content where slug = $1`, [slug])
 
 export const upsert = (sql: Sql, content: { slug: string; title: string; body: string; now: Date }) =>
   sql.query(

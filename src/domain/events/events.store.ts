@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
+import { selectList } from '../../platform/database/select-list.js'
 
 export type EventRow = {
   id: string
@@ -14,7 +15,19 @@ export type EventRow = {
   created_at: Date
 }
 
-const columns = `id, kind, user_id, username, name_mark, session_id, reason, request_id, ip, user_agent, created_at`
+const columns = selectList<EventRow>({
+  id: true,
+  kind: true,
+  user_id: true,
+  username: true,
+  name_mark: true,
+  session_id: true,
+  reason: true,
+  request_id: true,
+  ip: true,
+  user_agent: true,
+  created_at: true,
+})
 
 export const insertEvent = (
   sql: Sql,

@@ -1,7 +1,6 @@
 import type { Sql } from '../../platform/database/database.js'
-
-// Moments are the database's, so that instances whose clocks differ agree on what is due. The offset is zero but in tests.
-const now = (parameter: string) => `(now() + ${parameter}::float8 * interval '1 millisecond')`
+import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
+import { selectList } from '../../platform/database/select-list.js'
 
 export type DueMail = { id: string; kind: string; content: string | null; attempts: number; created_at: Date }
 
@@ -17,10 +16,10 @@ export const insert = (
 ) =>
   sql.query<{ id: string }>(
     `insert into outgoing_mail (id, recipient_key, kind, content, created_at, next_attempt_at)
-     select $1, $2, $3, $4, ${now('$5')}, ${now('$5')}
+     select $1, $2, $3, $4, ${databaseNow('$5')}, ${databaseNow('$5')}
      where $6::int is null or $6::int > (
        select count(*) from outgoing_mail
-       where recipient_key = $2 and kind = $3 and created_at > ${now('$5')} - $7::float8 * interval '1 millisecond'
+       where recipient_key = $2 and kind = $3 and created_at > ${databaseNow('$5')} - ${milliseconds('$7')}
      )
      returning id`,
     [mail.id, mail.recipientKey, mail.kind, mail.content, offset, ceiling?.mails ?? null, ceiling?.within ?? 0],
@@ -33,21 +32,21 @@ export const insert = (
 export const claim = (sql: Sql, lease: number, offset: number) =>
   sql.query<DueMail>(
     `update outgoing_mail
-     set attempts = attempts + 1, next_attempt_at = ${now('$1')} + $2::float8 * interval '1 millisecond'
+     set attempts = attempts + 1, next_attempt_at = ${databaseNow('$1')} + ${milliseconds('$2')}
      where id = (
-       select id from outgoing_mail where next_attempt_at <= ${now('$1')}
+       select id from outgoing_mail where next_attempt_at <= ${databaseNow('$1')}
        order by next_attempt_at limit 1 for update skip locked
      )
-     returning id, kind, content, attempts, created_at`,
+     returning ${selectList<DueMail>({ id: true, kind: true, content: true, attempts: true, created_at: true })}`,
     [offset, lease],
   )
 
 /** The row stays for the ceiling; what it said does not. */
 export const markSent = (sql: Sql, id: string, offset: number) =>
-  sql.query(`update outgoing_mail set sent_at = ${now('$2')}, next_attempt_at = null, content = null where id = $1`, [
-    id,
-    offset,
-  ])
+  sql.query(
+    `update outgoing_mail set sent_at = ${databaseNow('$2')}, next_attempt_at = null, content = null where id = $1`,
+    [id, offset],
+  )
 
 export const markGivenUp = (sql: Sql, id: string) =>
   sql.query('update outgoing_mail set next_attempt_at = null, content = null where id = $1', [id])
@@ -55,7 +54,7 @@ export const markGivenUp = (sql: Sql, id: string) =>
 /** Only the holder of the claim may put a mail off: after an overlong pause it may belong to somebody else. */
 export const postpone = (sql: Sql, mail: DueMail, delay: number, offset: number) =>
   sql.query(
-    `update outgoing_mail set next_attempt_at = ${now('$3')} + $4::float8 * interval '1 millisecond'
+    `update outgoing_mail set next_attempt_at = ${databaseNow('$3')} + ${milliseconds('$4')}
      where id = $1 and attempts = $2 and next_attempt_at is not null`,
     [mail.id, mail.attempts, offset, delay],
   )

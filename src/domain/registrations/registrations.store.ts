@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
+import { selectList } from '../../platform/database/select-list.js'
 
 export type PendingRow = {
   id: string
@@ -11,15 +12,24 @@ export type PendingRow = {
   confirmed: boolean
 }
 
-const columns =
-  'id, email, username, name, password_hash, token_hash, expires_at, confirmed_at is not null as confirmed'
+const pending = {
+  id: true,
+  email: true,
+  username: true,
+  name: true,
+  password_hash: true,
+  token_hash: true,
+  expires_at: true,
+  confirmed: 'confirmed_at is not null',
+} as const
+const columns = selectList<PendingRow>(pending)
 
 /** Whether a browser is one that may finish the registration: it began it, or its user proved the password since. */
 const isBound = (parameter: string) => `browser_hashes @> array[${parameter}::bytea]`
 
 export const insertPending = (
   sql: Sql,
-  pending: {
+  registration: {
     id: string
     email: string
     emailKey: string
@@ -39,24 +49,26 @@ export const insertPending = (
         code_tries_left, password_tries_left, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, array[$9::bytea], $10, $10, $11)`,
     [
-      pending.id,
-      pending.email,
-      pending.emailKey,
-      pending.username,
-      pending.usernameKey,
-      pending.name,
-      pending.passwordHash,
-      pending.tokenHash,
-      pending.browserHash,
-      pending.tries,
-      pending.expiresAt,
+      registration.id,
+      registration.email,
+      registration.emailKey,
+      registration.username,
+      registration.usernameKey,
+      registration.name,
+      registration.passwordHash,
+      registration.tokenHash,
+      registration.browserHash,
+      registration.tries,
+      registration.expiresAt,
     ],
   )
 
+type BoundRow = PendingRow & { bound: boolean }
+
 /** By the link of its newest mail or of an older one; the caller compares the hash to know which. */
 export const selectByToken = (sql: Sql, tokenHash: Uint8Array, browserHash: Uint8Array | null, now: Date) =>
-  sql.query<PendingRow & { bound: boolean }>(
-    `select ${columns}, ${isBound('$2')} as bound from pending_registrations
+  sql.query<BoundRow>(
+    `select ${selectList<BoundRow>({ ...pending, bound: isBound('$2') })} from pending_registrations
      where (token_hash = $1 or older_token_hashes @> array[$1::bytea]) and expires_at > $3`,
     [tokenHash, browserHash, now],
   )
@@ -75,14 +87,20 @@ export const selectNewer = (sql: Sql, id: string, now: Date) =>
     [id, now],
   )
 
+type NewestRow = PendingRow & { is_first: boolean }
+
+const newest = selectList<NewestRow>({
+  ...pending,
+  is_first: `not exists (
+    select 1 from pending_registrations as older
+    where older.email_key = newest.email_key and older.id < newest.id and older.expires_at > $2
+      and older.confirmed_at is null
+  )`,
+})
+
 const selectNewestBy = (column: 'email_key' | 'username_key') => (sql: Sql, key: string, now: Date) =>
-  sql.query<PendingRow & { is_first: boolean }>(
-    `select ${columns}, not exists (
-       select 1 from pending_registrations as older
-       where older.email_key = newest.email_key and older.id < newest.id and older.expires_at > $2
-         and older.confirmed_at is null
-     ) as is_first
-     from pending_registrations as newest
+  sql.query<NewestRow>(
+    `select ${newest} from pending_registrations as newest
      where ${column} = $1 and expires_at > $2 and confirmed_at is null order by id desc limit 1`,
     [key, now],
   )
@@ -102,11 +120,13 @@ export const spendTryByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
     [tokenHash, now],
   )
 
+type TriedRow = PendingRow & { code_tries_left: number }
+
 export const spendTryByBrowser = (sql: Sql, browserHash: Uint8Array, now: Date) =>
-  sql.query<PendingRow & { code_tries_left: number }>(
+  sql.query<TriedRow>(
     `update pending_registrations set code_tries_left = code_tries_left - 1
      where ${isBound('$1')} and expires_at > $2 and code_tries_left > 0 and confirmed_at is null
-     returning ${columns}, code_tries_left`,
+     returning ${selectList<TriedRow>({ ...pending, code_tries_left: true })}`,
     [browserHash, now],
   )
 

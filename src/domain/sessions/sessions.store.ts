@@ -1,8 +1,7 @@
 import type { Sql } from '../../platform/database/database.js'
+import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
+import { selectList } from '../../platform/database/select-list.js'
 import type { Client } from './client.js'
-
-/** Moments that instances compare with each other come from the database's clock, so that theirs may disagree. */
-const databaseNow = (offset: string) => `now() + ${offset}::float8 * interval '1 millisecond'`
 
 export type SessionRow = {
   id: string
@@ -11,6 +10,8 @@ export type SessionRow = {
   created_at: Date
   last_used_at: Date
 }
+
+const session = selectList<SessionRow>({ id: true, ip: true, user_agent: true, created_at: true, last_used_at: true })
 
 export type Rotation = {
   id: string
@@ -61,19 +62,22 @@ export const insertRecord = (
     ],
   )
 
+type OwnerRow = { email: string; name: string | null }
+const owner = selectList<OwnerRow>({ email: 'u.email', name: 'u.name' })
+
 /**
  * A token of ours that is newer than its record is as good as the one that the record knows: the record was lost with a
  * primary whose standby had not heard of it yet, or the database was restored to an earlier state.
  */
 export const rotateRecord = (sql: Sql, rotation: Rotation) =>
-  sql.query<{ email: string; name: string | null }>(
+  sql.query<OwnerRow>(
     `update refresh_token_records as r
      set token_hash = $3, previous_hash = $2, generation = $10::int, issued_at = $4, expires_at = $5,
          rotated_at = ${databaseNow('$6')}, last_used_at = $7, ip = $8, user_agent = $9
      from users as u
      where r.id = $1 and (r.token_hash = $2 or r.generation < $10::int - 1) and r.expires_at > $7
        and u.id = r.user_id and u.disabled_at is null
-     returning u.email, u.name`,
+     returning ${owner}`,
     [
       rotation.id,
       rotation.presented,
@@ -88,9 +92,11 @@ export const rotateRecord = (sql: Sql, rotation: Rotation) =>
     ],
   )
 
+type LockedRow = { generation: number; created_at: Date }
+
 export const lockRecord = (sql: Sql, id: string, userId: string, now: Date) =>
-  sql.query<{ generation: number; created_at: Date }>(
-    `select generation, created_at from refresh_token_records
+  sql.query<LockedRow>(
+    `select ${selectList<LockedRow>({ generation: true, created_at: true })} from refresh_token_records
      where id = $1 and user_id = $2 and expires_at > $3 for update`,
     [id, userId, now],
   )
@@ -115,26 +121,38 @@ export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'pre
     ],
   )
 
+type RecordRow = {
+  token_hash: Uint8Array
+  previous_hash: Uint8Array | null
+  generation: number
+  issued_at: Date
+  expires_at: Date
+  voided_hash: Uint8Array | null
+  just_rotated: boolean
+  just_voided: boolean
+  email: string
+  name: string | null
+  disabled: boolean
+}
+
+const graceBegan = `${databaseNow('$2')} - ${milliseconds('$3')}`
+const record = selectList<RecordRow>({
+  token_hash: true,
+  previous_hash: true,
+  generation: true,
+  issued_at: true,
+  expires_at: true,
+  voided_hash: true,
+  just_rotated: `rotated_at > ${graceBegan}`,
+  just_voided: `coalesce(voided_at > ${graceBegan}, false)`,
+  email: true,
+  name: true,
+  disabled: 'disabled_at is not null',
+})
+
 export const selectRecord = (sql: Sql, id: string, clockOffset: number, grace: number) =>
-  sql.query<{
-    token_hash: Uint8Array
-    previous_hash: Uint8Array | null
-    generation: number
-    issued_at: Date
-    expires_at: Date
-    voided_hash: Uint8Array | null
-    just_rotated: boolean
-    just_voided: boolean
-    email: string
-    name: string | null
-    disabled: boolean
-  }>(
-    `select r.token_hash, r.previous_hash, r.generation, r.issued_at, r.expires_at, u.email, u.name,
-       u.disabled_at is not null as disabled, r.voided_hash,
-       r.rotated_at > ${databaseNow('$2')} - $3::float8 * interval '1 millisecond' as just_rotated,
-       coalesce(r.voided_at > ${databaseNow('$2')} - $3::float8 * interval '1 millisecond', false) as just_voided
-     from refresh_token_records as r join users as u on u.id = r.user_id
-     where r.id = $1`,
+  sql.query<RecordRow>(
+    `select ${record} from refresh_token_records as r join users as u on u.id = r.user_id where r.id = $1`,
     [id, clockOffset, grace],
   )
 
@@ -147,7 +165,7 @@ export const selectLive = (sql: Sql, caller: { id: string; userId: string; gener
 
 export const selectOfUser = (sql: Sql, userId: string, now: Date) =>
   sql.query<SessionRow>(
-    `select id, ip, user_agent, created_at, last_used_at from refresh_token_records
+    `select ${session} from refresh_token_records
      where user_id = $1 and expires_at > $2 order by last_used_at desc, id desc limit 200`,
     [userId, now],
   )

@@ -2,16 +2,11 @@ import { createSigner, createVerifier } from 'fast-jwt'
 import type { Clock } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { deriveKey } from '../../lib/keys.js'
-import { isCleanText } from '../../lib/strict-json.js'
-import { isUuid } from '../../lib/uuid.js'
+import { type AccessClaims, isAccessClaims, isMoment, isRefreshClaims, type RefreshClaims } from './claims.js'
 
 export const accessTokenLifetime = 15 * minutes
 
-/** `gen` counts the rotations of a session. An access token of an earlier release may lack it. */
-export type AccessClaims = { userId: string; username: string; sid: string; gen?: number; iat: number; exp: number }
-
-/** `auth_time` is when the session began: together with `gen` it makes each token unlike any other. */
-export type RefreshClaims = AccessClaims & { gen: number; auth_time: number }
+export type { RefreshClaims } from './claims.js'
 
 type Kind = 'at+jwt' | 'rt+jwt'
 type Sign = (claims: object) => string
@@ -25,34 +20,6 @@ const maximumLength = 2048
  * spellings decode to one signature: only the canonical one, with both bits zero, counts.
  */
 const shape = /^([\w-]{1,256})\.[\w-]+\.[\w-]{42}[AEIMQUYcgkosw048]$/
-
-const isWholeUpTo = (value: unknown, most: number): value is number =>
-  Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= most
-
-/** Seconds until the end of the year 9999: every database and every format of a date can write it. */
-const lastMoment = 253_402_300_799
-const isMoment = (value: unknown): value is number => isWholeUpTo(value, lastMoment)
-
-/** The column is a 32-bit integer, and the successor's number must fit in as well. */
-const lastGeneration = 2 ** 31 - 2
-
-const isId = (value: unknown): value is string => typeof value === 'string' && isUuid(value)
-
-const longestName = 64
-const isName = (value: unknown): value is string =>
-  typeof value === 'string' && isCleanText(value) && value.length > 0 && Array.from(value).length <= longestName
-
-/** Only we can sign a token; but what an older release or another program with our secret has signed may be odd. */
-const isAccessClaims = (claims: Record<string, unknown>): claims is AccessClaims =>
-  isId(claims.userId) &&
-  isName(claims.username) &&
-  isId(claims.sid) &&
-  (claims.gen === undefined || isWholeUpTo(claims.gen, lastGeneration)) &&
-  isMoment(claims.iat) &&
-  isMoment(claims.exp)
-
-const isRefreshClaims = (claims: Record<string, unknown>): claims is RefreshClaims =>
-  isAccessClaims(claims) && claims.gen !== undefined && 'auth_time' in claims && isMoment(claims.auth_time)
 
 /**
  * Signs and checks one kind of token with a ring of secrets: the first signs, all of them verify. Our own tokens have

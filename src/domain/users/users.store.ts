@@ -78,11 +78,12 @@ export const insertFromProvider = (
   sql.query<UserRow>(
     `with account as (
        insert into users (id, email, email_key, username, username_key, name, provider, created_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $9) on conflict do nothing returning *
+       values ($1, $2, $3, $4, $5, $6, $7, $9) on conflict do nothing
+       returning ${selectList<UserRow>({ ...columns, providers: 'array[provider]' })}
      ), identity as (
        insert into identities (user_id, provider, subject, linked_at) select id, $7, $8, $9 from account
      )
-     select ${selectList<UserRow>({ ...columns, providers: 'array[provider]' })} from account`,
+     select ${selectList<UserRow>({ ...columns, providers: true })} from account`,
     [id, email.email, email.key, username.username, username.key, name, identity.provider, identity.subject, now],
   )
 

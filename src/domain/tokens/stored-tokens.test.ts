@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { createTokens } from './tokens.js'
+
+// Tokens of every shape that was ever handed out, as they are in the cookies of browsers: written down, never signed anew. A
+// change after which one of them is refused signs users out, or fails a refresh that was given the successor of its token.
+const secret = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
+const issuedAt = Date.parse('2026-01-31T12:00:00Z') / 1000
+const fiveMinutesLater = { now: () => new Date('2026-01-31T12:05:00Z'), offset: () => 0 }
+const tokens = createTokens({ secrets: [secret], clock: fiveMinutesLater })
+
+const access = 'eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCIsImtpZCI6IlN0UVNONmtWIn0'
+const refresh = 'eyJhbGciOiJIUzI1NiIsInR5cCI6InJ0K2p3dCIsImtpZCI6IlN0UVNONmtWIn0'
+const who =
+  'eyJ1c2VySWQiOiIwMTkwYzBkZS0wMDAwLTcwMDAtODAwMC0wMDAwMDAwMDAwMDEiLCJ1c2VybmFtZSI6ImFkYSIsInNpZCI6IjAxOTBjMGRlLTAwMDAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMiIs'
+
+const owner = {
+  userId: '0190c0de-0000-7000-8000-000000000001',
+  username: 'ada',
+  sid: '0190c0de-0000-7000-8000-000000000002',
+  iat: issuedAt,
+}
+
+describe('access tokens of earlier releases', () => {
+  const shortLived = { ...owner, exp: issuedAt + 15 * 60 }
+
+  it.each([
+    {
+      shape: 'without a generation',
+      token: `${access}.${who}ImlhdCI6MTc2OTg2MDgwMCwiZXhwIjoxNzY5ODYxNzAwfQ.wTKx4fUV0Z19LqpkQS7RK5Tpyw-Xuo06ThdcpDEA-9w`,
+      claims: shortLived,
+    },
+    {
+      shape: 'with a generation',
+      token: `${access}.${who}ImdlbiI6MywiaWF0IjoxNzY5ODYwODAwLCJleHAiOjE3Njk4NjE3MDB9.Xg7l-C3WzaODJevgGhLHt4Rjg3ICFzgq4IpyTPoMU6w`,
+      claims: { ...shortLived, gen: 3 },
+    },
+  ])('are read: $shape', ({ token, claims }) => {
+    expect(tokens.readAccess(token)).toEqual(claims)
+  })
+})
+
+describe('refresh tokens of earlier releases', () => {
+  const longLived = { ...owner, gen: 3, auth_time: issuedAt - 24 * 60 * 60, exp: issuedAt + 30 * 24 * 60 * 60 }
+
+  it.each([
+    {
+      shape: 'with a generation and the start of the session',
+      token: `${refresh}.${who}ImdlbiI6MywiYXV0aF90aW1lIjoxNzY5Nzc0NDAwLCJpYXQiOjE3Njk4NjA4MDAsImV4cCI6MTc3MjQ1MjgwMH0.2k2kKjKVIOFnlIrdnHN2PztBLThGIuBKEbDbjUnRans`,
+      claims: longLived,
+    },
+  ])('are read, and signed to the same bytes again: $shape', ({ token, claims }) => {
+    const read = tokens.readRefresh(token)
+    expect(read).toEqual(claims)
+    // Two requests with one token get one successor: it is signed again from the claims, in the order in which they were read.
+    expect(read && tokens.signRefresh(read)).toBe(token)
+  })
+})
