@@ -67,7 +67,7 @@ export const expectOutage = (person: Answer, program: Answer, cause: string) => 
   expect(person.text).toContain(cause)
   expect([program.status, program.body]).toEqual([
     503,
-    { error: 'Temporarily unavailable', message: 'Try again in a moment' },
+    { code: 'unavailable', error: 'Temporarily unavailable', message: 'Try again in a moment' },
   ])
   for (const answer of [person, program]) {
     expect(answer.headers['retry-after']).toBe('5')
