@@ -6,7 +6,7 @@ import type { Callers } from './caller.js'
 import { networkOf } from './client.js'
 import type { Rejection } from './limited-events.js'
 
-/** The body of a rejection (2.6); only the login limiter says when to come back in the body as well. */
+/** The body of a rejection (docs/specification.md, 2.6). Only the login limiter has `retryAfter` in it. */
 export const LoginLimited = Type.Object({ error: Type.String(), message: Type.String(), retryAfter: Type.Integer() })
 
 type LimitCode = 'too_many_logins' | 'too_many_requests' | 'too_many_attempts'
@@ -19,7 +19,7 @@ type Limiter = {
   subject: (request: FastifyRequest) => string
   refundsSuccess?: true
 }
-/** The bodies of section 7, word for word: they carry no code. */
+/** The bodies of docs/specification.md, 7, word for word: they carry no code. */
 const limitedBody = (code: LimitCode) => {
   const { status: _, ...body } = refusals[code]
   return body

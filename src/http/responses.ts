@@ -9,7 +9,7 @@ import { sendRefusal } from './errors.js'
 /** The schema of a 204. */
 export const NoContent = Type.Unsafe<undefined>({ type: 'null', description: 'Done; there is nothing to say' })
 
-/** The answer to a password that breaks the rules: the validation result of 2.5 inside the one error shape. */
+/** The answer to a password that breaks the rules: the error body with the result of docs/specification.md, 2.5. */
 export const PasswordRejected = Type.Object({
   error: Type.String(),
   message: Type.String(),

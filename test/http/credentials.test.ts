@@ -39,7 +39,7 @@ describe.each(storeKinds)('signing in with a password on the %s stores', (stores
     }
   })
 
-  it('sets the cookies of section 5 and puts no token into a body', async () => {
+  it('sets the two session cookies and puts no token into a body', async () => {
     await latchkey.signedUp('cookies')
     const tab = latchkey.browser()
     const { setCookies, text } = await tab.post('/login', { username: 'cookies', password: goodPassword })
@@ -155,7 +155,7 @@ describe.each(storeKinds)('signing in with a password on the %s stores', (stores
     expect((await tab.post('/api/auth/verify-email', { token })).status).toBe(400)
   })
 
-  it('rejects a password that breaks the rules with the messages of 5.4', async () => {
+  it('rejects a password that breaks the rules with the sentence of each rule', async () => {
     const answer = await latchkey
       .browser()
       .post('/api/auth/register', { username: 'weak', email: 'weak@example.com', password: 'short' })

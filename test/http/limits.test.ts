@@ -17,7 +17,7 @@ describe.each(storeKinds)('limits on the %s stores', (stores) => {
   const guess = (address: string, password = 'wrong', username = 'ada') =>
     latchkey.browser().post('/login', { username, password }, { address })
 
-  it('tries exactly five of forty guesses at once, and says so as section 7 does', async () => {
+  it('tries exactly five of forty guesses at once, and refuses the others with the specified body', async () => {
     const address = freshAddress()
     const answers = await Promise.all(Array.from({ length: 40 }, () => guess(address)))
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(5)
@@ -106,7 +106,7 @@ describe.each(storeKinds)('limits on the %s stores', (stores) => {
     expect(left).toEqual(['5', '4'])
   })
 
-  it('locks reset mails after three an hour, with the words of section 7', async () => {
+  it('refuses reset mails after three an hour, with the specified body', async () => {
     const address = freshAddress()
     const ask = (path: string) => latchkey.browser().post(path, { email: 'nobody@example.com' }, { address })
     for (const path of ['/reset-password', '/api/auth/reset-password', '/reset-password'])

@@ -25,6 +25,7 @@ const guides = [
   'docs/operating.md',
   'docs/reliability.md',
   'docs/security.md',
+  'docs/specification.md',
 ]
 
 describe.each(guides)('%s', (guide) => {

@@ -12,7 +12,7 @@ import { freshPostgres } from './databases.js'
 export type StoreKind = 'embedded' | 'postgres'
 export const storeKinds: readonly StoreKind[] = ['embedded', 'postgres']
 
-/** Satisfies every rule of section 5.4, and the estimator. */
+/** Satisfies every rule of docs/specification.md, 5.4, and the estimator. */
 export const goodPassword = 'violet-Harbor-91-lantern'
 
 /** So that a test is not about waiting for bcrypt, limits do not stand in the way, and the end comes at once. */

@@ -7,7 +7,7 @@ type Checked = { strength: PasswordStrength; validation: PasswordValidation }
 type Verified = { matches: boolean /** The hash is cheaper than it should be by now. */; needsRehash: boolean }
 
 export type Passwords = {
-  /** The rules of 5.4 and the strength of 2.4, for a password that somebody would like to have. */
+  /** Checks a new password: the rules and the strength of docs/specification.md, 5.4 and 2.4. */
   check(password: string, person: Person): Promise<Checked | Busy>
   hash(password: string): Promise<string | Busy>
   /** Takes as long without a hash as with one, so that nobody learns who has a password here. */

@@ -4,7 +4,7 @@ export type PasswordValidation = { valid: boolean; errors: string[] }
 
 const longest = 256
 
-/** Section 5.4, in its order. Letters and digits by Unicode property, length in code points. */
+/** docs/specification.md, 5.4, in its order. Letters and digits by Unicode property, length in code points. */
 const rules: readonly (readonly [holds: RegExp, otherwise: string])[] = [
   [/^.{8,}$/su, 'Password must be at least 8 characters'],
   [/\p{Ll}/u, 'Password must contain lowercase letters'],

@@ -24,7 +24,7 @@ export const personalInputs = (person: Person, productName: string): string[] =>
   return [...new Set([...whole, ...parts])].filter((text) => text !== '').slice(0, mostInputs)
 }
 
-/** Section 2.4. A weakness that the estimate names caps the score below what is strong: a well-known word in disguise. */
+/** docs/specification.md, 2.4. A weakness, such as a well-known word in disguise, keeps the score below strong. */
 export const strengthOf = ({ score: estimated, suggestions, warning, weakness }: Estimate): PasswordStrength => {
   const score = weakness === undefined ? estimated : Math.min(estimated, leastStrong - 1)
   const isStrong = score >= leastStrong
