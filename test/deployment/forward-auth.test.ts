@@ -120,11 +120,8 @@ describe('an application behind nginx and the access check', () => {
       headers: { ...forged, ...headers },
     })
     expect(answer.status).toBe(401)
-    expect(answer.body).toEqual({
-      code: 'not_authenticated',
-      error: 'Not authenticated',
-      message: 'Sign in to continue',
-    })
+    const body = { code: 'not_authenticated', error: 'Not authenticated', message: 'Sign in to continue' }
+    expect(answer.body).toEqual(body)
     expect(answer.headers.refresh).toBeUndefined()
     expect(application.heard).toHaveLength(before)
   })
@@ -187,10 +184,8 @@ describe('an application behind nginx and the access check', () => {
     expect((await visitor.post('/upload', body)).status).toBe(200)
     expect(application.last()?.body).toHaveLength(body.length)
     const refused = await visitor.post('/upload', undefined, { 'content-length': '11000000', connection: 'close' })
-    expect([refused.status, refused.body]).toEqual([
-      413,
-      { code: 'too_large', error: 'Too large', message: 'The request is too large' },
-    ])
+    const tooLarge = { code: 'too_large', error: 'Too large', message: 'The request is too large' }
+    expect([refused.status, refused.body]).toEqual([413, tooLarge])
     expectOurHeaders(refused)
     const login = await visitor.post('/api/auth/login', { username: 'x'.repeat(17_000) })
     expect([login.status, login.body.message]).toEqual([413, 'The request is larger than 16 KB'])
