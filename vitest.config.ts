@@ -11,12 +11,16 @@ export default defineConfig({
     ],
     exclude: ['test/resilience/long/**'],
     globalSetup: ['test/support/global-setup.ts'],
-    // Tests start whole services, and an embedded database alone takes several hundred megabytes: a process per file
-    // gives that back, and two at a time suit the two cores and the memory of a small build machine.
+    // Loading the service's modules takes longer than most tests, so the files of a process share them. Tests that use
+    // the cores and tests that wait run side by side: more processes than cores keep the cores at work.
     pool: 'forks',
-    maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    isolate: false,
+    maxWorkers: 4,
+    // Generous, because the machine may be busy with other programs. A test that waits for something waits no longer
+    // than it takes.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000, interval: 25 } },
     teardownTimeout: 10_000,
     env: { TZ: 'UTC' },
     coverage: {

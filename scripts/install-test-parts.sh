@@ -22,7 +22,12 @@ need openssl openssl
 need curl curl
 need testssl.sh testssl testssl.sh
 need caddy caddy
-need chromium chromium chromium-browser google-chrome
+# The shell is Chromium without the windows around its pages, which take most of the time of a browser test.
+if apt-cache show chromium-headless-shell >/dev/null 2>&1; then
+  need chromium-headless-shell chromium-headless-shell
+else
+  need chromium chromium chromium-browser google-chrome
+fi
 need firefox-esr firefox-esr firefox
 need prometheus promtool
 need haproxy haproxy

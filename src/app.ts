@@ -11,6 +11,7 @@ import { createHousekeeping } from './domain/housekeeping/housekeeping.js'
 import { createMails } from './domain/mails/mails.js'
 import { createOneTimeTokens } from './domain/one-time-tokens/one-time-tokens.js'
 import { createPasswords } from './domain/passwords/passwords.js'
+import type { Workers } from './domain/passwords/workers.js'
 import { createAttempts } from './domain/providers/attempt.js'
 import { createIdentities } from './domain/providers/identities.js'
 import { createPendingLinks } from './domain/providers/pending-link.js'
@@ -216,13 +217,18 @@ const prepareMetrics = (config: Config, platform: Platform, { mails }: Nouns, se
   return () => startMetricsServer({ host, port, metrics: platform.metrics })
 }
 
-type Options = ServeOptions & { clock?: Clock; log?: Log }
+type Options = ServeOptions & {
+  clock?: Clock
+  log?: Log
+  /** Threads for passwords that are shared with other services in this process, and stay open. */
+  workers?: Workers
+}
 
 /** Opens the stores and registers every route. No port is open yet, and the database may still be out of reach. */
-const openApp = async (given: Config, { clock = systemClock, log: givenLog }: Options) => {
+const openApp = async (given: Config, { clock = systemClock, log: givenLog, workers }: Options) => {
   const config = await withPort(given)
   const log = givenLog ?? createLog({ level: config.logLevel })
-  const opened = await openPlatform(config, clock, log)
+  const opened = await openPlatform(config, clock, log, workers)
   const status: OpenedApp['status'] = { isReady: false, closing: new AbortController() }
   const platform = { ...opened, metrics: createMetrics(), database: gated(opened.database, () => status.isReady) }
   const nouns = makeNouns(config, platform, clock, log)

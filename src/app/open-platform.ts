@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Config } from '../config.js'
-import { createWorkers } from '../domain/passwords/workers.js'
+import { createWorkers, type Workers } from '../domain/passwords/workers.js'
 import type { Clock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
 import { openCache } from '../platform/cache/open.js'
@@ -41,16 +41,16 @@ const openMail = (config: Config, clock: Clock, log: Log) => {
   return { mailer: mailbox, mailbox }
 }
 
-/** Everything that the program needs of machines, opened in the order in which it is closed again. */
-export const openPlatform = async (config: Config, clock: Clock, log: Log) => {
+/**
+ * Everything that the program needs of machines, closed in the reverse order. Threads for passwords that are given stay
+ * open: services in one process can share them.
+ */
+export const openPlatform = async (config: Config, clock: Clock, log: Log, given?: Workers) => {
   const secrets = config.jwtSecret ?? [await keptSecret(config.dataDir)]
   const database = await openStore(config, log)
   const cache = await openCache({ url: config.redisUrl, prefix: config.redisPrefix, clock, log })
-  const workers = createWorkers({
-    threads: config.workerThreads,
-    queueLimit: config.workerQueue,
-    deadline: 10 * seconds,
-  })
+  const { workerThreads: threads, workerQueue: queueLimit } = config
+  const workers = given ?? createWorkers({ threads, queueLimit, deadline: 10 * seconds })
   const { mailer, mailbox } = openMail(config, clock, log)
   const outbound = createOutbound({ allowLoopbackHttp: !config.production })
   const providers = await openProviders(config, log)
@@ -67,7 +67,7 @@ export const openPlatform = async (config: Config, clock: Clock, log: Log) => {
     redirectUris: providers.redirectUris,
     close: async () => {
       await providers.close()
-      await workers.close()
+      if (!given) await workers.close()
       await mailer.close()
       await cache.close()
       await database.close()

@@ -1,18 +1,15 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fillIn, launchChromium, linkIn, press, register, signIn, timeout, visit } from '../support/chromium.js'
+import { fillIn, linkIn, openChromium, press, register, signIn, timeout, visit } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
 let browser: Browser
 
 beforeAll(async () => {
-  ;[latchkey, browser] = await Promise.all([startLatchkey(), launchChromium()])
+  ;[latchkey, browser] = await Promise.all([startLatchkey(), openChromium()])
 })
-afterAll(async () => {
-  await browser?.close()
-  await latchkey?.stop()
-})
+afterAll(() => latchkey?.stop())
 
 /** The link of a mail that came after the one with this link. */
 const newerLink = async (email: string, known: string) => {
@@ -20,7 +17,7 @@ const newerLink = async (email: string, known: string) => {
   return linkIn(await latchkey.mailTo(email))
 }
 
-describe('the confirmation of an address', { timeout: timeout }, () => {
+describe('the confirmation of an address', { timeout }, () => {
   it('can be mailed again; the older link says so, and the code stays good', async () => {
     const { page, context } = await visit(browser, latchkey)
     const email = await register(page, 'nina')

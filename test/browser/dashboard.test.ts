@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fillIn, launchChromium, namedProviders, signIn, timeout, visit } from '../support/chromium.js'
+import { fillIn, launchChromium, namedProviders, openChromium, signIn, timeout, visit } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 const pictures = new URL('../../test-output/screenshots/', import.meta.url)
@@ -9,25 +9,19 @@ let latchkey: Latchkey
 let browser: Browser
 
 beforeAll(async () => {
-  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings: namedProviders }), launchChromium()])
+  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings: namedProviders }), openChromium()])
   await mkdir(pictures, { recursive: true })
   await latchkey.signedUp('ruth')
   const login = { username: 'ruth', password: goodPassword }
   for (let times = 0; times < 7; times += 1) await latchkey.browser().post('/api/auth/login', login)
 })
-afterAll(async () => {
-  await browser?.close()
-  await latchkey?.stop()
-})
+afterAll(() => latchkey?.stop())
 
 const open = async (page: Page) => {
   await page.goto('/login')
   await signIn(page, 'ruth')
   await page.getByRole('heading', { level: 1, name: 'ruth' }).waitFor()
 }
-
-/** A busy machine may take longer than the usual second. */
-const patiently = <Value>(look: () => Promise<Value>) => expect.poll(look, { timeout: 20_000 })
 
 /** What has the focus, as a listener hears it: its label or its text. */
 const focused = (page: Page) =>
@@ -40,9 +34,9 @@ const enter = async (page: Page, name: string) => {
   await page.getByRole('button', { name, exact: true }).focus()
   await page.keyboard.press('Enter')
 }
-const expectFocus = (page: Page, what: string | RegExp) => patiently(() => focused(page)).toMatch(what)
+const expectFocus = (page: Page, what: string | RegExp) => expect.poll(() => focused(page)).toMatch(what)
 
-describe('the dashboard', { timeout: timeout }, () => {
+describe('the dashboard', { timeout }, () => {
   it('keeps the focus of a keyboard where the next thing is', async () => {
     const { page, context } = await visit(browser, latchkey)
     await open(page)
@@ -52,17 +46,17 @@ describe('the dashboard', { timeout: timeout }, () => {
       expect(await page.locator('[role=group]:focus').getAttribute('aria-label')).toBe('Sign out everywhere')
       if (close === 'Escape') await page.keyboard.press('Escape')
       else await enter(page, close)
-      await patiently(() => page.locator('button:focus').textContent()).toBe('Sign out everywhere')
+      await expect.poll(() => page.locator('button:focus').textContent()).toBe('Sign out everywhere')
 
       await enter(page, 'Change password')
       await expectFocus(page, /^currentPassword$/)
       if (close === 'Escape') await page.keyboard.press('Escape')
       else await enter(page, close)
-      await patiently(() => page.locator('button:focus').textContent()).toBe('Change password')
+      await expect.poll(() => page.locator('button:focus').textContent()).toBe('Change password')
     }
 
     await enter(page, 'Show all')
-    await patiently(() => page.locator('.event-list li:nth-child(7):focus').count()).toBe(1)
+    await expect.poll(() => page.locator('.event-list li:nth-child(7):focus').count()).toBe(1)
 
     await page
       .getByRole('button', { name: /^Sign out .+, / })
@@ -76,7 +70,7 @@ describe('the dashboard', { timeout: timeout }, () => {
     await fillIn(page, { 'Current password': goodPassword, 'New password': 'Quiet+Orchard+48+marble' })
     await page.keyboard.press('Enter')
     await page.getByText('Your password is changed.').waitFor()
-    await patiently(() => page.locator('button:focus').textContent()).toBe('Change password')
+    await expect.poll(() => page.locator('button:focus').textContent()).toBe('Change password')
     await fillInChange(page)
     await context.close()
   })
@@ -88,10 +82,10 @@ const fillInChange = async (page: Page) => {
   await fillIn(page, { 'Current password': 'Quiet+Orchard+48+marble', 'New password': goodPassword })
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Change password', exact: true }).waitFor()
-  await patiently(() => page.getByLabel('Current password').count()).toBe(0)
+  await expect.poll(() => page.getByLabel('Current password').count()).toBe(0)
 }
 
-describe('letters twice as large on a small phone', { timeout: timeout }, () => {
+describe('letters twice as large on a small phone', { timeout }, () => {
   it.each(['en-GB', 'de-DE', 'fr-FR'])('fit without scrolling sideways (%s)', async (locale) => {
     const large = await launchChromium('--blink-settings=defaultFontSize=32')
     const { page, context } = await visit(large, latchkey, { locale, viewport: { width: 320, height: 640 } })
@@ -118,7 +112,7 @@ describe('letters twice as large on a small phone', { timeout: timeout }, () => 
   })
 })
 
-describe('a new password whose strength cannot be checked', { timeout: timeout }, () => {
+describe('a new password whose strength cannot be checked', { timeout }, () => {
   it('is told so, and does not look finished', async () => {
     const { page, context } = await visit(browser, latchkey)
     await page.route('**/api/auth/password-strength', (route) => route.abort())

@@ -1,22 +1,19 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fillIn, launchChromium, linkIn, press, register, signIn, timeout, visit } from '../support/chromium.js'
+import { fillIn, linkIn, openChromium, press, register, signIn, timeout, visit } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
 let browser: Browser
 
 beforeAll(async () => {
-  ;[latchkey, browser] = await Promise.all([startLatchkey(), launchChromium()])
+  ;[latchkey, browser] = await Promise.all([startLatchkey(), openChromium()])
 })
-afterAll(async () => {
-  await browser?.close()
-  await latchkey?.stop()
-})
+afterAll(() => latchkey?.stop())
 
 const newPassword = 'Quiet+Orchard+48+marble'
 
-describe('somebody new', { timeout: timeout }, () => {
+describe('somebody new', { timeout }, () => {
   it('registers, proves the address, looks around, changes the password and signs out', async () => {
     const { page, context, faults } = await visit(browser, latchkey)
     const asked = new Set<string>()

@@ -2,9 +2,9 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   fillIn,
-  launchChromium,
   linkIn,
   namedProviders,
+  openChromium,
   press,
   register,
   signIn,
@@ -23,18 +23,15 @@ beforeAll(async () => {
     SENSITIVE_LIMIT: '3/1h',
     ...namedProviders,
   }
-  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings }), launchChromium()])
+  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings }), openChromium()])
   await latchkey.signedUp('lena')
 })
-afterAll(async () => {
-  await browser?.close()
-  await latchkey?.stop()
-})
+afterAll(() => latchkey?.stop())
 
 /** Each test comes from an address of its own, so that no limiter remembers the others. */
 const from = (address: string) => visit(browser, latchkey, { extraHTTPHeaders: { 'x-forwarded-for': address } })
 
-describe('the login page', { timeout: timeout }, () => {
+describe('the login page', { timeout }, () => {
   it('works with the keyboard alone, shows a password when asked, and warns of Caps Lock', async () => {
     const { page, context } = await from('192.0.2.1')
     await page.goto('/login')
@@ -127,7 +124,7 @@ describe('the login page', { timeout: timeout }, () => {
   })
 })
 
-describe('a forgotten password', { timeout: timeout }, () => {
+describe('a forgotten password', { timeout }, () => {
   it('is replaced by way of the mail, and the visitor arrives where they were going', async () => {
     const { page, context } = await from('192.0.2.5')
     await page.goto('/login?returnTo=%2Fhealth%2Flive')
@@ -170,7 +167,7 @@ describe('a forgotten password', { timeout: timeout }, () => {
   })
 })
 
-describe('a registration on the way elsewhere', { timeout: timeout }, () => {
+describe('a registration on the way elsewhere', { timeout }, () => {
   it('arrives there in the end', async () => {
     const { page, context } = await from('192.0.2.7')
     await page.goto('/login?returnTo=%2Fhealth%2Flive')

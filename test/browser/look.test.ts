@@ -5,9 +5,9 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   fillIn,
-  launchChromium,
   linkIn,
   namedProviders,
+  openChromium,
   press,
   register,
   signIn,
@@ -71,7 +71,7 @@ let browser: Browser
 let axe: string
 
 beforeAll(async () => {
-  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings: namedProviders }), launchChromium()])
+  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings: namedProviders }), openChromium()])
   axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
   await mkdir(pictures, { recursive: true })
   await latchkey.signedUp('paula')
@@ -82,10 +82,7 @@ beforeAll(async () => {
   await visitor.post('/api/auth/reset-password', { email: 'paula@example.com' })
   links.reset = linkIn(await latchkey.mailTo('paula@example.com', /reset-password#/))
 })
-afterAll(async () => {
-  await browser?.close()
-  await latchkey?.stop()
-})
+afterAll(() => latchkey?.stop())
 
 /** WCAG 2.2 AA and axe's own good practices; what it finds, in one line each. */
 const faultsOf = async (page: Page) => {
@@ -111,7 +108,7 @@ const widerThanItsWindow = (page: Page) =>
 describe.each(schemes)('in the %s scheme', (colorScheme) => {
   it.each(Object.entries(scenes))(
     '%s can be used by everybody, on a phone and on a desk',
-    { timeout: timeout },
+    { timeout },
     async (name, act) => {
       const { page, context, faults } = await visit(browser, latchkey, { colorScheme, reducedMotion: 'reduce' })
       await page.setViewportSize(sizes.wide)
@@ -132,7 +129,7 @@ describe.each(schemes)('in the %s scheme', (colorScheme) => {
   )
 })
 
-describe('an accent of the operator', { timeout: timeout }, () => {
+describe('an accent of the operator', { timeout }, () => {
   it.each(['#ffe066', '#10204d', '#ff3366'])('%s stays readable', async (accent) => {
     const theirs = await startLatchkey({ settings: { ACCENT_COLOR: accent, PRODUCT_NAME: 'Acme & Söhne' } })
     for (const colorScheme of schemes) {

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { launchChromium, press, signIn, timeout, visit } from '../support/chromium.js'
+import { openChromium, press, signIn, timeout, visit } from '../support/chromium.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
@@ -9,16 +9,13 @@ let browser: Browser
 // In development both providers have stand-ins on this machine, which are another site to the browser, as real ones are.
 beforeAll(async () => {
   const settings = { NODE_ENV: 'development', PROVIDER_A_NAME: 'Google', PROVIDER_B_NAME: 'GitHub' }
-  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings }), launchChromium()])
+  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings }), openChromium()])
 })
-afterAll(async () => {
-  await browser?.close()
-  await latchkey?.stop()
-})
+afterAll(() => latchkey?.stop())
 
 const be = (page: Page, name: string) => page.getByRole('button', { name }).click()
 
-describe('signing in with a provider', { timeout: timeout }, () => {
+describe('signing in with a provider', { timeout }, () => {
   it.each([
     ['Google', 'Ben Example'],
     ['GitHub', 'Ada Example'],
@@ -70,7 +67,7 @@ describe('signing in with a provider', { timeout: timeout }, () => {
   })
 })
 
-describe('linked providers', { timeout: timeout }, () => {
+describe('linked providers', { timeout }, () => {
   it('are connected and disconnected on the dashboard, but never the last way in', async () => {
     await latchkey.signedUp('linus', { email: 'linus@example.com' })
     const { page, context } = await visit(browser, latchkey)

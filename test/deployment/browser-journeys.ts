@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { RealBrowser, Tab } from '../support/browsers.js'
+import type { Tab, TestBrowser } from '../support/browsers.js'
 import { password } from '../support/site/site.js'
 import { type Application, startElsewhere } from './application.js'
 
@@ -23,7 +23,7 @@ const talk = (path: string) =>
   })
 
 /** Every way to an application that a browser may take from another site, with a query and a fragment. */
-export const arriveFromElsewhere = async (browser: RealBrowser, here: string, username: string) => {
+export const arriveFromElsewhere = async (browser: TestBrowser, here: string, username: string) => {
   const elsewhere = await startElsewhere()
   const tab = await browser.tab()
   const follow = async (page: string) => {
@@ -61,7 +61,7 @@ export const arriveFromElsewhere = async (browser: RealBrowser, here: string, us
 
 /** A form that is sent after the session has expired: a page says so, and the browser still has the form. */
 export const sendExpiredForm = async (
-  browser: RealBrowser,
+  browser: TestBrowser,
   here: string,
   username: string,
   application: Application,

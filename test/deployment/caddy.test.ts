@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { browserNames, launch } from '../support/browsers.js'
+import { browserNames, openBrowser } from '../support/browsers.js'
+import { timeout } from '../support/chromium.js'
 import { freshPostgres } from '../support/databases.js'
 import { freePort } from '../support/servers/server.js'
 import { createVisitor, type Door, type Visitor } from '../support/site/https-client.js'
@@ -139,15 +140,11 @@ describe('an application behind Caddy and the access check', () => {
     expect(fits.status).not.toBe(413)
   })
 
-  describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
+  describe.each(browserNames)('in %s', { timeout }, (name) => {
     it('is reached from other sites with query and fragment, and gets a form after the session was renewed', async () => {
-      const browser = await launch(name)
-      try {
-        await arriveFromElsewhere(browser, `https://localhost:${door.port}`, 'ada')
-        await sendExpiredForm(browser, `https://localhost:${door.port}`, 'ada', application)
-      } finally {
-        await browser.close()
-      }
+      const browser = await openBrowser(name)
+      await arriveFromElsewhere(browser, `https://localhost:${door.port}`, 'ada')
+      await sendExpiredForm(browser, `https://localhost:${door.port}`, 'ada', application)
     })
   })
 

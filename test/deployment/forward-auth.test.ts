@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { browserNames, launch } from '../support/browsers.js'
-import { launchChromium } from '../support/chromium.js'
+import { browserNames, openBrowser } from '../support/browsers.js'
+import { openChromium, timeout } from '../support/chromium.js'
 import { freshPostgres } from '../support/databases.js'
 import { freePort } from '../support/servers/server.js'
 import { createVisitor } from '../support/site/https-client.js'
@@ -202,12 +202,11 @@ describe('an application behind nginx and the access check', () => {
   it('tells the sender of a form from another site what is true of it', () => expectForeignForm(createVisitor(front)))
 })
 
-describe('in a browser, an application behind the access check', { timeout: 90_000 }, () => {
+describe('in a browser, an application behind the access check', { timeout }, () => {
   const open = async () => {
-    const browser = await launchChromium()
-    leftovers.push(() => browser.close())
+    const browser = await openChromium()
     const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-GB' })
-    context.setDefaultTimeout(20_000)
+    leftovers.push(() => context.close())
     const page = await context.newPage()
     const elsewhere = await startElsewhere()
     leftovers.push(elsewhere.stop)
@@ -266,15 +265,11 @@ describe('in a browser, an application behind the access check', { timeout: 90_0
   })
 })
 
-describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
+describe.each(browserNames)('in %s', { timeout }, (name) => {
   it('an application is reached from other sites with query and fragment, and gets a form after a renewal', async () => {
-    const browser = await launch(name)
-    try {
-      await arriveFromElsewhere(browser, `https://localhost:${front.port}`, 'zoë')
-      await sendExpiredForm(browser, `https://localhost:${front.port}`, 'zoë', application)
-    } finally {
-      await browser.close()
-    }
+    const browser = await openBrowser(name)
+    await arriveFromElsewhere(browser, `https://localhost:${front.port}`, 'zoë')
+    await sendExpiredForm(browser, `https://localhost:${front.port}`, 'zoë', application)
   })
 })
 

@@ -3,7 +3,8 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { browserNames, launch, type RealBrowser } from '../support/browsers.js'
+import { browserNames, openBrowser } from '../support/browsers.js'
+import { timeout } from '../support/chromium.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { testProgram } from '../support/servers/programs.js'
 import { freePort, ownFolder, startServer } from '../support/servers/server.js'
@@ -63,18 +64,10 @@ const startNginx = async () => {
 const startPlainCaddy = async () =>
   startCaddy({ port, plainPort: await freePort(), instance: latchkey.config.port, application, tls: false })
 
-const browsers = new Map<string, RealBrowser>()
-const browserOf = async (name: (typeof browserNames)[number]) => {
-  const browser = browsers.get(name) ?? (await launch(name))
-  if (!browsers.has(name)) leftovers.push(browser.close)
-  browsers.set(name, browser)
-  return browser
-}
-
 describe.each([
   ['nginx', startNginx],
   ['Caddy', startPlainCaddy],
-])('on one machine, without TLS, behind %s', { timeout: 120_000 }, (_, startProxy) => {
+])('on one machine, without TLS, behind %s', { timeout }, (_, startProxy) => {
   let proxy: Awaited<ReturnType<typeof startProxy>>
   beforeAll(async () => {
     proxy = await startProxy()
@@ -83,7 +76,7 @@ describe.each([
 
   it.each(browserNames)('a provider brings people back to the place they wanted, in %s', async (name) => {
     const here = `http://localhost:${port}`
-    const tab = await (await browserOf(name)).tab()
+    const tab = await (await openBrowser(name)).tab()
     await tab.goTo(`${here}/todos?a=1#/open/3`)
     await tab.press('Continue with Google')
     await tab.press('Ada Example')

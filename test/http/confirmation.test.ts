@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { days, hours } from '../../src/lib/durations.js'
 import type { Browser } from '../support/client.js'
-import { goodPassword, type Latchkey, startLatchkey, storeKinds } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 const otherPassword = 'amber-Meadow-27-kettle'
 
-describe.each(storeKinds)('a registration that is not confirmed yet, on the %s stores', (stores) => {
+describe('a registration that is not confirmed yet', () => {
   let latchkey: Latchkey
   beforeAll(async () => {
-    latchkey = await startLatchkey({ stores, settings: { LOGIN_LIMIT: '5/15m' } })
+    latchkey = await startLatchkey({ settings: { LOGIN_LIMIT: '5/15m' } })
   })
   afterAll(() => latchkey.stop())
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { days, minutes } from '../../src/lib/durations.js'
-import { goodPassword, type Latchkey, startLatchkey, storeKinds } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
-describe.each(storeKinds)('signing in with a password on the %s stores', (stores) => {
+describe('signing in with a password', () => {
   let latchkey: Latchkey
   beforeAll(async () => {
-    latchkey = await startLatchkey({ stores })
+    latchkey = await startLatchkey()
   })
   afterAll(() => latchkey.stop())
 

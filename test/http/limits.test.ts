@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { days, hours, minutes } from '../../src/lib/durations.js'
 import type { Browser } from '../support/client.js'
-import { goodPassword, type Latchkey, startLatchkey, storeKinds } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
-describe.each(storeKinds)('limits on the %s stores', (stores) => {
+describe('limits', () => {
   let latchkey: Latchkey
   beforeAll(async () => {
     const settings = { LOGIN_LIMIT: '5/15m', SENSITIVE_LIMIT: '3/1h', GENERAL_LIMIT: '100/15m' }
-    latchkey = await startLatchkey({ stores, settings })
+    latchkey = await startLatchkey({ settings })
     await latchkey.signedUp('ada')
   })
   afterAll(() => latchkey.stop())
@@ -185,7 +185,7 @@ describe.each(storeKinds)('limits on the %s stores', (stores) => {
 
   it('counts open routes by network, whatever tokens come along', async () => {
     const address = freshAddress()
-    const tab = await latchkey.signedUp(`bearer-${stores}`)
+    const tab = await latchkey.signedUp('bearer')
     const ended = tab.copy()
     expect((await tab.act('/api/auth/logout-all')).status).toBe(204)
     await Promise.all(
@@ -203,7 +203,7 @@ describe.each(storeKinds)('limits on the %s stores', (stores) => {
 
   it('counts a refresh by network once its token has expired', async () => {
     const address = freshAddress()
-    const tabs = await Promise.all([latchkey.signedUp(`old-${stores}`), latchkey.signedUp(`new-${stores}`)])
+    const tabs = await Promise.all([latchkey.signedUp('old'), latchkey.signedUp('new')])
     latchkey.clock.advance(31 * days)
     const renew = (tab: Browser) => tab.copy().post('/api/auth/refresh', undefined, { address })
     const first = await Promise.all(Array.from({ length: 100 }, () => renew(tabs[0])))

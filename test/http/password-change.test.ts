@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seconds } from '../../src/lib/durations.js'
 import type { Browser } from '../support/client.js'
-import { goodPassword, type Latchkey, startLatchkey, storeKinds } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 const newPassword = 'copper-Willow-83-anchor'
 
-describe.each(storeKinds)('a change of the password on the %s stores', (stores) => {
+describe('a change of the password', () => {
   let latchkey: Latchkey
   beforeAll(async () => {
-    latchkey = await startLatchkey({ stores })
+    latchkey = await startLatchkey()
   })
   afterAll(() => latchkey.stop())
 

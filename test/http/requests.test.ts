@@ -4,7 +4,7 @@ import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.
 
 let latchkey: Latchkey
 beforeAll(async () => {
-  latchkey = await startLatchkey({ stores: 'postgres' })
+  latchkey = await startLatchkey()
   await latchkey.signedUp('ada')
 })
 afterAll(() => latchkey.stop())

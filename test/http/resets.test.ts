@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hours, minutes } from '../../src/lib/durations.js'
-import { goodPassword, type Latchkey, startLatchkey, storeKinds } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 const newPassword = 'amber-Meadow-27-kettle'
 
-describe.each(storeKinds)('asking for a new password on the %s stores', (stores) => {
+describe('asking for a new password', () => {
   let latchkey: Latchkey
   beforeAll(async () => {
-    latchkey = await startLatchkey({ stores })
+    latchkey = await startLatchkey()
   })
   afterAll(() => latchkey.stop())
 

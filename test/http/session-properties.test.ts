@@ -24,7 +24,7 @@ const client = { ip: '192.0.2.1', userAgent: 'a model' }
 let latchkey: Latchkey
 let user: { id: string; username: string; email: string; name: string | null }
 beforeAll(async () => {
-  latchkey = await startLatchkey({ stores: 'postgres' })
+  latchkey = await startLatchkey()
   await latchkey.signedUp('model')
   const found = await latchkey.app.nouns.users.findByLogin('model')
   if (!found) throw new Error('The user is missing')

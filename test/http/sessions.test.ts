@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RefreshClaims } from '../../src/domain/tokens/tokens.js'
 import { days, minutes, seconds } from '../../src/lib/durations.js'
 import type { Answer } from '../support/client.js'
-import { goodPassword, type Latchkey, startLatchkey, storeKinds } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
-describe.each(storeKinds)('sessions on the %s stores', (stores) => {
+describe('sessions', () => {
   let latchkey: Latchkey
   beforeAll(async () => {
-    latchkey = await startLatchkey({ stores })
+    latchkey = await startLatchkey()
   })
   afterAll(() => latchkey.stop())
 

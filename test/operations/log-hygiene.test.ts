@@ -115,7 +115,7 @@ const signInWithProviders = async () => {
 
 beforeAll(async () => {
   providers = await startProviders()
-  service = await startService(providers, 'postgres', { JWT_SECRET: secret, LOG_LEVEL: 'trace' })
+  service = await startService(providers, { JWT_SECRET: secret, LOG_LEVEL: 'trace' })
   const ada = await register('ada')
   const eve = { username: hostile, email: `eve${hostile}@example.com`, password: goodPassword, name: hostile }
   await service.browser().post('/api/auth/register', eve)

@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { storeKinds } from '../support/latchkey.js'
 import { answerOf, comeBack, sessionCookiesOf, signInWith, usersOf } from '../support/providers/test-providers.js'
 import { createStage, onlyAddress, type Stage } from './numbered-users.js'
 
 const failedA = '/login?error=provider_a_auth_failed'
 
-describe.each(storeKinds)('the account page, with the %s stores', (stores) => {
+describe('the account page', () => {
   let stage: Stage
 
   beforeAll(async () => {
-    stage = await createStage(stores)
+    stage = await createStage()
   })
   afterAll(() => stage.close())
   beforeEach(() => stage.nextTurn())

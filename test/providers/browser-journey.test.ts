@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { browserNames, launch, type RealBrowser } from '../support/browsers.js'
+import { browserNames, openBrowser, type TestBrowser } from '../support/browsers.js'
+import { timeout } from '../support/chromium.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { startProviders, startService, type TestProviders, usersOf } from '../support/providers/test-providers.js'
 
 // The service is at localhost and every provider at 127.0.0.1: two sites, as with real providers. What is tried here is
 // what no request library can try, namely which cookies a browser keeps and sends after it was sent back.
-describe.each(browserNames)('in %s', { timeout: 120_000 }, (name) => {
-  let browser: RealBrowser
+describe.each(browserNames)('in %s', { timeout }, (name) => {
+  let browser: TestBrowser
   let providers: TestProviders
   let direct: Latchkey
   let devProviders: Latchkey
 
   beforeAll(async () => {
-    browser = await launch(name)
+    browser = await openBrowser(name)
     providers = await startProviders()
-    direct = await startService(providers, 'postgres')
-    devProviders = await startLatchkey({ stores: 'postgres', settings: { NODE_ENV: 'development' } })
+    direct = await startService(providers)
+    devProviders = await startLatchkey({ settings: { NODE_ENV: 'development' } })
   })
 
   afterAll(async () => {
-    await browser?.close()
     await direct?.stop()
     await devProviders?.stop()
     await providers?.close()

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { goodPassword, storeKinds } from '../support/latchkey.js'
+import { goodPassword } from '../support/latchkey.js'
 import { sessionCookiesOf, signInWith, usersOf } from '../support/providers/test-providers.js'
 import { createStage, onlyAddress, type Stage } from './numbered-users.js'
 
 const failedA = '/login?error=provider_a_auth_failed'
 
-describe.each(storeKinds)('linking by address, with the %s stores', (stores) => {
+describe('linking by address', () => {
   let stage: Stage
 
   beforeAll(async () => {
-    stage = await createStage(stores)
+    stage = await createStage()
   })
   afterAll(() => stage.close())
   beforeEach(() => stage.nextTurn())
@@ -130,7 +130,7 @@ describe.each(storeKinds)('linking by address, with the %s stores', (stores) => 
 
 describe('where registration is closed', () => {
   it('strangers are refused, and those who have an account sign in', async () => {
-    const stage = await createStage('postgres', { REGISTRATION: 'closed' })
+    const stage = await createStage({ REGISTRATION: 'closed' })
     onTestFinished(() => stage.close())
     await stage.nextTurn()
     const email = stage.addressOf('ada')

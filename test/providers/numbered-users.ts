@@ -1,5 +1,4 @@
 import type { Browser } from '../support/client.js'
-import type { StoreKind } from '../support/latchkey.js'
 import {
   answerOf,
   comeBack,
@@ -16,9 +15,9 @@ export const onlyAddress = (email: string, verified = true) => [{ email, primary
  * A service, its providers, and people who are new in each turn: mails to one address are bounded, and what happened to
  * somebody in one test must not answer for another.
  */
-export const createStage = async (stores: StoreKind, settings: Record<string, string> = {}) => {
+export const createStage = async (settings: Record<string, string> = {}) => {
   const providers = await startProviders()
-  const service = await startService(providers, stores, settings)
+  const service = await startService(providers, settings)
   let turn = 0
   const nameOf = (name: string) => `${name}${turn}`
   const addressOf = (name: string) => `${name}${turn}@example.com`

@@ -18,7 +18,7 @@ export const setScene = () => {
   const scene = {} as { providers: TestProviders; service: Latchkey }
   beforeAll(async () => {
     scene.providers = await startProviders()
-    scene.service = await startService(scene.providers, 'postgres')
+    scene.service = await startService(scene.providers)
   })
   afterAll(async () => {
     await scene.service.stop()

@@ -1,11 +1,12 @@
-import { chromium } from 'playwright-core'
-import puppeteer from 'puppeteer-core'
-import { testProgram } from './servers/programs.js'
+import type { Browser } from 'playwright-core'
+import { openChromium } from './chromium.js'
+import { control } from './controls.js'
+import { openFirefox } from './firefox.js'
 
 export const browserNames = ['chromium', 'firefox'] as const
 export type BrowserName = (typeof browserNames)[number]
 
-/** What a person does in a tab, said once for both browsers. */
+/** What a user does in a tab, in the same words for both browsers. */
 export type Tab = {
   goTo(address: string): Promise<void>
   /** Presses the link or button that says this, or is called this. */
@@ -23,82 +24,28 @@ export type Tab = {
   close(): Promise<void>
 }
 
-export type RealBrowser = { tab(): Promise<Tab>; close(): Promise<void> }
+/** Each tab has cookies of its own. */
+export type TestBrowser = { tab(): Promise<Tab> }
 
-const timeout = 30_000
-
-const control = (text: string) => `//*[self::a or self::button][contains(., "${text}") or @aria-label = "${text}"]`
-
-const launchChromium = async (): Promise<RealBrowser> => {
-  const quiet = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
-  const browser = await chromium.launch({
-    executablePath: testProgram('chromium'),
-    args: ['--no-sandbox', '--disable-component-update', '--disable-sync', ...quiet],
-  })
-  const tab = async (): Promise<Tab> => {
-    const context = await browser.newContext({ locale: 'en-GB', ignoreHTTPSErrors: true })
-    context.setDefaultTimeout(timeout)
-    const page = await context.newPage()
-    return {
-      goTo: async (address) => void (await page.goto(address)),
-      press: (text) => page.locator(control(text)).first().click(),
-      fill: (name, value) => page.locator(`[name=${name}]`).fill(value),
-      valueOf: (name) => page.locator(`[name=${name}]`).inputValue(),
-      forgetCookie: (name) => context.clearCookies({ name }),
-      evaluate: (act, argument) => page.evaluate(act, argument),
-      see: (text) => page.getByText(text).first().waitFor(),
-      reload: async () => void (await page.reload()),
-      address: () => page.url(),
-      close: () => context.close(),
-    }
-  }
-  return { tab, close: () => browser.close() }
-}
-
-/** Firefox answers with an error of its own when the document is replaced during a command: then the command comes again. */
-const insist = async (act: () => Promise<unknown>) => {
-  const end = performance.now() + timeout
-  for (;;) {
-    try {
-      await act()
-      return
-    } catch (error) {
-      const isReplaced = error instanceof Error && !/timeout|exceeded/i.test(error.message)
-      if (!isReplaced || performance.now() > end) throw error
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
+const openChromiumTab = async (browser: Browser): Promise<Tab> => {
+  const context = await browser.newContext({ locale: 'en-GB', ignoreHTTPSErrors: true })
+  const page = await context.newPage()
+  return {
+    goTo: async (address) => void (await page.goto(address)),
+    press: (text) => page.locator(control(text)).first().click(),
+    fill: (name, value) => page.locator(`[name=${name}]`).fill(value),
+    valueOf: (name) => page.locator(`[name=${name}]`).inputValue(),
+    forgetCookie: (name) => context.clearCookies({ name }),
+    evaluate: (act, argument) => page.evaluate(act, argument),
+    see: (text) => page.getByText(text).first().waitFor(),
+    reload: async () => void (await page.reload()),
+    address: () => page.url(),
+    close: () => context.close(),
   }
 }
 
-const launchFirefox = async (): Promise<RealBrowser> => {
-  const browser = await puppeteer.launch({
-    browser: 'firefox',
-    executablePath: testProgram('firefox'),
-    headless: true,
-    acceptInsecureCerts: true,
-    extraPrefsFirefox: { 'intl.accept_languages': 'en-GB', 'network.captive-portal-service.enabled': false },
-  })
-  const tab = async (): Promise<Tab> => {
-    const context = await browser.createBrowserContext()
-    const page = await context.newPage()
-    page.setDefaultTimeout(timeout)
-    return {
-      goTo: async (address) => void (await page.goto(address)),
-      press: (text) => page.locator(`::-p-xpath(${control(text)})`).click(),
-      fill: (name, value) => page.locator(`[name=${name}]`).fill(value),
-      valueOf: (name) => page.$eval(`[name=${name}]`, (field) => (field as HTMLInputElement).value),
-      forgetCookie: async (name) => {
-        const found = (await context.cookies()).filter((cookie) => cookie.name === name)
-        await context.deleteCookie(...found)
-      },
-      evaluate: async (act, argument) => await page.evaluate(act, argument),
-      see: (text) => insist(() => page.waitForSelector(`::-p-xpath(//body//*[contains(., "${text}")])`)),
-      reload: async () => void (await page.reload()),
-      address: () => page.url(),
-      close: () => context.close(),
-    }
-  }
-  return { tab, close: () => browser.close() }
+export const openBrowser = async (name: BrowserName): Promise<TestBrowser> => {
+  if (name === 'firefox') return openFirefox()
+  const browser = await openChromium()
+  return { tab: () => openChromiumTab(browser) }
 }
-
-export const launch = (name: BrowserName) => (name === 'chromium' ? launchChromium() : launchFirefox())

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Browser } from '../client.js'
-import { type Latchkey, type StoreKind, startLatchkey } from '../latchkey.js'
+import { type Latchkey, startLatchkey } from '../latchkey.js'
 import { createGitHubShaped } from './github.js'
 import { createIssuer } from './issuer.js'
 
@@ -36,12 +36,8 @@ export const startProviders = async () => {
 }
 
 /** A service that is pointed at the test providers and ready to answer. */
-export const startService = async (
-  providers: TestProviders,
-  stores: StoreKind,
-  settings: Record<string, string> = {},
-) => {
-  const service = await startLatchkey({ stores, settings: { ...providers.settings, ...settings } })
+export const startService = async (providers: TestProviders, settings: Record<string, string> = {}) => {
+  const service = await startLatchkey({ settings: { ...providers.settings, ...settings } })
   while ((await service.browser().get('/health')).status !== 200) await wait(20)
   return service
 }

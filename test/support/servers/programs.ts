@@ -32,7 +32,16 @@ const programs = {
   curl: ['curl'],
   testssl: ['testssl', 'testssl.sh'],
   caddy: ['caddy'],
-  chromium: ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'Chromium', 'Google Chrome'],
+  // The first one has no windows around its pages, which take most of the time of a browser test.
+  chromium: [
+    'chromium-headless-shell',
+    'chromium',
+    'chromium-browser',
+    'google-chrome-stable',
+    'google-chrome',
+    'Chromium',
+    'Google Chrome',
+  ],
   firefox: ['firefox-esr', 'firefox'],
   promtool: ['promtool'],
   haproxy: ['haproxy'],
