@@ -139,6 +139,10 @@ export const loadSettings = <Wanted extends Name>(env: Environment, wanted: read
   return Object.freeze(values) as Pick<Values, CamelCase<Wanted>>
 }
 
+/** The values of every setting that the table marks as secret. */
+export const secretsIn = (env: Environment) =>
+  names.filter((name) => (settings[name] as Setting).secret).flatMap((name) => givenValue(name, env) ?? [])
+
 /** Reads the environment once into one frozen object, or throws everything that is wrong with it. */
 export const loadConfig = (env: Environment): Config => {
   const { values, faults, absent } = readValues(names, env)

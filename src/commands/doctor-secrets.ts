@@ -1,10 +1,7 @@
-import type { Config } from '../config.js'
-
 const shortest = 4
 
-/** The password of an address, as it is written there and as it is meant. */
-const passwordsIn = (address: string) => {
-  const [, , written = ''] = /^[a-z+]+:\/\/([^:@/]*):([^@/]*)@/.exec(address) ?? []
+/** A password in an address, as it is written there and as it is meant. */
+const withDecoded = (written: string) => {
   try {
     return [written, decodeURIComponent(written)]
   } catch {
@@ -12,13 +9,15 @@ const passwordsIn = (address: string) => {
   }
 }
 
-/** No check says a secret. If a library or a server ever repeated one in its words, it would end here. */
-export const hideSecrets = (config: Config) => {
-  const { databaseUrl = '', databaseOwnerUrl = '', redisUrl = '', smtpUrl, jwtSecret = [] } = config
-  const { providerAClientSecret = '', providerBClientSecret = '' } = config
-  const secrets = [
-    ...[databaseUrl, databaseOwnerUrl, redisUrl].flatMap((address) => [address, ...passwordsIn(address)]),
-    ...[...jwtSecret, providerAClientSecret, providerBClientSecret, smtpUrl?.auth?.pass ?? ''],
-  ].filter((secret) => secret.length >= shortest)
+/** The value itself, and what is secret inside it: the passwords of addresses, or each secret of a list. */
+const partsOf = (value: string) => {
+  const isAddress = value.includes('://')
+  const passwords = [...value.matchAll(/:\/\/[^:@/]*:([^@/]*)@/g)].flatMap(([, written = '']) => withDecoded(written))
+  return [value, ...(isAddress ? passwords : value.split(',').map((part) => part.trim()))]
+}
+
+/** No check prints a secret. This is the safety net for a library or a server that repeats one in its message. */
+export const hideSecrets = (values: readonly string[]) => {
+  const secrets = values.flatMap(partsOf).filter((secret) => secret.length >= shortest)
   return (text: string) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[hidden]'), text)
 }

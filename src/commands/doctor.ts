@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream'
-import { type Config, ConfigurationFaults, type Environment, likelyTypos, loadConfig } from '../config.js'
+import { type Config, ConfigurationFaults, type Environment, likelyTypos, loadConfig, secretsIn } from '../config.js'
 import { type Command, readArguments } from './command.js'
 import { type Check, type Finding, failure, ok, runCheck, warning } from './doctor-check.js'
 import { databaseChecks } from './doctor-database.js'
@@ -57,7 +57,7 @@ export const examineSettings = async (env: Environment, stdout: Pick<Writable, '
   const faults = 'production' in loaded ? [] : loaded
   const lines = settingsLines(env, faults, config)
   if (config) lines.push(...(await examine(config)))
-  const hide = config ? hideSecrets(config) : (text: string) => text
+  const hide = hideSecrets(config ? secretsIn(env) : [])
   for (const { level, name, says } of lines)
     stdout.write(`${level.padEnd(7)}  ${name.padEnd(15)}  ${inOneLine(hide(says))}\n`)
   stdout.write(`\n${count(lines, 'error', 'error')}, ${count(lines, 'warning', 'warning')}\n`)

@@ -31,5 +31,11 @@ it.each([
   ['', 'Unknown device'],
   ['<script>alert(1)</script>', 'Unknown device'],
 ])('%s is %s', (userAgent, device) => {
-  expect(describeDevice(userAgent)).toBe(device)
+  expect(describeDevice(userAgent).text).toBe(device)
+})
+
+it('names the browser and the system each by itself', () => {
+  const windows = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0'
+  expect(describeDevice(windows)).toMatchObject({ browser: 'Firefox', system: 'Windows' })
+  expect(describeDevice('curl/8.9.1')).toMatchObject({ browser: 'curl', system: undefined })
 })

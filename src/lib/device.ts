@@ -1,4 +1,5 @@
-const browsers: readonly (readonly [RegExp, string])[] = [
+/** Browsers, and other programs that say who they are. */
+const programs: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\/|\bOpera\b/, 'Opera'],
   [/\bSamsungBrowser\//, 'Samsung Internet'],
@@ -18,14 +19,17 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** Order matters in both tables: most browsers also claim to be their ancestors. */
+/** Order matters in both tables: most browsers also name the older browsers that they are compatible with. */
 const firstMatch = (table: readonly (readonly [RegExp, string])[], text: string) =>
   table.find(([pattern]) => pattern.test(text))?.[1]
 
-/** A user agent as a person would name the device: "Firefox on Windows". */
-export const describeDevice = (userAgent: string) => {
-  const browser = firstMatch(browsers, userAgent)
+/** `browser` may also be a program such as curl. */
+type Device = { browser: string | undefined; system: string | undefined; text: string }
+
+/** What a user agent says about the device, with a text as a person would name it: "Firefox on Windows". */
+export const describeDevice = (userAgent: string): Device => {
+  const browser = firstMatch(programs, userAgent)
   const system = firstMatch(systems, userAgent)
-  if (browser && system) return `${browser} on ${system}`
-  return browser ?? system ?? 'Unknown device'
+  const text = browser && system ? `${browser} on ${system}` : (browser ?? system ?? 'Unknown device')
+  return { browser, system, text }
 }

@@ -32,7 +32,7 @@ export const eventsRoutes = (server: Server, { events, callers, limits }: Depend
         kind,
         reason,
         ip,
-        device: describeDevice(user_agent),
+        device: describeDevice(user_agent).text,
         createdAt: created_at.toISOString(),
       })),
     }

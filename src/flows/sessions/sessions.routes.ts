@@ -55,7 +55,7 @@ export const sessionsRoutes = (server: Server, { sessions, events, cookies, call
         id: row.id,
         ip: row.ip,
         userAgent: row.user_agent,
-        device: describeDevice(row.user_agent),
+        device: describeDevice(row.user_agent).text,
         createdAt: row.created_at.toISOString(),
         lastUsedAt: row.last_used_at.toISOString(),
         current: row.id === sessionId,
