@@ -1,95 +1,92 @@
+import { CsvError, parse } from 'csv-parse/sync'
+
 /** One record of a CSV file, or what is wrong with it. `line` is where it begins, counted from 1. */
 export type CsvRow = { line: number; fields: string[] } | { line: number; fault: string }
 
-const quote = 0x22
-const comma = 0x2c
-const lineFeed = 0x0a
-const carriageReturn = 0x0d
+type Read = { fields: string[] } | { fault: string }
 
-type Place = 'before a field' | 'in a bare field' | 'in quotes' | 'after a quote' | 'in a broken record'
+const neverClosed = 'the quotes of a field are never closed'
+const tooLong = 'longer than any such line may be'
+const faults: Readonly<Record<string, string>> = {
+  INVALID_OPENING_QUOTE: 'a quote inside a field that does not begin with one',
+  CSV_INVALID_CLOSING_QUOTE: 'text after the closing quote of a field',
+  CSV_QUOTE_NOT_CLOSED: neverClosed,
+}
+
+/** One record as RFC 4180 has it: quoted fields with commas, doubled quotes and line breaks in them; CRLF or LF. */
+const readRecord = (text: string): Read => {
+  try {
+    const [fields = []]: string[][] = parse(`${text}\n`, { record_delimiter: ['\r\n', '\n'] })
+    return { fields }
+  } catch (error) {
+    const fault = error instanceof CsvError ? faults[error.code] : undefined
+    if (fault === undefined) throw error
+    return { fault }
+  }
+}
 
 /**
- * RFC 4180, given in pieces of any size: quoted fields with commas, doubled quotes and line breaks in them; CRLF or LF;
- * empty lines are passed over. A record that breaks the rules is reported and reading goes on at the next line.
+ * Reads CSV that is given in pieces of any size. The parser sees one record at a time: so a record that breaks the rules
+ * or is too long is reported with its line, and reading goes on at the next line. Empty lines are skipped.
  */
 export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
-  let place: Place = 'before a field'
-  let fields: string[] = []
-  let field = ''
-  let fault = ''
+  let text = ''
+  let length = 0
+  let quotes = 0
+  let lineHasQuote = false
+  let isOpen = false
   let line = 1
   let startLine = 1
-  let length = 0
   const isTooLong = () => length > maximumLength
+  const isEmpty = () => length === 0 || text === '\r'
 
-  const endField = () => {
-    fields.push(field)
-    field = ''
-    place = 'before a field'
+  const take = (part: string) => {
+    const found = part.split('"').length - 1
+    length += part.length
+    quotes += found
+    lineHasQuote ||= found > 0
+    text = isTooLong() ? '' : text + part
   }
 
-  const endRecord = (rows: CsvRow[]) => {
-    // A bare field may carry the CR of its CRLF; in quotes it is content.
-    if (place === 'in a bare field' && field.endsWith('\r')) field = field.slice(0, -1)
-    if (isTooLong()) fault ||= 'longer than any such line may be'
-    const empty = fields.length === 0 && field === '' && place !== 'after a quote' && !fault
-    if (fault) rows.push({ line: startLine, fault })
-    else if (!empty) rows.push({ line: startLine, fields: [...fields, field] })
-    fields = []
-    field = ''
-    fault = ''
+  const readSoFar = (): Read => {
+    // Of a record that is too long no text is kept. Its quotes are counted, to find its end.
+    if (isTooLong()) return { fault: quotes % 2 === 1 ? neverClosed : tooLong }
+    return isOpen && !lineHasQuote ? { fault: neverClosed } : readRecord(text)
+  }
+
+  const finish = (read: Read): CsvRow => {
+    const row = { line: startLine, ...read }
+    text = ''
     length = 0
-    place = 'before a field'
+    quotes = 0
     startLine = line
+    return row
   }
 
-  const breakRecord = (reason: string) => {
-    fault = reason
-    place = 'in a broken record'
-  }
-
-  const takeBare = (code: number, character: string) => {
-    if (code === comma) endField()
-    else if (code !== quote) {
-      field += character
-      place = 'in a bare field'
-    } else if (place === 'before a field') place = 'in quotes'
-    else breakRecord('a quote inside a field that does not begin with one')
-  }
-
-  const takeAfterQuote = (code: number) => {
-    if (code === quote) {
-      field += '"'
-      place = 'in quotes'
-    } else if (code === comma) endField()
-    else if (code !== carriageReturn) breakRecord('text after the closing quote of a field')
-  }
-
-  const take = (code: number, character: string, rows: CsvRow[]) => {
-    if (code === lineFeed) line += 1
-    if (code === lineFeed && place !== 'in quotes') return endRecord(rows)
-    length += 1
-    if (place === 'in quotes') {
-      if (code === quote) place = 'after a quote'
-      else field += character
-    } else if (place === 'after a quote') takeAfterQuote(code)
-    else if (place !== 'in a broken record') takeBare(code, character)
-    // Of a record that is too long nothing is kept, and only its end is looked for.
-    if (isTooLong()) [fields, field] = [[], '']
+  const endLine = (): CsvRow[] => {
+    line += 1
+    const read = readSoFar()
+    const wasEmpty = isEmpty()
+    // A quoted field goes on in the next line.
+    isOpen = 'fault' in read && read.fault === neverClosed
+    if (isOpen) take('\n')
+    lineHasQuote = false
+    if (isOpen) return []
+    const row = finish(read)
+    return wasEmpty ? [] : [row]
   }
 
   return {
-    push: (text: string): CsvRow[] => {
-      const rows: CsvRow[] = []
-      for (let at = 0; at < text.length; at += 1) take(text.charCodeAt(at), text.charAt(at), rows)
-      return rows
+    push: (piece: string): CsvRow[] => {
+      const [first = '', ...others] = piece.split('\n')
+      take(first)
+      return others.flatMap((part) => {
+        const rows = endLine()
+        take(part)
+        return rows
+      })
     },
-    end: (): CsvRow[] => {
-      const rows: CsvRow[] = []
-      if (place === 'in quotes') breakRecord('the quotes of a field are never closed')
-      endRecord(rows)
-      return rows
-    },
+    end: (): CsvRow[] => (isEmpty() ? [] : [finish(readSoFar())]),
   }
 }
 
