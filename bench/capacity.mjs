@@ -1,8 +1,8 @@
 // node bench/capacity.mjs [--rows 200000]
 //
-// What one request costs each part of an installation: CPU time of the instance, of PostgreSQL and of Redis, and how much
-// room a user, a session and a counter take. CPU time per request is the same on a busy and on an idle machine, near
-// enough, where requests per second are not; docs/scale.md does the arithmetic from here. Takes about a minute.
+// Measures what one request costs: CPU time of the instance, of PostgreSQL and of Redis, and how much storage a user, a session
+// and a counter need. CPU time per request is almost the same on a busy and on an idle machine; requests per second are not.
+// docs/scale.md calculates with these numbers. Takes about a minute.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'

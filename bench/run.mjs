@@ -1,16 +1,15 @@
 // node bench/run.mjs [access] [login] [refresh] [saturation] [priority]
 //
-// Measures Latchkey against what nothing can beat (an empty node:http, bcrypt alone, one row updated by its key) and, when it
-// is installed, against Better Auth: on loopback, in one run, in turns, as ratios. Without names it measures everything but
-// `priority`, which takes some six minutes; everything ends by itself and is cleaned up.
+// Compares Latchkey with limits that no program can beat (an empty node:http server, bcrypt alone, one row updated by its key)
+// and, if it is installed, with Better Auth: on loopback, in one run, in turns, as ratios. Without names it measures everything
+// except `priority`, which takes about six minutes. It stops and removes everything that it started.
 //
 //   npm ci && npm run build                            the program that is measured is dist/main.js
-//   npm ci --ignore-scripts --prefix bench/peers       Better Auth, in a folder of its own; left out when it is not there
+//   npm ci --ignore-scripts --prefix bench/peers       Better Auth, in a separate folder; optional
 //
-// PostgreSQL and Redis are started privately, as the tests start theirs, or taken from BENCH_DATABASE_URL (a role that may
-// create databases) and BENCH_REDIS_URL. Without them the embedded stores serve, and the refresh and the peer are left out.
-// wrk and pgbench are used where they are installed. Nothing else should run on the machine: look at the range of the ratios
-// before you believe their medians.
+// It starts its own PostgreSQL and Redis, like the tests, or uses BENCH_DATABASE_URL (a role that may create databases) and
+// BENCH_REDIS_URL. Without them it uses the embedded stores, and skips the refresh and Better Auth. wrk and pgbench are used if
+// they are installed. Nothing else should run on the machine. Look at the range of the ratios before you trust their medians.
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { measureAccess } from './measures/access.mjs'
 import { measureLogin } from './measures/login.mjs'

@@ -1,5 +1,5 @@
-// A keep-alive connection that speaks just enough HTTP/1.1 to load a server. Node's own client costs more than the
-// services that are measured with it, and on one machine whatever the client costs is missing from the result.
+// A keep-alive connection with just enough HTTP/1.1 to load a server. Node's own client needs more CPU time than the services
+// that it measures, and on one machine the server cannot use the time that the client needs.
 import { connect } from 'node:net'
 
 /** @typedef {{ status: number, head: string, body: string }} Answer */

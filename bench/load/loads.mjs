@@ -1,5 +1,5 @@
-// Two ways to load a server. Clients who wait for each answer before they ask again find out how much it can do; a rate
-// that does not care how the server is doing finds out how long people wait.
+// Two ways to load a server. Clients that wait for each answer before the next request show how much the server can do. A
+// fixed rate of requests shows how long users have to wait.
 import { openConnection } from './connection.mjs'
 
 /** @typedef {ReturnType<typeof openConnection>} Connection */
@@ -40,7 +40,7 @@ export const closedLoad = async ({ clients, seconds, step }) => {
 
 /**
  * Sends a request at each moment of a fixed rate, on as many connections as that takes. Times count from the moment when
- * a request was due, so that a server which stands still cannot hide it by not being asked.
+ * a request was due, so that the times also show when the server stops answering.
  * @param {{ port: number, rate: number, seconds: number, text: () => string, succeeds: (status: number) => boolean }} load
  * @returns {Promise<Measured>}
  */

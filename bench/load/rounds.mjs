@@ -1,5 +1,5 @@
-// Rounds and tables. Every subject has its turn in every round, so that whatever else the machine does hits all of them
-// alike, and a ratio is always of two turns of the same round.
+// Rounds and tables. Every subject has one turn in every round, so that other load on the machine affects all of them, and a
+// ratio always compares two turns of the same round.
 
 /** `core` is the core time of an answer in microseconds. @typedef {{ perSecond: number, p99?: number, core?: number }} Turn */
 /** @typedef {{ name: string, turn: (seconds: number) => Promise<Turn> }} Subject */
@@ -16,7 +16,7 @@ export const median = (numbers) => {
 const medianOf = (/** @type {number[]} */ numbers) => (numbers.length > 0 ? median(numbers) : undefined)
 
 /**
- * The first subject is the limit that the others are compared with. One short round before the first warms everybody up.
+ * The first subject is the limit that the others are compared with. A short round before the first one warms up all subjects.
  * @param {Subject[]} subjects
  * @param {{ rounds: number, seconds: number }} plan
  * @returns {Promise<Row[]>}

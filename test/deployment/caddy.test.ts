@@ -130,7 +130,7 @@ describe('an application behind Caddy and the access check', () => {
       [413, `${head}Content-Length: 16385\r\n\r\n`],
     ] as const) {
       const answer = await speak(door, bytes.replace('localhost', `localhost:${door.port}`))
-      expect([answer.status, Object.keys(answer.body)]).toEqual([status, ['code', 'error', 'message']])
+      expect([answer.status, Object.keys(answer.body)]).toEqual([status, ['error', 'message', 'code']])
       expectOurHeaders(answer)
       expect(answer.headers.server).toBeUndefined()
       expect((await visitor.get('/reports')).status).toBe(200)

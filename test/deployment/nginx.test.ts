@@ -140,7 +140,7 @@ describe('the TLS front end', () => {
       if (name !== 'strict-transport-security') expect([name, sent.get(name)]).toEqual([name, value])
     }
     expect(sent.get('content-type')).toBe('application/json; charset=utf-8')
-    expect(Object.keys(JSON.parse(answer.split('\r\n\r\n')[1] ?? ''))).toEqual(['code', 'error', 'message'])
+    expect(Object.keys(JSON.parse(answer.split('\r\n\r\n')[1] ?? ''))).toEqual(['error', 'message', 'code'])
   })
 
   it('counts a client by its own address, whatever it writes into its headers', async () => {
