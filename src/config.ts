@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { editDistance } from './config/edit-distance.js'
-import { InvalidValue } from './config/setting-values.js'
-import { type Setting, settings } from './config/settings.js'
+import { type ProviderConfigs, providerConfigs, providerPairs, providerSettings } from './config/provider-settings.js'
+import { InvalidValue, type Setting } from './config/setting-values.js'
+import { settings } from './config/settings.js'
 import { isLoopback } from './lib/loopback.js'
 import { OperatorError } from './lib/operator-error.js'
 
@@ -15,7 +16,11 @@ type Value<Each extends Setting> = ReturnType<Each['read']> | (Each extends { fa
 type Values = { readonly [Each in Name as CamelCase<Each>]: Value<Settings[Each]> }
 
 /** The settings as the program uses them: each name in camel case, absent ones filled in or `undefined`. */
-export type Config = Values & { readonly production: boolean; readonly publicUrl: string }
+export type Config = Values & {
+  readonly production: boolean
+  readonly publicUrl: string
+  readonly providers: ProviderConfigs
+}
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -40,13 +45,8 @@ const requiredInProduction: readonly (readonly [Name, hint?: string])[] = [
   ['MAIL_FROM'],
 ]
 
-/** Settings that make sense only together. */
-const pairs: readonly (readonly [Name, Name])[] = [
-  ['PROVIDER_A_CLIENT_ID', 'PROVIDER_A_CLIENT_SECRET'],
-  ['PROVIDER_B_CLIENT_ID', 'PROVIDER_B_CLIENT_SECRET'],
-]
-
-const names = Object.keys(settings) as Name[]
+const all: Readonly<Record<string, Setting>> = settings
+const names = Object.keys(all)
 const camelCase = (name: string) => name.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
 const unreadable: Readonly<Record<string, string>> = {
@@ -73,13 +73,13 @@ const fromFile = (name: string, path: string) => {
 }
 
 /** What was set, without the white space around it; nothing when only that was set. */
-const givenValue = (name: Name, env: Environment) => {
+const givenValue = (name: string, env: Environment) => {
   const [path, value] = [env[`${name}_FILE`], env[name]?.trim()]
   if (path && value) throw new InvalidValue(`is set twice: as ${name} and as ${name}_FILE`)
   return path ? fromFile(name, path) : value || undefined
 }
 
-const productionFaults = (absent: ReadonlySet<Name>, publicUrl: unknown) => {
+const productionFaults = (absent: ReadonlySet<string>, publicUrl: unknown) => {
   const missing = requiredInProduction.filter(([name]) => absent.has(name))
   const faults = missing.map(([name, hint]) => `${name}: must be set in production${hint ? `: ${hint}` : ''}`)
   if (typeof publicUrl === 'string' && !publicUrl.startsWith('https:'))
@@ -113,17 +113,18 @@ export const likelyTypos = (env: Environment) => {
   })
 }
 
-const readValues = (wanted: readonly Name[], env: Environment) => {
+const readValues = (wanted: readonly string[], env: Environment) => {
   const values: Record<string, unknown> = {}
   const faults: string[] = []
-  const absent = new Set<Name>()
+  const absent = new Set<string>()
   for (const name of wanted) {
-    const setting: Setting = settings[name]
     try {
+      const setting = all[name]
+      if (!setting) throw new Error(`There is no setting ${name}`)
       const given = givenValue(name, env)
       if (given === undefined) absent.add(name)
       const used = given ?? setting.fallback
-      values[camelCase(name)] = used === undefined ? undefined : setting.read(used)
+      values[name] = used === undefined ? undefined : setting.read(used)
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error
       faults.push(`${name}: ${error.message}`)
@@ -132,30 +133,38 @@ const readValues = (wanted: readonly Name[], env: Environment) => {
   return { values, faults, absent }
 }
 
+/** By the names that the program uses. Those of providers are told apart in `providers`. */
+const inCamelCase = (values: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(
+    Object.entries(values)
+      .filter(([name]) => !(name in providerSettings))
+      .map(([name, value]) => [camelCase(name), value]),
+  )
+
 /** A few settings for a command that needs no others: what is wrong with the rest is none of its business. */
 export const loadSettings = <Wanted extends Name>(env: Environment, wanted: readonly Wanted[]) => {
   const { values, faults } = readValues(wanted, env)
   if (faults.length > 0) throw new ConfigurationFaults(faults)
-  return Object.freeze(values) as Pick<Values, CamelCase<Wanted>>
+  return Object.freeze(inCamelCase(values)) as Pick<Values, CamelCase<Wanted>>
 }
 
 /** The values of every setting that the table marks as secret. */
 export const secretsIn = (env: Environment) =>
-  names.filter((name) => (settings[name] as Setting).secret).flatMap((name) => givenValue(name, env) ?? [])
+  names.filter((name) => all[name]?.secret).flatMap((name) => givenValue(name, env) ?? [])
 
 /** Reads the environment once into one frozen object, or throws everything that is wrong with it. */
 export const loadConfig = (env: Environment): Config => {
   const { values, faults, absent } = readValues(names, env)
-  for (const [one, other] of pairs) {
-    if (!values[camelCase(one)] !== !values[camelCase(other)]) faults.push(`${one} and ${other}: set both or neither`)
+  for (const [one, other] of providerPairs) {
+    if (!values[one] !== !values[other]) faults.push(`${one} and ${other}: set both or neither`)
   }
-  if (values.port && values.port === values.metricsPort)
-    faults.push('PORT and METRICS_PORT: must be two different ports')
-  const production = values.nodeEnv === 'production'
-  faults.push(...(production ? productionFaults(absent, values.publicUrl) : developmentFaults(values)))
+  const own = inCamelCase(values)
+  if (own.port && own.port === own.metricsPort) faults.push('PORT and METRICS_PORT: must be two different ports')
+  const production = own.nodeEnv === 'production'
+  faults.push(...(production ? productionFaults(absent, own.publicUrl) : developmentFaults(own)))
   if (faults.length > 0) throw new ConfigurationFaults(faults)
-  const publicUrl = values.publicUrl ?? `http://localhost:${String(values.port)}`
-  return Object.freeze({ ...values, production, publicUrl }) as Config
+  const publicUrl = own.publicUrl ?? `http://localhost:${String(own.port)}`
+  return Object.freeze({ ...own, production, publicUrl, providers: providerConfigs(values) }) as Config
 }
 
 /** The process's environment over what a `.env` file in the working directory adds to it. */

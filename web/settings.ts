@@ -1,9 +1,10 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
+import type { ProviderId } from '../src/contract/providers.js'
 import type { PageName, Words, WordsOf } from './words/catalogue.js'
 import { regional } from './words/format.js'
 
-export type Provider = { id: 'provider_a' | 'provider_b'; name: string; path: string }
+export type Provider = { id: ProviderId; name: string; path: string }
 
 /** What the server hands over with the page. Nothing in it is about the visitor. */
 type Installation = {

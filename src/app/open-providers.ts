@@ -1,52 +1,50 @@
+import { redirectUriOf } from '../config/provider-settings.js'
 import type { Config } from '../config.js'
-import type { ProviderId } from '../contract/providers.js'
+import { type ProviderId, providerIds } from '../contract/providers.js'
+import type { DevProviders } from '../dev-providers/dev-providers.js'
 import type { ProviderSettings } from '../domain/providers/providers.js'
 import type { Log } from '../platform/log.js'
 
+type RedirectUris = Record<ProviderId, string>
+
 /** Local providers for whatever development was given no client id for. They never run elsewhere. */
-const openDevProviders = async (config: Config, redirectUris: Record<ProviderId, string>, log: Log) => {
-  if (config.nodeEnv !== 'development') return undefined
+const openDevProviders = async (config: Config, redirectUris: RedirectUris, log: Log) => {
+  const wanted = providerIds
+    .filter((id) => config.providers[id].clientId === undefined)
+    .map((id) => ({
+      id,
+      kind: config.providers[id].kind,
+      name: config.providers[id].name,
+      redirectUri: redirectUris[id],
+    }))
+  if (config.nodeEnv !== 'development' || wanted.length === 0) return undefined
   const { startDevProviders } = await import('../dev-providers/dev-providers.js')
-  const { providerAClientId, providerBClientId, providerAName, providerBName, publicUrl, accentColor: accent } = config
-  const wanted = {
-    ...(providerAClientId === undefined && {
-      provider_a: { name: providerAName, redirectUri: redirectUris.provider_a },
-    }),
-    ...(providerBClientId === undefined && {
-      provider_b: { name: providerBName, redirectUri: redirectUris.provider_b },
-    }),
-  }
-  return Object.keys(wanted).length > 0 ? startDevProviders({ publicUrl, accent, wanted, log }) : undefined
+  const { publicUrl, accentColor: accent } = config
+  return startDevProviders({ publicUrl, accent, wanted, log })
+}
+
+/** What a provider is opened with: the client that was configured, or that of the development provider. */
+const settingsOf = (
+  id: ProviderId,
+  { providers, production }: Config,
+  redirectUri: string,
+  devProviders: DevProviders | undefined,
+): ProviderSettings[ProviderId] => {
+  const { clientId, clientSecret = '', ...configured } = providers[id]
+  if (clientId !== undefined) return { ...configured, clientId, clientSecret, redirectUri, production }
+  const running = devProviders?.running[id]
+  return running && { ...running, name: configured.name, redirectUri, production }
 }
 
 /** Which providers there are: those with a client id, and in development their stand-ins. */
 export const openProviders = async (config: Config, log: Log) => {
-  const { production, publicUrl } = config
-  const redirectUris = {
-    provider_a: config.providerARedirectUri ?? `${publicUrl}/api/auth/provider-a/callback`,
-    provider_b: config.providerBRedirectUri ?? `${publicUrl}/api/auth/provider-b/callback`,
-  }
+  const redirectUris = Object.fromEntries(providerIds.map((id) => [id, redirectUriOf(config, id)])) as RedirectUris
   const devProviders = await openDevProviders(config, redirectUris, log)
-  const a =
-    config.providerAClientId !== undefined
-      ? {
-          issuer: config.providerAIssuer,
-          clientId: config.providerAClientId,
-          clientSecret: config.providerAClientSecret ?? '',
-        }
-      : devProviders?.providerA
-  const b =
-    config.providerBClientId !== undefined
-      ? {
-          url: config.providerBUrl,
-          apiUrl: config.providerBApiUrl,
-          clientId: config.providerBClientId,
-          clientSecret: config.providerBClientSecret ?? '',
-        }
-      : devProviders?.providerB
-  const settings: ProviderSettings = {
-    ...(a && { provider_a: { ...a, name: config.providerAName, redirectUri: redirectUris.provider_a, production } }),
-    ...(b && { provider_b: { ...b, name: config.providerBName, redirectUri: redirectUris.provider_b, production } }),
-  }
+  const settings: ProviderSettings = Object.fromEntries(
+    providerIds.flatMap((id) => {
+      const given = settingsOf(id, config, redirectUris[id], devProviders)
+      return given ? [[id, given]] : []
+    }),
+  )
   return { settings, redirectUris, close: async () => devProviders?.close() }
 }

@@ -1,12 +1,12 @@
 import type { Config } from '../config.js'
-import { createOpenIdConnect } from '../domain/providers/openid-connect.js'
-import { systemClock } from '../lib/clock.js'
+import { providerIds, providerLabel } from '../contract/providers.js'
 import { seconds } from '../lib/durations.js'
 import { isLoopback } from '../lib/loopback.js'
 import { createSmtpMailer } from '../platform/mail/smtp.js'
 import type { SmtpServer } from '../platform/mail/smtp-url.js'
-import { createOutbound, type Outbound } from '../platform/outbound/outbound.js'
+import { createOutbound } from '../platform/outbound/outbound.js'
 import { type CheckGroup, type Finding, failure, ok, warning, worstOf } from './doctor-check.js'
+import { checkProvider } from './doctor-providers.js'
 
 const smtpDeadlines = { connect: 4 * seconds, greeting: 4 * seconds, silence: 5 * seconds, whole: 7 * seconds }
 
@@ -49,61 +49,13 @@ const checkMail = async ({ smtpUrl, mailFrom }: Config): Promise<Finding> => {
   }
 }
 
-const withoutClient = ({ nodeEnv }: Config, letter: 'A' | 'B') =>
-  ok(
-    nodeEnv === 'development'
-      ? `no PROVIDER_${letter}_CLIENT_ID: the development provider stands in`
-      : `switched off: PROVIDER_${letter}_CLIENT_ID is not set`,
-  )
-
-/** The cookies of an attempt come back only to our own site. */
-const judgeCallback = (publicUrl: string, redirectUri: string, letter: 'A' | 'B') =>
-  new URL(redirectUri).origin === new URL(publicUrl).origin
-    ? ok('')
-    : warning(`PROVIDER_${letter}_REDIRECT_URI is not below PUBLIC_URL: sign-in will not find its cookie`)
-
-/** Begins a sign-in as a browser would, and throws it away: that takes discovery, and all that discovery can get wrong. */
-const checkProviderA = async (config: Config, outbound: Outbound): Promise<Finding> => {
-  const {
-    providerAClientId: clientId,
-    providerAClientSecret: clientSecret,
-    providerAIssuer: issuer,
-    publicUrl,
-    production,
-  } = config
-  if (clientId === undefined || clientSecret === undefined) return withoutClient(config, 'A')
-  const redirectUri = config.providerARedirectUri ?? `${publicUrl}/api/auth/provider-a/callback`
-  const settings = { name: config.providerAName, issuer, clientId, clientSecret, redirectUri, production }
-  const provider = createOpenIdConnect('provider_a', settings, { outbound, clock: systemClock })
-  const begun = await provider.begin({ state: 'doctor', verifier: 'doctor'.repeat(8), nonce: 'doctor' })
-  if ('refused' in begun) return failure(`${issuer} cannot be discovered: ${begun.cause}`)
-  return worstOf(`${issuer} publishes what is needed`, [judgeCallback(publicUrl, redirectUri, 'A')])
-}
-
-/** Any answer below 500 will do: GitHub Enterprise may refuse strangers, and a client id is proven only by a sign-in. */
-const checkProviderB = async (config: Config, outbound: Outbound): Promise<Finding> => {
-  const { providerBClientId, providerBUrl, providerBApiUrl, publicUrl } = config
-  if (providerBClientId === undefined) return withoutClient(config, 'B')
-  const fetch = outbound.withDeadline()
-  const ask = async (url: string): Promise<Finding> => {
-    const { status } = await fetch(url, { headers: { 'user-agent': 'latchkey' } })
-    return status < 500 ? ok('') : failure(`${url} answers ${status}`)
-  }
-  const redirectUri = config.providerBRedirectUri ?? `${publicUrl}/api/auth/provider-b/callback`
-  return worstOf(`${providerBUrl} and ${providerBApiUrl} answer`, [
-    ...(await Promise.all([ask(providerBUrl), ask(providerBApiUrl)])),
-    judgeCallback(publicUrl, redirectUri, 'B'),
-  ])
-}
-
-/** The mail server and the two providers. */
+/** The mail server and the providers. */
 export const outsideChecks = (config: Config): CheckGroup => {
   const outbound = createOutbound({ allowLoopbackHttp: !config.production, totalTimeout: 6 * seconds })
   return {
     checks: [
       { name: 'mail', run: () => checkMail(config) },
-      { name: 'provider A', run: () => checkProviderA(config, outbound) },
-      { name: 'provider B', run: () => checkProviderB(config, outbound) },
+      ...providerIds.map((id) => ({ name: providerLabel(id), run: () => checkProvider(id, config, outbound) })),
     ],
   }
 }

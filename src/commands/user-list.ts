@@ -1,4 +1,4 @@
-import { providerIds } from '../contract/providers.js'
+import { providerIds, providerLabel } from '../contract/providers.js'
 import type { ListedUser } from '../domain/users/bulk.js'
 import { isUuid } from '../lib/uuid.js'
 import { type Command, print, readArguments, UsageFault, withStores } from './command.js'
@@ -10,7 +10,7 @@ const mostAtOnce = 1_000
 const waysIn = ({ password_hash, identities }: ListedUser) =>
   [
     ...(password_hash === null ? [] : ['password']),
-    ...providerIds.filter((id) => id in identities).map((id) => `provider ${id.slice(-1).toUpperCase()}`),
+    ...providerIds.filter((id) => id in identities).map(providerLabel),
   ].join(', ') || 'none'
 
 const asJson = (user: ListedUser) => {

@@ -1,4 +1,5 @@
-import { type Setting, settings } from './settings.js'
+import type { Setting } from './setting-values.js'
+import { settings } from './settings.js'
 
 const rows = Object.entries(settings) as [string, Setting][]
 

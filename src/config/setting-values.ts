@@ -7,6 +7,16 @@ export class InvalidValue extends Error {
 
 export type Read<Value> = (text: string) => Value
 
+export type Setting<Value = unknown> = {
+  read: Read<Value>
+  /** The value that is used when the setting is absent. */
+  fallback?: string
+  /** For the guide, when the default is not a value that could be written here: what happens without the setting. */
+  otherwise?: string
+  meaning: string
+  secret?: true
+}
+
 const must = (requirement: string) => new InvalidValue(`must be ${requirement}`)
 
 export const text: Read<string> = (value) => value

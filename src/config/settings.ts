@@ -7,6 +7,7 @@ import {
 } from '../platform/database/postgres-address.js'
 import { readSmtpUrl, type SmtpServer } from '../platform/mail/smtp-url.js'
 import { mailSender } from './mail-sender.js'
+import { providerSettings } from './provider-settings.js'
 import { weaknessOfSecret } from './secret-strength.js'
 import {
   duration,
@@ -16,21 +17,11 @@ import {
   list,
   oneOf,
   type Read,
+  type Setting,
   siteAddress,
   text,
-  webAddress,
 } from './setting-values.js'
 import { trustedProxies } from './trusted-proxies.js'
-
-export type Setting<Value = unknown> = {
-  read: Read<Value>
-  /** The value that is used when the setting is absent. */
-  fallback?: string
-  /** For the guide, when the default is not a value that could be written here: what happens without the setting. */
-  otherwise?: string
-  meaning: string
-  secret?: true
-}
 
 const signingSecret: Read<string> = (value) => {
   const weakness = weaknessOfSecret(value)
@@ -98,17 +89,8 @@ export const settings = {
   BCRYPT_COST: { read: integer(10, 15), fallback: '12', meaning: 'Cost of password hashes, 10 to 15. A stored hash with a lower cost is replaced at the next sign-in.' },
   WORKER_THREADS: { read: integer(1, 64), otherwise: 'by the number of cores', meaning: 'Threads that hash passwords.' },
   WORKER_QUEUE: { read: integer(1, 10_000), fallback: '100', meaning: 'Most password checks that may wait for a thread. Above that the answer is 503.' },
-  PROVIDER_A_ISSUER: { read: webAddress, fallback: 'https://accounts.google.com', meaning: 'OpenID Connect issuer of provider A. Its endpoints are found by discovery.' },
-  PROVIDER_A_CLIENT_ID: { read: text, otherwise: 'development provider', meaning: 'Client id at provider A. In production, provider A is off without it.' },
-  PROVIDER_A_CLIENT_SECRET: { read: text, otherwise: 'development provider', secret: true, meaning: 'Client secret at provider A.' },
-  PROVIDER_A_REDIRECT_URI: { read: webAddress, otherwise: '`PUBLIC_URL/api/auth/provider-a/callback`', meaning: 'Callback address registered at provider A.' },
-  PROVIDER_A_NAME: { read: text, fallback: 'Google', meaning: 'Name of provider A on its button.' },
-  PROVIDER_B_URL: { read: webAddress, fallback: 'https://github.com', meaning: 'Web address of provider B: GitHub or GitHub Enterprise.' },
-  PROVIDER_B_API_URL: { read: webAddress, fallback: 'https://api.github.com', meaning: 'REST address of provider B.' },
-  PROVIDER_B_CLIENT_ID: { read: text, otherwise: 'development provider', meaning: 'Client id at provider B. In production, provider B is off without it.' },
-  PROVIDER_B_CLIENT_SECRET: { read: text, otherwise: 'development provider', secret: true, meaning: 'Client secret at provider B.' },
-  PROVIDER_B_REDIRECT_URI: { read: webAddress, otherwise: '`PUBLIC_URL/api/auth/provider-b/callback`', meaning: 'Callback address registered at provider B.' },
-  PROVIDER_B_NAME: { read: text, fallback: 'GitHub', meaning: 'Name of provider B on its button.' },
+  // Typed as `object`, so that their names are not those of `Config`: it has them by provider.
+  ...(providerSettings as object),
   SMTP_URL: { read: smtpServer, otherwise: 'development mailbox', secret: true, meaning: 'Server for outgoing mail. Required in production.' },
   MAIL_FROM: { read: mailSender, fallback: 'Latchkey <no-reply@localhost>', meaning: 'Sender of the mails: one address, with or without a name before it. Required in production.' },
   REGISTRATION: { read: oneOf('open', 'closed'), fallback: 'open', meaning: '`closed`: only the command line can add users.' },

@@ -2,31 +2,45 @@ import type { ProviderId } from '../contract/providers.js'
 import { startDevGithubProvider } from './github-provider.js'
 import { LibraryMissing, startDevOpenIdProvider } from './openid-provider.js'
 
+type Wanted = { id: ProviderId; kind: 'openid_connect' | 'github'; name: string; redirectUri: string }
+
 type Settings = {
   publicUrl: string
   /** The colour of the service's own pages. */
   accent: string
   /** The providers to stand in for: what their buttons say, and where they send the browser back to. */
-  wanted: Partial<Record<ProviderId, { name: string; redirectUri: string }>>
+  wanted: readonly Wanted[]
   log: { info(details: object, message: string): void; warn(message: string): void }
 }
 
+type Client = { clientId: string; clientSecret: string }
+type DevProvider = Client &
+  ({ kind: 'openid_connect'; issuer: string } | { kind: 'github'; url: string; apiUrl: string })
+
+export type DevProviders = Awaited<ReturnType<typeof startDevProviders>>
+
 /**
- * Providers on this machine, so that both buttons work at the very first start. They answer under another host name than
+ * Providers on this machine, so that every button works at the very first start. They answer under another host name than
  * the service, which makes them another site for the browser, as real providers are.
  */
 export const startDevProviders = async ({ publicUrl, accent, wanted, log }: Settings) => {
   const hostname = new URL(publicUrl).hostname === '127.0.0.1' ? 'localhost' : '127.0.0.1'
-  const { provider_a, provider_b } = wanted
-  const [providerA, providerB] = await Promise.all([
-    provider_a && startDevOpenIdProvider({ hostname, accent, ...provider_a }).catch(unlessMissing(log)),
-    provider_b && startDevGithubProvider({ hostname, accent, ...provider_b }),
-  ])
-  log.info({ providerA: providerA?.issuer, providerB: providerB?.url }, 'development providers are running')
-  const close = async () => {
-    await Promise.all([providerA?.close(), providerB?.close()])
+  const start = async ({ id, kind, ...shown }: Wanted) => {
+    const settings = { id, hostname, accent, ...shown }
+    if (kind === 'github') return [{ id, kind, ...(await startDevGithubProvider(settings)) }]
+    const issuer = await startDevOpenIdProvider(settings).catch(unlessMissing(log))
+    return issuer ? [{ id, kind, ...issuer }] : []
   }
-  return { providerA, providerB, close }
+  const started = (await Promise.all(wanted.map(start))).flat()
+  const addresses = started.map((each) => [each.id, each.kind === 'github' ? each.url : each.issuer])
+  log.info(Object.fromEntries(addresses), 'development providers are running')
+  const running: Partial<Record<ProviderId, DevProvider>> = Object.fromEntries(
+    started.map(({ id, close: _, ...provider }) => [id, provider]),
+  )
+  const close = async () => {
+    await Promise.all(started.map((each) => each.close()))
+  }
+  return { running, close }
 }
 
 /** An installation without development dependencies starts all the same, with one button less. */

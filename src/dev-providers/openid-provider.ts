@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Provider } from 'oidc-provider/lib/provider.js'
+import { type ProviderId, providerLabel, providerSetting } from '../contract/providers.js'
 import { days, hours, minutes, seconds } from '../lib/durations.js'
 import { randomToken } from '../lib/random.js'
 import { type ChooserPage, createChooserPage } from './chooser-page.js'
@@ -16,23 +17,23 @@ export class LibraryMissing extends Error {
 }
 
 /** Not the package's front door: that one prints a warning about every Node version but its own. */
-const loadLibrary = async () => {
+const loadLibrary = async (id: ProviderId) => {
   try {
     return (await import('oidc-provider/lib/provider.js')).Provider
   } catch (cause) {
     throw new LibraryMissing(
-      'The development provider A is off: it needs the development dependency oidc-provider. ' +
-        'Install the development dependencies, or set PROVIDER_A_CLIENT_ID and PROVIDER_A_CLIENT_SECRET.',
+      `The development ${providerLabel(id)} is off: it needs the development dependency oidc-provider. ` +
+        `Install the development dependencies, or set ${providerSetting(id, 'CLIENT_ID')} and ${providerSetting(id, 'CLIENT_SECRET')}.`,
       { cause },
     )
   }
 }
 
-type Settings = { hostname: string; name: string; accent: string; redirectUri: string }
+type Settings = { id: ProviderId; hostname: string; name: string; accent: string; redirectUri: string }
 
 /** A real OpenID Connect provider that believes whatever its visitors say of themselves. */
-export const startDevOpenIdProvider = async ({ hostname, name, accent, redirectUri }: Settings) => {
-  const IssuerLibrary = await loadLibrary()
+export const startDevOpenIdProvider = async ({ id, hostname, name, accent, redirectUri }: Settings) => {
+  const IssuerLibrary = await loadLibrary(id)
   const page = createChooserPage({ providerName: name, accent })
   const client = { clientId: 'latchkey-development', clientSecret: randomToken() }
   const { origin, close } = await startLoopbackServer(hostname, (issuer) => {

@@ -9,10 +9,12 @@ import { createOutbound } from '../../src/platform/outbound/outbound.js'
 
 const publicUrl = 'http://localhost:3000'
 const accent = '#10204d'
-const wanted = {
-  provider_a: { name: 'Google', redirectUri: `${publicUrl}/api/auth/provider-a/callback` },
-  provider_b: { name: 'GitHub', redirectUri: `${publicUrl}/api/auth/provider-b/callback` },
-}
+const google = { name: 'Google', redirectUri: `${publicUrl}/api/auth/provider-a/callback` }
+const github = { name: 'GitHub', redirectUri: `${publicUrl}/api/auth/provider-b/callback` }
+const wanted = [
+  { id: 'provider_a', kind: 'openid_connect', ...google },
+  { id: 'provider_b', kind: 'github', ...github },
+] as const
 const log = { info: () => undefined, warn: () => undefined }
 
 let devProviders: Awaited<ReturnType<typeof startDevProviders>>
@@ -26,12 +28,13 @@ const said = [
 
 beforeAll(async () => {
   devProviders = await startDevProviders({ publicUrl, accent, wanted, log })
-  const { providerA, providerB } = devProviders
-  if (!providerA || !providerB) throw new Error('a development provider is missing')
+  const { provider_a, provider_b } = devProviders.running
+  if (provider_a?.kind !== 'openid_connect' || provider_b?.kind !== 'github')
+    throw new Error('a development provider is missing')
   const parts = { outbound: createOutbound({ allowLoopbackHttp: true }), clock: systemClock }
   providers = {
-    provider_a: createOpenIdConnect('provider_a', { ...wanted.provider_a, ...providerA, production: false }, parts),
-    provider_b: createGitHub('provider_b', { ...wanted.provider_b, ...providerB, production: false }, parts),
+    provider_a: createOpenIdConnect('provider_a', { ...google, ...provider_a, production: false }, parts),
+    provider_b: createGitHub('provider_b', { ...github, ...provider_b, production: false }, parts),
   }
 })
 
@@ -117,16 +120,16 @@ describe.each(['provider_a', 'provider_b'] as const)('the development provider o
 describe('the development providers', () => {
   it('goes to the other name of this machine when the service has taken 127.0.0.1', async () => {
     const other = await startDevProviders({ publicUrl: 'http://127.0.0.1:3000', accent, wanted, log })
-    expect(other.providerA?.issuer).toMatch(/^http:\/\/localhost:/)
-    expect(other.providerB?.url).toMatch(/^http:\/\/localhost:/)
+    const localhost = expect.stringMatching(/^http:\/\/localhost:/)
+    expect(other.running.provider_a).toMatchObject({ issuer: localhost })
+    expect(other.running.provider_b).toMatchObject({ url: localhost })
     await other.close()
   })
 
   it('starts only what is wanted', async () => {
-    const { provider_b } = wanted
-    const other = await startDevProviders({ publicUrl, accent, wanted: { provider_b }, log })
-    expect(other.providerA).toBeUndefined()
-    expect(other.providerB).toBeDefined()
+    const other = await startDevProviders({ publicUrl, accent, wanted: wanted.slice(1), log })
+    expect(other.running.provider_a).toBeUndefined()
+    expect(other.running.provider_b).toBeDefined()
     await other.close()
   })
 

@@ -1,19 +1,29 @@
-import type { ProviderId } from '../../contract/providers.js'
+import { type ProviderId, providerIds } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Outbound } from '../../platform/outbound/outbound.js'
 import { createGitHub, type GitHubSettings } from './github.js'
 import { createOpenIdConnect, type OpenIdConnectSettings } from './openid-connect.js'
 import type { Provider } from './provider.js'
 
+type EachSettings = ({ kind: 'openid_connect' } & OpenIdConnectSettings) | ({ kind: 'github' } & GitHubSettings)
+
 /** A provider without settings is switched off. */
-export type ProviderSettings = { provider_a?: OpenIdConnectSettings; provider_b?: GitHubSettings }
+export type ProviderSettings = Partial<Record<ProviderId, EachSettings>>
 export type Providers = Partial<Record<ProviderId, Provider>>
 
-/** The table of providers. A third is one more file beside these two, one more line here, and its settings. */
-export const createProviders = (
-  { provider_a, provider_b }: ProviderSettings,
-  parts: { outbound: Outbound; clock: Clock },
-): Providers => ({
-  ...(provider_a && { provider_a: createOpenIdConnect('provider_a', provider_a, parts) }),
-  ...(provider_b && { provider_b: createGitHub('provider_b', provider_b, parts) }),
-})
+type Dependencies = { outbound: Outbound; clock: Clock }
+
+/** Another kind of provider is one more file beside these two, and one more kind in `contract/provider-table.ts`. */
+const createProvider = (id: ProviderId, settings: EachSettings, dependencies: Dependencies) =>
+  settings.kind === 'github'
+    ? createGitHub(id, settings, dependencies)
+    : createOpenIdConnect(id, settings, dependencies)
+
+/** In the order of the table. */
+export const createProviders = (settings: ProviderSettings, dependencies: Dependencies): Providers =>
+  Object.fromEntries(
+    providerIds.flatMap((id) => {
+      const given = settings[id]
+      return given ? [[id, createProvider(id, given, dependencies)]] : []
+    }),
+  )

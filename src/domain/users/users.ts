@@ -1,4 +1,4 @@
-import { type ProviderId, providerIds } from '../../contract/providers.js'
+import { isProviderId, type ProviderId, providerIds } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation, type Sql } from '../../platform/database/database.js'
@@ -22,8 +22,6 @@ export type NewUser = { email: Email; username: Username; name: string | null; p
 export type { Identity } from './users.store.js'
 /** What a provider says of a newcomer. The username is the one it has there. */
 export type ProviderUser = { email: Email; username: string; name: string | null; identity: store.Identity }
-
-const isProviderId = (text: string | null): text is ProviderId => providerIds.some((id) => id === text)
 
 const fromRow = (row: store.UserRow): User => ({
   id: row.id,

@@ -1,12 +1,13 @@
 import { type TSchema, Type } from 'typebox'
 import { refuse } from '../../contract/outcome.js'
+import { type ProviderId, providerIds } from '../../contract/providers.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Callers } from '../../http/caller.js'
 import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
 import type { Server } from '../../http/server.js'
 
-const Provider = Type.Union([Type.Literal('provider_a'), Type.Literal('provider_b')])
+const Provider = Type.Unsafe<ProviderId>(Type.Union(providerIds.map((id) => Type.Literal(id))))
 const Nullable = <Each extends TSchema>(each: Each) => Type.Union([each, Type.Null()])
 
 const schema = {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { isRefused, refuse } from '../../contract/outcome.js'
-import { providers as contractProviders, providerByPath, providerIds } from '../../contract/providers.js'
+import { providerByPath, providerIds, providerPath } from '../../contract/providers.js'
 import type { Events } from '../../domain/events/events.js'
 import { languageFrom } from '../../domain/mails/languages.js'
 import type { Attempts } from '../../domain/providers/attempt.js'
@@ -21,7 +21,7 @@ import type { FinishLink } from './finish-link.js'
 const accountPages = ['/dashboard', '/api/auth/account-page'] as const
 
 const params = Type.Object({
-  provider: Type.Union(providerIds.map((id) => Type.Literal(contractProviders[id].path))),
+  provider: Type.Union(providerIds.map((id) => Type.Literal(providerPath(id)))),
 })
 const refused = { 400: ErrorBody, 401: ErrorBody, 403: ErrorBody, 404: ErrorBody, 409: ErrorBody }
 const response = { ...refused, 429: ErrorBody, 503: ErrorBody }

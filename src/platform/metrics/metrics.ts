@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { providerIds } from '../../contract/providers.js'
 import { programVersion } from '../version.js'
 import { createBoundedLabel } from './bounded-label.js'
 import { type Watched, watchGauges } from './watched-gauges.js'
@@ -14,6 +15,8 @@ export type RequestSeen = { route: string | undefined; method: string; status: n
 const latencies = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 const usualMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+const ways = ['password', 'registration', ...providerIds]
 
 const createInstruments = (registers: Registry[]) => ({
   requests: new Histogram({
@@ -31,7 +34,7 @@ const createInstruments = (registers: Registry[]) => ({
   }),
   signIns: new Counter({
     name: 'latchkey_sign_ins_total',
-    help: 'Sign-ins, by way: password, registration, provider_a, provider_b.',
+    help: `Sign-ins, by way: ${ways.join(', ')}.`,
     labelNames: ['way'] as const,
     registers,
   }),
@@ -69,7 +72,6 @@ const createInstruments = (registers: Registry[]) => ({
 
 type Instruments = ReturnType<typeof createInstruments>
 
-const ways = ['password', 'registration', 'provider_a', 'provider_b']
 const outcomes: readonly RefreshOutcome[] = ['rotated', 'raced', 'replaced', 'ended', 'theft']
 const refusalStatuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431, 500, 503]
 const limiters = ['login', 'confirm', 'general', 'session', 'sensitive']
@@ -104,7 +106,11 @@ export type Metrics = ReturnType<typeof createMetrics>
 export const createMetrics = () => {
   const registry = new Registry()
   const instruments = createInstruments([registry])
-  const [wayLabel, reasonLabel, kindLabel] = [createBoundedLabel(8), createBoundedLabel(64), createBoundedLabel(64)]
+  const [wayLabel, reasonLabel, kindLabel] = [
+    createBoundedLabel(2 * ways.length),
+    createBoundedLabel(64),
+    createBoundedLabel(64),
+  ]
 
   startAtZero(instruments)
 

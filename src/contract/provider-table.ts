@@ -1,0 +1,35 @@
+type Entry = {
+  /** The word for it in addresses. */
+  path: string
+  /** What the guides and the commands call it. */
+  label: string
+  /** What its button says, unless a setting says something else. */
+  name: string
+} & (
+  | { kind: 'openid_connect'; issuer: string }
+  /** GitHub, or a service with the same OAuth and REST interfaces. */
+  | { kind: 'github'; url: string; apiUrl: string }
+)
+
+/**
+ * The providers that users can sign in with. To add an OpenID Connect provider, add an entry: settings, routes, cookies, import
+ * and export, doctor's checks, buttons, metrics and the configuration guide follow from it. Its id is stored with each user who
+ * signs in there, so it must never change; the addresses here are defaults that settings can replace.
+ */
+export const providers = {
+  provider_a: {
+    kind: 'openid_connect',
+    path: 'provider-a',
+    label: 'provider A',
+    name: 'Google',
+    issuer: 'https://accounts.google.com',
+  },
+  provider_b: {
+    kind: 'github',
+    path: 'provider-b',
+    label: 'provider B',
+    name: 'GitHub',
+    url: 'https://github.com',
+    apiUrl: 'https://api.github.com',
+  },
+} as const satisfies Record<string, Entry>
