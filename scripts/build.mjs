@@ -1,6 +1,6 @@
 // Turns src/ into dist/, one JavaScript file for each TypeScript file, bundles the pages, and prepares the embedded
 // database's template. Everything is transpiled every time (a tenth of a second) and only what differs is written, so
-// there is no bookkeeping that could be wrong.
+// no record of changes is needed.
 import { existsSync, realpathSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -56,7 +56,7 @@ const buildPages = async () => {
   }
 }
 
-// It does nothing when its output is up to date.
+// Does nothing if its output is up to date.
 const buildEmbeddedTemplate = async () => {
   const script = join(home, 'scripts/embedded-template.mjs')
   if (!existsSync(script)) return 0
@@ -84,7 +84,7 @@ const isInstalled = (/** @type {string} */ name) => {
   }
 }
 
-// `npm ci --omit=dev` and `npm start` in a container come here too: without esbuild a finished dist/ is good enough.
+// Also runs for `npm ci --omit=dev` and `npm start` in a container: without esbuild, an existing dist/ is used.
 const main = async () => {
   if (!isInstalled('esbuild')) {
     if (existsSync(join(dist, 'main.js'))) return
@@ -100,7 +100,7 @@ const main = async () => {
   if (changes > 0) console.log(`Built dist/: ${changes} ${changes === 1 ? 'file' : 'files'} changed, ${took} ms`)
 }
 
-// esbuild has already shown faults in our sources; anything else has not been seen yet.
+// esbuild has already printed errors in our sources; other errors are printed here.
 export const showFault = (/** @type {unknown} */ error) => {
   if (!(error instanceof Error && 'errors' in error && Array.isArray(error.errors))) console.error(error)
 }

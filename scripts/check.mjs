@@ -1,4 +1,4 @@
-// Every gate at once, a line for each, and the output of those that found something.
+// Runs all gates at once. Prints a line for each, and the output of those that failed.
 import { spawn } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { argv } from 'node:process'

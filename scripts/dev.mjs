@@ -1,4 +1,4 @@
-// `npm run dev`: builds, serves, and does both again when a source changes. Ctrl-C ends it.
+// `npm run dev`: builds and serves, and does both again when a source changes. Ctrl-C stops it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, watch } from 'node:fs'
@@ -39,7 +39,7 @@ const stop = async () => {
   clearTimeout(killTimer)
 }
 
-// The old service goes on until the new build is good, so a half-typed line costs nothing.
+// The old service runs until the new build succeeds.
 const reload = async () => {
   const changes = await build()
   if (ending || (changes === 0 && service && !restartAnyway)) return
@@ -55,7 +55,7 @@ let quiet
 
 /** @type {(path: string) => void} */
 const changed = (path) => {
-  // These are read at the start and are no part of the build.
+  // These are read at the start and do not need a build.
   if (/\.(sql|env)$/.test(path)) restartAnyway = true
   clearTimeout(quiet)
   quiet = setTimeout(() => {

@@ -1,4 +1,4 @@
-// Writes the generated references from the program itself. A test fails when one of them is stale.
+// Generates the references from the program. A test fails if one of them is out of date.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

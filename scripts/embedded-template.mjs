@@ -1,5 +1,5 @@
-// Packs an empty embedded database into dist/, so that the first start unpacks one instead of spending seconds on making
-// it. Made anew only when PGlite's version or our parameters change. Uses the compiled src/: that is built first.
+// Packs an empty embedded database into dist/, so that the first start unpacks it instead of spending seconds on
+// creating one. Created again only if PGlite's version or our parameters change. Needs the compiled src/.
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -21,7 +21,7 @@ const installedVersion = () => {
 const isUpToDate = (/** @type {string} */ maker) =>
   existsSync(file) && existsSync(stamp) && readFileSync(stamp, 'utf8').trim() === maker
 
-/** @returns {Promise<boolean>} whether it was made anew */
+/** @returns {Promise<boolean>} whether it was created again */
 export const buildEmbeddedTemplate = async () => {
   const { initdbParameters } = await import(pathToFileURL(compiled).href)
   const maker = [installedVersion(), ...initdbParameters].join(' ')
@@ -33,7 +33,7 @@ export const buildEmbeddedTemplate = async () => {
   await database.close()
   const packed = gzipSync(Buffer.from(await archive.arrayBuffer()), { level: 6 })
   await mkdir(dist, { recursive: true })
-  // Two builds at once must not leave half a file; the stamp comes last, when its file is in place.
+  // Two builds at once must not leave half a file. The stamp is written last.
   await rm(stamp, { force: true })
   await publish(file, packed)
   await publish(stamp, `${maker}\n`)

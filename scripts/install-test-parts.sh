@@ -1,6 +1,6 @@
 #!/bin/bash
-# Installs what the tests start and this machine lacks: for Debian and its relatives, as root. Does nothing when all is there.
-# With the argument --long, what `npm run test:long` starts as well.
+# Installs the programs that the tests need and this machine lacks: on Debian and its derivatives, as root.
+# With the argument --long, also those of `npm run test:long`.
 set -euo pipefail
 export PATH="$PATH:/usr/sbin:/sbin"
 
@@ -40,7 +40,7 @@ fi
 [[ ${#missing[@]} -eq 0 ]] && exit 0
 echo "Installing for the tests: ${missing[*]}"
 
-# The tests start their own servers on ports of their own. Run level 1 keeps Debian from starting its own as well.
+# The tests start their own servers. Run level 1 keeps Debian from starting its services as well.
 export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

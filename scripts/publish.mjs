@@ -3,8 +3,8 @@ import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/
 import { dirname, join, relative } from 'node:path'
 
 /**
- * Makes `folder` hold exactly `files`. What is already right is not touched, and each change arrives by a rename, so
- * that builds may run at the same moment, beside a running service, or over a folder that is read-only and up to date.
+ * Makes `folder` contain exactly `files`. Files that are up to date are not written, and each change is a rename. So two
+ * builds may run at once, or beside a running service, or on a read-only folder that is up to date.
  * @param {{ folder: string, files: Map<string, Uint8Array>, spare?: (path: string) => boolean }} wanted
  * @returns {Promise<number>} how many files changed
  */
@@ -14,7 +14,7 @@ export const publish = async ({ folder, files, spare = () => false }) => {
     if (await replace(join(folder, path), contents)) changes += 1
   }
   for (const path of await filesBelow(folder)) {
-    // A draft belongs to a build that is at work right now.
+    // A draft belongs to another build that is running.
     if (files.has(path) || spare(path) || path.endsWith('.draft')) continue
     await rm(join(folder, path), { force: true })
     await removeEmptyParents(folder, path)

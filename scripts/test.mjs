@@ -19,7 +19,7 @@ const main = async () => {
   await build()
   const gatesPassed = chosen.length > 0 || (await check())
   const { code, passed, skipped, ...counted } = await runVitest(chosen.length > 0 ? chosen : ['--coverage'])
-  // An error outside every test, or a run that was stopped, must not read like a success.
+  // An error outside of the tests, or a run that was stopped, must not look like a success.
   const failed = code !== 0 && counted.failed === 0 ? 1 : counted.failed
 
   if (skipped > 0) console.log(`${skipped} skipped`)
@@ -29,7 +29,7 @@ const main = async () => {
   return code === 0 && gatesPassed ? 0 : code || 1
 }
 
-// Only where it can be done without asking. Elsewhere the tests say in a line what they miss.
+// Only where it needs no question. Elsewhere the tests say in one line what is missing.
 /** @param {string[]} args */
 const installParts = async (args) => {
   if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return
@@ -60,7 +60,7 @@ const readCounts = async (file) => {
   const { testResults } = JSON.parse(text)
   const tests = testResults.flatMap(({ assertionResults }) => assertionResults)
   const count = (/** @type {string[]} */ ...statuses) => tests.filter(({ status }) => statuses.includes(status)).length
-  // A file that could not even be loaded has no tests to count, and is one failure all the same.
+  // A file that could not be loaded has no tests, and counts as one failure.
   const broken = testResults.filter(({ status, assertionResults }) => {
     return status === 'failed' && !assertionResults.some((test) => test.status === 'failed')
   })
@@ -75,7 +75,7 @@ const readCounts = async (file) => {
 const run = (command, args) =>
   new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: home, stdio: ['ignore', 'inherit', 'inherit'] })
-    // Ctrl-C reaches the child by itself; a signal to this process alone is passed on. Either way its end is awaited.
+    // Ctrl-C reaches the child by itself; a signal to this process alone is passed on. In both cases we wait for the child.
     const passOn = () => child.kill('SIGTERM')
     const wait = () => {}
     process.on('SIGTERM', passOn).on('SIGINT', wait)

@@ -115,7 +115,7 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
 
 type Nouns = ReturnType<typeof makeNouns>
 
-/** What routes stand on: cookies, the access check, CSRF, limits. */
+/** What routes use: cookies, the access check, CSRF, limits. */
 const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Clock) => {
   const { tokens, keysFor, attempts, links, events } = nouns
   const cookies = createCookies({ secure: config.production, host: new URL(config.publicUrl).hostname })
@@ -190,7 +190,7 @@ const withPort = async (config: Config): Promise<Config> => {
   return Object.freeze({ ...config, port, publicUrl })
 }
 
-/** What runs beside the requests once the database is ready: the purge and the mail sender. */
+/** Runs in the background once the database is ready: the purge and the mail sender. */
 const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
   const { mails, events, sessions, oneTimeTokens, registrations } = nouns
   const housekeeping = createHousekeeping({

@@ -24,7 +24,7 @@ export type Config = Values & {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** All faults of a configuration at once, a line each. A line names the setting and never its value. */
+/** Everything that is wrong with the settings, a line each. A line names the setting and never its value. */
 export class ConfigurationFaults extends OperatorError {
   override name = 'ConfigurationFaults'
   readonly faults: readonly string[]
@@ -34,7 +34,7 @@ export class ConfigurationFaults extends OperatorError {
   }
 }
 
-/** Production stands on real parts. With a hint where the name alone does not say what to set. */
+/** What production must not leave to defaults. With a hint where the name alone does not say what to set. */
 const requiredInProduction: readonly (readonly [Name, hint?: string])[] = [
   ['PUBLIC_URL'],
   ['TRUST_PROXY', 'the address that your proxy connects from, or none when clients connect to the service itself'],
@@ -57,7 +57,7 @@ const unreadable: Readonly<Record<string, string>> = {
 
 /** `X_FILE` names a file that holds the value of `X`, as container platforms hand out secrets. */
 const fromFile = (name: string, path: string) => {
-  // Somebody may have put the secret itself there: only what looks like a path is repeated.
+  // The secret itself may stand there by mistake, so only what looks like a path is repeated.
   const shown = /^\.{0,2}\//.test(path) ? `: ${path}` : ''
   const content = () => {
     try {
@@ -72,7 +72,7 @@ const fromFile = (name: string, path: string) => {
   return value
 }
 
-/** What was set, without the white space around it; nothing when only that was set. */
+/** The value that was set, without white space around it; undefined if nothing is left. */
 const givenValue = (name: string, env: Environment) => {
   const [path, value] = [env[`${name}_FILE`], env[name]?.trim()]
   if (path && value) throw new InvalidValue(`is set twice: as ${name} and as ${name}_FILE`)
@@ -89,7 +89,7 @@ const productionFaults = (absent: ReadonlySet<string>, publicUrl: unknown) => {
 
 const isThisMachine = (host: string) => isLoopback(host) || host.endsWith('.localhost')
 
-/** Without production's settings cookies are not `Secure`, and the development mailbox is open to everybody. */
+/** Outside production cookies are not `Secure`, and anyone who reaches the service can read the development mailbox. */
 const developmentFaults = ({ host, publicUrl, developmentOnNetwork }: Record<string, unknown>) => {
   const elsewhere = [
     ...(typeof host === 'string' && !isThisMachine(host) ? ['HOST'] : []),
@@ -101,7 +101,7 @@ const developmentFaults = ({ host, publicUrl, developmentOnNetwork }: Record<str
   ]
 }
 
-/** Settings that look like ours and are not: most likely somebody mistyped one. */
+/** Environment variables that look like a misspelt setting. */
 export const likelyTypos = (env: Environment) => {
   const known = new Set<string>(names.flatMap((name) => [name, `${name}_FILE`]))
   return Object.keys(env).flatMap((name) => {
@@ -141,7 +141,7 @@ const inCamelCase = (values: Readonly<Record<string, unknown>>) =>
       .map(([name, value]) => [camelCase(name), value]),
   )
 
-/** A few settings for a command that needs no others: what is wrong with the rest is none of its business. */
+/** Only the settings that a command needs. The others may be missing or wrong. */
 export const loadSettings = <Wanted extends Name>(env: Environment, wanted: readonly Wanted[]) => {
   const { values, faults } = readValues(wanted, env)
   if (faults.length > 0) throw new ConfigurationFaults(faults)
@@ -152,7 +152,7 @@ export const loadSettings = <Wanted extends Name>(env: Environment, wanted: read
 export const secretsIn = (env: Environment) =>
   names.filter((name) => all[name]?.secret).flatMap((name) => givenValue(name, env) ?? [])
 
-/** Reads the environment once into one frozen object, or throws everything that is wrong with it. */
+/** Reads the environment into one frozen object, or throws everything that is wrong with it. */
 export const loadConfig = (env: Environment): Config => {
   const { values, faults, absent } = readValues(names, env)
   for (const [one, other] of providerPairs) {
@@ -167,7 +167,7 @@ export const loadConfig = (env: Environment): Config => {
   return Object.freeze({ ...own, production, publicUrl, providers: providerConfigs(values) }) as Config
 }
 
-/** The process's environment over what a `.env` file in the working directory adds to it. */
+/** A `.env` file in the working directory, and the process's environment, which wins. */
 export const readEnvironment = (): Environment => {
   try {
     return { ...parseEnv(readFileSync('.env', 'utf8')), ...process.env }

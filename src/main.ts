@@ -18,7 +18,7 @@ const run = async (args: string[]) => {
     stdout,
     stderr,
     environment,
-    // Settings are read when a command needs them: help and a mistyped option come first.
+    // Settings are read when a command needs them, so that help works without them.
     openStores: (role) => openStores(loadConfig(environment), role),
   })
 }

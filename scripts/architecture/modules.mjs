@@ -1,4 +1,4 @@
-// What the rules need to know of a source file, read from its syntax tree.
+// What the rules need to know about a source file, read from its syntax tree.
 import { posix } from 'node:path'
 import { parseSync } from 'vite'
 
@@ -32,7 +32,7 @@ export const readModule = (path, text) => {
 const measure = (node, parent, lineAt) => {
   const linesOf = (/** @type {Node} */ { start, end }) => lineAt(end) - lineAt(start) + 1
   const lines = linesOf(node)
-  // Of a function within, the first line stays: it is where the outer one names it.
+  // The first line of an inner function counts for the outer one, which names it there.
   const inside = functionsIn(node).reduce((sum, inner) => sum + linesOf(inner) - 1, 0)
   return { name: nameOf(node, parent), line: lineAt(node.start), lines, ownLines: lines - inside }
 }

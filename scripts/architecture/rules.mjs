@@ -1,4 +1,4 @@
-// The rules of ARCHITECTURE.md, each a function from one module to the sentences about what is wrong with it.
+// The rules of ARCHITECTURE.md. Each is a function that takes a module and returns what is wrong with it.
 import { posix } from 'node:path'
 
 /** @typedef {import('./modules.mjs').Module} Module */
@@ -57,7 +57,7 @@ const storesStayHome = ({ path, imports }) =>
     .filter(({ target }) => target.endsWith('.store.ts') && posix.dirname(target) !== posix.dirname(path))
     .map(({ target, line }) => ({ line, says: `a store is imported only from its own folder: ${target}` }))
 
-// The development providers must cost a production process nothing, not even the reading of their files.
+// A production process must not even load the files of the development providers.
 /** @type {Rule} */
 const devProvidersAreOptional = ({ path, imports }) =>
   inSourceAndNoTest(path) && partOf(path) !== 'dev-providers'
@@ -94,8 +94,8 @@ const isNamedForWhatItIs = ({ path }) => [
 const filesAreShort = ({ lines }) =>
   lines >= longestFile ? [{ line: lines, says: `${lines} lines; a file stays under ${longestFile}` }] : []
 
-// A factory is a list of functions, as a routes function is a list of routes: what is inside is measured for itself. In a
-// test file the longest function is the list of its tests, which says nothing.
+// A factory is a list of functions, and a routes function is a list of routes: the functions inside are measured by
+// themselves. In a test file the longest function is the list of its tests, which is not measured.
 /** @type {Rule} */
 const functionsAreShort = ({ path, functions }) =>
   isTest(path)

@@ -42,7 +42,7 @@ const openMail = (config: Config, clock: Clock, log: Log) => {
 }
 
 /**
- * Everything that the program needs of machines, closed in the reverse order. Threads for passwords that are given stay
+ * Opens the stores, the mailer, the worker threads and the providers, and closes them in the reverse order. Threads for passwords that are given stay
  * open: services in one process can share them.
  */
 export const openPlatform = async (config: Config, clock: Clock, log: Log, given?: Workers) => {

@@ -7,7 +7,7 @@ import type { Log } from '../platform/log.js'
 
 type RedirectUris = Record<ProviderId, string>
 
-/** Local providers for whatever development was given no client id for. They never run elsewhere. */
+/** In development, a local provider for each provider without a client id. They never run elsewhere. */
 const openDevProviders = async (config: Config, redirectUris: RedirectUris, log: Log) => {
   const wanted = providerIds
     .filter((id) => config.providers[id].clientId === undefined)
@@ -36,7 +36,7 @@ const settingsOf = (
   return running && { ...running, name: configured.name, redirectUri, production }
 }
 
-/** Which providers there are: those with a client id, and in development their stand-ins. */
+/** The providers that have a client id, and in development the local ones instead of those that have none. */
 export const openProviders = async (config: Config, log: Log) => {
   const redirectUris = Object.fromEntries(providerIds.map((id) => [id, redirectUriOf(config, id)])) as RedirectUris
   const devProviders = await openDevProviders(config, redirectUris, log)

@@ -13,7 +13,7 @@ export const migrationsDirectory = fileURLToPath(new URL('../../migrations', imp
 
 const [firstPause, longestPause] = [0.5 * seconds, 5 * seconds]
 
-/** What went wrong, in one line: a database that is away for an hour must not fill the log with stacks. */
+/** The failure in one line: a database that is down for an hour must not fill the log with stacks. */
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return 'unknown'
   return error.cause === undefined ? error.message : `${error.message}: ${reasonOf(error.cause)}`
@@ -24,14 +24,15 @@ export const migrateDatabase = ({ databaseUrl, databaseOwnerUrl }: Config, datab
     ? migrateAsOwner({ url: databaseUrl, ownerUrl: databaseOwnerUrl, directory: migrationsDirectory, grantsFor })
     : migrate({ database, directory: migrationsDirectory })
 
-/** Waits for a database that cannot be reached yet, saying so; what is wrong with a reachable one is thrown. */
+/** Waits for a database that cannot be reached yet, and logs that. Other failures are thrown. */
 export const prepareDatabase = async (config: Config, database: Database, log: Log, signal: AbortSignal) => {
   for (let pause = firstPause; !signal.aborted; pause = Math.min(2 * pause, longestPause)) {
     try {
       const applied = await migrateDatabase(config, database)
       for (const name of applied) log.info({ migration: name }, 'migration applied')
       const { newer } = await schemaStatus({ database, directory: migrationsDirectory })
-      if (newer.length > 0) log.warn({ migrations: newer }, 'the database is newer than this program, and lets it run')
+      if (newer.length > 0)
+        log.warn({ migrations: newer }, 'the database schema is newer than this program, and compatible with it')
       return
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
@@ -41,7 +42,7 @@ export const prepareDatabase = async (config: Config, database: Database, log: L
   }
 }
 
-/** Keeps everybody out of a database whose tables may not be there yet. */
+/** Refuses statements until the database is ready: its tables may not exist yet. */
 export const gated = (database: Database, isReady: () => boolean): Database => {
   const refuse = () => Promise.reject(new StoreUnavailable('The database is being prepared'))
   return {

@@ -13,7 +13,7 @@ import { accountName } from '../platform/account-name.js'
 import type { Database } from '../platform/database/database.js'
 import { createLog } from '../platform/log.js'
 
-/** What is needed of passwords here: whether one is good enough, and its hash. */
+/** What commands need: whether a password follows the rules, and its hash. */
 export type CommandPasswords = {
   /** The messages of the rules that the password breaks; none when it is good. */
   faults(password: string, about: { username: string; email: string; name: string | null }): Promise<string[]>
@@ -40,11 +40,11 @@ export type Terminal = {
 
 export type CommandContext = Terminal & {
   environment: Environment
-  /** Opens the migrated database, as the service's own role or as the owner of the tables. Asked for once, when needed. */
+  /** Opens the migrated database, as the service's own role or as the owner of the tables. Called once, when needed. */
   openStores(role: 'service' | 'owner'): Promise<Stores>
 }
 
-/** Ends with an exit code: 0 done, 1 not (all) done, 2 not understood. */
+/** `run` returns the exit code: 0 done, 1 not or not all done, 2 not understood. */
 export type Command = {
   summary: string
   help: string
@@ -56,7 +56,7 @@ export class UsageFault extends Error {
   override name = 'UsageFault'
 }
 
-/** The command could not do what it was asked, for a reason that is nobody's bug: no such user, no such file. */
+/** The command could not be done for a reason that is no bug: no such user, no such file. */
 export class CommandFailure extends OperatorError {
   override name = 'CommandFailure'
 }
@@ -72,7 +72,7 @@ export const readArguments = <Wanted extends Options>(
     try {
       return parseArgs({ args, options, allowPositionals: true, strict: true, tokens: true })
     } catch (error) {
-      // What Node says after the first sentence is advice about another case.
+      // Only the first sentence of Node's message fits here.
       const [sentence] = error instanceof Error ? error.message.split(/\. |\n/) : []
       throw new UsageFault(`${sentence ?? 'The arguments were not understood'}.`)
     }
@@ -88,22 +88,22 @@ export const readArguments = <Wanted extends Options>(
   return result
 }
 
-/** Warnings of a command go beside its output, which may be a file. */
+/** Warnings go to standard error: the output of the command may be a file. */
 export const commandLog = () => createLog({ level: 'warn', format: 'plain', destination: process.stderr })
 
-/** The account on this machine, or its number where it has no name; and before it the person who used sudo. */
+/** The account on this machine, or its number if it has no name; with sudo, also the user who called it. */
 export const operatorName = (env: Environment, account = accountName() ?? '') => {
   const own = account || `uid ${process.getuid?.() ?? 'unknown'}`
   return env.SUDO_USER && env.SUDO_USER !== own ? `${env.SUDO_USER} as ${own}` : own
 }
 
-/** Who did it, in events: there is no address, and the account on this machine stands for the device. */
+/** The client of an event that a command records: no address, and the account on this machine as the device. */
 export const operator = ({ environment }: Pick<CommandContext, 'environment'>): Client => ({
   ip: 'command line',
   userAgent: operatorName(environment),
 })
 
-/** Opens the stores for the work and closes them afterwards, whatever becomes of it. */
+/** Opens the stores for the work and closes them afterwards, also when it fails. */
 export const withStores = async <Result>(
   context: CommandContext,
   role: 'service' | 'owner',
@@ -117,7 +117,7 @@ export const withStores = async <Result>(
   }
 }
 
-/** Waits until the text is gone, so that an export into a slow pipe stays small. */
+/** Waits until the text is written, so that an export into a slow pipe does not fill the memory. */
 export const write = (stream: Writable, text: string) =>
   new Promise<void>((resolve, reject) => {
     stream.write(text, (error) => (error ? reject(error) : resolve()))

@@ -11,7 +11,7 @@ import { userImport } from './user-import.js'
 import { userList } from './user-list.js'
 import { userDisable, userEnable, userSessionsEnd } from './user-state.js'
 
-/** Every command there is, in the order in which the help names them. */
+/** Every command, in the order of the help. */
 const commands: Readonly<Record<string, Command>> = {
   serve,
   migrate,
@@ -31,7 +31,7 @@ export const commandNames = Object.keys(commands)
 
 const widest = Math.max(...commandNames.map((name) => name.length))
 
-/** The lines of the help, one for each command whose name begins so. */
+/** The lines of the help for the commands whose name begins like this. */
 const summaries = (beginning = '') =>
   Object.entries(commands)
     .filter(([name]) => name.startsWith(beginning))
@@ -41,16 +41,16 @@ const generalHelp = () => `Latchkey, a self-hosted authentication service.
 
 ${summaries().join('\n')}
 
-latchkey COMMAND --help explains a command, latchkey --version says which version this is.
+latchkey COMMAND --help explains a command, latchkey --version prints the version.
 Settings are environment variables or lines of a .env file: see docs/configuration.md.`
 
 const asksForHelp = (arg: string) => arg === '--help' || arg === '-h'
 
-/** The command whose words the arguments begin with. */
+/** The command that the first arguments name. */
 const matching = (args: readonly string[]) =>
   Object.entries(commands).find(([name]) => name.split(' ').every((word, at) => args[at] === word))
 
-/** `latchkey`, `latchkey --version`, and names that are no command, or only the beginning of some. */
+/** Help, version, and names that are no command or only the first word of some. */
 const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: CommandContext) => {
   const [first = ''] = args
   const words = args.filter((arg) => !arg.startsWith('-'))
@@ -73,7 +73,7 @@ const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: Co
   return 2
 }
 
-/** Runs the command that the arguments name, and answers with its exit code. */
+/** Runs the command that the arguments name, and returns its exit code. */
 export const runCommand = async (args: readonly string[], context: CommandContext): Promise<number> => {
   const isHelp = args.some(asksForHelp)
   const found = matching(isHelp ? args.filter((arg) => !asksForHelp(arg)) : args)
@@ -84,7 +84,7 @@ export const runCommand = async (args: readonly string[], context: CommandContex
     await print(context.stdout, command.help)
     return 0
   }
-  // A reader that has seen enough (`… | head`) is told apart below; here it only must not be an uncaught error.
+  // When the reader closes the pipe (`… | head`), this keeps it from being an uncaught error; it is handled below.
   for (const stream of [context.stdout, context.stderr]) stream.on('error', () => {})
   try {
     return await command.run(rest, context)

@@ -70,7 +70,7 @@ export const contentLoad: Command = {
   summary: 'Load the pages that signed-in users may read',
   help: `latchkey content load FILE|FOLDER
 
-Adds pages to the content resource, and replaces those with the same slug: all of them, or none when one is wrong.
+Adds pages to the content resource and replaces those with the same slug. If one page is invalid, nothing is changed.
 A FILE (or - for standard input) has one JSON object a line: {"slug": "…", "title": "…", "body": "…"}. Of a FOLDER every
 .md file is a page: the file's name is the slug, its first heading the title.
 

@@ -1,6 +1,6 @@
 /**
- * A spreadsheet takes a cell that begins with one of these for a formula and may run it. An apostrophe before it makes it
- * text. Cells that already begin with apostrophes and such a character get one too, so that the import can take it off again.
+ * A spreadsheet reads a cell that begins with one of these characters as a formula and may run it. An apostrophe in front
+ * makes it text. Cells that already begin with apostrophes and such a character get one too, so that the import can remove it.
  */
 const formula = /^'*[=+\-@\t\r]/
 const guarded = /^'+[=+\-@\t\r]/

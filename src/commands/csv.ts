@@ -6,7 +6,7 @@ export type CsvRow = { line: number; fields: string[] } | { line: number; fault:
 type Read = { fields: string[] } | { fault: string }
 
 const neverClosed = 'the quotes of a field are never closed'
-const tooLong = 'longer than any such line may be'
+const tooLong = 'too long'
 const faults: Readonly<Record<string, string>> = {
   INVALID_OPENING_QUOTE: 'a quote inside a field that does not begin with one',
   CSV_INVALID_CLOSING_QUOTE: 'text after the closing quote of a field',

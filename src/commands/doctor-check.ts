@@ -4,20 +4,20 @@ import { withTimeout } from '../lib/with-timeout.js'
 export type Level = 'ok' | 'warning' | 'error'
 export type Finding = { level: Level; says: string }
 
-/** One line of the report. A check looks, and changes nothing. */
+/** One line of the report. A check changes nothing. */
 export type Check = { name: string; run(): Finding | Promise<Finding> }
 
-/** Checks that share something, such as a connection, and give it back afterwards. */
+/** Checks that share something, such as a connection, which is closed afterwards. */
 export type CheckGroup = { checks: readonly Check[]; close?(): Promise<void> }
 
 export const ok = (says: string): Finding => ({ level: 'ok', says })
 export const warning = (says: string): Finding => ({ level: 'warning', says })
 export const failure = (says: string): Finding => ({ level: 'error', says })
 
-/** A warning while somebody tries things out, an error where people's accounts are at stake. */
+/** A warning in development, an error in production. */
 export const graveInProduction = (production: boolean) => (production ? failure : warning)
 
-/** The findings of several looks at one thing: the worst level, and all that was said at that level. */
+/** Several findings as one: the worst level, and every text that is not ok. */
 export const worstOf = (fine: string, findings: readonly Finding[]): Finding => {
   const bad = (['error', 'warning'] as const).find((level) => findings.some((each) => each.level === level))
   if (!bad) return ok(fine)
@@ -29,7 +29,7 @@ const messageOf = (error: unknown) => (error instanceof Error ? error.message : 
 
 const deadline = 8 * seconds
 
-/** Whatever a check does, it ends with a finding in time: the others are printed all the same. */
+/** A check that throws or hangs becomes a finding too, so that the others are still printed. */
 export const runCheck = async ({ name, run }: Check, timeout = deadline) => {
   const found = Promise.resolve()
     .then(run)
@@ -38,14 +38,14 @@ export const runCheck = async ({ name, run }: Check, timeout = deadline) => {
   return { name, ...finding }
 }
 
-const skewWorthAWord = 2 * seconds
-const skewThatHurts = 60 * seconds
+const skewToWarnOf = 2 * seconds
+const skewThatBreaks = 60 * seconds
 
-/** How far a server's clock is from ours, given when we asked and when the answer came. */
+/** Compares a server's clock with ours, given when we asked and when the answer came. */
 export const judgeClock = (server: string, askedAt: number, answeredAt: number, theirs: number): Finding => {
   const skew = Math.round(theirs - (askedAt + answeredAt) / 2)
   const apart = `${(Math.abs(skew) / seconds).toFixed(1)} s ${skew > 0 ? 'ahead of' : 'behind'} this machine's`
-  if (Math.abs(skew) > skewThatHurts) return failure(`${server}'s clock is ${apart}: run NTP on both`)
-  if (Math.abs(skew) > skewWorthAWord) return warning(`${server}'s clock is ${apart}: run NTP on both`)
+  if (Math.abs(skew) > skewThatBreaks) return failure(`${server}'s clock is ${apart}: run NTP on both`)
+  if (Math.abs(skew) > skewToWarnOf) return warning(`${server}'s clock is ${apart}: run NTP on both`)
   return ok(`${server}'s clock agrees with this machine's`)
 }

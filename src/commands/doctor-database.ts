@@ -38,27 +38,24 @@ const askServer = async (sql: Sql) => {
 
 const checkServer = (server: Server, { databasePool, production }: Config): Finding => {
   const { version, major, standby, encoding, timeout, most, reserved } = server
-  return worstOf(
-    `PostgreSQL ${version}, ${most - reserved} connections for everybody, ${databasePool} for each instance`,
-    [
-      standby ? failure('this server is a standby and takes no writes: name the primary in DATABASE_URL') : ok(''),
-      major < oldestVersion ? failure(`PostgreSQL ${version} is too old: ${oldestVersion} or newer is needed`) : ok(''),
-      timeout === '0'
-        ? warning('the pooler takes no timeouts: alter role … set statement_timeout, lock_timeout')
-        : ok(''),
-      encoding === 'UTF8' ? ok('') : failure(`the database is encoded in ${encoding} and must be in UTF8`),
-      databasePool > most - reserved
-        ? graveInProduction(production)(`DATABASE_POOL is ${databasePool}, and the server takes ${most - reserved}`)
-        : ok(''),
-    ],
-  )
+  return worstOf(`PostgreSQL ${version}, ${most - reserved} connections in total, ${databasePool} for each instance`, [
+    standby ? failure('this server is a standby and accepts no writes: name the primary in DATABASE_URL') : ok(''),
+    major < oldestVersion ? failure(`PostgreSQL ${version} is too old: ${oldestVersion} or newer is needed`) : ok(''),
+    timeout === '0'
+      ? warning('the pooler does not accept timeouts: alter role … set statement_timeout, lock_timeout')
+      : ok(''),
+    encoding === 'UTF8' ? ok('') : failure(`the database is encoded in ${encoding} and must be in UTF8`),
+    databasePool > most - reserved
+      ? graveInProduction(production)(`DATABASE_POOL is ${databasePool}, and the server allows ${most - reserved}`)
+      : ok(''),
+  ])
 }
 
 type Rights = Record<'superuser' | 'makes' | 'creates' | 'owns' | 'writes' | 'needs', boolean> & {
   role: string
 }
 
-/** Asks what the role could do, and tries none of it. */
+/** Asks which rights the role has, without using them. */
 const askRights = async (sql: Sql) => {
   const tables = [...writableTables, ...readableTables]
   const [found] = await sql.query<{ missing: number }>(
@@ -92,7 +89,7 @@ const checkRole = async (sql: Sql): Promise<Finding> => {
   if (!needs) return failure(`${role} lacks rights on the tables: run \`latchkey migrate\` with DATABASE_OWNER_URL set`)
   const tooMuch = [
     superuser && 'is a superuser',
-    makes && 'may make roles or databases',
+    makes && 'may create roles or databases',
     owns && 'owns the tables',
     creates && 'may create tables or schemas',
     writes && 'may write content',
@@ -107,8 +104,8 @@ const checkSchema = async (database: Database): Promise<Finding> => {
   const names = pending.map(({ name }) => name).join(', ')
   if (pending.length > 0) return failure(`${names} not applied yet: run \`latchkey migrate\``)
   return newer.length > 0
-    ? warning(`the database has ${newer.join(', ')} of a newer version, which lets this one run: start the newer one`)
-    : ok("the schema is this version's")
+    ? warning(`the database has ${newer.join(', ')} of a newer version, which this one can run on: start the newer one`)
+    : ok('the schema is up to date')
 }
 
 const checkDurability = async (sql: Sql, production: boolean): Promise<Finding> => {
@@ -117,15 +114,17 @@ const checkDurability = async (sql: Sql, production: boolean): Promise<Finding> 
            current_setting('synchronous_commit') as commit, current_setting('synchronous_standby_names') as standbys,
            (select count(*) from pg_stat_replication) as connected`)
   const grave = graveInProduction(production)
-  return worstOf(`what was answered is on the disk${row?.standbys ? ' and on a standby' : ''}`, [
+  return worstOf(`every confirmed change is on disk${row?.standbys ? ' and on a standby' : ''}`, [
     row?.fsync === 'on' ? ok('') : grave('fsync is off: a power cut can destroy the database'),
     row?.pages === 'on' ? ok('') : grave('full_page_writes is off: a power cut can destroy the database'),
-    row?.commit === 'off' ? grave('synchronous_commit is off: a crash forgets sign-ins that were answered') : ok(''),
+    row?.commit === 'off'
+      ? grave('synchronous_commit is off: a crash can lose sign-ins that were already confirmed')
+      : ok(''),
     row?.standbys && row.commit === 'local'
-      ? warning('synchronous_commit is local: a failover forgets sign-ins that were answered')
+      ? warning('synchronous_commit is local: a failover can lose sign-ins that were already confirmed')
       : ok(''),
     row?.standbys && row.commit !== 'local' && row.connected < 2
-      ? warning(`${row.connected} standby is connected, and commits wait for it: when it stops, nobody can sign in`)
+      ? warning(`${row.connected} standby is connected, and commits wait for it: when it stops, no user can sign in`)
       : ok(''),
   ])
 }
@@ -138,11 +137,11 @@ const checkClock = async (sql: Sql): Promise<Finding> => {
 
 const embeddedChecks = ({ dataDir, production }: Config): CheckGroup => {
   const place = `embedded in ${join(dataDir, 'database')}: one instance only, not safe against power loss`
-  // To open it would take it from a running service, and make it where it is not there yet.
+  // Not opened: that would need the lock of a running service, and would create a database that does not exist yet.
   return { checks: [{ name: 'database', run: () => (production ? failure(place) : ok(place)) }] }
 }
 
-/** Reads settings and rights of PostgreSQL as the service's own role. The embedded database is left alone. */
+/** Reads settings and rights of PostgreSQL as the service's own role. The embedded database is not opened. */
 export const databaseChecks = (config: Config): CheckGroup => {
   const { databaseUrl } = config
   if (databaseUrl === undefined) return embeddedChecks(config)

@@ -6,9 +6,9 @@ import type { Config } from '../config.js'
 import { type Check, type CheckGroup, type Finding, failure, ok, warning, worstOf } from './doctor-check.js'
 
 const checkProxy = ({ publicUrl, trustProxy }: Config): Finding => {
-  if (trustProxy?.length) return ok(`X-Forwarded-For is believed from ${trustProxy.join(', ')} only`)
+  if (trustProxy?.length) return ok(`X-Forwarded-For is trusted from ${trustProxy.join(', ')} only`)
   return trustProxy === undefined && publicUrl.startsWith('https:')
-    ? warning('PUBLIC_URL is https, so a proxy stands in front, but TRUST_PROXY is empty: all clients share its limits')
+    ? warning('PUBLIC_URL is https, so there is a proxy, but TRUST_PROXY is not set: all clients share its limits')
     : ok('no proxy is trusted: clients count by the address they connect from')
 }
 
@@ -24,7 +24,7 @@ const checkSecrets = ({ jwtSecret }: Config): Finding => {
       : ok(''),
   ]
   const shortest = Math.min(...jwtSecret.map((secret) => secret.length))
-  const old = older > 0 ? `, and ${older} other${older === 1 ? ' still verifies' : 's still verify'}` : ''
+  const old = older > 0 ? `, ${older} other${older === 1 ? ' still verifies' : 's still verify'}` : ''
   return worstOf(`the first of ${jwtSecret.length} signs${old}; at least ${shortest} characters each`, findings)
 }
 
@@ -35,7 +35,7 @@ const isWritable = (path: string) =>
   )
 const statusOf = (path: string) => stat(path).catch(() => undefined)
 
-/** The directory, or the nearest one above it that exists: that is where it would be made. */
+/** The directory, or the nearest one above it that exists: the directory would be created there. */
 const nearest = async (directory: string): Promise<string> =>
   (await statusOf(directory)) || dirname(directory) === directory ? directory : nearest(dirname(directory))
 
@@ -44,7 +44,7 @@ const checkDataDirectory = async ({ dataDir, databaseUrl, jwtSecret }: Config): 
   const directory = resolve(dataDir)
   const found = await nearest(directory)
   if (!(await isWritable(found))) return failure(`${found} cannot be written to by this user: see DATA_DIR`)
-  if (found !== directory) return ok(`${directory} will be made at the first start`)
+  if (found !== directory) return ok(`${directory} will be created at the first start`)
   const secret = await statusOf(join(directory, 'secret'))
   const isOpen = secret !== undefined && (secret.mode & 0o077) !== 0
   return isOpen
@@ -56,11 +56,13 @@ const checkThreads = ({ workerThreads, bcryptCost }: Config): Finding => {
   const cores = availableParallelism()
   if (workerThreads === undefined) return ok(`as many threads as suit ${cores} cores, bcrypt at cost ${bcryptCost}`)
   return workerThreads > cores
-    ? warning(`WORKER_THREADS is ${workerThreads} on ${cores} cores: more threads hash no faster, and requests wait`)
+    ? warning(
+        `WORKER_THREADS is ${workerThreads} on ${cores} cores: more threads than cores are not faster, and requests wait`,
+      )
     : ok(`${workerThreads} threads on ${cores} cores, bcrypt at cost ${bcryptCost}`)
 }
 
-/** What can be seen without asking anybody else. */
+/** Checks that need no other server. */
 export const machineChecks = (config: Config): CheckGroup => {
   const checks: Check[] = [
     { name: 'proxy', run: () => checkProxy(config) },

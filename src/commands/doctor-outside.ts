@@ -11,11 +11,11 @@ import { checkProvider } from './doctor-providers.js'
 const smtpDeadlines = { connect: 4 * seconds, greeting: 4 * seconds, silence: 5 * seconds, whole: 7 * seconds }
 
 const judgeMailSettings = (server: SmtpServer, from: string): Finding =>
-  worstOf(`${server.host}:${server.port} answers${server.auth ? ' and takes our credentials' : ''}`, [
+  worstOf(`${server.host}:${server.port} answers${server.auth ? ' and accepts our credentials' : ''}`, [
     /@localhost>?$/.test(from) ? warning('MAIL_FROM is still the default: other mail servers will refuse it') : ok(''),
     server.secure || server.requireTLS || isLoopback(server.host)
       ? ok('')
-      : warning('mail may travel in the clear: use smtps://, or ?requireTLS=true'),
+      : warning('mail may be sent unencrypted: use smtps://, or ?requireTLS=true'),
     server.tls.rejectUnauthorized ? ok('') : warning("the mail server's certificate is not checked"),
   ])
 
@@ -27,10 +27,10 @@ const mailFaults: Readonly<Record<string, string>> = {
     'does not answer in time: check the host and the port in SMTP_URL, and the firewall; smtps:// is for port 465',
   EDNS: 'has a name that cannot be found: check the host in SMTP_URL',
   EAUTH: 'refuses the user or the password in SMTP_URL',
-  ETLS: 'cannot be spoken to in an encrypted way: check its certificate, and smtp:// or smtps:// in SMTP_URL',
+  ETLS: 'does not accept an encrypted connection: check its certificate, and smtp:// or smtps:// in SMTP_URL',
 }
 
-/** What to do about it first; the code and the step for whoever looks closer. */
+/** First what to do; then the code and the step of the failure. */
 const explainMail = ({ host, port }: Pick<SmtpServer, 'host' | 'port'>, error: unknown) => {
   const { code = '', message = 'unknown' } = (error ?? {}) as { code?: string; message?: string }
   return `${host}:${port} ${mailFaults[code] ?? 'cannot be used'} (${message.replace(/^.*: /, '')})`

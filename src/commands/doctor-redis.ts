@@ -8,7 +8,7 @@ import { type CheckGroup, type Finding, failure, judgeClock, ok, warning, worstO
 
 const connectTimeout = 4 * seconds
 
-/** Ready, or the reason why not: the client itself would go on trying for ever. */
+/** Connects, or rejects with the reason: the client itself would try for ever. */
 const ready = (client: RedisClient) => {
   let reason = 'no answer'
   client.on('error', (error: Error) => {
@@ -28,12 +28,12 @@ const checkRole = async (masters: Redis[]): Promise<Finding> => {
   const infos = await Promise.all(masters.map((server) => server.info()))
   const version = infos.map((info) => fieldOf(info, 'redis_version')).find(Boolean) ?? 'of unknown version'
   const isReplica = infos.some((info) => fieldOf(info, 'role') === 'slave')
-  if (isReplica) return failure('this server is a replica and takes no writes: name the master, or the sentinels')
+  if (isReplica) return failure('this server is a replica and accepts no writes: name the master, or the sentinels')
   const servers = masters.length === 1 ? '' : `, ${masters.length} masters`
   return ok(`Redis ${version}${servers}`)
 }
 
-/** Under any other policy a full server drops counters, and whoever fills it gets new attempts. */
+/** With any other policy a full server drops counters, and an attacker who fills it gets new attempts. */
 const checkPolicy = async (masters: Redis[]): Promise<Finding> => {
   const infos = await Promise.all(masters.map((server) => server.info('memory')))
   const findings = infos.map((info) => {
@@ -57,7 +57,7 @@ const checkClock = async (masters: Redis[]): Promise<Finding> => {
   return worstOf(findings[0]?.says ?? '', findings)
 }
 
-/** Only asks: the health check of the service writes a counter, and this does not. */
+/** Reads only, unlike the health check of the service, which writes a counter. */
 export const redisChecks = ({ redisUrl }: Config): CheckGroup => {
   const place = redisUrl === undefined ? undefined : readRedisUrl(redisUrl)
   if (!place) return { checks: [{ name: 'redis', run: () => ok('not set: counters in process, for one instance') }] }

@@ -1,6 +1,6 @@
 const shortest = 4
 
-/** A password in an address, as it is written there and as it is meant. */
+/** A password in an address, as it is written there and decoded. */
 const withDecoded = (written: string) => {
   try {
     return [written, decodeURIComponent(written)]

@@ -10,9 +10,9 @@ import { hideSecrets } from './doctor-secrets.js'
 
 const help = `latchkey doctor
 
-Looks at the settings and at everything they name: the database with its role, schema and durability, Redis, clocks, the
+Checks the settings and everything they refer to: the database with its role, schema and durability, Redis, clocks, the
 proxy, mail, both providers, the data directory, threads and secrets. One line each: ok, warning or error. Changes nothing
-and prints no secret. Ends with 1 when there was an error, and with 0 otherwise.`
+and prints no secret. The exit code is 1 if there was an error, and 0 otherwise.`
 
 type Line = Finding & { name: string }
 
@@ -31,7 +31,7 @@ const settingsLines = (env: Environment, faults: readonly string[], config: Conf
   return findings.map((finding) => ({ name: 'settings', ...finding }))
 }
 
-/** Side by side, because each waits for somebody else; in the order of the list all the same. */
+/** All at once, because each waits for another server. The results keep the order of the list. */
 const examine = async (config: Config) => {
   const groups = [machineChecks(config), databaseChecks(config), redisChecks(config), outsideChecks(config)]
   try {
@@ -47,10 +47,10 @@ const count = (lines: readonly Line[], level: Line['level'], word: string) => {
   return `${found} ${word}${found === 1 ? '' : 's'}`
 }
 
-/** Servers and libraries may say their part in several lines. */
+/** Messages of servers and libraries may have several lines. */
 const inOneLine = (text: string) => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
 
-/** Works without valid settings, unlike every other command: that is when it is wanted most. */
+/** Unlike other commands, works with invalid settings: that is when it is needed most. */
 export const examineSettings = async (env: Environment, stdout: Pick<Writable, 'write'>): Promise<number> => {
   const loaded = load(env)
   const config = 'production' in loaded ? loaded : undefined
@@ -65,7 +65,7 @@ export const examineSettings = async (env: Environment, stdout: Pick<Writable, '
 }
 
 export const doctor: Command = {
-  summary: 'Look at the settings and everything they name, and say what is wrong; changes nothing',
+  summary: 'Check the settings and everything they refer to; changes nothing',
   help,
   run: async (args, { environment, stdout }) => {
     readArguments(args, {}, [])

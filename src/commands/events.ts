@@ -73,17 +73,17 @@ export const events: Command = {
   summary: 'Show what happened: sign-ins, refusals and why, changes by operators',
   help: `latchkey events [--user USER] [--kind KIND] [--since TIME] [--until TIME] [--limit N] [--json]
 
-Shows events of the last 90 days, oldest first. Why could a user not sign in? REASON of their sign_in_failed says it:
-wrong_password, unknown_user, disabled, …; rate_limited is a limiter that refused their address. REQUEST is the
-requestId of the same request's lines in the log.
+Shows events of the last 90 days, oldest first. REASON of a sign_in_failed says why a user could not sign in:
+wrong_password, unknown_user, disabled, …; rate_limited means that a limit refused the user's address. REQUEST is the
+requestId of the log lines of the same request.
 
-  --user USER     a username, an email or an id; also a name that belongs to no account. Refusals of limiters to addresses
-                  that this user has come from are shown with it: a request that is refused for its number names nobody
+  --user USER     a username, an email or an id; also a name without an account. Includes refusals by limits to the
+                  addresses of this user, because such a refusal does not know the user
   --kind KIND     one of ${eventKinds.slice(0, 7).join(', ')},
                   ${eventKinds.slice(7, 14).join(', ')},
                   ${eventKinds.slice(14).join(', ')}
   --since TIME    2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d (default 24h)
-  --until TIME    likewise (default now)
+  --until TIME    the same forms (default now)
   --limit N       the newest N of them, 1 to ${mostAtOnce} (default 100)
   --json          one JSON object a line, for programs`,
 
@@ -103,7 +103,7 @@ requestId of the same request's lines in the log.
     const now = new Date()
     const kind = kindFrom(values.kind)
     const since = momentFrom('--since', values.since, now)
-    // What happens in this very millisecond belongs to it.
+    // Includes events of this very millisecond.
     const until = new Date(momentFrom('--until', values.until, now).getTime() + 1)
     const limit = limitFrom(values.limit)
     if (since >= until) throw new UsageFault('--since is later than --until.')
@@ -114,7 +114,8 @@ requestId of the same request's lines in the log.
       if (note) await print(context.stderr, note)
       if (values.json) for (const row of shown) await print(context.stdout, asJson(row))
       else await print(context.stdout, shown.length > 0 ? asLines(shown) : 'There are no such events.')
-      if (rows.length > limit) await print(context.stderr, `Older ones are left out: --limit, or an earlier --until.`)
+      if (rows.length > limit)
+        await print(context.stderr, 'Older events are not shown: use --limit, or an earlier --until.')
       return 0
     })
   },

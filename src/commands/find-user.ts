@@ -1,7 +1,7 @@
 import { isUuid } from '../lib/uuid.js'
 import { CommandFailure, type Stores } from './command.js'
 
-/** A user as an operator names them: by username, email or id. */
+/** A user by username, email or id. */
 export const findUser = async ({ users }: Pick<Stores, 'users'>, named: string) =>
   (isUuid(named.toLowerCase()) ? await users.findById(named.toLowerCase()) : undefined) ??
   (await users.findByLogin(named))

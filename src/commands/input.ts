@@ -29,7 +29,7 @@ export const openInput = async (path: string, { stdin }: Terminal): Promise<Inpu
   }
 }
 
-/** Text of UTF-8 bytes, without a byte order mark. Anything else (Latin-1 from a spreadsheet) would garble names. */
+/** Text of UTF-8 bytes, without a byte order mark. Another encoding, such as Latin-1 from a spreadsheet, would garble names. */
 export async function* asText(bytes: Input['bytes']): AsyncGenerator<{ text: string; bytes: number }> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const decode = (chunk: Buffer | undefined) => {

@@ -11,7 +11,7 @@ const asObject = (text: string, line: number): JsonLine => {
   return { line, fault: 'not a JSON object' }
 }
 
-/** One JSON object a line, given in pieces of any size. A line that is none is reported; empty lines are passed over. */
+/** One JSON object a line, given in pieces of any size. Any other line is reported; empty lines are skipped. */
 export const createJsonLinesReader = ({ maximumLength = 1_000_000 } = {}) => {
   let rest = ''
   let line = 0
@@ -19,14 +19,14 @@ export const createJsonLinesReader = ({ maximumLength = 1_000_000 } = {}) => {
   const read = (text: string): JsonLine[] => {
     line += 1
     if (text.trim() === '') return []
-    return [text.length > maximumLength ? { line, fault: 'longer than any such line may be' } : asObject(text, line)]
+    return [text.length > maximumLength ? { line, fault: 'too long' } : asObject(text, line)]
   }
 
   return {
     push: (text: string): JsonLine[] => {
       const lines = (rest + text).split('\n')
       rest = lines.pop() ?? ''
-      // Of a line that is too long only its length is of interest, and no more of it is kept than shows that.
+      // Of a line that is too long, only enough is kept to see that it is.
       if (rest.length > maximumLength) rest = rest.slice(0, maximumLength + 1)
       return lines.flatMap(read)
     },

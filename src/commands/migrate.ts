@@ -10,7 +10,7 @@ import { type Command, commandLog, print, readArguments, UsageFault } from './co
 
 type Place = { ownerUrl: string; serviceRole: string | undefined } | { embedded: string }
 
-/** Only what a migration needs: whoever runs it need not know the signing secret or the mail server. */
+/** Reads only what a migration needs: it can run without the signing secret and the mail server. */
 const placeFrom = (environment: Environment): Place => {
   const settings = loadSettings(environment, ['NODE_ENV', 'DATA_DIR', 'DATABASE_URL', 'DATABASE_OWNER_URL'])
   const { databaseUrl: url, databaseOwnerUrl } = settings
@@ -36,7 +36,7 @@ const withDatabase = async <Result>(place: Place, work: (database: Database) => 
   }
 }
 
-/** Opening an embedded database that is not there yet would create it. */
+/** Opening an embedded database that does not exist yet would create it. */
 const statusOf = (place: Place) =>
   'embedded' in place && !existsSync(place.embedded)
     ? schemaStatus({ directory })
@@ -44,7 +44,7 @@ const statusOf = (place: Place) =>
 
 const upToDate = 'The database is up to date.'
 
-/** The way back: which older programs can still run on the schema. */
+/** Which older programs can still run on the schema. */
 const wayBack = (oldestProgram: number | null) =>
   oldestProgram === null ? '' : `; programs that have migration ${oldestProgram} can run on it`
 
@@ -66,13 +66,12 @@ export const migrate: Command = {
   summary: "Bring the database to this version's schema",
   help: `latchkey migrate [--dry-run | --status] [--grant-to ROLE]
 
-Applies the migrations that are missing, as the role of DATABASE_OWNER_URL, or of DATABASE_URL when that owns the tables.
-No other setting is needed. The role of the service is granted what it needs, and nothing more: it is the role of
-DATABASE_URL, or ROLE.
+Applies the migrations that are missing, as the role of DATABASE_OWNER_URL, or of DATABASE_URL if that owns the tables.
+No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) gets the rights it needs, and no others.
 
-  --dry-run          say what would be applied and change nothing
+  --dry-run          show what would be applied and change nothing
   --status           list every migration and when it was applied; change nothing
-  --grant-to ROLE    the role of the service, when DATABASE_URL is not set here`,
+  --grant-to ROLE    the role of the service, if DATABASE_URL is not set here`,
 
   run: async (args, context) => {
     const { values } = readArguments(
@@ -80,7 +79,7 @@ DATABASE_URL, or ROLE.
       { 'dry-run': { type: 'boolean' }, status: { type: 'boolean' }, 'grant-to': { type: 'string' } },
       [],
     )
-    if (values['dry-run'] && values.status) throw new UsageFault('--dry-run and --status exclude each other.')
+    if (values['dry-run'] && values.status) throw new UsageFault('--dry-run and --status cannot be used together.')
     const place = placeFrom(context.environment)
     if (values['dry-run'] || values.status) {
       const status = await statusOf(place)

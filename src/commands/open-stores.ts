@@ -16,7 +16,7 @@ import { deriveKey } from '../lib/keys.js'
 import { existingSecret } from '../platform/kept-secret.js'
 import { CommandFailure, type CommandPasswords, commandLog, type Stores } from './command.js'
 
-/** A command has the threads to itself: a refusal would mean that something is badly wrong with the machine. */
+/** A command does not share its threads, so this happens only if the machine is far too slow. */
 const busy = () => new CommandFailure('The password could not be checked in time; try again.')
 
 const forCommands = (passwords: Passwords): CommandPasswords => ({
@@ -32,7 +32,7 @@ const forCommands = (passwords: Passwords): CommandPasswords => ({
   },
 })
 
-/** The migrated database and the nouns on it, as the service's own role or as the owner of the tables. */
+/** The migrated database and the nouns that commands use, as the service's own role or as the owner of the tables. */
 export const openStores = async (config: Config, role: 'service' | 'owner'): Promise<Stores> => {
   const databaseUrl = role === 'owner' ? (config.databaseOwnerUrl ?? config.databaseUrl) : config.databaseUrl
   const database = await openStore({ ...config, databaseUrl }, commandLog())

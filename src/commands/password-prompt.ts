@@ -6,10 +6,10 @@ const enter = ['\r', '\n', '\u0004']
 const erase = ['\u007f', '\b']
 const interrupt = '\u0003'
 
-/** Reads one line without showing it. The terminal is put back as it was, also when the person gives up. */
+/** Reads one line without showing it, and then restores the terminal, also after Ctrl-C. */
 const askHidden = async ({ stdin, stderr }: Terminal, question: string) => {
   const decoder = new StringDecoder('utf8')
-  // Before the question: whoever answers it at once would see what they type.
+  // Before the question, so that an answer that is typed at once is not shown.
   stdin.setRawMode?.(true)
   try {
     await write(stderr, question)
@@ -40,12 +40,12 @@ const askHidden = async ({ stdin, stderr }: Terminal, question: string) => {
 
 const askTwice = async (terminal: Terminal) => {
   const password = await askHidden(terminal, 'Password: ')
-  if ((await askHidden(terminal, 'Once more: ')) !== password)
+  if ((await askHidden(terminal, 'Repeat the password: ')) !== password)
     throw new CommandFailure('The two passwords are not the same.')
   return password
 }
 
-/** The whole input less one line break at its end: what `printf '%s\n' "$PASSWORD" | …` and a file both give. */
+/** The whole input without one line break at its end, which `printf '%s\n' "$PASSWORD" | …` and files have. */
 const readAll = async ({ stdin }: Terminal) => {
   const decoder = new StringDecoder('utf8')
   let text = ''
@@ -56,7 +56,7 @@ const readAll = async ({ stdin }: Terminal) => {
   return text.replace(/\r?\n$/, '')
 }
 
-/** Never an argument of the command: those are seen by everybody on the machine and kept in the shell's history. */
+/** Never an argument of the command: every user of the machine can see those, and the shell's history keeps them. */
 export const readPassword = async (terminal: Terminal, fromInput: boolean) => {
   if (fromInput) return readAll(terminal)
   if (!terminal.stdin.isTTY)

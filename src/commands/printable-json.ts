@@ -1,4 +1,4 @@
-/** What JSON may hold as it is, and a terminal or an editor would act on or hide. */
+/** Characters that JSON need not escape, and that a terminal or an editor would obey or hide. */
 const unprintable = /[\p{C}\u2028\u2029]/gu
 
 const escaped = (character: string) =>

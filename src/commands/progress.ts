@@ -3,7 +3,7 @@ import type { Terminal } from './command.js'
 const barWidth = 30
 const pause = 100
 
-/** A bar on a terminal; nothing at all in a log file. It goes to stderr, where it is in nobody's way. */
+/** A progress bar on a terminal, and nothing in a log file. It goes to standard error, apart from the output. */
 export const createProgress = (stderr: Terminal['stderr'], totalBytes: number | undefined) => {
   const began = performance.now()
   let drawnAt = Number.NEGATIVE_INFINITY

@@ -6,36 +6,36 @@ import { programVersion } from '../platform/version.js'
 import { type Command, readArguments } from './command.js'
 
 /** Shuts down at the first signal, within a known time, and stops at once at the second. */
-const endOnSignals = (log: Log, drainDelay: number) => {
-  const ending = new AbortController()
+const shutDownOnSignals = (log: Log, drainDelay: number) => {
+  const shutdown = new AbortController()
   let started: Promise<App> | undefined
   const closeAll = async () => {
-    // During a start, what it has opened so far is closed; its failure is told by whoever waits for it.
+    // During a start, waits for it and closes what it has opened. A failed start is reported elsewhere.
     const app = await started
     await app?.close()
   }
-  const end = (signal: NodeJS.Signals) => {
-    if (ending.signal.aborted) process.exit(1)
-    ending.abort()
+  const shutDown = (signal: NodeJS.Signals) => {
+    if (shutdown.signal.aborted) process.exit(1)
+    shutdown.abort()
     const within = shutdownBudget(drainDelay)
-    log.info({ signal, within }, 'ending')
-    // Everything answered is committed by now: a store that does not answer is no reason to be killed.
+    log.info({ signal, within }, 'shutting down')
+    // Every answered request is committed by now, so a store that does not close is no failure.
     setTimeout(() => {
-      log.warn('not everything was closed in time')
+      log.warn('shutdown took too long: exiting before everything was closed')
       process.exit(0)
     }, within)
     closeAll().then(
       () => process.exit(0),
       (err) => {
-        log.fatal({ err }, 'the end was not orderly')
+        log.fatal({ err }, 'shutdown failed')
         process.exit(1)
       },
     )
   }
-  // Before the start: the first process of a container gets no signal that it has not asked for.
-  process.on('SIGTERM', end).on('SIGINT', end)
+  // Before the start: the first process of a container gets only the signals that it listens for.
+  process.on('SIGTERM', shutDown).on('SIGINT', shutDown)
   return {
-    signal: ending.signal,
+    signal: shutdown.signal,
     watch: (start: Promise<App>) => {
       started = start
       return start
@@ -43,13 +43,13 @@ const endOnSignals = (log: Log, drainDelay: number) => {
   }
 }
 
-/** What somebody who tries the service out needs to know besides its address. */
+/** The address, and what is good to know when trying the service out. */
 const readyLine = ({ config, platform }: App) => {
   const { publicUrl, databaseUrl, dataDir } = config
   const notes = [
     ...(platform.mailbox ? [`mails are shown at ${publicUrl}/dev/mailbox`] : []),
     ...(databaseUrl === undefined
-      ? [`embedded database in ${dataDir}: for trying out and development, not safe against power loss`]
+      ? [`embedded database in ${dataDir}: for development only, not safe against power loss`]
       : []),
   ]
   return `Latchkey is ready at ${publicUrl}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`
@@ -61,17 +61,17 @@ const serveUntilSignal = async (config: Config, env: Environment) => {
     log.fatal({ err }, err instanceof Error ? err.message : 'an unknown failure')
     process.exit(1)
   }
-  // After an unexpected error the state is unknown: stop, and let the supervisor start a new process.
+  // After an unexpected error the state of the process is unknown: exit, and let the supervisor start a new one.
   process.on('uncaughtException', crash).on('unhandledRejection', crash)
-  const ending = endOnSignals(log, config.drainDelay)
+  const shutdown = shutDownOnSignals(log, config.drainDelay)
   log.info({ version: programVersion(), node: process.versions.node, environment: config.nodeEnv }, 'starting')
   for (const typo of likelyTypos(env)) log.warn(typo)
-  const app = await ending.watch(startApp(config, { log, onFatal: crash, signal: ending.signal }))
+  const app = await shutdown.watch(startApp(config, { log, onFatal: crash, signal: shutdown.signal }))
   const place = { host: app.config.host, port: app.config.port }
-  if (!app.isReady() && !ending.signal.aborted)
+  if (!app.isReady() && !shutdown.signal.aborted)
     log.info(place, `Latchkey is listening at ${app.config.publicUrl}; waiting for the database`)
   await app.prepared
-  if (!ending.signal.aborted) log.info(place, readyLine(app))
+  if (!shutdown.signal.aborted) log.info(place, readyLine(app))
 }
 
 export const serve: Command = {

@@ -23,8 +23,8 @@ export const userAdd: Command = {
   summary: 'Add a user with a password',
   help: `latchkey user add --email EMAIL --username NAME [--name DISPLAY_NAME] [--password-stdin]
 
-Adds a user who can sign in at once: the address counts as proven, because you vouch for it.
-The password is asked for and not shown, and must meet the same rules as in a registration.
+Adds a user who can sign in at once: the email counts as verified.
+The command asks for the password without showing it. The rules are the same as in a registration.
 
   --email EMAIL       the address, required
   --username NAME     the name to sign in with, required

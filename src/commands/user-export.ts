@@ -14,7 +14,7 @@ const columns: readonly Column[] = [
   { name: 'id', of: ({ id }) => id },
   { name: 'email', of: ({ email }) => email },
   { name: 'username', of: ({ username }) => username },
-  // Names of long ago may hold what no name may hold now, and the import refuses it.
+  // Old names may hold characters that are no longer allowed, and that the import refuses.
   { name: 'name', of: ({ name }) => displayName(name) },
   { name: 'provider', of: ({ provider }) => provider },
   ...providerIds.map((provider) => ({
@@ -28,7 +28,7 @@ const withHashes: readonly Column[] = [...columns, { name: 'password_hash', of: 
 
 const asText = (value: Value) => (value instanceof Date ? value.toISOString() : value === null ? '' : String(value))
 
-/** CSV has no escapes, so what a terminal would act on is shown as the sign for a character that cannot be shown. */
+/** CSV has no escapes, so characters that a terminal would obey are replaced by U+FFFD. */
 const asCell = (value: Value) => guardFormula(asText(value).replaceAll(/[\p{C}\u2028\u2029]/gu, '\ufffd'))
 
 const formats = {
@@ -55,9 +55,9 @@ export const userExport: Command = {
 Writes every user, a line each, in the form that \`latchkey user import\` reads.
 
   --format FORMAT           jsonl (default): one JSON object a line; csv: with a header line, and an apostrophe before
-                            what a spreadsheet would take for a formula (the import takes it off again)
-  --with-password-hashes    also the bcrypt hashes. Whoever has them can try to guess passwords at leisure:
-                            keep the file where you would keep a key`,
+                            what a spreadsheet would read as a formula (the import removes it again)
+  --with-password-hashes    also the bcrypt hashes. With them, passwords can be guessed offline:
+                            protect the file like a private key`,
 
   run: async (args, context) => {
     const { values } = readArguments(

@@ -33,7 +33,7 @@ const summary = ({ added, existed, refused }: Counts, dryRun: boolean) =>
     `${counted(refused, 'row was', 'rows were')} refused.`,
   ].join('; ')
 
-/** Gathers users into batches and writes each batch with one statement; faults come out in the order of their lines. */
+/** Collects users into batches and writes each batch with one statement. Faults are reported in the order of their lines. */
 const createImporter = ({ bulkUsers, clock }: Stores, dryRun: boolean, report: (fault: Fault) => Promise<void>) => {
   const counts: Counts = { added: 0, existed: 0, refused: 0 }
   let waiting: Waiting[] = []
@@ -89,7 +89,7 @@ const importAll = async (
     await importer.flush()
   } finally {
     progress.clear()
-    // Also when it is broken off: what was added stays, and the next run goes on from there.
+    // Also when it is interrupted: what was added stays, and the next run continues.
     const { added, existed, refused } = importer.counts
     const what = `${added} added, ${existed} existed, ${refused} refused`
     if (!dryRun) await stores.events.record({ kind: 'users_imported', reason: what }, operator(context))
@@ -102,7 +102,7 @@ export const userImport: Command = {
   summary: 'Add users from a CSV or JSON lines file',
   help: `latchkey user import FILE [--format csv|jsonl] [--dry-run]
 
-Adds users with the bcrypt hashes that another system made, so that their passwords go on working. FILE may be - for
+Adds users with the bcrypt hashes that another system made, so that their passwords keep working. FILE may be - for
 standard input. A CSV file names its columns in the first line; a JSON lines file has one object a line. The fields:
 
   email            required; unique, compared without case
@@ -112,13 +112,13 @@ standard input. A CSV file names its columns in the first line; a JSON lines fil
   provider, ${identityColumns.join(', ')}, id, created_at, disabled
                    as \`latchkey user export\` writes them
 
-Others are passed over. A row that breaks a rule is reported on standard error with its line number and left out; the
-rest goes in. Users whose email exists are left as they are, so an import that was broken off is simply run again.
+Other fields are ignored. A row that breaks a rule is reported on standard error with its line number and skipped; the
+other rows are imported. A user whose email already exists is not changed, so an interrupted import can be run again.
 
-  --dry-run          say what would happen and write nothing
-  --format FORMAT    csv or jsonl; without it the first character tells
+  --dry-run          show what would happen and write nothing
+  --format FORMAT    csv or jsonl; without it, the first character decides
 
-Ends with 0 when every row was good, 1 when some were refused.`,
+The exit code is 0 if every row was valid, and 1 if some were refused.`,
 
   run: async (args, context) => {
     const { values, positionals } = readArguments(

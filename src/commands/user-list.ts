@@ -46,10 +46,10 @@ export const userList: Command = {
   summary: 'List users, a page at a time',
   help: `latchkey user list [--limit N] [--after ID] [--json]
 
-Lists users in the order in which they came, oldest first.
+Lists users, oldest first.
 
   --limit N     how many, 1 to ${mostAtOnce} (default 50)
-  --after ID    go on after this user, as the last line of the page before says
+  --after ID    continue after this user; the last line of a page names the id
   --json        one JSON object a line, for programs`,
 
   run: async (args, context) => {
@@ -67,7 +67,7 @@ Lists users in the order in which they came, oldest first.
       const users = found.slice(0, limit)
       if (values.json) for (const user of users) await print(context.stdout, asJson(user))
       else await print(context.stdout, users.length > 0 ? asLines(users) : 'There are no users.')
-      if (found.length > limit) await print(context.stderr, `There are more: --after ${users.at(-1)?.id}`)
+      if (found.length > limit) await print(context.stderr, `There are more users: --after ${users.at(-1)?.id}`)
       return 0
     })
   },

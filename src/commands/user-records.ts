@@ -63,7 +63,7 @@ const jsonRecords = (): Reader => {
 const readerFor = { csv: csvRecords, jsonl: jsonRecords }
 const formatOf = (start: string): UserFormat => (start.trimStart().startsWith('{') ? 'jsonl' : 'csv')
 
-/** The users of a file, as many at a time as one piece of it holds. Without a format its first character tells. */
+/** The users of a file, piece by piece. Without a format, the first character decides. */
 export async function* readUserRecords(input: Input, format?: UserFormat): AsyncGenerator<UserRecords> {
   let reader: Reader | undefined
   for await (const { text, bytes } of asText(input.bytes)) {

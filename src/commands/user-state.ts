@@ -4,17 +4,17 @@ import { requireUser } from './find-user.js'
 const sessionsInWords = (count: number) => `${count} ${count === 1 ? 'session' : 'sessions'}`
 
 export const userDisable: Command = {
-  summary: 'Keep a user from signing in, and end their sessions',
+  summary: 'Prevent a user from signing in, and end their sessions',
   help: `latchkey user disable USER
 
-Nobody can sign in as this user until they are enabled again, and every session of theirs ends. An access token that is
-already out lives for at most 15 more minutes. USER is a username, an email or an id.`,
+The user cannot sign in until you enable them again, and all their sessions end. Access tokens that were already issued
+stay valid for at most 15 minutes. USER is a username, an email or an id.`,
 
   run: async (args, context) => {
     const { positionals } = readArguments(args, {}, ['USER'])
     return withStores(context, 'service', async (stores) => {
       const user = await requireUser(stores, positionals[0] ?? '')
-      // Disabled first: a sign-in between the two steps would otherwise leave a session behind.
+      // Disabled first, so that a sign-in between the two steps leaves no session behind.
       const ended = await stores.database.transaction(async (sql) => {
         await stores.users.disable(user.id, sql)
         return stores.sessions.endAll(user.id, { sql })
@@ -48,8 +48,8 @@ export const userSessionsEnd: Command = {
   summary: 'Sign a user out everywhere',
   help: `latchkey user sessions end USER
 
-Ends every session of the user, on every device. They can sign in again at once; to keep them out, disable them. An
-access token that is already out lives for at most 15 more minutes. USER is a username, an email or an id.`,
+Ends every session of the user, on every device. The user can sign in again at once; \`user disable\` prevents that. Access
+tokens that were already issued stay valid for at most 15 minutes. USER is a username, an email or an id.`,
 
   run: async (args, context) => {
     const { positionals } = readArguments(args, {}, ['USER'])

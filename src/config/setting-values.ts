@@ -54,7 +54,7 @@ export const limit: Read<{ maximum: number; window: number }> = (value) => {
   return { maximum: count, window: duration(window) }
 }
 
-/** An address with nothing after its path; without its trailing slash, so that paths can be put behind it. */
+/** An address without query and fragment, and without its last slash, so that a path can be appended. */
 export const webAddress: Read<string> = (value) => {
   const url = URL.canParse(value) ? new URL(value) : undefined
   const isPlain = url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash

@@ -3,12 +3,12 @@ import ipaddr from 'ipaddr.js'
 import { InvalidValue, list, type Read } from './setting-values.js'
 
 /**
- * The widest range that one network can be: 10.0.0.0/8 is the largest private one of IPv4, and no operator is given more
- * than a /16 of IPv6. Whoever connects from a trusted address writes its own client address and so passes every limit.
+ * The widest range that is one network: 10.0.0.0/8 is the largest private range of IPv4, and no operator gets more than a
+ * /16 of IPv6. A client that connects from a trusted address can claim any client address, and so avoid every limit.
  */
 const leastBits = { ipv4: 8, ipv6: 16 }
 
-/** Every IPv4 address also has a spelling in IPv6, below this one. */
+/** Every IPv4 address can also be written as IPv6, in the range that starts here. */
 const mappedIpv4 = ipaddr.IPv6.parse('::ffff:0.0.0.0')
 const mappedBits = 96
 
@@ -21,19 +21,19 @@ const isTooWide = (range: string) => {
 }
 
 const addressRange: Read<string> = (value) => {
-  // Short spellings (`1` is 0.0.0.1) are nearly always a number of proxies, or a mistake.
+  // A short form (`1` is 0.0.0.1) is nearly always meant as a number of proxies, or a mistake.
   const isSpelledOut = isIP(value.split('/')[0] ?? '') !== 0
   const isRange = ipaddr.isValidCIDR(value)
   if (!isSpelledOut || (!isRange && !ipaddr.isValid(value)))
     throw new InvalidValue('must list addresses or ranges such as 10.0.0.0/8, or be none')
   if (isRange && isTooWide(value))
     throw new InvalidValue(
-      "must not trust nearly everybody: name your proxies' own addresses, or at most a /8 (IPv6: /16)",
+      "must not trust nearly every address: name your proxies' own addresses, or at most a /8 (IPv6: /16)",
     )
   return value
 }
 
-/** The proxies whose word is taken for a client's address; an empty list after the explicit word `none`. */
+/** The proxies whose `X-Forwarded-For` is trusted; an empty list for `none`. */
 export const trustedProxies: Read<readonly string[]> = (value) => {
   if (value === 'none') return []
   const proxies = list(addressRange)(value)

@@ -8,7 +8,7 @@ type Settings = {
   publicUrl: string
   /** The colour of the service's own pages. */
   accent: string
-  /** The providers to stand in for: what their buttons say, and where they send the browser back to. */
+  /** The providers to replace: their names, and the callback addresses. */
   wanted: readonly Wanted[]
   log: { info(details: object, message: string): void; warn(message: string): void }
 }
@@ -43,7 +43,7 @@ export const startDevProviders = async ({ publicUrl, accent, wanted, log }: Sett
   return { running, close }
 }
 
-/** An installation without development dependencies starts all the same, with one button less. */
+/** Without development dependencies the service still starts, with one button less. */
 const unlessMissing = (log: Settings['log']) => (error: unknown) => {
   if (!(error instanceof LibraryMissing)) throw error
   log.warn(error.message)

@@ -40,7 +40,7 @@ const createHandler = (client: Client): Handler => {
   }
 }
 
-/** Values under random names, each for a while. */
+/** Keeps values for a short time under random names. */
 const createVault = <Value>(lifetime: number) => {
   const kept = new Map<string, { value: Value; until: number }>()
   return {

@@ -4,7 +4,7 @@ const mostKept = 5000
 
 type Kept = { payload: AdapterPayload; until: number }
 
-/** Keeps what the issuer must remember for some minutes, in memory, with the oldest going first when there is too much. */
+/** The memory of the issuer. When it is full, the oldest entry is dropped. */
 export const createIssuerStorage = () => {
   const kept = new Map<string, Kept>()
 

@@ -5,7 +5,7 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => vo
 
 const longestForm = 16 * 1024
 
-/** Listens on a free port of this machine and nowhere else; the handler is made once the address is known. */
+/** Listens on a free port of this machine only. The handler is created once the address is known. */
 export const startLoopbackServer = async (hostname: string, createHandler: (origin: string) => Handler) => {
   const server = createServer()
   await new Promise<void>((resolve, reject) => {

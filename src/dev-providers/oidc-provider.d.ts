@@ -1,4 +1,4 @@
-/** What the development providers uses of a library that ships no types. */
+/** The part of the library that we use. It ships no types. */
 declare module 'oidc-provider/lib/provider.js' {
   import type { IncomingMessage, ServerResponse } from 'node:http'
 

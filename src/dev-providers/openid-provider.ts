@@ -16,7 +16,7 @@ export class LibraryMissing extends Error {
   override name = 'LibraryMissing'
 }
 
-/** Not the package's front door: that one prints a warning about every Node version but its own. */
+/** Not the package's main entry, which prints a warning on every Node version but one. */
 const loadLibrary = async (id: ProviderId) => {
   try {
     return (await import('oidc-provider/lib/provider.js')).Provider
@@ -31,7 +31,7 @@ const loadLibrary = async (id: ProviderId) => {
 
 type Settings = { id: ProviderId; hostname: string; name: string; accent: string; redirectUri: string }
 
-/** A real OpenID Connect provider that believes whatever its visitors say of themselves. */
+/** A real OpenID Connect provider whose visitors choose who they are, without a password. */
 export const startDevOpenIdProvider = async ({ id, hostname, name, accent, redirectUri }: Settings) => {
   const IssuerLibrary = await loadLibrary(id)
   const page = createChooserPage({ providerName: name, accent })
@@ -69,7 +69,7 @@ const choose = async (provider: Provider, page: ChooserPage, request: IncomingMe
   }
 }
 
-/** Choosing somebody is also the consent to hand over their profile: there is no second page. */
+/** Choosing a user is also the consent to share the profile: there is no second page. */
 const agreement = async (provider: Provider, accountId: string, clientId: string) => {
   const grant = new provider.Grant({ accountId, clientId })
   grant.addOIDCScope(scope)
@@ -98,7 +98,7 @@ const configuration = (page: ChooserPage) => ({
   scopes: ['openid', 'profile', 'email'],
   pkce: { required: () => true },
   clientBasedCORS: () => false,
-  // No session is kept, so that everybody is asked each time who they are; what was issued outlives it.
+  // No session is kept, so that the chooser is shown each time. What was issued stays valid without one.
   expiresWithSession: () => false,
   findAccount,
   renderError: (context: { res: ServerResponse; respond?: boolean }, { error }: { error: string }) => {

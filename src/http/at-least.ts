@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** Milliseconds; longer than writing a mail or an event takes, so that nothing tells whether, or for whom, it was written. */
+/** Milliseconds. Longer than writing a mail or an event takes, so that the time does not show whether one was written. */
 export const equalTime = 100
 
-/** Takes no less than this time, so that how long the work took cannot be told from outside. */
+/** Takes at least this time, so that the answer does not show how long the work took. */
 export const atLeast = async <Result>(milliseconds: number, work: Promise<Result>) => {
   const [settled] = await Promise.allSettled([work, wait(milliseconds)])
   if (settled.status === 'rejected') throw settled.reason

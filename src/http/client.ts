@@ -4,13 +4,13 @@ import type { Client } from '../domain/sessions/client.js'
 
 const userAgentLimit = 256
 
-/** Some proxies write the port of the client behind its address: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
+/** Some proxies append the port of the client to its address: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
 const withoutPort = (address: string) => {
   const [, ipv4, ipv6] = /^(?:([\d.]+):\d+|\[([\da-f:.]+)\](?::\d+)?)$/i.exec(address) ?? []
   return ipv4 ?? ipv6 ?? address
 }
 
-/** IPv4 inside IPv6 is IPv4, also where a translator wrote it (`64:ff9b::192.0.2.1`, RFC 6052). */
+/** IPv4 inside IPv6 counts as IPv4, also behind a translator (`64:ff9b::192.0.2.1`, RFC 6052). */
 const canonical = (text: string) => {
   const address = ipaddr.process(text)
   return address.kind() === 'ipv6' && address.range() === 'rfc6052'
@@ -18,7 +18,7 @@ const canonical = (text: string) => {
     : address
 }
 
-/** An address in its one canonical spelling. What is no address counts as the connection's own. */
+/** The client's address in its canonical form. If the given one is invalid, the address of the connection counts. */
 const canonicalAddress = (request: FastifyRequest) => {
   const given = withoutPort(request.ip)
   const address = ipaddr.isValid(given) ? given : (request.socket.remoteAddress ?? '')
@@ -31,7 +31,7 @@ export const clientOf = (request: FastifyRequest): Client => ({
   requestId: request.id,
 })
 
-/** What limits count by: an IPv4 address, or an IPv6 /64, which is what one customer is given. */
+/** What limits count by: an IPv4 address, or an IPv6 /64, which one customer usually has. */
 export const networkOf = (request: FastifyRequest) => {
   const address = canonicalAddress(request)
   if (!address) return 'unknown'
@@ -41,15 +41,15 @@ export const networkOf = (request: FastifyRequest) => {
 }
 
 /**
- * Warns once when every request seems to come through a proxy that we were not told to trust: all limits would then
- * count the whole world as one client.
+ * Warns once when every request seems to come through a proxy that is not in TRUST_PROXY: all clients would then share
+ * one limit.
  */
 export const createProxyWatch = ({ trustsProxy, warn }: { trustsProxy: boolean; warn: () => void }) => {
   let seen = 0
   let only: string | undefined
   let isDone = trustsProxy
   return (request: FastifyRequest) => {
-    // A health probe comes to the instance itself, and says nothing about how people come.
+    // A health probe connects directly, even if users come through a proxy.
     if (isDone || request.routeOptions.config.probe) return
     const address = request.socket.remoteAddress ?? ''
     const isPrivate = ipaddr.isValid(address) && ipaddr.process(address).range() !== 'unicast'

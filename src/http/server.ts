@@ -15,7 +15,7 @@ import { securityHeaders } from './headers.js'
 
 export type Server = ReturnType<typeof createServer>['server']
 
-/** While draining, health says no; while closing, every answer ends its connection. */
+/** While draining, health answers 503; while closing, every answer closes its connection. */
 export type DrainState = { isDraining: boolean; isClosing: boolean }
 
 export type ServerOptions = {
@@ -34,7 +34,7 @@ const wholeAnswer = (refusal: Refused<RefusalCode>, headers: Readonly<Record<str
   return { body, headers: { ...headers, 'content-type': type, 'content-length': length, connection: 'close' } }
 }
 
-/** What the HTTP parser itself refuses never becomes a request: answered on the bare socket, with the same headers. */
+/** What the HTTP parser refuses never becomes a request: it is answered on the socket itself, with the same headers. */
 const answerOnSocket = (socket: Socket, refusal: Refused<RefusalCode>, security: Readonly<Record<string, string>>) => {
   const { headers, body } = wholeAnswer(refusal, security)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
@@ -46,7 +46,7 @@ const answerOnSocket = (socket: Socket, refusal: Refused<RefusalCode>, security:
 
 const withoutQuery = (url: string) => url.split('?', 1)[0] ?? ''
 
-/** Paths with parameters become patterns, so that a known path with another method can be told from an unknown one. */
+/** A pattern for a path with parameters, so that a known path with another method is 405 and not 404. */
 const asPattern = (url: string) =>
   new RegExp(
     `^${url
@@ -60,7 +60,7 @@ const createInstance = ({ log, trustProxy }: ServerOptions, headers: Readonly<Re
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
-    // A logger for each request would cost an access check a tenth of its time; our lines name the request themselves.
+    // A logger for each request would take a tenth of the time of an access check. Our log lines carry the request id.
     childLoggerFactory: (logger) => logger,
     requestIdHeader: false,
     trustProxy: trustProxy?.length ? [...trustProxy] : false,
@@ -103,13 +103,13 @@ const refuseExpectations = (server: HttpServer, security: Readonly<Record<string
     response.writeHead(refusals.expectation_failed.status, headers).end(body)
   })
 
-/** HTTP/1.1 asks for it (RFC 9112, 3.2). */
+/** HTTP/1.1 requires the header (RFC 9112, 3.2). */
 const lacksHost = ({ headers, raw }: FastifyRequest) => headers.host === undefined && raw.httpVersion === '1.1'
 
 /**
- * The port closes first, and the connections that a proxy has kept go on for a moment. A new connection is refused, and
- * any proxy may then ask another instance; a request on an old one is answered, and its connection ends with it. To
- * close idle connections at once, as Node does, cuts off the request that is just arriving on one of them.
+ * The port closes first: new connections are refused, so that a proxy uses another instance. Connections that a proxy has
+ * kept open stay for a moment; a request on one of them is answered, and then its connection closes. Node itself would
+ * close idle connections at once, and cut off a request that is just arriving.
  */
 const createDrain =
   (server: HttpServer, state: { isClosing: boolean }) =>
@@ -124,7 +124,7 @@ const createDrain =
     clearInterval(sweep)
   }
 
-/** Limits, parsing, headers, logging and the answers that belong to no route. Routes are added by whoever composes. */
+/** Limits, parsing, headers, logging and the answers that belong to no route. The app adds the routes. */
 export const createServer = (options: ServerOptions) => {
   const headers = securityHeaders(options.production)
   const server = createInstance(options, headers)
@@ -175,7 +175,7 @@ export const createServer = (options: ServerOptions) => {
   })
   server.setErrorHandler(handleError)
 
-  /** 405 when the path is known under another method; else a page for people and an error for programs. */
+  /** 405 if the path is known with another method; otherwise a page for browsers and an error for programs. */
   const answerUnknown = (page: (request: FastifyRequest, reply: FastifyReply) => FastifyReply) =>
     server.setNotFoundHandler((request, reply) => {
       const path = withoutQuery(request.url)
@@ -192,11 +192,11 @@ export const createServer = (options: ServerOptions) => {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Called so often that its log line belongs to debugging. */
+    /** Called so often that it is logged only at the debug level. */
     quiet?: boolean
-    /** Asked by balancers and supervisors, past any proxy. */
+    /** Called by load balancers and supervisors, not through the proxy. */
     probe?: boolean
-    /** What a request from another site's page is answered, where 403 would be wrong. */
+    /** The answer to a request from another site's page, where 403 would be wrong. */
     crossSite?: Refused<RefusalCode>
   }
 }

@@ -4,16 +4,16 @@ import { colours } from './design-tokens.js'
 type Colour = readonly [number, number, number]
 
 /**
- * What one colour scheme needs of the accent: a filled surface, what is written on it, the edge that shows where a filled
- * control ends, and the accent as text.
+ * The accent in one colour scheme: a filled surface, the text on it, the border of a filled control, and the accent as
+ * text.
  */
 type Shades = { fill: string; onFill: string; edge: string; text: string }
 
 const white: Colour = [255, 255, 255]
 const black: Colour = [0, 0, 0]
 
-// WCAG 2.2: 1.4.3 asks 4.5 of text, 1.4.11 asks 3 of the parts of a control. Where a colour is bent it gets a little more,
-// so that rounding is harmless.
+// WCAG 2.2: 1.4.3 asks 4.5 of text, 1.4.11 asks 3 of the parts of a control. A colour that we change gets a little more, because of
+// rounding.
 const readable = 4.5
 const visible = 3
 const slack = 0.1
@@ -21,7 +21,7 @@ const slack = 0.1
 export const isColour = (value: string) => /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(value)
 
 /**
- * A filled surface has the configured colour itself, with white or black on it, whichever can be read. Only the accent as
+ * A filled surface has the configured colour itself, with white or black text, whichever is readable. Only the accent as
  * text is made darker or lighter. Mixing with black or white leaves the hue as it is.
  */
 export const shadesOf = (accent: string): { light: Shades; dark: Shades } => {

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
 export type Seal = {
   seal(text: string): string
-  /** The text, or nothing when it was altered, cut, sealed for another purpose or under a key that is gone. */
+  /** The text; undefined if it was changed or cut, sealed for another purpose, or with a key that was removed. */
   open(sealed: string): string | undefined
 }
 
@@ -23,9 +23,9 @@ const openWith = (key: Buffer, bound: Buffer, bytes: Buffer) => {
 }
 
 /**
- * Text that leaves our hands (a cookie, a row at rest) and comes back unread and unaltered. The first key seals and
- * every key opens, so that a secret can be replaced while older seals are still about. The purpose is authenticated
- * with the text: what was sealed as a cookie never opens as a mail, even under the same key.
+ * Encrypts and authenticates text that others may see or change: a cookie, a stored row. The first key seals and every
+ * key opens, so that a secret can be replaced while older sealed texts are still in use. The purpose is authenticated too:
+ * what was sealed as a cookie never opens as a mail, even with the same key.
  */
 export const createSeal = (keys: readonly Buffer[], purpose = ''): Seal => {
   const [newest] = keys
@@ -43,7 +43,7 @@ export const createSeal = (keys: readonly Buffer[], purpose = ''): Seal => {
   const open = (sealed: string) => {
     if (!shape.test(sealed)) return undefined
     const bytes = Buffer.from(sealed, 'base64url')
-    // The decoder forgives spare bits and lengths that no encoder writes; one text has one spelling here.
+    // The decoder accepts bits and lengths that no encoder writes. Here, one text has exactly one encoded form.
     if (bytes.length < nonceLength + tagLength || bytes.toString('base64url') !== sealed) return undefined
     for (const key of keys) {
       const text = openWith(key, bound, bytes)

@@ -8,7 +8,7 @@ const countWrittenKeys = (json: string) => [...json.matchAll(texts)].filter(([, 
 export const isCleanText = (value: string) => !value.includes('\0') && value.isWellFormed()
 
 /**
- * JSON without its traps: bytes that are no UTF-8, keys written twice (which of them counts is anybody's guess),
+ * JSON without its traps: bytes that are no UTF-8, duplicate keys (parsers differ in which of them counts),
  * `__proto__`, and keys and texts with NUL or lone surrogates that no database column takes. Returns nothing for all of them.
  */
 export const parseStrictJson = (bytes: Uint8Array): { value: unknown } | undefined => {

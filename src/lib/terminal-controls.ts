@@ -1,6 +1,6 @@
-/** What JSON leaves as it is and a terminal may obey: DEL, the 8-bit controls, and two line separators. */
+/** Characters that JSON does not escape and a terminal may obey: DEL, the 8-bit controls, and two line separators. */
 const controls = /[\u007f-\u009f\u2028\u2029]/g
 const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** Escapes in JSON what could move a cursor or begin a line. */
+/** Escapes characters in JSON that could move the cursor or start a new line. */
 export const escapeTerminalControls = (json: string) => json.replaceAll(controls, escaped)

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto'
 
-/** As we write them. Others accept more spellings of the same id: capitals, `urn:uuid:`, braces. */
+/** Only the form that we write. Elsewhere the same id may have capitals, `urn:uuid:` or braces. */
 export const uuidPattern = '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
 const shape = new RegExp(uuidPattern)
 
 export const isUuid = (value: string) => shape.test(value)
 
-/** The smallest of the ids below that belong to this moment. */
+/** The smallest id of this moment. */
 export const uuidFloor = (moment: Date) => {
   const hex = moment.getTime().toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
 }
 
-/** RFC 9562 version 7: ordered by time, so that new rows land at the end of an index and a purge can walk it in order. */
+/** RFC 9562 version 7: ordered by time, so that new rows go to the end of an index, and a purge can read it in order. */
 export const uuidv7 = (now: Date) => {
   const bytes = randomBytes(16)
   bytes.writeUIntBE(now.getTime(), 0, 6)

@@ -6,7 +6,7 @@ import { DataDirectoryUnwritable } from './database/directory-lock.js'
 
 const isCode = (error: unknown, code: string) => error instanceof Error && 'code' in error && error.code === code
 
-/** What the file holds; nothing when it is missing, or empty as a crash of an older release could leave it. */
+/** The content of the file; undefined if it is missing, or empty after a crash of an older release. */
 const readIfFull = async (file: string) => {
   try {
     return (await readFile(file, 'utf8')).trim() || undefined
@@ -16,7 +16,7 @@ const readIfFull = async (file: string) => {
   }
 }
 
-/** The secret that an earlier start has kept, if there was one. Creates nothing. */
+/** The secret of an earlier start, if there is one. Creates nothing. */
 export const existingSecret = async (directory: string) => {
   const secret = await readIfFull(join(directory, 'secret')).catch((cause: unknown) => {
     throw new OperatorError(`The file secret in ${directory} cannot be read: run this as the user of the service.`, {
@@ -26,7 +26,7 @@ export const existingSecret = async (directory: string) => {
   return secret === undefined ? [] : [secret]
 }
 
-/** Runs `use` on a new file with this content that is safely on the disk, and removes what is left of it. */
+/** Runs `use` on a new file whose content is safely on disk, and removes the file if it is still there. */
 const withDurableFile = async (directory: string, content: string, use: (path: string) => Promise<void>) => {
   const path = join(directory, `secret.${randomBytes(8).toString('hex')}`)
   try {
@@ -43,7 +43,7 @@ const withDurableFile = async (directory: string, content: string, use: (path: s
   }
 }
 
-/** So that the new name survives a power cut too. Not every platform can do it. */
+/** So that the new name survives a power cut. Not every platform supports it. */
 const syncDirectory = async (directory: string) => {
   const handle = await open(directory, 'r').catch(() => undefined)
   await handle?.sync().catch(() => undefined)
@@ -51,9 +51,9 @@ const syncDirectory = async (directory: string) => {
 }
 
 /**
- * Of several processes that find no secret at the same time, the first to link the claim decides for all. The claim is
- * removed only when the file is full, and is read before the file is looked at: so a process that still finds the file
- * empty has read the one claim there ever was, and all write the same.
+ * If several processes find no secret at the same time, the first that links the claim decides for all. The claim is
+ * removed only after the file has been written, and each process reads the claim before it looks at the file. So a process
+ * that finds no secret has read the only claim, and all write the same.
  */
 const agreeOnSecret = async (directory: string, file: string) => {
   const claim = join(directory, 'secret.claim')
@@ -71,8 +71,8 @@ const agreeOnSecret = async (directory: string, file: string) => {
 }
 
 /**
- * The signing secret of an installation that was given none: made at the first start and kept, so that a restart signs
- * nobody out. A crash at any moment leaves the whole file or none.
+ * The signing secret if none is configured: generated at the first start and kept, so that a restart signs no user out.
+ * After a crash the file is complete or does not exist.
  */
 export const keptSecret = async (directory: string) => {
   const file = join(directory, 'secret')

@@ -4,12 +4,12 @@ import { plainLine } from './plain-lines.js'
 
 export type Log = ReturnType<typeof createLog>
 
-/** Names under which something secret could ever reach a log line; none should, and these make sure. */
+/** Names of fields that may hold a secret. None should be logged; this is a safety net. */
 const secretNames = ['password', 'token', 'secret', 'cookie', 'authorization', 'set-cookie']
-// A `code` is a secret by itself, and the name of a fault inside an error.
+// A `code` at the top level is a secret; inside an error it is the kind of the error.
 const redacted = ['code', ...secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])]
 
-/** An error without what its library attached to it: parameters, queries and details may hold what users typed. */
+/** An error without the extra fields of its library: parameters, queries and details may hold what users typed. */
 const describe = (error: unknown): object => {
   if (!(error instanceof Error)) return { message: typeof error }
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}
@@ -21,7 +21,7 @@ export type LogFormat = 'json' | 'plain'
 
 type LogOptions = { level: string; format?: LogFormat; destination?: DestinationStream | undefined }
 
-/** One JSON object a line: what users send is escaped by that alone. Plain lines are made from these, for a terminal. */
+/** One JSON object a line, so that what users send is escaped. Plain lines for a terminal are made from these. */
 export const createLog = ({ level, format = 'json', destination }: LogOptions) =>
   pino(
     {

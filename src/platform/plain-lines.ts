@@ -2,18 +2,18 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 
 const inOneLine = (text: string) => text.replaceAll(/\p{Cc}/gu, ' ')
 
-/** Words and numbers as they are. Anything else as JSON, so that what a user sent cannot pass for another field. */
+/** Words and numbers as they are. Anything else as JSON, so that what a user sent cannot look like another field. */
 const shown = (value: unknown) =>
   typeof value === 'string' && /^[\w./:@+-]+$/.test(value) ? value : JSON.stringify(value)
 
-/** Indented, so that no line of a message or stack can pass for a line of the log. */
+/** Indented, so that no line of a message or stack looks like a line of the log. */
 const stackOf = (err: unknown) => {
   const text = isRecord(err) ? String(err.stack ?? err.message) : ''
   const lines = text.split('\n').map((line) => `\n    ${inOneLine(line)}`)
   return text === '' ? '' : lines.join('')
 }
 
-/** One line for people from one JSON line of the log: `07:40:12 info  message name=value`. */
+/** One readable line from one JSON line of the log: `07:40:12 info  message name=value`. */
 export const plainLine = (line: string) => {
   const { time, level, msg, err, ...fields }: Record<string, unknown> = JSON.parse(line)
   const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${shown(value)}`)

@@ -75,7 +75,7 @@ describe.each([
       return true
     }
     await examineSettings({ NODE_ENV: 'test', DATABASE_URL: pooler.through(fresh.url) }, { write })
-    expect(report).toMatch(/^warning +database +the pooler takes no timeouts: alter role/m)
+    expect(report).toMatch(/^warning +database +the pooler does not accept timeouts: alter role/m)
   })
 
   it('refuses settings in the address with one sentence that says where they belong', async () => {

@@ -196,7 +196,7 @@ describe('on settings alone', () => {
     await chmod(join(kept, 'secret'), 0o644)
     const both = await examine({ ...embedded(), JWT_SECRET: `${other},${secret}`, WORKER_THREADS: '64' })
     expect(both.about('secrets')).toEqual([
-      'ok: the first of 2 signs, and 1 other still verifies; at least 96 characters each',
+      'ok: the first of 2 signs, 1 other still verifies; at least 96 characters each',
     ])
     expect(both.about('threads')).toEqual([expect.stringMatching(/^warning: WORKER_THREADS is 64 on/)])
     expect((await examine({ DATA_DIR: kept })).about('data directory')).toEqual([

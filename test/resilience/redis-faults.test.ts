@@ -95,7 +95,10 @@ describe.concurrent('counters when Redis', () => {
     await heal(redis)
     await until(async () => (await attempt(cache, `after ${Math.random()}`)).side === 'shared', 5_000)
     expect(await answersPing(cache)).toBe(true)
-    expect(lines.slice(before)).toEqual([expect.stringContaining('out of reach'), expect.stringContaining('are back')])
+    expect(lines.slice(before)).toEqual([
+      expect.stringContaining('cannot be reached'),
+      expect.stringContaining('are back'),
+    ])
   })
 
   it('comes and goes: a refund goes to the side where the attempt was counted', async () => {

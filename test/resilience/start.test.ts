@@ -32,7 +32,7 @@ describe('a start on the embedded defaults', () => {
   it('prints one line with the address, says what the embedded database is for, and serves both development providers', async () => {
     const program = run()
     const url = await program.ready()
-    expect(program.output.stdout).toMatch(/for trying out and development, not safe against power loss/)
+    expect(program.output.stdout).toMatch(/for development only, not safe against power loss/)
     expect(program.output.stdout).toContain(`mails are shown at ${url}/dev/mailbox`)
     const lines = program.output.stdout.trimEnd().split('\n')
     expect(lines[0]).toMatch(/^\S+ info {2}starting version=\d+\.\d+\.\d+ /)
@@ -158,7 +158,7 @@ describe('a database at a newer schema that lets this program run', () => {
     )
     await database.close()
     const program = run({ DATABASE_URL: url })
-    await program.until(/the database is newer than this program, and lets it run/)
+    await program.until(/the database schema is newer than this program, and compatible with it/)
     expect((await fetch(`${await program.ready()}/health`)).status).toBe(200)
     await program.stop()
     await drop()

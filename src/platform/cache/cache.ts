@@ -1,4 +1,4 @@
-/** At most `maximum` in each window of `window` milliseconds. A window begins with the first reservation in it. */
+/** At most `maximum` reservations in `window` milliseconds. The first reservation starts the window. */
 export type Limit = { maximum: number; window: number }
 
 /** Which window of a counter this is, and whether the shared store counted it or this process. */
@@ -13,20 +13,20 @@ export type Reservation = {
   window: CounterWindow
 }
 
-/** What a process knows of a counter that the shared store may have missed: in all, and counted without the store. */
+/** A counter as this process knows it after an outage: `used` in all, `counted` of them without the shared store. */
 export type Missed = { maximum: number; used: number; counted: number; resetsIn: number; windowId: string }
 
-/** Counters that several instances may share. Every function rejects with `StoreUnavailable` when the store is out of reach. */
+/** Counters that several instances may share. Every function rejects with `StoreUnavailable` when the store cannot be reached. */
 export type Cache = {
-  /** Counts and grants, or refuses and counts nothing, in one atomic step: parallel attempts cannot slip past. */
+  /** Counts and grants, or refuses and counts nothing, in one atomic step: parallel attempts cannot pass the limit. */
   reserve(key: string, limit: Limit): Promise<Reservation>
-  /** Gives one back, only into the window it was taken from, never below zero, and never creates a key. */
+  /** Gives one back, only in the window it was taken from, never below zero, and never creates a key. */
   refund(key: string, window: CounterWindow): Promise<void>
   ping(): Promise<void>
   close(): Promise<void>
 }
 
 export type SharedCache = Cache & {
-  /** Adds what was counted while the store was out of reach. */
+  /** Adds what was counted while the store could not be reached. */
   carry(key: string, missed: Missed): Promise<void>
 }

@@ -3,7 +3,7 @@ import { minutes } from '../../lib/durations.js'
 import type { Cache, Limit, Missed, Reservation } from './cache.js'
 
 /**
- * The in-process counters can also take over what a shared store said last, go on from there when it fails, and say
+ * The in-process counters also remember the last answer of a shared store, continue from there when it fails, and report
  * afterwards what they have counted.
  */
 export type MemoryCache = Cache & {
@@ -13,23 +13,23 @@ export type MemoryCache = Cache & {
   /** Every counter whose window is open. */
   openKeys(): string[]
   hasMissed(key: string): boolean
-  /** What the shared store may have missed of a counter. From now on it counts as told. */
+  /** What the shared store may have missed of a counter. From now on it counts as reported. */
   takeMissed(key: string): Missed | undefined
-  /** It could not be told after all. */
+  /** It could not be reported after all. */
   putBack(key: string, missed: Missed): void
 }
 
-/** `own`: how many of the used ones the shared store has not been told of. */
+/** `own`: how many of the used ones were not reported to the shared store. */
 type Counter = { used: number; own: number; maximum: number; ends: number; windowId: string }
 
 /**
- * Counters in this process, bounded. At the bound the counter that has been used least goes first, and among equals the
- * oldest. So whoever wants to wipe out a counter that stands at its limit must first bring every other counter to its
- * limit too: each from a network of its own, and with more attempts than wiping it out would win. Refusing newcomers
- * instead would let a flood lock everybody out; dropping the oldest would let one request per address clear a guesser.
+ * Counters in this process, bounded. When it is full, the counter that has been used least is dropped, and among equals
+ * the oldest. An attacker who wants to clear a counter that is at its limit must first bring every other counter to its
+ * limit, each from another network, which costs more attempts than it wins. Refusing new keys instead would let a flood
+ * lock out all users; dropping the oldest would let an attacker clear a counter with one request from each address.
  */
 export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximumKeys: number }): MemoryCache => {
-  // Three shelves of wear, each in order of arrival: what to drop is the first of the first shelf that is not empty.
+  // Three maps by how much is used, each in order of arrival. The first entry of the first map that is not empty is dropped.
   const shelves = [new Map<string, Counter>(), new Map<string, Counter>(), new Map<string, Counter>()] as const
   let sweptAt = clock.now().getTime()
 
@@ -61,7 +61,7 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
     const now = clock.now().getTime()
     const known = find(key)
     const open = known !== undefined && known.ends > now
-    // A clock that was set back must not make a window longer than it is meant to be.
+    // A clock that was set back must not make a window longer.
     const ends = open ? Math.min(known.ends, now + window) : now + window
     const counter = open ? { ...known, maximum, ends } : { used: 0, own: 0, maximum, ends, windowId: String(ends) }
     const granted = counter.used < maximum
@@ -85,7 +85,7 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
     put(key, { ...counter, used: counter.used - 1, own: Math.max(0, counter.own - own) })
   }
 
-  /** An answer may come from the shared store when counting has gone on without it: that is kept. */
+  /** Remembers an answer of the shared store. What this process has counted in the meantime is kept. */
   const note = (key: string, { maximum }: Limit, { remaining, resetsIn, window }: Reservation) => {
     const now = clock.now().getTime()
     const known = find(key)

@@ -9,7 +9,7 @@ import { readRedisUrl } from './redis-url.js'
 import { createResilientCache } from './resilient.js'
 
 type Dependencies = {
-  /** Without one the counters stay in this process, which is right for one instance. */
+  /** Without one, the counters are in this process, which is enough for one instance. */
   url?: string | undefined
   clock: Clock
   log: Pick<Logger, 'debug' | 'info' | 'warn'>
@@ -18,7 +18,7 @@ type Dependencies = {
   maximumKeys?: number
 }
 
-/** How long a start waits for the shared counters before it goes on without them. */
+/** How long a start waits for the shared counters before it continues without them. */
 const timeout = 2 * seconds
 
 const pingUntil = async (cache: Cache, end: number): Promise<void> => {
@@ -45,7 +45,7 @@ export const openCache = async ({
   const shared = createRedisCache({ place, prefix, clock, log })
   await pingUntil(shared, Date.now() + timeout)
   const cache = createResilientCache({ shared, local, log })
-  // Says in the log, once, when the program starts without its shared counters.
+  // Logs once when the program starts without its shared counters.
   await cache.ping().catch(() => undefined)
   return cache
 }

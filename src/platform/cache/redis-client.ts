@@ -5,12 +5,12 @@ export type RedisClient = Redis | Cluster
 
 const longestPause = 1_000
 
-/** Quick at first, then once a second with some spread: a server that returns is found well within five seconds. */
+/** Short pauses at first, then about a second: a server that returns is found within five seconds. */
 const pause = (times: number) => Math.min(longestPause, 50 * 2 ** Math.min(times, 6)) + Math.random() * 100
 
 /**
- * Behind one address a failover shows as a server that takes no writes: only a new connection finds the new master. Once
- * a second is enough, however many commands were refused.
+ * Behind one address, a failover looks like a server that accepts no writes: only a new connection reaches the new master.
+ * At most once a second, however many commands were refused.
  */
 const createDemotionWatch = () => {
   let reconnectedAt = Number.NEGATIVE_INFINITY
@@ -22,8 +22,8 @@ const createDemotionWatch = () => {
 }
 
 /**
- * The client that a place asks for. Nothing is queued while there is no connection, and nothing is sent a second time:
- * whoever asked has long been answered by then, and a late attempt would count against the next one.
+ * The client for an address. Nothing is queued without a connection, and nothing is sent twice: the request has been
+ * answered by then, and a late reservation would count against the next one.
  */
 export const connectRedis = (place: RedisPlace, commandTimeout: number): RedisClient => {
   const options = {
@@ -32,7 +32,7 @@ export const connectRedis = (place: RedisPlace, commandTimeout: number): RedisCl
     ...(place.tls && { tls: {} }),
     commandTimeout: 2 * commandTimeout,
     connectTimeout: longestPause,
-    // A peer that vanished without a word would hold its connection for minutes; only waiting commands start this timer.
+    // A server that disappears without closing would hold its connection for minutes. Only waiting commands start this timer.
     socketTimeout: 4 * commandTimeout,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
@@ -49,7 +49,7 @@ export const connectRedis = (place: RedisPlace, commandTimeout: number): RedisCl
       maxRedirections: 4,
       slotsRefreshTimeout: 4 * commandTimeout,
       slotsRefreshInterval: 3_000,
-      // The certificate names the host, so with TLS the name must survive until the connection is made.
+      // The certificate is for the host name, so with TLS the name is kept until the connection is made.
       ...(place.tls && { dnsLookup: (address, callback) => callback(null, address) }),
     })
   }

@@ -37,10 +37,10 @@ const withScripts = (client: RedisClient) => {
   return client as RedisClient & Scripts
 }
 
-/** Counters in Redis or Valkey: one server, a Cluster, or whatever master the sentinels name. */
+/** Counters in Redis or Valkey: one server, a Cluster, or the master that the sentinels name. */
 export const createRedisCache = ({ place, prefix, clock, log, commandTimeout = 250 }: Dependencies): SharedCache => {
   const client = withScripts(connectRedis(place, commandTimeout))
-  // Without a listener a lost connection would end the process. Whoever asks for a counter learns of it anyway.
+  // Without a listener a lost connection would end the process. The next command fails and reports it.
   client.on('error', (error: Error) => log.debug({ reason: error.message }, 'redis connection'))
 
   /** Starts when a counter is asked for; the client's own deadline, which frees its queues, starts when a command is sent. */
@@ -51,7 +51,7 @@ export const createRedisCache = ({ place, prefix, clock, log, commandTimeout = 2
         throw new Error(`no answer within ${commandTimeout} ms`)
       })
     } catch (error) {
-      throw new StoreUnavailable('Redis did not answer as it should', { cause: error })
+      throw new StoreUnavailable('Redis did not answer correctly', { cause: error })
     }
   }
 
@@ -77,7 +77,7 @@ export const createRedisCache = ({ place, prefix, clock, log, commandTimeout = 2
         const left = Math.ceil(resetsIn)
         await client.carryOne(prefix + key, maximum, used, counted, left, windowId, clock.offset())
       }),
-    // A server that is full, or a replica, answers a ping and cannot count: so one is counted as well.
+    // A full server, or a replica, answers a ping but cannot count. So the check counts one as well.
     ping: () =>
       withinDeadline(async () => {
         const counted = client.reserveOne(`${prefix}ping`, Number.MAX_SAFE_INTEGER, 1_000, clock.offset())

@@ -8,16 +8,16 @@ type Dependencies = { shared: SharedCache; local: MemoryCache; log: Pick<Logger,
 const message = (error: unknown) =>
   error instanceof Error ? ((error.cause as Error | undefined) ?? error).message : ''
 
-/** In one go, within the time that a command is given. */
+/** So many at once are answered within the timeout of a command. */
 const carriedAtOnce = 200
 
 /**
- * The shared counters while they can be reached, and otherwise the same limits in this process. The local side notes what
- * the shared one said last, so that a guesser who has used up his attempts does not get new ones from an outage. When the
- * shared store is back it is told what was counted without it, before anybody asks it again.
+ * The shared counters while they can be reached, and otherwise the same limits in this process. This process remembers the
+ * last answers of the shared store, so that an outage gives an attacker no new attempts. When the store is back, it first
+ * gets what was counted without it.
  *
- * After a failure nobody waits for the shared store again until a probe has found it working: an outage costs the requests
- * under way one deadline, and the later ones nothing.
+ * After a failure no request waits for the shared store until a probe has found it working: an outage costs the requests
+ * under way one timeout, and later ones nothing.
  */
 export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seconds }: Dependencies): Cache => {
   let reachable = true
@@ -56,7 +56,7 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
   const lost = (error: unknown) => {
     if (!reachable || closed) return
     reachable = false
-    log.warn({ reason: message(error) }, 'the shared counters are out of reach: limits go on in this process')
+    log.warn({ reason: message(error) }, 'the shared counters cannot be reached: limits are counted in this process')
     probeSoon()
   }
 
@@ -81,7 +81,7 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
   return {
     reserve: async (key, limit) => {
       const seen = await tryShared(async () => {
-        // Counted while the others were carried over.
+        // It was counted here while the other keys were carried over.
         if (local.hasMissed(key)) await carry(key)
         return shared.reserve(key, limit)
       })
@@ -89,7 +89,7 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
       local.note(key, limit, seen)
       return seen
     },
-    // What was taken from the shared counter and cannot be given back stays taken until its window ends.
+    // If the shared store cannot be reached, what it counted stays counted until the window ends.
     refund: async (key, window) => {
       if (window.countedBy === 'local') return local.refund(key, window)
       await tryShared(() => shared.refund(key, window))

@@ -4,12 +4,12 @@ import type { Client, ClientConfig } from 'pg'
 const cancelRequest = 80_877_102
 const cancelMs = 3_000
 
-/** What the server told at the start about its process. The driver keeps it and does not name it in its types. */
+/** The id and the secret of the server's process. The driver has them, but not in its types. */
 export const keyOf = (client: Client) => client as Client & Record<'processID' | 'secretKey', number | null>
 
 /**
- * Asks the server to end what a connection that is given up was doing. A commit that waits for a standby would otherwise
- * keep its place on the server for ever, and one after the other all places would go.
+ * Asks the server to cancel what an abandoned connection was doing. A commit that waits for a standby would otherwise keep
+ * its connection on the server for ever, until no connection is left.
  */
 export const cancelStatement = (client: Client, { host = '', port = 5432 }: ClientConfig) => {
   const { processID, secretKey } = keyOf(client)

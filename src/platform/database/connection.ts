@@ -6,20 +6,20 @@ import { StoreUnavailable } from './database.js'
 import { explainFailure } from './failures.js'
 import { columnTypes, writeParameters } from './values.js'
 
-/** One connection. Statements run one at a time; a connection that broke or hung is never used again. */
+/** One connection. Statements run one at a time. A connection that broke or hung is not used again. */
 export type Connection = {
   query<Row>(text: string, parameters?: readonly unknown[]): Promise<Row[]>
-  /** Several statements in one text. Answers with the last one's command tag, such as COMMIT. */
+  /** Several statements in one text. Returns the command tag of the last one, such as COMMIT. */
   script(text: string): Promise<string>
   /** From here on the server may keep prepared statements for this connection. */
   keepStatements(): void
   isOpen(): boolean
-  /** The number of the server's process, as it was told when the connection was made. */
+  /** The id of the server's process, from the start of the connection. */
   readonly processId: number | null
   readonly openedAt: number
   end(): Promise<void>
   destroy(reason: Error): void
-  /** For a server that does not answer in time. It is asked to end what it is doing. */
+  /** For a server that does not answer in time. It is also asked to cancel the statement. */
   giveUp(): void
 }
 
@@ -27,7 +27,7 @@ export type OnClosed = (connection: Connection, hung: boolean) => void
 
 type Dependencies = {
   client: ClientConfig
-  /** Past this a server that has not answered is taken for hung. Its own timeouts come first. */
+  /** After this time without an answer the server counts as hung. Its own timeouts are shorter. */
   deadlineMs: number
   onClosed: OnClosed
 }
@@ -42,7 +42,7 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
   let keeps = false
   let last: Promise<unknown> = Promise.resolve()
 
-  // Told before the statement under way fails, so that whoever comes next already knows.
+  // Reported before the statement under way fails, so that the next caller gets another connection.
   const tell = () => {
     open = false
     if (isKnown) onClosed(connection, hung)
@@ -57,7 +57,7 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
     cancelStatement(client, config)
     destroy(new StoreUnavailable('The database did not answer in time'))
   }
-  // The driver tells every statement under way. An error event that nobody listens for would end the process.
+  // The driver rejects every statement under way. An error event without a listener would end the process.
   client.on('error', destroy)
   const closed = new Promise<void>((resolve) => {
     client.on('end', () => {
@@ -75,8 +75,8 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
         return result
       })
     } catch (thrown) {
-      const { error, connectionIsSpent } = explainFailure(thrown, open)
-      if (connectionIsSpent) destroy(new StoreUnavailable('The connection to the database is spent'))
+      const { error, connectionIsUnusable } = explainFailure(thrown, open)
+      if (connectionIsUnusable) destroy(new StoreUnavailable('The connection to the database cannot be used any more'))
       throw error
     }
   }
@@ -100,7 +100,7 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
     openedAt: performance.now(),
     end: async () => {
       open = false
-      // A hung server never says goodbye.
+      // A hung server never closes the connection.
       const ended = client.end().then(() => closed)
       await withTimeout(ended, endMs, () => {
         client.connection.stream.destroy()
@@ -130,12 +130,12 @@ const execute = async <Row>(client: Client, text: string, parameters: readonly u
   return rows
 }
 
-// A migration may change what these answer, and then the server refuses the statement as it was prepared.
+// A migration may change the columns of these, and then the server refuses the prepared statement.
 const readsAnyColumns = /(select|returning)\s+(\w+\.)?\*/i
 
 const names = new Map<string, string>()
 
-/** The same text has the same name everywhere: who meets another's prepared statement meets the same statement. */
+/** The same text has the same name everywhere: a name that another client has prepared is the same statement. */
 const nameOf = (text: string) => {
   const known = names.get(text) ?? createHash('sha256').update(text).digest('base64url')
   names.set(text, known)

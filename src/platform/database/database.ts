@@ -16,21 +16,21 @@ export type Transaction = Sql & { script(text: string): Promise<void> }
 export type Database = Sql & {
   /**
    * Commits when `work` resolves, rolls back when it rejects. Inside, use the handle that `work` is given and await
-   * statements only: the embedded database has one connection. Touching the outer handle inside rejects at once.
+   * statements only: the embedded database has one connection. Using the outer handle inside rejects at once.
    */
   transaction<Result>(work: (sql: Transaction) => Promise<Result>): Promise<Result>
   ping(): Promise<void>
-  /** How many connections there are, how many are at work, and how many statements wait for one. */
+  /** How many connections are open, how many of them are busy, and how many statements wait for one. */
   stats?(): { open: number; busy: number; waiting: number }
   close(): Promise<void>
 }
 
-/** The store cannot be reached or gave up: the caller may try again later. Nothing is known to be wrong with the request. */
+/** The store cannot be reached or gave up. The request may be fine: the caller may try again later. */
 export class StoreUnavailable extends OperatorError {
   override name = 'StoreUnavailable'
 }
 
-/** The program used a transaction in a way that would hang or be lost. Always a bug of the caller, never of the data. */
+/** The program used a transaction in a way that would hang or be lost. Always a bug of the caller. */
 export class TransactionMisuse extends Error {
   override name = 'TransactionMisuse'
 }

@@ -28,9 +28,8 @@ export class DataDirectoryUnwritable extends OperatorError {
 export type DirectoryLock = { release(): Promise<void> }
 
 /**
- * One process per directory. The lock is a listening socket beside the directory: the kernel closes it with its process,
- * however that ends, so nothing has to be guessed from process numbers, which are reused and differ between containers
- * that share a volume.
+ * One process per directory. The lock is a listening socket beside the directory: the kernel closes it when its process
+ * ends in any way. A file with a process id would not do: ids are reused, and differ between containers that share a volume.
  */
 export const lockDirectory = async (directory: string): Promise<DirectoryLock> => {
   const place = join(await realpath(dirname(directory)), basename(directory))
@@ -38,7 +37,7 @@ export const lockDirectory = async (directory: string): Promise<DirectoryLock> =
   return await lockBySocket(place, directory)
 }
 
-// A named pipe lives as long as its process and has one owner: Windows does the rest.
+// On Windows, a named pipe has one owner and ends with its process.
 const lockByPipe = async (place: string, directory: string): Promise<DirectoryLock> => {
   const name = createHash('sha256').update(place.toLowerCase()).digest('hex')
   const server = await listen(`\\\\.\\pipe\\latchkey-${name}`, () => 'held').catch((error) => {
@@ -51,9 +50,9 @@ type State = 'trying' | 'held'
 const attempts = 40
 
 /**
- * A socket's file stays behind when its process is killed, and taking over a dead file by name is a race. So every
- * process listens under a name of its own first and only then looks at the others. Of two that start together at least
- * one sees the other; both step back then, and try again after pauses of different length.
+ * The file of a socket stays when its process is killed, and taking over such a file is a race. So every process first
+ * listens under its own random name, and then looks at the others. Of two that start together at least one sees the
+ * other; then they release and try again after random pauses.
  */
 const lockBySocket = async (place: string, directory: string, home = dirname(place)): Promise<DirectoryLock> => {
   const folder = await createShortName(home, place, directory)
@@ -73,7 +72,7 @@ const lockBySocket = async (place: string, directory: string, home = dirname(pla
   } catch (error) {
     if (error instanceof DataDirectoryInUse) throw error
     const elsewhere = await substituteFor(place)
-    // Some shared folders take files but no sockets. Processes of this machine can still meet at a place of its own.
+    // Some shared folders allow no sockets. Processes of this machine can still use the temporary folder.
     if (noSockets.has(codeOf(error)) && home !== elsewhere) return await lockBySocket(place, directory, elsewhere)
     throw new DataDirectoryUnwritable(dirname(directory), { cause: error })
   } finally {
@@ -114,7 +113,7 @@ const livingOthers = async (folder: string, place: string, own: string): Promise
   return states.filter((state) => state !== undefined)
 }
 
-/** What the process behind a socket says. One that is stopped and cannot say anything holds its lock all the same. */
+/** Asks the process behind a socket. A process that is paused and cannot answer still holds its lock. */
 const ask = (path: string) =>
   new Promise<State | undefined>((resolve) => {
     const socket = connect({ path })
@@ -130,7 +129,7 @@ const ask = (path: string) =>
     socket.once('error', (error) => {
       const isDead = ['ECONNREFUSED', 'ENOENT', 'ECONNRESET'].includes(codeOf(error))
       if (!isDead) return resolve('held')
-      // Names are never used twice, so a dead one stays dead and may go.
+      // Names are never used twice, so the file of a dead socket can be removed.
       rm(path, { force: true }).then(
         () => resolve(undefined),
         () => resolve(undefined),
@@ -153,7 +152,7 @@ const close = (server: Server) => new Promise<void>((resolve) => server.close(()
 
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '')
 
-// The kernel takes about a hundred bytes for a socket's path. A longer one is reached through a short link to its folder.
+// The path of a socket may have about a hundred bytes. For a longer one we use a short link to its folder.
 const longestPath = 100
 
 const createShortName = async (folder: string, place: string, directory: string) => {

@@ -18,7 +18,7 @@ const claimQuery = ({ hosts }: Search) =>
   `select not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off' as writable,
           ${hosts.length > 1 ? timeline : `''`} as timeline, pg_backend_pid() as pid`
 
-/** Connects to a host and asks whether it takes writes. The only host that there is may say no: statements will tell. */
+/** Connects to a host and asks whether it accepts writes. If there is only one host, it is used in any case. */
 export const askHost = async (search: Search, host: Host, onClosed: OnClosed): Promise<Candidate> => {
   const deadline = performance.now() + search.timeoutMs
   let accepted = false
@@ -29,8 +29,8 @@ export const askHost = async (search: Search, host: Host, onClosed: OnClosed): P
     )
     if (!claim) throw new Error(`${nameOf(host)} gave no answer`)
     if (!claim.writable && search.hosts.length > 1) throw new Error(`${nameOf(host)} is a standby or read-only`)
-    // A pooler makes up the number of the process, and may give every transaction another connection. A statement that
-    // was prepared on the one is not there on the other.
+    // A pooler invents the id of the process, and may give every transaction another connection, on which a prepared
+    // statement does not exist.
     if (claim.pid === connection.processId) connection.keepStatements()
     accepted = true
     return { host, connection, claim }
@@ -40,20 +40,20 @@ export const askHost = async (search: Search, host: Host, onClosed: OnClosed): P
   }
 }
 
-/** Asks every host, and takes the one that leads and commits. Rejects with one sentence that names each reason. */
+/** Asks every host and returns the newest primary that can commit. Rejects with one sentence that names each reason. */
 export const findPrimary = async (search: Search, onClosed: OnClosed): Promise<Candidate> => {
   let found: Candidate | undefined
   const onEnd: OnClosed = (connection, hung) => connection === found?.connection && onClosed(connection, hung)
   const { candidates, failures } = await askAll(search, onEnd)
   for (const candidate of leadersOf(candidates, search.log)) {
     try {
-      // A standby, or read-only, and there is no other: it cannot commit and need not prove it.
+      // The only host is a standby or read-only: it cannot commit, so this is not tested.
       if (candidate.claim.writable) await commitWithin(search.timeoutMs, candidate.connection)
       found = candidate
       break
     } catch (cause) {
       failures.push(
-        new Error(`${nameOf(candidate.host)} finishes no commit: is its synchronous standby away?`, { cause }),
+        new Error(`${nameOf(candidate.host)} finishes no commit: is its synchronous standby down?`, { cause }),
       )
     }
   }
@@ -64,7 +64,7 @@ export const findPrimary = async (search: Search, onClosed: OnClosed): Promise<C
 
 const commitWithin = (ms: number, connection: Connection) => within(ms, connection, () => proveCommit(connection))
 
-// How long the other hosts may take when one has said that it is the primary: they may know of a newer one.
+// How long to wait for the other hosts when one says that it is the primary: another one may be newer.
 const graceMs = 500
 
 const askAll = async (search: Search, onClosed: OnClosed) => {
@@ -84,8 +84,8 @@ const askAll = async (search: Search, onClosed: OnClosed) => {
 }
 
 /**
- * Of two that both take writes, one was left behind by a promotion: what is written there is lost. It is not asked to
- * commit, not even when the other one cannot.
+ * If two servers accept writes, the one with the older timeline was replaced by a promotion: what is written there is
+ * lost. It is not used, even if the newer one cannot commit.
  */
 const leadersOf = (candidates: Candidate[], log: Log | undefined) => {
   const newest = candidates
@@ -101,7 +101,7 @@ const leadersOf = (candidates: Candidate[], log: Log | undefined) => {
   return leaders
 }
 
-/** Past its time the connection is given up, which ends the work. */
+/** After the timeout the connection is given up, which makes the work fail. */
 const within = async <Result>(ms: number, connection: Connection, work: () => Promise<Result>) => {
   const result = work()
   return await withTimeout(result, Math.max(1, ms), () => {

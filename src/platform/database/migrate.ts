@@ -11,12 +11,12 @@ export class SchemaTooNew extends OperatorError {
   override name = 'SchemaTooNew'
 }
 
-/** The database is behind this program, and whoever asks may not or should not change it. */
+/** The database is older than this program, and this role may not or should not migrate it. */
 export class SchemaOutdated extends OperatorError {
   override name = 'SchemaOutdated'
 }
 
-/** The files and what the database says was applied do not belong together. */
+/** The migration files and the applied migrations in the database do not match. */
 export class MigrationsBroken extends OperatorError {
   override name = 'MigrationsBroken'
 }
@@ -54,7 +54,7 @@ export type MigrateOptions = {
 const lockKey = 7_284_110_452
 const pauseMs = 100
 
-/** Applies what is missing, in order, each file in a transaction of its own. Answers with the names of what it applied. */
+/** Applies what is missing, in order, each file in a transaction of its own. Returns the names of what it applied. */
 export const migrate = async ({
   database,
   directory,
@@ -75,7 +75,7 @@ export const migrate = async ({
   }
 }
 
-/** For an instance that must not migrate: resolves when the program can run on the schema, and says what to run when not. */
+/** For an instance that must not migrate: resolves if the program can run on the schema, and otherwise says what to run. */
 export const checkSchema = async (options: SchemaOptions): Promise<void> => {
   const [first] = await pendingMigrations(options)
   if (first)
@@ -96,19 +96,19 @@ export const schemaStatus = async (options: Partial<SchemaOptions> & { directory
   return await compare(options.database, migrations).catch(explainUnreadable)
 }
 
-// The lock belongs to the transaction. It goes with the commit, and with the connection when the process is killed; the
-// state is read under it, so whoever comes second finds the work done. Asked for, not waited for: a statement that waits
-// would run into the timeouts that are there for broken servers.
+// The lock belongs to the transaction: it ends with the commit, or with the connection if the process is killed. The state
+// is read while holding it, so a second instance finds the work done. We try the lock instead of waiting for it, because a
+// waiting statement would run into the timeouts for broken servers.
 const applyNext = async (sql: Transaction, migrations: Migration[], grants: Grants | undefined) => {
   const [lock] = await sql.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lockKey])
   if (!lock?.mine) return 'busy'
-  // Before the look at what is applied: a connection may still remember that there is no such table, although whoever had the
-  // lock until now has made it. Making it, unlike asking for it by name, hears of that.
+  // Before the state is read: a connection may remember that the table does not exist, although the instance that had the
+  // lock has created it. `create table if not exists` refreshes that; a lookup by name does not.
   await sql.script(tableOfMigrations)
   const { pending, newer } = await compare(sql, migrations)
   const [next] = pending
   if (!next) {
-    // What the role needs on a newer schema is known to the newer program, which has granted it.
+    // Only the newer program knows what the role needs on a newer schema, and it has granted that.
     if (grants && newer.length === 0) await grant(sql, grants)
     return 'finished'
   }
@@ -140,7 +140,7 @@ const explainRefusal = explainPrivilege(
   'The database must be migrated and this role may not do it: run `latchkey migrate` as the role that owns the schema.',
 )
 
-// As after a restore without privileges: the tables are there.
+// For example after a restore without privileges.
 const explainUnreadable = explainPrivilege(
   'The tables are there and this role has no rights on them: run `latchkey migrate` as the role that owns the schema, which grants them.',
 )
@@ -162,7 +162,7 @@ const compare = async (sql: Sql, migrations: Migration[]) => {
     if (!own) throw new MigrationsBroken(`The database has ${name}, which this program does not have.`)
     if (own.checksum !== checksum) throw new MigrationsBroken(`${name} was changed after it had been applied.`)
   }
-  // With something newer in the database, everything of this program's must be there as well.
+  // If the database has newer migrations, all migrations of this program must be there as well.
   const places = newer.length > 0 ? migrations : migrations.slice(0, shared.length)
   const gap = places.find(({ name }, place) => name !== shared[place]?.name)
   if (gap) throw new MigrationsBroken(`${gap.name} was not applied, although later ones were.`)
@@ -172,7 +172,7 @@ const compare = async (sql: Sql, migrations: Migration[]) => {
 const readApplied = async (sql: Sql): Promise<Applied[]> => {
   const [table] = await sql.query<{ exists: boolean }>(`select to_regclass('schema_migrations') is not null as exists`)
   if (!table?.exists) return []
-  // All columns: a newer or an older program may have made the table with others.
+  // All columns: the table of an older or a newer program may have other ones.
   const rows = await sql.query<AppliedRow>('select * from schema_migrations order by name')
   return rows.map(({ applied_at: appliedAt, oldest_program: oldestProgram = null, ...row }) => {
     return { ...row, appliedAt, oldestProgram }
@@ -192,7 +192,7 @@ const readMigrations = async (directory: string): Promise<Migration[]> => {
 }
 
 const readMigration = async (directory: string, name: string): Promise<Migration> => {
-  // A checkout on Windows may have other line ends; that is not another migration.
+  // A checkout on Windows may have other line ends, which must not change the checksum.
   const text = (await readFile(join(directory, name), 'utf8')).replaceAll('\r\n', '\n')
   const checksum = createHash('sha256').update(text).digest('hex')
   return { name, text, checksum, oldestProgram: readOldestProgram(name, text) }
@@ -200,7 +200,7 @@ const readMigration = async (directory: string, name: string): Promise<Migration
 
 const firstLine = /^-- older programs: (?:can run from (?<oldest>\d{4})|must stop)(?:\n|$)/
 
-// Before the first migration there is no program that could be older.
+// No program is older than the first migration.
 const readOldestProgram = (name: string, text: string): number | null => {
   if (numberOf(name) === 1) return null
   const line = firstLine.exec(text)

@@ -34,7 +34,7 @@ export const openAsOwner = (url: string): Database =>
     idleTimeoutMs: 60_000,
   })
 
-/** The role of the service, when it is another than the owner of the tables: it has to be granted what it needs. */
+/** The role of the service if it is not the owner of the tables: it needs grants. */
 export const roleToGrant = ({ url, ownerUrl }: { url: string; ownerUrl: string }) => {
   const [role, owner] = [parsePostgresAddress(url).user, parsePostgresAddress(ownerUrl).user]
   return role === owner ? undefined : role
@@ -46,7 +46,7 @@ export type MigrateAsOwnerOptions = Omit<MigrateOptions, 'database' | 'grants'> 
   grantsFor: (role: string) => Grants
 }
 
-/** Migrates PostgreSQL as the owner, and grants to the service's role when it is another. */
+/** Migrates PostgreSQL as the owner, and grants rights to the service's role if that is another one. */
 export const migrateAsOwner = async ({
   url,
   ownerUrl,

@@ -6,18 +6,18 @@ import { PGlite } from '@electric-sql/pglite'
 
 type Dependencies = { directory: string; templateFile?: string | undefined }
 
-/** Small segments make a small first directory: most of it would be the zeroes of an unused log. */
+/** Small segments make a small first directory: most of it would be an unused log. */
 export const initdbParameters = ['--wal-segsize=1']
 
-/** PGlite's own, with less memory (200 MB instead of 320) and a log that is given back when it has been checkpointed. */
+/** PGlite's own parameters, with less memory (200 MB instead of 320) and a log that shrinks after a checkpoint. */
 export const startParameters = [
   ...PGlite.defaultStartParams,
   ...['shared_buffers=16MB', 'min_wal_size=16MB', 'max_wal_size=64MB'].flatMap((setting) => ['-c', setting]),
 ]
 
 /**
- * Makes the database's directory if there is none: beside its place first, and moved there in one step, so that a process
- * that is killed on the way leaves nothing that looks like a database. The caller holds the lock on the directory.
+ * Creates the directory of the database if there is none: under another name first, and then renamed, so that a process
+ * that is killed in between leaves nothing that looks like a database. The caller holds the lock on the directory.
  */
 export const prepareDirectory = async ({ directory, templateFile }: Dependencies) => {
   removeLeftovers(directory)
@@ -30,7 +30,7 @@ export const prepareDirectory = async ({ directory, templateFile }: Dependencies
   renameSync(draft, directory)
 }
 
-// A folder that somebody made in advance may be replaced as long as it is empty.
+// An existing folder may be replaced if it is empty.
 const makeRoom = (directory: string) => {
   if (!existsSync(directory)) return
   if (readdirSync(directory).length > 0) throw new Error(`${directory} holds files, but no database`)
@@ -44,7 +44,7 @@ const removeLeftovers = (directory: string) => {
   }
 }
 
-// Several seconds of work: what the template saves.
+// This takes several seconds, which the template saves.
 const initialize = async (directory: string) => {
   const database = await PGlite.create(directory, { initDbStartParams: initdbParameters })
   await database.close()

@@ -17,12 +17,12 @@ export type PgliteOptions = {
   directory: string
   /** A packed, empty database (scripts/embedded-template.mjs). Without it the first start takes several seconds. */
   templateFile?: string
-  /** PGlite takes no notice of statement_timeout: past this its thread is ended and started anew. */
+  /** PGlite ignores statement_timeout: after this time its thread is stopped and started again. */
   statementTimeoutMs?: number
   log?: { warn(details: object, message: string): void }
 }
 
-// Opening includes the recovery after a crash, and without a template the making of the whole directory.
+// Opening includes the recovery after a crash, and without a template the creation of the whole directory.
 const openMs = 60_000
 const waitingLimit = 1_000
 const closeGraceMs = 5_000
@@ -67,8 +67,8 @@ const lockData = async (directory: string) => {
   return await lockDirectory(directory)
 }
 
-// What a server's background processes would do, and what this one does not have: without it the log grows until the
-// next start, and the room of deleted rows is never used again.
+// The work of a server's background processes, which PGlite does not have: without it the log grows until the next start,
+// and the space of deleted rows is never reused.
 const upkeepMs = 60_000
 const upkeepBytes = 16 * 1024 * 1024
 
@@ -96,7 +96,7 @@ const startUpkeep = (pool: Pool) => {
 type ThreadOptions = PgliteOptions & { statementTimeoutMs: number }
 
 const createThread = ({ directory, templateFile, statementTimeoutMs, log }: ThreadOptions) => {
-  // Two threads on one directory would destroy it: the next one starts when the last one has really ended.
+  // Two threads on one directory would destroy it: the next one starts only after the last one has ended.
   let ended: Promise<unknown> = Promise.resolve()
   const open: Open = async (onClosed) => {
     await ended
@@ -110,7 +110,7 @@ const createThread = ({ directory, templateFile, statementTimeoutMs, log }: Thre
       client: { stream: () => createPipe(worker), host: 'embedded', user: 'postgres', password: () => '', ssl: false },
       deadlineMs: statementTimeoutMs,
       onClosed: (closed, hung) => {
-        if (hung) log?.warn({}, 'The embedded database did not answer in time and is started anew')
+        if (hung) log?.warn({}, 'The embedded database did not answer in time and is restarted')
         onClosed(closed, hung)
       },
     })
@@ -147,14 +147,14 @@ const startupGreeting = Buffer.concat([
 ])
 const terminateMessage = 'X'.charCodeAt(0)
 
-/** The thread as a socket that the driver may connect. The thread has no notion of signing in: the greeting is given here. */
+/** Makes the thread look like a socket for the driver. The thread has no sign-in: the greeting is sent from here. */
 const createPipe = (worker: Worker): Duplex => {
   let greeted = false
   const ended = new Promise((resolve) => worker.once('exit', resolve))
   const send = (bytes: Uint8Array<ArrayBuffer>) => {
     if (!greeted) {
       greeted = true
-      // Not at once: the driver does not expect an answer while it is still writing.
+      // Later: the driver does not expect an answer while it is still writing.
       setImmediate(() => pipe.push(startupGreeting))
     } else if (bytes[0] !== terminateMessage) worker.postMessage(bytes, [bytes.buffer])
   }
@@ -165,7 +165,7 @@ const createPipe = (worker: Worker): Duplex => {
       send(new Uint8Array(chunk))
       done()
     },
-    // One message of the thread for all that belongs to a statement.
+    // One message to the thread for everything that belongs to a statement.
     writev: (chunks, done) => {
       send(new Uint8Array(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer))))
       done()

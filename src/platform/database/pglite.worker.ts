@@ -2,8 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { PGlite } from '@electric-sql/pglite'
 import { prepareDirectory, startParameters } from './pglite-directory.js'
 
-// The embedded database's own thread: bytes of PostgreSQL's protocol in, bytes out. It knows nothing of statements, and
-// since it handles one message at a time, nothing can come between two of them.
+// The thread of the embedded database: bytes of PostgreSQL's protocol in, bytes out, one message at a time.
 const port = parentPort
 if (!port) throw new Error('This file runs in a worker thread')
 const { directory, templateFile } = workerData as { directory: string; templateFile?: string }

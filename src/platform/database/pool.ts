@@ -2,13 +2,13 @@ import { withTimeout } from '../../lib/with-timeout.js'
 import type { Connection, OnClosed } from './connection.js'
 import { StoreUnavailable } from './database.js'
 
-/** `retire` ends the use of every connection that was opened before a moment: they lead to a server that was left. */
+/** `retire` stops the use of all connections that were opened before a moment: they go to the old primary. */
 export type Open = (onClosed: OnClosed, retire: (before: number) => void) => Promise<Connection>
 
 type Dependencies = {
   open: Open
   size: number
-  /** How many may wait for a connection before the next is turned away. */
+  /** How many statements may wait for a connection; the next one is refused. */
   waitingLimit: number
   waitMs: number
   idleMs: number
@@ -21,7 +21,7 @@ export type Pool = ReturnType<typeof createPool>
 
 export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeMs }: Dependencies) => {
   const connections = new Set<Connection>()
-  // The newest is taken first, so that the rest may rest long enough to be closed.
+  // The newest is used first, so that the others are idle for long enough to be closed.
   const idle: { connection: Connection; since: number }[] = []
   const waiters = new Set<Waiter>()
   const opening = new Set<Promise<void>>()
@@ -56,7 +56,7 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
 
   const onClosed = (connection: Connection, hung: boolean) => {
     forget(connection)
-    // Where one connection hangs, the others to the same server hang as well: nobody should have to find out one by one.
+    // If one connection hangs, the others to the same server hang as well. Close them all instead of waiting for each.
     if (hung) retire(performance.now())
     grow()
   }
@@ -95,8 +95,8 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
       },
       (error) => {
         opening.delete(attempt)
-        // As long as one connection lives, a place on it may still become free in time. Otherwise as many may go on
-        // waiting as there are attempts left.
+        // While a connection is open, it may still become free in time. Otherwise only as many keep waiting as there are
+        // attempts left.
         if (connections.size === 0) refuse([...waiters].slice(opening.size), error)
       },
     )
@@ -141,7 +141,7 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
         release(connection)
       }
     },
-    /** Lets what is under way finish within the grace, then closes every connection. */
+    /** Lets statements under way finish within the grace time, then closes every connection. */
     close: async (graceMs: number) => {
       closing = true
       clearInterval(reaper)

@@ -6,17 +6,17 @@ import type { Pool } from './pool.js'
 
 type Dependencies = {
   pool: Pool
-  /** How long a transaction may sit between two statements: others may be waiting for its locks or its connection. */
+  /** How long a transaction may be idle between two statements: others may wait for its locks or its connection. */
   idleInTransactionMs: number
   closeGraceMs: number
 }
 
-/** The port over a pool of connections. The same for PostgreSQL and for the embedded database, whose pool has one. */
+/** The database on a pool of connections: PostgreSQL, or the embedded database, whose pool has one connection. */
 export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }: Dependencies): Database => {
   const surrounding = new AsyncLocalStorage<{ ended: boolean }>()
   let open = 0
 
-  // While it is in use, Node 20 follows every promise of the process: a fifth of the cost of an access check.
+  // While it is in use, Node 20 tracks every promise of the process, which makes an access check a fifth slower.
   const rest = () => {
     open -= 1
     if (open === 0) surrounding.disable()
@@ -69,7 +69,7 @@ const runTransaction = async <Result>(
     const result = await Promise.race([work(statements.sql), statements.idled])
     state.ended = true
     await statements.settled()
-    // A failed statement whose error was swallowed turns the commit into a rollback without a word.
+    // If a statement failed and its error was ignored, PostgreSQL answers the commit with a rollback.
     if ((await connection.script('commit')) !== 'COMMIT') throw statements.firstFailure()
     return result
   } catch (error) {
@@ -85,7 +85,7 @@ const rollBack = async (connection: Connection) => {
   try {
     if (connection.isOpen()) await connection.script('rollback')
   } catch {
-    // A connection that cannot even roll back is gone, and its transaction with it. The first error says more.
+    // The connection is broken, and its transaction is rolled back by that. The first error says more.
     connection.destroy(new StoreUnavailable('The transaction could not be rolled back'))
   }
 }

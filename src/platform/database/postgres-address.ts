@@ -14,7 +14,7 @@ export type PostgresAddress = {
   password: string
   database: string
   tls: Tls
-  /** Everything else of the query string goes to the server as a setting of the connection, as libpq's `options` would. */
+  /** The rest of the query string: settings of the connection, like libpq's `options`. */
   parameters: Record<string, string>
 }
 
@@ -41,10 +41,10 @@ export class UnreadableTlsFile extends Error {
 const modes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 const isMode = (text: string): text is Tls['mode'] => (modes as readonly string[]).includes(text)
 
-// With several hosts this is no URL that the platform's parser would take: `postgres://u:p@a:5432,b:5433/name?sslmode=…`
+// Node's URL parser does not accept several hosts: `postgres://u:p@a:5432,b:5433/name?sslmode=…`
 const shape = /^postgres(?:ql)?:\/\/(?:([^:@/?]*)(?::([^@/?]*))?@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/
 
-/** Reads a PostgreSQL address the way libpq does, as far as a service needs it. Never quotes the address: it has a password. */
+/** Reads a PostgreSQL address like libpq, as far as a service needs it. Never quotes the address: it has a password. */
 export const parsePostgresAddress = (url: string): PostgresAddress => {
   const parts = shape.exec(url)
   if (!parts) throw new FaultyPostgresAddress('must be of the form postgres://user:password@host:port/database')
@@ -59,7 +59,7 @@ export const parsePostgresAddress = (url: string): PostgresAddress => {
   const named = decode(hosts) || take('host') || 'localhost'
   const port = Number(take('port') ?? 5432)
   const role = decode(user) || take('user') || ownAccount()
-  // The program chooses among hosts itself and always wants the primary.
+  // The program itself chooses the host and always wants the primary.
   for (const ours of ['host', 'port', 'user', 'target_session_attrs']) take(ours)
   return {
     hosts: named.split(',').map((host) => readHost(host, port)),
@@ -71,7 +71,7 @@ export const parsePostgresAddress = (url: string): PostgresAddress => {
   }
 }
 
-/** As libpq does. In a container the uid may have no name. */
+/** Like libpq. In a container the uid may have no name. */
 const ownAccount = () => {
   const name = accountName()
   if (name === undefined) throw new FaultyPostgresAddress('names no user')

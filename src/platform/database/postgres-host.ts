@@ -8,10 +8,10 @@ export type ConnectTo = (host: Host, timeoutMs: number, onClosed: OnClosed) => P
 
 type Dependencies = { address: PostgresAddress; applicationName: string; statementTimeoutMs: number }
 
-// The server's own timeouts come first and leave a usable connection; ours is for a server that hangs.
+// The server's own timeouts are shorter and leave a usable connection; ours is for a server that hangs.
 const slackMs = 300
 
-/** Connects to one host: encrypted as the address asks, with our settings as far as the other side takes them. */
+/** Connects to one host, encrypted as the address says, with our settings unless the other side refuses them. */
 export const createConnect = ({ address, applicationName, statementTimeoutMs }: Dependencies): ConnectTo => {
   const settings = settingsFor(address, statementTimeoutMs)
   let takesSettings = true
@@ -26,7 +26,7 @@ export const createConnect = ({ address, applicationName, statementTimeoutMs }: 
           port,
           ssl,
           user: address.user,
-          // A function, since the driver takes an empty password for none and looks for one elsewhere.
+          // A function, because the driver treats an empty password as none and looks for one elsewhere.
           password: () => address.password,
           database: address.database,
           application_name: applicationName,
@@ -54,11 +54,11 @@ export const createConnect = ({ address, applicationName, statementTimeoutMs }: 
 const isEmpty = (parameters: object) => Object.keys(parameters).length === 0
 
 const noEncryption = /does not support SSL/
-// What PgBouncer and other poolers say about settings that come with the connection.
+// How PgBouncer and other poolers refuse settings that come with the connection.
 const noSettings = /unsupported startup parameter|command-line options/
 
 const sentences = [
-  { when: noEncryption, sentence: 'The database does not offer encryption, and sslmode asks for it' },
+  { when: noEncryption, sentence: 'The database does not offer encryption, and sslmode requires it' },
   {
     when: /password must be a (non-empty )?string/,
     sentence: 'The database asks for a password, and its address has none',
@@ -67,7 +67,7 @@ const sentences = [
   {
     when: noSettings,
     sentence:
-      'A connection pooler takes no settings from the database address: remove them there, and set them on the role (alter role … set …)',
+      'A connection pooler does not accept settings from the database address: remove them there, and set them on the role (alter role … set …)',
   },
 ]
 
@@ -81,7 +81,7 @@ const settingsFor = ({ parameters }: PostgresAddress, statementTimeoutMs: number
     statement_timeout: statementTimeoutMs,
     lock_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs * 2,
-    // Stores compare and print moments; nobody should have to think about the server's own zone.
+    // Times must not depend on the server's own time zone.
     timezone: 'UTC',
     ...parameters,
   })

@@ -12,7 +12,7 @@ export type PostgresOptions = {
   connectTimeoutMs: number
   statementTimeoutMs: number
   idleTimeoutMs: number
-  /** With several hosts all of them are asked again when a connection is opened and the last answer is older than this. */
+  /** With several hosts: a new connection asks all of them again if the last answer is older than this. */
   primaryHoldsMs?: number
   log?: { warn(details: object, message: string): void }
 }
@@ -21,7 +21,7 @@ const lifetimeMs = 30 * 60_000
 const waitersPerConnection = 100
 const closeGraceMs = 5_000
 
-/** Connects when first used, and again whenever a connection is lost: an unreachable server is no reason not to start. */
+/** Connects when first used, and again when a connection is lost. So the program starts without a reachable server. */
 export const createPostgres = (options: PostgresOptions): Database => {
   const { poolSize, connectTimeoutMs, idleTimeoutMs, statementTimeoutMs, log } = options
   const { applicationName = 'latchkey', primaryHoldsMs = 30_000 } = options

@@ -8,12 +8,12 @@ const firstPauseMs = 100
 const longestPauseMs = 1_000
 
 type Dependencies = Search & {
-  /** How long the answer to “who is the primary” holds when there are several hosts. */ holdsMs: number
+  /** With several hosts: how long the found primary is used before all are asked again. */ holdsMs: number
 }
 
 /**
- * Opens connections to the primary. Where it is not known, or was lost, one attempt asks all hosts. After one that failed
- * there is a pause, twice as long each time, and everybody who comes meanwhile is refused at once.
+ * Opens connections to the primary. If it is not known, or was lost, one search asks all hosts. After a failed search there
+ * is a pause, twice as long each time, in which every caller is refused at once.
  */
 export const createPrimary = (options: Dependencies): Open => {
   let primary: Host | undefined
@@ -29,7 +29,7 @@ export const createPrimary = (options: Dependencies): Open => {
     search = findPrimary(options, onClosed)
       .then(
         ({ host, connection }) => {
-          // An old primary may go on answering after another one was promoted. What is written there is lost.
+          // An old primary may still answer after another one was promoted. What is written there is lost.
           if (previous && previous !== host) retire(connection.openedAt)
           previous = host
           primary = host
@@ -41,7 +41,7 @@ export const createPrimary = (options: Dependencies): Open => {
         (error: Error) => {
           failure = error
           warn(error)
-          // Not all instances at the same moment.
+          // A random pause, so that not all instances ask at the same moment.
           pauseEnds = performance.now() + pauseMs * (0.75 + Math.random() / 2)
           pauseMs = Math.min(pauseMs * 2, longestPauseMs)
           throw error
@@ -82,7 +82,7 @@ export const createPrimary = (options: Dependencies): Open => {
   }
 }
 
-// The log needs to hear of it now and then only.
+// At most one warning in this time.
 const warningPauseMs = 5_000
 
 const createWarning = (log: Search['log']) => {

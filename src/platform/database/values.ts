@@ -1,9 +1,9 @@
 import { types } from 'pg'
 
-// PostgreSQL's numbers for its types. Everything else is read as the driver reads it.
+// PostgreSQL's ids of its types. All other types are read by the driver.
 const [bigint, bigints, numerics, texts] = [20, 1016, 1231, 1009]
 
-/** A count is a bigint to PostgreSQL and a number to everybody else, as long as a number holds it exactly. */
+/** A count is a bigint in PostgreSQL. It becomes a number if a number holds it exactly. */
 const readInteger = (text: string) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text))
 
 const readTexts: (text: string) => (string | null)[] = types.getTypeParser(texts)
@@ -18,7 +18,7 @@ export const columnTypes = {
   getTypeParser: (type: number, format?: 'text' | 'binary') => readers.get(type) ?? types.getTypeParser(type, format),
 }
 
-/** The values as the driver takes them. The server knows the types; the text of the statement says which of them is JSON. */
+/** The values in the form that the driver needs. The text of the statement says which of them are JSON. */
 export const writeParameters = (text: string, parameters: readonly unknown[]) =>
   parameters.map((value, place) => {
     if (value === undefined) throw new TypeError('A parameter is undefined: pass null for nothing')
@@ -30,7 +30,7 @@ const isJson = (text: string, number: number) => {
   return at >= 0 && /^\$\d+::jsonb?(?![\w[])/.test(text.slice(at))
 }
 
-// An invalid date throws here, where the driver would send it. The sender's own zone plays no part.
+// An invalid date throws here; the driver would send it. UTC, so that the time zone of this machine does not matter.
 const writeDates = (value: unknown): unknown => {
   if (value instanceof Date) return value.toISOString()
   return Array.isArray(value) ? value.map(writeDates) : value

@@ -3,7 +3,7 @@ import type { Mail, Mailer } from './mail.js'
 
 export type KeptMail = Mail & { arrivedAt: Date }
 
-/** Where mail goes while somebody develops: into memory, for the page at /dev/mailbox. */
+/** Keeps the mails of development in memory, for the page at /dev/mailbox. */
 export type DevelopmentMailbox = Mailer & {
   /** Newest first. */
   mails(): readonly KeptMail[]
@@ -23,7 +23,7 @@ export const createDevelopmentMailbox = ({
   clock: { now(): Date }
   log: Pick<BaseLogger, 'info'>
 }): DevelopmentMailbox => {
-  // Whoever reads this mailbox can take over any account, so it does not come into being where accounts are real.
+  // A visitor who reads this mailbox can take over any account, so it must not exist in production.
   if (environment === 'production')
     throw new Error('The development mailbox does not exist in production: set SMTP_URL')
   let kept: KeptMail[] = []
@@ -32,7 +32,7 @@ export const createDevelopmentMailbox = ({
     send: async (mail) => {
       const others = kept.filter((other) => other.id !== mail.id)
       kept = [{ ...mail, arrivedAt: clock.now() }, ...others].slice(0, keptAtMost)
-      // The line leads to the mail instead of repeating its link: not even a development log carries a token.
+      // The log line links to the mail and does not repeat its token: no log contains tokens.
       log.info(
         { to: mail.to, subject: mail.subject, open: `${mailboxUrl}/${mail.id}` },
         'mail for the development mailbox',

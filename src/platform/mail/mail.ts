@@ -8,13 +8,13 @@ export type Mail = {
   html: string
 }
 
-/** `refused` is the mail server's last word on this one mail (no such mailbox): to try again is no use. */
+/** `refused`: the mail server will never accept this mail, for example because the mailbox does not exist. */
 export type Delivery = { outcome: 'accepted' } | { outcome: 'refused'; reason: string }
 
 export type Mailer = {
-  /** Rejects when the mail could not be handed over now and should be tried again later. */
+  /** Rejects when the mail could not be delivered now and should be tried again later. */
   send(mail: Mail): Promise<Delivery>
-  /** Whether the mail server answers and takes our credentials: for a word at the start, never for a request. */
+  /** Rejects if the mail server does not answer or refuses our credentials. For `doctor`, never for a request. */
   verify?(): Promise<void>
   close(): Promise<void>
 }

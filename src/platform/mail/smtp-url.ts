@@ -5,7 +5,7 @@ export type SmtpServer = {
   port: number
   /** TLS from the first byte (`smtps://`). Without it the connection is upgraded when the server offers STARTTLS. */
   secure: boolean
-  /** Rather no mail than a mail in the clear. */
+  /** Never send a mail unencrypted. */
   requireTLS: boolean
   ignoreTLS: boolean
   tls: { rejectUnauthorized: boolean }
@@ -31,8 +31,8 @@ const parsed = (text: string) => {
 }
 
 /**
- * `smtp://user:password@host:587` or `smtps://…:465`. A password is never sent in the clear to another machine: with
- * credentials STARTTLS is required, unless `?requireTLS=false` says that the network can be trusted.
+ * `smtp://user:password@host:587` or `smtps://…:465`. A password is never sent unencrypted to another machine:
+ * with credentials STARTTLS is required, unless `?requireTLS=false` says that the network can be trusted.
  */
 export const readSmtpUrl = (text: string): SmtpServer | { refused: string } => {
   const url = parsed(text)

@@ -24,13 +24,13 @@ const openPool = (server: SmtpServer, connections: number, deadlines: SmtpDeadli
     dnsTimeout: deadlines.connect,
     greetingTimeout: deadlines.greeting,
     socketTimeout: deadlines.silence,
-    // The library's own log would carry credentials and whole mails.
+    // The library's own log would contain credentials and whole mails.
     logger: false,
     disableFileAccess: true,
     disableUrlAccess: true,
   })
 
-/** Only the recipient or the message can be refused for good; a rejected password or sender is for the operator to mend. */
+/** Only a recipient or a message is refused for good. A refused password or sender is for the operator to fix. */
 const refusalIn = (error: unknown) => {
   if (!(error instanceof Error)) return undefined
   const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number }
@@ -39,7 +39,7 @@ const refusalIn = (error: unknown) => {
   return final && aboutThisMail ? `the mail server answered ${responseCode}` : undefined
 }
 
-/** What may be told of a failure. A server's own words can repeat the address or a part of the mail. */
+/** What may be logged of a failure. The server's own message can repeat the address or a part of the mail. */
 const withoutSecrets = (error: unknown) => {
   const { code, command, responseCode } = (error ?? {}) as { code?: string; command?: string; responseCode?: number }
   const parts = [code ?? 'unknown failure', command && `at ${command}`, responseCode && `answered ${responseCode}`]
@@ -57,7 +57,7 @@ export const createSmtpMailer = ({
 }): Mailer => {
   let pool = openPool(server, connections, deadlines)
 
-  /** A server that trickles its replies never trips a timer of silence, and a late delivery would be a second one. */
+  /** A server that answers slowly, byte by byte, never reaches the socket timeout. A late delivery would send the mail twice. */
   const abandon = (stuck: typeof pool) => {
     if (pool === stuck) pool = openPool(server, connections, deadlines)
     stuck.close({ force: true })
@@ -66,7 +66,7 @@ export const createSmtpMailer = ({
   const deliver = (used: typeof pool, mail: Mail) => {
     const domain = mail.from.replace(/^.*@/s, '').replace(/>.*$/s, '')
     return used.sendMail({
-      // Addresses are given as objects and in the envelope: a comma in one of them never makes a second recipient.
+      // Addresses are given as objects and in the envelope: a comma in an address never adds a recipient.
       from: mail.from,
       to: { name: '', address: mail.to },
       subject: mail.subject,

@@ -3,7 +3,7 @@ import { seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import type { Metrics } from './metrics.js'
 
-/** Names the setting to change: the program's own port may be perfectly free. */
+/** Names the setting to change: the service's own port may be free. */
 class MetricsPortUnusable extends OperatorError {
   override name = 'MetricsPortUnusable'
 }
@@ -20,7 +20,7 @@ const answer = async (metrics: Metrics, { url = '', method }: IncomingMessage, r
   response.writeHead(200, { 'content-type': metrics.contentType, 'cache-control': 'no-store' }).end(text)
 }
 
-/** On a port of its own, so that what faces the world never serves the numbers by mistake. */
+/** On a port of its own, so that the public port never serves metrics by mistake. */
 export const startMetricsServer = async (options: { host: string; port: number; metrics: Metrics }) => {
   const { host, port, metrics } = options
   const limits = { requestTimeout: 5 * seconds, headersTimeout: 5 * seconds, maxHeaderSize: 8 * 1024 }

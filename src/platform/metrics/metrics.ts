@@ -6,12 +6,12 @@ import { type Watched, watchGauges } from './watched-gauges.js'
 
 export type RefreshOutcome = 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft'
 
-/** What is counted of an event: never whom it was about. */
+/** What is counted of an event: never the user. */
 type CountedEvent = { kind: string; reason?: string }
 
 export type RequestSeen = { route: string | undefined; method: string; status: number; milliseconds: number }
 
-/** From the access check, well under a millisecond, to the longest that a client may take. */
+/** From the access check (below a millisecond) to the longest that a client may take. */
 const latencies = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 const usualMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
@@ -77,8 +77,8 @@ const refusalStatuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431, 
 const limiters = ['login', 'confirm', 'general', 'session', 'sensitive']
 
 /**
- * Every series of a closed list starts at zero. One that is born at 1 has not increased in the eyes of Prometheus, so
- * an alert would miss the first; and a comparison with one that does not exist is empty.
+ * Every series of a closed list starts at zero. Prometheus sees no increase in a series that first appears with 1, so an
+ * alert would miss the first event.
  */
 const startAtZero = ({ refreshes, refusals, signIns, rejections, build }: Instruments) => {
   build.set({ version: programVersion() }, 1)
@@ -88,7 +88,7 @@ const startAtZero = ({ refreshes, refusals, signIns, rejections, build }: Instru
   for (const limiter of limiters) rejections.inc({ limiter }, 0)
 }
 
-/** Gauges whose names end like a counter's: Prometheus warns of them, and the same numbers are there by type. */
+/** Gauges with the name of a counter: Prometheus warns of them, and the same numbers exist by type. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
 /** `wrong_password` comes from the password form; `provider_a no_email` names the provider first. */
@@ -101,7 +101,7 @@ export type Metrics = ReturnType<typeof createMetrics>
 
 /**
  * Everything that is counted. Each call has a registry of its own. Labels are bounded: route patterns, closed lists and
- * fixed words, never a path, an address or a user, so that nobody outside can make the number of series grow.
+ * fixed words, never a path, an address or a user, so that no client can make the number of series grow.
  */
 export const createMetrics = () => {
   const registry = new Registry()
@@ -121,7 +121,7 @@ export const createMetrics = () => {
     countEvent: ({ kind, reason }: CountedEvent) => {
       instruments.events.inc({ kind: kindLabel(kind) })
       if (kind === 'signed_in') signIn(reason ?? 'unknown')
-      // Who proves an address is signed in by that; a provider's newcomer is announced as a sign-in as well.
+      // A user who confirms an email is signed in by that. A new user from a provider also has a sign-in event.
       if (kind === 'registered' && reason === undefined) signIn('registration')
       if (kind !== 'sign_in_failed') return
       const failure = wayAndReason(reason)
@@ -138,7 +138,7 @@ export const createMetrics = () => {
       instruments.requests.observe(labels, milliseconds / 1000)
       if (status >= 400) instruments.refusals.inc({ status: String(status) })
     },
-    /** What is asked for at each scrape: the process, queues, the pool, whether the shared counters are in reach. */
+    /** Read at each scrape: the process, queues, the pool, whether the shared counters can be reached. */
     watch: (watched: Watched) => {
       collectDefaultMetrics({ register: registry })
       for (const name of misnamed) registry.removeSingleMetric(name)

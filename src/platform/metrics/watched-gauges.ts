@@ -3,7 +3,7 @@ import { seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import type { Cache } from '../cache/cache.js'
 
-/** How many connections are open, how many of those are at work, and how many statements wait for one. */
+/** How many connections are open, how many of them are busy, and how many statements wait for one. */
 export type PoolStats = { open: number; busy: number; waiting: number }
 
 export type Watched = {
@@ -16,7 +16,7 @@ export type Watched = {
 type Collect = (gauge: Gauge<string>) => void | Promise<void>
 type AddGauge = (name: string, help: string, labelNames: string[], collect: Collect) => void
 
-/** A store that hangs must not hold up the scrape: that is just when the other numbers are wanted. */
+/** A store that hangs must not block the scrape: the other metrics are needed then. */
 const timeout = 1 * seconds
 
 const inTime = <Result>(work: Promise<Result>) =>
@@ -30,7 +30,7 @@ const watchMails =
     try {
       gauge.set(await inTime(mails.countWaiting()))
     } catch {
-      // Not known is not zero: without a value the line in a graph breaks off, as it should.
+      // Unknown is not zero: without a value, the line in a graph has a gap.
       gauge.remove()
     }
   }
@@ -43,15 +43,15 @@ const watchCache =
       () => gauge.set(1),
     )
 
-/** Gauges are read when Prometheus asks, and at no other time. */
+/** Gauges are read only when Prometheus asks. */
 export const watchGauges = ({ workers, cache, database, mails }: Watched, add: AddGauge) => {
   add('latchkey_worker_queue_length', 'Password checks that wait for a thread.', [], (gauge) =>
     gauge.set(workers.queueLength()),
   )
-  add('latchkey_mails_waiting', 'Mails that no mail server has taken yet, up to 10000.', [], watchMails(mails))
+  add('latchkey_mails_waiting', 'Mails that no mail server has accepted yet, up to 10000.', [], watchMails(mails))
   add(
     'latchkey_cache_fallback',
-    '1 while the shared counters are out of reach and limits are counted in this process.',
+    '1 while the shared counters cannot be reached and limits are counted in this process.',
     [],
     watchCache(cache),
   )

@@ -17,7 +17,7 @@ export const exchange = async (url: URL, request: OutboundRequest, bounds: Bound
   const answer = await requestOnce(url, request, body, bounds)
   const encoding = answer.headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity') {
-    // Nobody asked for it, and a small compressed body can unfold beyond every bound.
+    // We asked for no compression, and a small compressed body can become larger than the limit.
     answer.destroy()
     throw new OutboundFailed('encoded', url.host)
   }
@@ -61,7 +61,7 @@ const requestOnce = (url: URL, request: OutboundRequest, body: Buffer | undefine
     outgoing.end(body)
   })
 
-/** What `fetch` would add by itself: openid-client sends a form and names its type, other callers may not. */
+/** `fetch` would add this by itself: openid-client names the type of its form, other callers may not. */
 const contentType = ({ body, headers = {} }: OutboundRequest) => {
   const named = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
   return body instanceof URLSearchParams && !named

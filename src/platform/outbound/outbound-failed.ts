@@ -8,8 +8,7 @@ export type OutboundFailure =
   | 'unreachable'
 
 /**
- * Says what happened and to which host, and nothing else: a path, a body or the text of a lower error may hold a code
- * or a secret, so none of them is kept.
+ * Contains only the kind of the failure and the host: a path, a body or the text of the cause may hold a code or a secret.
  */
 export class OutboundFailed extends Error {
   override name = 'OutboundFailed'

@@ -10,17 +10,17 @@ export type OutboundOptions = {
   connectTimeout?: number
   totalTimeout?: number
   maximumBytes?: number
-  /** How many requests one host is asked at once, and how many more may wait for it. */
+  /** How many requests to one host run at once. Four times as many may wait. */
   concurrency?: number
-  /** Plain http to this very machine, for development. Plain http to anywhere else is never spoken. */
+  /** Plain HTTP to this machine, for development. Plain HTTP to other machines is never used. */
   allowLoopbackHttp?: boolean
 }
 
 export type Outbound = ReturnType<typeof createOutbound>
 
 /**
- * The one way out of the house. It follows no redirect, uses no proxy, reads a bounded body and gives up in time.
- * A fresh connection for each request: a kept one may be half dead, and a code is exchanged only once.
+ * All outgoing HTTP requests. They follow no redirect, use no proxy, read a limited body and have a timeout. Each request
+ * has a new connection: a kept one may be broken, and a code can be exchanged only once.
  */
 export const createOutbound = (options: OutboundOptions = {}) => {
   const { connectTimeout = 3 * seconds, totalTimeout = 10 * seconds, maximumBytes = 256 * 1024 } = options
@@ -47,7 +47,7 @@ export const createOutbound = (options: OutboundOptions = {}) => {
     }
   }
 
-  /** Several requests that serve one purpose and share one deadline, however many of them there are. */
+  /** For several requests that share one deadline. */
   const withDeadline = (): Fetch => {
     const deadline = AbortSignal.timeout(totalTimeout)
     return (url, request = {}) => send(url, request, deadline)

@@ -1,12 +1,11 @@
 import { platform, setPriority } from 'node:os'
 
 /**
- * Called in a worker thread: everything else goes first. On Linux a priority belongs to a thread, so the event loop keeps
- * its turn although every core hashes. Elsewhere it belongs to the whole process, and nothing is changed.
+ * Called in a worker thread, to lower its priority. On Linux a thread has its own priority, so the event loop still runs
+ * while every core hashes. On other systems only the whole process has one, and nothing is changed.
  *
- * `node bench/run.mjs priority` measures it: the usual access check beside busy hashing took a quarter to two fifths less
- * time, the slowest in a hundred less in both runs but within the spread, and there were as many sign-ins. Giving way more
- * than this brought nothing certain.
+ * `node bench/run.mjs priority` measures it: during hashing, the median access check took a quarter to two fifths less time,
+ * with as many sign-ins. A lower priority than this had no clear effect.
  */
 export const yieldToOthers = () => {
   if (platform() === 'linux') setPriority(0, 5)
