@@ -31,20 +31,24 @@ import { devMailboxRoutes } from './flows/dev-mailbox/dev-mailbox.routes.js'
 import { eventsRoutes } from './flows/events/events.routes.js'
 import { createHealth } from './flows/health/health.js'
 import { healthRoutes } from './flows/health/health.routes.js'
-import { createFinishLink } from './flows/linked-providers/finish-link.js'
+import { createLink } from './flows/linked-providers/link.js'
 import { linkedProvidersRoutes } from './flows/linked-providers/linked-providers.routes.js'
+import { createUnlink } from './flows/linked-providers/unlink.js'
 import { createLogin } from './flows/login/login.js'
 import { loginRoutes } from './flows/login/login.routes.js'
+import { createLogout } from './flows/logout/logout.js'
 import { logoutRoutes } from './flows/logout/logout.routes.js'
 import { loadAssets } from './flows/pages/assets.js'
 import { pagesRoutes } from './flows/pages/pages.routes.js'
 import { passwordStrengthRoutes } from './flows/password-strength/password-strength.routes.js'
+import { createRefresh } from './flows/refresh/refresh.js'
 import { refreshRoutes } from './flows/refresh/refresh.routes.js'
 import { createRegister } from './flows/register/register.js'
 import { registerRoutes } from './flows/register/register.routes.js'
 import { createResetPassword } from './flows/reset-password/reset-password.js'
 import { resetPasswordRoutes } from './flows/reset-password/reset-password.routes.js'
 import { sensitiveRoutes } from './flows/sensitive/sensitive.routes.js'
+import { createOwnSessions } from './flows/sessions/sessions.js'
 import { sessionsRoutes } from './flows/sessions/sessions.routes.js'
 import { createSocialSignIn } from './flows/social-sign-in/social-sign-in.js'
 import { socialSignInRoutes } from './flows/social-sign-in/social-sign-in.routes.js'
@@ -155,10 +159,15 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
     socialSignIn: createSocialSignIn(dependencies),
     afterSignIn: config.afterSignIn,
   })
-  linkedProvidersRoutes(server, { ...dependencies, finishLink: createFinishLink(dependencies) })
-  refreshRoutes(server, { ...dependencies, onRefresh: platform.metrics.countRefresh })
-  logoutRoutes(server, dependencies)
-  sessionsRoutes(server, dependencies)
+  linkedProvidersRoutes(server, {
+    ...dependencies,
+    link: createLink(dependencies),
+    unlink: createUnlink(dependencies),
+  })
+  const refresh = createRefresh({ ...dependencies, onRefresh: platform.metrics.countRefresh })
+  refreshRoutes(server, { ...dependencies, refresh })
+  logoutRoutes(server, { ...dependencies, logout: createLogout(dependencies) })
+  sessionsRoutes(server, { ...dependencies, ownSessions: createOwnSessions(dependencies) })
   accessCheckRoutes(server, dependencies)
   accountRoutes(server, dependencies)
   eventsRoutes(server, dependencies)

@@ -1,5 +1,6 @@
 import { redirectUriOf } from '../config/provider-settings.js'
 import type { Config } from '../config.js'
+import { isRefused } from '../contract/outcome.js'
 import { type ProviderId, providerSetting } from '../contract/providers.js'
 import { createOpenIdConnect } from '../domain/providers/openid-connect.js'
 import { systemClock } from '../lib/clock.js'
@@ -29,7 +30,7 @@ const checkDiscovery = async (
 ): Promise<Finding> => {
   const provider = createOpenIdConnect(id, settings, { outbound, clock: systemClock })
   const begun = await provider.begin({ state: 'doctor', verifier: 'doctor'.repeat(8), nonce: 'doctor' })
-  return 'refused' in begun
+  return isRefused(begun)
     ? failure(`${settings.issuer} cannot be discovered: ${begun.cause}`)
     : ok(`${settings.issuer} publishes what is needed`)
 }

@@ -1,6 +1,7 @@
 import { openStore } from '../app/open-platform.js'
 import { migrateDatabase } from '../app/prepare-database.js'
 import type { Config } from '../config.js'
+import { isRefused } from '../contract/outcome.js'
 import { createContent } from '../domain/content/content.js'
 import { createEvents } from '../domain/events/events.js'
 import { createNameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
@@ -22,12 +23,12 @@ const busy = () => new CommandFailure('The password could not be checked in time
 const forCommands = (passwords: Passwords): CommandPasswords => ({
   faults: async (password, person) => {
     const checked = await passwords.check(password, person)
-    if ('refused' in checked) throw busy()
+    if (isRefused(checked)) throw busy()
     return checked.validation.errors
   },
   hash: async (password) => {
     const hash = await passwords.hash(password)
-    if (typeof hash !== 'string') throw busy()
+    if (isRefused(hash)) throw busy()
     return hash
   },
 })

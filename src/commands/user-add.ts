@@ -55,7 +55,7 @@ The command asks for the password without showing it. The rules are the same as 
       if (faults.length > 0) throw new CommandFailure(faults.join('\n'))
       const passwordHash = await passwords.hash(password)
       const user = await users.createWithPassword(database, { email, username, name, passwordHash })
-      if ('refused' in user) throw new CommandFailure(taken[user.refused])
+      if (isRefused(user)) throw new CommandFailure(taken[user.refused])
       await events.record({ kind: 'user_added', userId: user.id }, operator(context))
       await print(context.stdout, `Added ${user.username} (${user.id}).`)
       return 0

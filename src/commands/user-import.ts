@@ -1,3 +1,4 @@
+import { isRefused, refuse } from '../contract/outcome.js'
 import { type ImportedUser, identityColumns, readImportedUser } from '../domain/users/imported-user.js'
 import {
   type Command,
@@ -54,8 +55,9 @@ const createImporter = ({ bulkUsers, clock }: Stores, dryRun: boolean, report: (
   }
 
   const take = async (record: UserRecord) => {
-    const read = 'fault' in record ? { refused: record.fault } : readImportedUser(record.row, clock.now())
-    if ('refused' in read) faults.push({ line: record.line, reason: read.refused })
+    const read =
+      'fault' in record ? refuse('unusable_row', { reason: record.fault }) : readImportedUser(record.row, clock.now())
+    if (isRefused(read)) faults.push({ line: record.line, reason: read.reason })
     else waiting.push({ line: record.line, user: read })
     if (waiting.length + faults.length >= batchSize) await flush()
   }

@@ -4,10 +4,11 @@
  */
 export type Refused<Code extends string = string> = { readonly refused: Code }
 
+/** `NoInfer`: without it a refusal that is not expected would compile as one that cannot be. */
 export const refuse = <const Code extends string, Details extends object = object>(
   refused: Code,
   details?: Details,
-): Refused<Code> & Details => ({ ...(details as Details), refused })
+): Refused<Code> & NoInfer<Details> => ({ ...(details as Details), refused })
 
 export const isRefused = <Value>(value: Value): value is Extract<Value, Refused> =>
   typeof value === 'object' && value !== null && 'refused' in value

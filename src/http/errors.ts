@@ -1,24 +1,20 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
 import { type Refused, refuse } from '../contract/outcome.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
+import type { PasswordRejected } from '../contract/schemas.js'
 import { StoreUnavailable } from '../platform/database/database.js'
 
-export const ErrorBody = Type.Object(
-  { error: Type.String(), message: Type.String(), code: Type.Optional(Type.String()) },
-  { $id: 'Error', title: 'Error' },
-)
+/** A refusal with what its body may say beside the table: a finer message, or what is wrong with a password. */
+type Answered = Refused<RefusalCode> & { message?: string } & Partial<Pick<PasswordRejected, 'errors' | 'ids'>>
 
-/** A refusal, and what its body says beside the table: a finer message, or the broken password rules. */
-export type HttpRefusal = Refused<RefusalCode> & { message?: string }
-
-/** The body of a refusal. Details stand beside `error`, `message` and `code`. */
-export const bodyOf = ({ refused, ...details }: HttpRefusal) => {
-  const { error, message } = refusals[refused]
-  return { error, message, code: refused, ...details }
+export const bodyOf = ({ refused, message, errors, ids }: Answered) => {
+  const { error, message: usual } = refusals[refused]
+  const body = { error, message: message ?? errors?.[0] ?? usual, code: refused }
+  return errors ? { ...body, valid: false, errors, ids } : body
 }
 
-export const sendRefusal = (reply: FastifyReply, refusal: HttpRefusal) => {
+/** Routes send by the `sendRefusal` of their `routeRefusals`, which takes only what they have named. */
+export const sendRefusal = (reply: FastifyReply, refusal: Answered) => {
   const { status, ...rest } = refusals[refusal.refused]
   if ('retryAfter' in rest) reply.header('Retry-After', rest.retryAfter)
   return reply.status(status).send(bodyOf(refusal))
@@ -41,7 +37,7 @@ const validationMessage = (error: FastifyError) => {
   return first?.message ? `${path} ${first.message}` : refusals.bad_request.message
 }
 
-const refusalFor = (error: FastifyError): HttpRefusal => {
+const refusalFor = (error: FastifyError): Answered => {
   if (error instanceof StoreUnavailable) return refuse('unavailable')
   if (error.validation) return refuse('bad_request', { message: validationMessage(error) })
   const known = frameworkRefusals[error.code]

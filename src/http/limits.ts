@@ -1,13 +1,9 @@
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
-import { Type } from 'typebox'
 import { refusals } from '../contract/refusals.js'
 import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
 import { networkOf } from './client.js'
 import type { Rejection } from './limited-events.js'
-
-/** The body of a rejection (docs/specification.md, 2.6). Only the login limiter has `retryAfter` in it. */
-export const LoginLimited = Type.Object({ error: Type.String(), message: Type.String(), retryAfter: Type.Integer() })
 
 type LimitCode = 'too_many_logins' | 'too_many_requests' | 'too_many_attempts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { describeDevice } from './device.js'
+import { readDevice } from './device.js'
 
 it.each([
   ['Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox on Windows'],
@@ -31,11 +31,14 @@ it.each([
   ['', 'Unknown device'],
   ['<script>alert(1)</script>', 'Unknown device'],
 ])('%s is %s', (userAgent, device) => {
-  expect(describeDevice(userAgent).text).toBe(device)
+  expect(readDevice(userAgent).device).toBe(device)
 })
 
-it('names the browser and the system each by itself', () => {
-  const windows = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0'
-  expect(describeDevice(windows)).toMatchObject({ browser: 'Firefox', system: 'Windows' })
-  expect(describeDevice('curl/8.9.1')).toMatchObject({ browser: 'curl', system: undefined })
+it.each([
+  ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox', 'Linux'],
+  ['curl/8.9.1', 'curl', null],
+  ['Something (Windows NT 10.0)', null, 'Windows'],
+  ['', null, null],
+])('%s is made of %s and %s', (userAgent, browser, system) => {
+  expect(readDevice(userAgent)).toMatchObject({ browser, system })
 })

@@ -23,13 +23,10 @@ const systems: readonly (readonly [RegExp, string])[] = [
 const firstMatch = (table: readonly (readonly [RegExp, string])[], text: string) =>
   table.find(([pattern]) => pattern.test(text))?.[1]
 
-/** `browser` may also be a program such as curl. */
-type Device = { browser: string | undefined; system: string | undefined; text: string }
-
-/** What a user agent says about the device, with a text as a person would name it: "Firefox on Windows". */
-export const describeDevice = (userAgent: string): Device => {
-  const browser = firstMatch(programs, userAgent)
-  const system = firstMatch(systems, userAgent)
-  const text = browser && system ? `${browser} on ${system}` : (browser ?? system ?? 'Unknown device')
-  return { browser, system, text }
+/** A user agent as a person would name the device ("Firefox on Windows"), and the two parts of that name. `browser` may also be a program such as curl. */
+export const readDevice = (userAgent: string) => {
+  const browser = firstMatch(programs, userAgent) ?? null
+  const system = firstMatch(systems, userAgent) ?? null
+  const device = browser && system ? `${browser} on ${system}` : (browser ?? system ?? 'Unknown device')
+  return { device, browser, system }
 }

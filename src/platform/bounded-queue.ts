@@ -1,6 +1,8 @@
+import { type Refused, refuse } from '../contract/outcome.js'
+
 /** There was no room in the queue, or the wait took too long: try again later. */
-export type Busy = { refused: 'busy' }
-export const busy: Busy = { refused: 'busy' }
+export type Busy = Refused<'busy'>
+export const busy: Busy = refuse('busy')
 
 /**
  * Runs at most `atOnce` tasks at the same time; at most `waiting` more wait their turn, in the order in which they came.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { languages } from '../../src/domain/mails/languages.js'
+import { languages } from '../../src/contract/languages.js'
 import { catalogue } from './catalogue.js'
 import { en } from './en.js'
 import { fill } from './format.js'

@@ -1,7 +1,7 @@
+import type { Language } from '../../contract/languages.js'
 import { shadesOf } from '../../lib/accent.js'
 import { colours, fontSizes, fonts, lineHeight, radii } from '../../lib/design-tokens.js'
 import { escapeHtml } from '../../lib/escape-html.js'
-import type { Language } from './languages.js'
 import type { Block, Letter } from './letters.js'
 
 export const asText = (letter: Letter) =>

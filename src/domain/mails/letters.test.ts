@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { languages } from '../../contract/languages.js'
 import { hours, minutes } from '../../lib/durations.js'
-import { languages } from './languages.js'
 import { asHtml, asText, brandForMails } from './layout.js'
 import { addressesOf, type MailKind, type MailValues, writeLetter } from './letters.js'
 import { timeSpan } from './time-spans.js'

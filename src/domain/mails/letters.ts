@@ -1,4 +1,4 @@
-import type { Language } from './languages.js'
+import type { Language } from '../../contract/languages.js'
 import { english } from './letters-english.js'
 import { french } from './letters-french.js'
 import { german } from './letters-german.js'

@@ -1,5 +1,5 @@
+import type { Language } from '../../contract/languages.js'
 import { days, hours, minutes } from '../../lib/durations.js'
-import type { Language } from './languages.js'
 
 /** "30 minutes", "24 Stunden", "2 jours": the largest unit that leaves no remainder. */
 export const timeSpan = (milliseconds: number, language: Language) => {

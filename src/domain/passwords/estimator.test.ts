@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { crafted, generated, mutations } from '../../../bench/subjects/password-samples.mjs'
+import { inSentences } from '../../contract/password-rules.js'
 import { createEstimator } from './estimator.js'
 import { strengthOf } from './strength.js'
 
 const estimate = createEstimator()
-const strength = (password: string) => strengthOf(estimate(password, ['ada', 'ada@example.com', 'latchkey']))
+const strength = (password: string) => {
+  const { feedback, ...rest } = strengthOf(estimate(password, ['ada', 'ada@example.com', 'latchkey']))
+  return { ...rest, feedback: inSentences({ errors: [], feedback }).feedback }
+}
 const passes = (password: string) => strength(password).isStrong
 const every = (step: number, list: string[]) => list.filter((_, place) => place % step === 0)
 

@@ -1,13 +1,14 @@
 import { type MatchExtended, ZxcvbnFactory } from '@zxcvbn-ts/core'
 import { adjacencyGraphs, dictionary as passwords } from '@zxcvbn-ts/language-common'
 import { translations, dictionary as words } from '@zxcvbn-ts/language-en'
+import { type FeedbackId, isFeedbackId } from '../../contract/password-rules.js'
 import { type Reading, readPassword, unshifted } from './guesses.js'
 import { createKnownWords } from './known-words.js'
 
 export type Estimate = {
   score: 0 | 1 | 2 | 3 | 4
-  suggestions: string[]
-  warning: string | undefined
+  suggestions: FeedbackId[]
+  warning: FeedbackId | undefined
   /** What the score alone may miss: well-known or personal words, a walk over the keys, a date, a row, hardly dressed up. */
   weakness: 'common' | 'words' | 'personal' | 'pattern' | undefined
 }
@@ -15,18 +16,45 @@ export type Estimate = {
 /** The estimator's time grows steeply with length; what is strong is strong well before this. */
 const longest = 64
 
+/** The library is given our ids in place of its sentences. It needs a breach list for `pwned`, which it does not get here. */
 const phrases = {
   ...translations,
   warnings: {
-    ...translations.warnings,
-    userInputs: 'Your name, your email address and the name of this service are easy to guess.',
+    straightRow: 'straight_rows',
+    keyPattern: 'key_patterns',
+    simpleRepeat: 'repeated_characters',
+    extendedRepeat: 'repeated_patterns',
+    sequences: 'sequences',
+    recentYears: 'recent_years',
+    dates: 'dates',
+    topTen: 'heavily_used',
+    topHundred: 'frequently_used',
+    common: 'commonly_used',
+    similarToCommon: 'similar_to_common',
+    wordByItself: 'single_word',
+    namesByThemselves: 'single_name',
+    commonNames: 'common_names',
+    userInputs: 'personal',
+    pwned: 'heavily_used',
   },
   suggestions: {
-    ...translations.suggestions,
+    l33t: 'avoid_substitutions',
+    reverseWords: 'avoid_reversed_words',
+    allUppercase: 'capitalize_some',
+    capitalization: 'capitalize_more',
+    dates: 'avoid_dates',
+    recentYears: 'avoid_recent_years',
+    associatedYears: 'avoid_own_years',
+    sequences: 'avoid_sequences',
+    repeated: 'avoid_repetition',
+    longerKeyboardPattern: 'longer_key_patterns',
+    anotherWord: 'add_words',
+    useWords: 'use_words',
     // The library's own sentence says that capitals and digits are not needed. Here they are.
-    noNeed: 'Three or four unrelated words in a row are a good start.',
+    noNeed: 'unrelated_words',
+    pwned: 'use_words',
   },
-}
+} as const satisfies { warnings: Record<string, FeedbackId>; suggestions: Record<string, FeedbackId> }
 
 const patterns = new Set(['spatial', 'date', 'sequence', 'repeat', 'regex'])
 const guessesOfAStrongPart = 1e8
@@ -97,8 +125,8 @@ export const createEstimator = () => {
     const isRowOrDate = weakness === undefined && score >= 3 && isPattern(password, sequence, inputs)
     return {
       score,
-      suggestions: feedback.suggestions,
-      warning: feedback.warning ?? undefined,
+      suggestions: feedback.suggestions.filter(isFeedbackId),
+      warning: feedback.warning !== null && isFeedbackId(feedback.warning) ? feedback.warning : undefined,
       weakness: isRowOrDate ? 'pattern' : weakness,
     }
   }

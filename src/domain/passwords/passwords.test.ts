@@ -95,6 +95,7 @@ describe('the strength of a password', () => {
     expect(await check('aB3$'.padEnd(300, 'x'))).toEqual({
       strength: { score: 0, feedback: [], isStrong: false },
       validation: { valid: false, errors: ['Password must be at most 256 characters'] },
+      ids: { errors: ['too_long'], feedback: [] },
     })
   })
 })

@@ -1,14 +1,23 @@
+import { isRefused } from '../../contract/outcome.js'
+import {
+  inSentences,
+  type PasswordFindings,
+  type PasswordRejection,
+  rejectPassword,
+} from '../../contract/password-rules.js'
+import type { Strength } from '../../contract/schemas.js'
 import { condensed, costOf, createDecoy } from './hashes.js'
-import { type PasswordValidation, unusable, validate } from './rules.js'
+import { unusable, validate } from './rules.js'
 import { noStrength, type PasswordStrength, type Person, personalInputs, strengthOf } from './strength.js'
 import type { Busy, Workers } from './workers.js'
 
-type Checked = { strength: PasswordStrength; validation: PasswordValidation }
 type Verified = { matches: boolean /** The hash is cheaper than it should be by now. */; needsRehash: boolean }
 
 export type Passwords = {
   /** Checks a new password: the rules and the strength of docs/specification.md, 5.4 and 2.4. */
-  check(password: string, person: Person): Promise<Checked | Busy>
+  check(password: string, person: Person): Promise<Strength | Busy>
+  /** Why this person cannot have this password; nothing when they can. */
+  refusalFor(password: string, person: Person): Promise<undefined | PasswordRejection | Busy>
   hash(password: string): Promise<string | Busy>
   /** Takes as long without a hash as with one, so that nobody learns who has a password here. */
   verify(password: string, hash: string | null | undefined): Promise<Verified | Busy>
@@ -24,13 +33,19 @@ export const createPasswords = ({ workers, cost, productName }: Dependencies): P
   // After the cost was lowered there are hashes above it. Once one was seen, every failure takes as long as it does.
   let pace = cost
 
-  const check = async (password: string, person: Person): Promise<Checked | Busy> => {
+  const check = async (password: string, person: Person): Promise<Strength | Busy> => {
     const fault = unusable(password)
-    if (fault !== undefined) return { strength: noStrength, validation: { valid: false, errors: [fault] } }
+    if (fault !== undefined) return written(noStrength, { errors: [fault], feedback: [] })
     const estimate = await workers.estimate(password, personalInputs(person, productName))
-    if ('refused' in estimate) return estimate
+    if (isRefused(estimate)) return estimate
     const strength = strengthOf(estimate)
-    return { strength, validation: validate(password, strength) }
+    return written(strength, validate(password, strength))
+  }
+
+  const refusalFor: Passwords['refusalFor'] = async (password, person) => {
+    const checked = await check(password, person)
+    if (isRefused(checked)) return checked
+    return checked.validation.valid ? undefined : rejectPassword(checked.ids)
   }
 
   const verify = async (password: string, hash: string | null | undefined): Promise<Verified | Busy> => {
@@ -39,10 +54,16 @@ export const createPasswords = ({ workers, cost, productName }: Dependencies): P
     // What cannot be a password matches nothing, and takes its time like anything else.
     const real = hash && storedCost !== undefined && unusable(password) === undefined
     const same = await workers.compare(condensed(password), real ? hash : decoy, pace)
-    if (typeof same !== 'boolean') return same
+    if (isRefused(same)) return same
     const matches = same && Boolean(real)
     return { matches, needsRehash: matches && storedCost !== undefined && storedCost < cost }
   }
 
-  return { check, hash: (password) => workers.hash(condensed(password), cost), verify }
+  return { check, refusalFor, hash: (password) => workers.hash(condensed(password), cost), verify }
+}
+
+/** The ids for our pages, and beside them the sentences of the API. */
+const written = ({ score, isStrong }: PasswordStrength, ids: PasswordFindings): Strength => {
+  const { errors, feedback } = inSentences(ids)
+  return { strength: { score, feedback, isStrong }, validation: { valid: errors.length === 0, errors }, ids }
 }

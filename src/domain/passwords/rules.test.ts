@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { type FeedbackId, inSentences } from '../../contract/password-rules.js'
 import { unusable, validate } from './rules.js'
 
 const strong = { score: 4, feedback: [], isStrong: true }
-const weak = { score: 1, feedback: ['Add words.', 'Dates are easy to guess.'], isStrong: false }
+const weak = { score: 1, feedback: ['add_words', 'dates'] satisfies FeedbackId[], isStrong: false }
 
 const length = 'Password must be at least 8 characters'
 const lowercase = 'Password must contain lowercase letters'
@@ -35,16 +36,17 @@ describe('the rules of a password', () => {
     ['aB3👩‍👩‍👧', []],
     ['a\nB3\n$x\ny', []],
   ])('%j breaks %j', (password, errors) => {
-    expect(validate(password, strong)).toEqual({ valid: errors.length === 0, errors })
+    expect(inSentences(validate(password, strong))).toEqual({ errors, feedback: [] })
   })
 
   it('says last why a password is weak, with the advice behind it', () => {
-    const errors = [numbers, special, 'Password is too weak. Add words. Dates are easy to guess.']
-    expect(validate('Abcdefgh', weak)).toEqual({ valid: false, errors })
+    const feedback = ['Add more words that are less common.', 'Dates are easy to guess.']
+    const errors = [numbers, special, `Password is too weak. ${feedback.join(' ')}`]
+    expect(inSentences(validate('Abcdefgh', weak))).toEqual({ errors, feedback })
   })
 
   it('says only that it is weak when there is no advice', () => {
-    expect(validate('aB3$efgh', { ...weak, feedback: [] }).errors).toEqual(['Password is too weak.'])
+    expect(inSentences(validate('aB3$efgh', { ...weak, feedback: [] })).errors).toEqual(['Password is too weak.'])
   })
 })
 
@@ -56,7 +58,8 @@ describe('what cannot be a password', () => {
     ['257 characters', 'aB3$'.padEnd(257, 'x'), 'Password must be at most 256 characters'],
     ['257 emoji', '😀'.repeat(257), 'Password must be at most 256 characters'],
   ])('%s', (_, password, message) => {
-    expect(unusable(password)).toBe(message)
+    const error = unusable(password)
+    expect(inSentences({ errors: error ? [error] : [], feedback: [] }).errors).toEqual([message])
   })
 
   it.each([

@@ -1,6 +1,7 @@
+import type { FeedbackId } from '../../contract/password-rules.js'
 import type { Estimate } from './estimator.js'
 
-export type PasswordStrength = { score: number; feedback: string[]; isStrong: boolean }
+export type PasswordStrength = { score: number; feedback: FeedbackId[]; isStrong: boolean }
 
 /** What is known of whoever chooses the password. */
 export type Person = { username?: string | undefined; email?: string | undefined; name?: string | null | undefined }
@@ -8,13 +9,12 @@ export type Person = { username?: string | undefined; email?: string | undefined
 const leastStrong = 3
 const mostInputs = 20
 
-const warnings: Record<NonNullable<Estimate['weakness']>, string> = {
-  common: 'This is similar to a commonly used password.',
-  words: 'Common words with numbers and symbols added are easy to guess.',
-  personal: 'Your name, your email address and the name of this service are easy to guess.',
-  pattern: 'Rows of keys, repetitions and dates are easy to guess.',
-}
-const anotherWord = 'Add more words that are less common.'
+const warnings = {
+  common: 'similar_to_common',
+  words: 'common_words',
+  personal: 'personal',
+  pattern: 'patterns',
+} as const satisfies Record<NonNullable<Estimate['weakness']>, FeedbackId>
 
 /** The words that an acquaintance would try first, whole and in parts. */
 export const personalInputs = (person: Person, productName: string): string[] => {
@@ -29,7 +29,7 @@ export const strengthOf = ({ score: estimated, suggestions, warning, weakness }:
   const score = weakness === undefined ? estimated : Math.min(estimated, leastStrong - 1)
   const isStrong = score >= leastStrong
   const said = warning ?? (weakness && warnings[weakness])
-  const advice = suggestions.length === 0 && !isStrong ? [anotherWord] : suggestions
+  const advice: FeedbackId[] = suggestions.length === 0 && !isStrong ? ['add_words'] : suggestions
   return { score, feedback: said === undefined ? advice : [...advice, said], isStrong }
 }
 

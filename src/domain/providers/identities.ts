@@ -1,6 +1,7 @@
+import type { Language } from '../../contract/languages.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { Database } from '../../platform/database/database.js'
-import type { Language } from '../mails/languages.js'
 import type { Mails } from '../mails/mails.js'
 import { readEmail } from '../users/email.js'
 import type { User, Users } from '../users/users.js'
@@ -31,10 +32,10 @@ export const createIdentities = (parts: {
 
   const create = async ({ provider, profile }: Request): Promise<Resolved | undefined> => {
     const email = readEmail(profile.email)
-    if ('refused' in email) throw new Error('A profile has an email that cannot be one')
+    if (isRefused(email)) throw new Error('A profile has an email that cannot be one')
     const { username, name, subject } = profile
     const created = await users.createFromProvider({ email, username, name, identity: { provider, subject } })
-    return 'refused' in created ? undefined : { user: created, how: 'create' }
+    return isRefused(created) ? undefined : { user: created, how: 'create' }
   }
 
   /** The link and the mail that tells its owner are one change: nobody is linked without hearing of it. */
@@ -52,13 +53,13 @@ export const createIdentities = (parts: {
   const attempt = async (request: Request) => {
     const { provider, profile } = request
     const linkingTo = request.linkingTo === undefined ? undefined : await users.findById(request.linkingTo)
-    if (request.linkingTo !== undefined && !linkingTo) return { refused: 'disabled' as const }
+    if (request.linkingTo !== undefined && !linkingTo) return refuse('disabled')
     const namesake = await users.findByEmail(profile.email)
     // Asked last: whoever else signs this person in meanwhile is then seen as the owner, never as a stranger with the
     // same address and another identity.
     const owner = await users.findByIdentity({ provider, subject: profile.subject })
     const decision = decide({ provider, owner, namesake, registration, linkingTo })
-    if (decision.action === 'refuse') return { refused: decision.reason }
+    if (isRefused(decision)) return decision
     if (decision.action === 'create') return create(request)
     const user = [owner, namesake, linkingTo].find((account) => account?.id === decision.userId)
     if (!user) throw new Error('The policy named an account that nobody asked about')
@@ -66,7 +67,7 @@ export const createIdentities = (parts: {
   }
 
   /** Finds, links or creates the account of a proven profile; with `linkingTo`, links it to that account and no other. */
-  const resolve = async (request: Request): Promise<Resolved | { refused: LinkingRefusal }> => {
+  const resolve = async (request: Request): Promise<Resolved | Refused<LinkingRefusal>> => {
     for (let round = 0; round < rounds; round += 1) {
       const resolved = await attempt(request)
       if (resolved) return resolved

@@ -1,3 +1,4 @@
+import { type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 
 /** What the policy needs to know of an account. Every account's address is proven: none exists before that. */
@@ -21,9 +22,7 @@ export type Decision =
   | { action: 'sign_in'; userId: string }
   | { action: 'link'; userId: string }
   | { action: 'create' }
-  | { action: 'refuse'; reason: LinkingRefusal }
-
-const refuse = (reason: LinkingRefusal): Decision => ({ action: 'refuse', reason })
+  | Refused<LinkingRefusal>
 
 /** Who a proven identity belongs to. All of it is here, and nothing here asks or changes anything. */
 export const decide = (situation: Situation): Decision =>

@@ -1,3 +1,4 @@
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import { readEmail } from '../users/email.js'
 
@@ -8,7 +9,7 @@ export type Profile = { subject: string; email: string; username: string; name: 
 export type Checks = { state: string; verifier: string; nonce: string }
 
 /** `cause` is a fixed word for the log and the event; nothing that a provider wrote ever becomes part of it. */
-export type ProviderRefusal = { refused: 'failed' | 'cancelled' | 'no_email'; cause: string }
+export type ProviderRefusal = Refused<'failed' | 'cancelled' | 'no_email'> & { cause: string }
 
 /** A provider is one file that fulfils this, and one entry of the table in `providers.ts`. */
 export type Provider = {
@@ -22,8 +23,9 @@ export type Provider = {
 
 export type ClientSettings = { name: string; clientId: string; clientSecret: string; redirectUri: string }
 
-export const refusal = (refused: ProviderRefusal['refused'], cause: string): ProviderRefusal => ({ refused, cause })
+export const refusal = (refused: ProviderRefusal['refused'], cause: string): ProviderRefusal =>
+  refuse(refused, { cause })
 
 /** An address that we could not write to is as good as none. */
 export const usableEmail = (email: unknown): string | undefined =>
-  typeof email === 'string' && !('refused' in readEmail(email)) ? email : undefined
+  typeof email === 'string' && !isRefused(readEmail(email)) ? email : undefined

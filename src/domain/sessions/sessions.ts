@@ -1,3 +1,4 @@
+import { type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days, hours } from '../../lib/durations.js'
 import { fingerprint, sameBytes } from '../../lib/random.js'
@@ -31,8 +32,8 @@ export type Issued = {
  */
 export type Rotated =
   | { issued: Issued; raced: boolean }
-  | { refused: 'invalid' }
-  | { refused: 'ended' | 'theft' | 'replaced'; userId: string; sessionId: string }
+  | Refused<'invalid'>
+  | (Refused<'ended' | 'theft' | 'replaced'> & { userId: string; sessionId: string })
 
 /** Who calls, and by which of the session's tokens. */
 export type SessionCaller = { sessionId: string; userId: string; generation: number }
@@ -104,14 +105,15 @@ export const createSessions = (options: {
   /** Why a rotation found no row: it was raced by another request, the session has ended, or the token was stolen. */
   const explain = async (claims: RefreshClaims, presented: Uint8Array): Promise<Rotated> => {
     const { userId, sid: sessionId } = claims
-    const ended = { refused: 'ended' as const, userId, sessionId }
+    const owner = { userId, sessionId }
+    const ended = refuse('ended', owner)
     const [row] = await store.selectRecord(database, sessionId, clock.offset(), refreshGrace)
     if (!row || row.disabled || row.expires_at <= clock.now()) return ended
     const isJust = (hash: Uint8Array | null, recent: boolean) => recent && hash !== null && sameBytes(hash, presented)
-    if (isJust(row.voided_hash, row.just_voided)) return { ...ended, refused: 'replaced' }
+    if (isJust(row.voided_hash, row.just_voided)) return refuse('replaced', owner)
     if (isJust(row.previous_hash, row.just_rotated)) {
       // Its successor was replaced since, so it is no longer the parent of the newest token.
-      if (claims.gen + 1 !== row.generation) return { ...ended, refused: 'replaced' }
+      if (claims.gen + 1 !== row.generation) return refuse('replaced', owner)
       const successor = {
         ...claims,
         gen: row.generation,
@@ -124,12 +126,12 @@ export const createSessions = (options: {
       return token ? { issued: issue(user, successor, token, now), raced: true } : ended
     }
     await store.deleteRecord(database, sessionId)
-    return { ...ended, refused: 'theft' }
+    return refuse('theft', owner)
   }
 
   const rotate = async (refreshToken: string, client: Client): Promise<Rotated> => {
     const claims = tokens.readRefresh(refreshToken)
-    if (!claims) return { refused: 'invalid' }
+    if (!claims) return refuse('invalid')
     const now = clock.now()
     const iat = inSeconds(now)
     const successor = { ...claims, gen: claims.gen + 1, iat, exp: expiryFor(claims.auth_time, now) }

@@ -1,4 +1,4 @@
-import { isRefused } from '../../contract/outcome.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { type ProviderId, providerIds } from '../../contract/providers.js'
 import { refusals } from '../../contract/refusals.js'
 import { isUuid, uuidv7 } from '../../lib/uuid.js'
@@ -48,9 +48,9 @@ export const importFieldNamed = (name: string) => fieldsByBareName.get(bare(name
 /** Whether a column holds passwords themselves. They are not taken: hashing a million of them would take days. */
 export const isPlainPassword = (name: string) => bare(name) === 'password'
 
-class Refused extends Error {}
-const refuse = (reason: string): never => {
-  throw new Refused(reason)
+class BrokenRule extends Error {}
+const broken = (reason: string): never => {
+  throw new BrokenRule(reason)
 }
 
 const bcryptHash = /^\$2[aby]\$(0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/
@@ -61,33 +61,33 @@ export type ImportRow = Partial<Record<ImportField, unknown>>
 const textOf = (row: ImportRow, field: ImportField): string | undefined => {
   const value = row[field]
   if (value === undefined || value === null || value === '') return undefined
-  if (typeof value !== 'string') return refuse(`${field} must be text`)
-  if (!value.isWellFormed() || /\p{Cc}/u.test(value)) return refuse(`${field} must not contain control characters`)
-  return value.length > longestText ? refuse(`${field} must have at most ${longestText} characters`) : value
+  if (typeof value !== 'string') return broken(`${field} must be text`)
+  if (!value.isWellFormed() || /\p{Cc}/u.test(value)) return broken(`${field} must not contain control characters`)
+  return value.length > longestText ? broken(`${field} must have at most ${longestText} characters`) : value
 }
 
 const emailOf = (row: ImportRow) => {
-  const read = readEmail(textOf(row, 'email') ?? refuse('email is missing'))
-  return isRefused(read) ? refuse(refusals[read.refused].message) : read
+  const read = readEmail(textOf(row, 'email') ?? broken('email is missing'))
+  return isRefused(read) ? broken(refusals[read.refused].message) : read
 }
 
 /** Without a name of their own, people are called by the part of the address before the at-sign. */
 const usernameOf = (row: ImportRow, email: Email) => {
   const read = readUsername(textOf(row, 'username') ?? email.email.slice(0, email.email.lastIndexOf('@')))
-  return isRefused(read) ? refuse(refusals[read.refused].message) : read
+  return isRefused(read) ? broken(refusals[read.refused].message) : read
 }
 
 const passwordHashOf = (row: ImportRow) => {
   const hash = textOf(row, 'password_hash')
   if (hash !== undefined && !bcryptHash.test(hash))
-    refuse('password_hash must be a bcrypt hash ($2a$, $2b$ or $2y$) of cost 4 to 15')
+    broken('password_hash must be a bcrypt hash ($2a$, $2b$ or $2y$) of cost 4 to 15')
   return hash ?? null
 }
 
 const providerOf = (row: ImportRow) => {
   const text = textOf(row, 'provider')
   if (text === undefined) return null
-  return providerIds.find((provider) => provider === text) ?? refuse(`provider must be ${providerIds.join(' or ')}`)
+  return providerIds.find((provider) => provider === text) ?? broken(`provider must be ${providerIds.join(' or ')}`)
 }
 
 const identitiesOf = (row: ImportRow): Identity[] =>
@@ -101,24 +101,26 @@ const createdAtOf = (row: ImportRow, now: Date) => {
   if (text === undefined) return now
   const moment = new Date(text)
   const known = /^\d{4}-\d\d-\d\d/.test(text) && moment.getTime() > 0 && moment <= now
-  return known ? moment : refuse('created_at must be a date like 2026-01-31T12:00:00Z, and not in the future')
+  return known ? moment : broken('created_at must be a date like 2026-01-31T12:00:00Z, and not in the future')
 }
 
 const disabledAtOf = (row: ImportRow, now: Date) => {
   const { disabled } = row
   if (disabled === undefined || disabled === null || disabled === '') return null
   if (disabled === true || disabled === 'true') return now
-  return disabled === false || disabled === 'false' ? null : refuse('disabled must be true or false')
+  return disabled === false || disabled === 'false' ? null : broken('disabled must be true or false')
 }
 
 const idOf = (row: ImportRow, now: Date) => {
   const id = textOf(row, 'id')?.toLowerCase()
   if (id === undefined) return uuidv7(now)
-  return isUuid(id) ? id : refuse('id must be a UUID')
+  return isUuid(id) ? id : broken('id must be a UUID')
 }
 
+export type UnusableRow = Refused<'unusable_row'> & { reason: string }
+
 /** A row that breaks a rule is refused with the reason; the reason never repeats what the row held. */
-export const readImportedUser = (row: ImportRow, now: Date): ImportedUser | { refused: string } => {
+export const readImportedUser = (row: ImportRow, now: Date): ImportedUser | UnusableRow => {
   try {
     const email = emailOf(row)
     return {
@@ -133,7 +135,7 @@ export const readImportedUser = (row: ImportRow, now: Date): ImportedUser | { re
       disabledAt: disabledAtOf(row, now),
     }
   } catch (error) {
-    if (error instanceof Refused) return { refused: error.message }
+    if (error instanceof BrokenRule) return refuse('unusable_row', { reason: error.message })
     throw error
   }
 }

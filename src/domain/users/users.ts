@@ -1,3 +1,4 @@
+import { refuse } from '../../contract/outcome.js'
 import { isProviderId, type ProviderId, providerIds } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
@@ -60,8 +61,8 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
 
   /** Which unique value stood in the way of an insert; nothing when the obstacle has gone again meanwhile. */
   const obstacle = async (sql: Sql, user: { email: Email; username: Username }) => {
-    if (await findByEmail(user.email.key, sql)) return { refused: 'email_taken' as const }
-    if (await findByUsername(user.username.key, sql)) return { refused: 'username_taken' as const }
+    if (await findByEmail(user.email.key, sql)) return refuse('email_taken')
+    if (await findByUsername(user.username.key, sql)) return refuse('username_taken')
     return undefined
   }
 
@@ -84,17 +85,17 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
       const insert = first(store.insertFromProvider(database, { ...user, username, id, now }))
       const created = await insert.catch(unlessTaken)
       if (created) return created
-      if (await findByIdentity(user.identity)) return { refused: 'provider_taken' as const }
-      if (await findByEmail(user.email.key)) return { refused: 'email_taken' as const }
+      if (await findByIdentity(user.identity)) return refuse('provider_taken')
+      if (await findByEmail(user.email.key)) return refuse('email_taken')
     }
     throw new Error('No free username was found')
   }
 
   const unlinkProvider = async (userId: string, provider: ProviderId) => {
     const [unlinked] = await store.deleteIdentity(database, userId, provider)
-    if (unlinked) return true
+    if (unlinked) return undefined
     const user = await findById(userId)
-    return { refused: user?.providers.includes(provider) ? ('last_way_in' as const) : ('not_linked' as const) }
+    return refuse(user?.providers.includes(provider) ? 'last_way_in' : 'not_linked')
   }
 
   return {

@@ -1,27 +1,22 @@
-import { Type } from 'typebox'
 import { refuse } from '../../contract/outcome.js'
+import { Caller, NoContent } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
-import { ErrorBody } from '../../http/errors.js'
-import { NoContent } from '../../http/responses.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+
+const { responses } = routeRefusals('not_authenticated')
 
 const meSchema = {
   tags: ['who am I'],
   summary: 'Who the caller is, from the access token alone',
-  response: {
-    200: Type.Object({
-      user: Type.Object({ id: Type.String({ format: 'uuid' }), username: Type.String() }),
-      sessionId: Type.String({ format: 'uuid' }),
-      expiresAt: Type.String({ format: 'date-time' }),
-    }),
-    401: ErrorBody,
-  },
+  response: { 200: Caller, ...responses },
 }
 const verifySchema = {
   tags: ['who am I'],
   summary: 'The same for a reverse proxy: 204 with X-Auth-User-Id and X-Auth-Username, or 401',
-  response: { 204: NoContent, 401: ErrorBody },
+  response: { 204: NoContent, ...responses },
 }
+
 export const accessCheckRoutes = (server: Server, { callers }: { callers: Callers }) => {
   const quiet = { quiet: true }
   // To a proxy, a request from another site is one without cookies: it leads the person to the sign-in page.

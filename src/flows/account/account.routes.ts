@@ -1,35 +1,18 @@
-import { type TSchema, Type } from 'typebox'
+import { Type } from 'typebox'
 import { refuse } from '../../contract/outcome.js'
-import { type ProviderId, providerIds } from '../../contract/providers.js'
+import { Account } from '../../contract/schemas.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Callers } from '../../http/caller.js'
-import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 
-const Provider = Type.Unsafe<ProviderId>(Type.Union(providerIds.map((id) => Type.Literal(id))))
-const Nullable = <Each extends TSchema>(each: Each) => Type.Union([each, Type.Null()])
+const { responses, sendRefusal } = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
 
 const schema = {
   tags: ['who am I'],
   summary: 'The stored user',
-  response: {
-    200: Type.Object({
-      user: Type.Object({
-        id: Type.String({ format: 'uuid' }),
-        email: Type.String(),
-        username: Type.String(),
-        name: Nullable(Type.String()),
-        provider: Nullable(Provider),
-        providers: Type.Array(Provider),
-        hasPassword: Type.Boolean(),
-        createdAt: Type.String({ format: 'date-time' }),
-      }),
-    }),
-    401: ErrorBody,
-    429: ErrorBody,
-    503: ErrorBody,
-  },
+  response: { 200: Type.Object({ user: Account }), ...responses },
 }
 
 type Dependencies = { callers: Callers; users: Users; limits: Limits }

@@ -1,5 +1,6 @@
 import swagger from '@fastify/swagger'
 import type { Server } from '../../http/server.js'
+import { withNamedSchemas } from './named-schemas.js'
 
 const document = {
   openapi: '3.1.0',
@@ -15,5 +16,5 @@ const document = {
 /** Must come before the other routes: the document is made of those that are registered after it. */
 export const apiDocumentRoutes = async (server: Server) => {
   await server.register(swagger, { openapi: document })
-  server.get('/api/openapi.json', { schema: { hide: true } }, async () => server.swagger())
+  server.get('/api/openapi.json', { schema: { hide: true } }, async () => withNamedSchemas(server.swagger()))
 }

@@ -1,14 +1,27 @@
 import { Type } from 'typebox'
-import { languageFrom } from '../../domain/mails/languages.js'
+import { languageFrom } from '../../contract/languages.js'
+import { isRefused } from '../../contract/outcome.js'
+import { NoContent } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
-import { ErrorBody, sendRefusal } from '../../http/errors.js'
-import { type Limits, LoginLimited } from '../../http/limits.js'
-import { NoContent, PasswordRejected, sendPasswordRejected } from '../../http/responses.js'
+import type { Limits } from '../../http/limits.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createChangePassword } from './change-password.js'
+
+const { responses, sendRefusal } = routeRefusals(
+  'bad_request',
+  'not_authenticated',
+  'wrong_current_password',
+  'invalid_csrf_token',
+  'cross_site',
+  'password_rejected',
+  'too_many_logins',
+  'busy',
+  'unavailable',
+)
 
 const schema = {
   tags: ['account'],
@@ -17,15 +30,7 @@ const schema = {
     currentPassword: Type.String({ minLength: 1, maxLength: 1024 }),
     newPassword: Type.String({ minLength: 1, maxLength: 1024 }),
   }),
-  response: {
-    204: NoContent,
-    400: ErrorBody,
-    401: ErrorBody,
-    403: ErrorBody,
-    422: PasswordRejected,
-    429: LoginLimited,
-    503: ErrorBody,
-  },
+  response: { 204: NoContent, ...responses },
 }
 
 type Dependencies = {
@@ -44,8 +49,7 @@ export const changePasswordRoutes = (
   server.post('/api/auth/change-password', options, async (request, reply) => {
     const language = languageFrom(request.headers['accept-language'])
     const result = await changePassword({ caller: callers.of(request), ...request.body }, clientOf(request), language)
-    if ('rejected' in result) return sendPasswordRejected(reply, result.rejected)
-    if ('refused' in result) return sendRefusal(reply, result)
+    if (isRefused(result)) return sendRefusal(reply, result)
     cookies.renewSession(reply, result)
     return reply.status(204).send()
   })

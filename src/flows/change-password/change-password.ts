@@ -1,16 +1,14 @@
+import type { Language } from '../../contract/languages.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
-import type { Language } from '../../domain/mails/languages.js'
 import type { Mails } from '../../domain/mails/mails.js'
 import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
-import type { PasswordValidation } from '../../domain/passwords/rules.js'
+
 import type { Client } from '../../domain/sessions/client.js'
-import type { Issued, SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Database } from '../../platform/database/database.js'
-
-type ChangeRefusal = 'not_authenticated' | 'wrong_current_password' | 'busy'
-type Changed = Issued | { rejected: PasswordValidation } | { refused: ChangeRefusal }
 
 type Dependencies = {
   database: Database
@@ -26,27 +24,26 @@ type Request = { caller: SessionCaller; currentPassword: string; newPassword: st
 /** Replaces the password of whoever knows the present one, ends every other session and renews the tokens of this one. */
 export const createChangePassword =
   ({ database, users, passwords, sessions, oneTimeTokens, mails, events }: Dependencies) =>
-  async ({ caller, currentPassword, newPassword }: Request, client: Client, language: Language): Promise<Changed> => {
+  async ({ caller, currentPassword, newPassword }: Request, client: Client, language: Language) => {
     const { userId, sessionId } = caller
     const user = await users.findById(userId)
     const verified = await passwords.verify(currentPassword, user?.passwordHash)
-    if ('refused' in verified) return verified
-    if (!user || user.disabled || !(await sessions.isLive(caller))) return { refused: 'not_authenticated' }
+    if (isRefused(verified)) return verified
+    if (!user || user.disabled || !(await sessions.isLive(caller))) return refuse('not_authenticated')
     if (!verified.matches) {
       await events.record({ kind: 'password_change_failed', userId, sessionId, reason: 'wrong_password' }, client)
-      return { refused: 'wrong_current_password' }
+      return refuse('wrong_current_password')
     }
-    const checked = await passwords.check(newPassword, user)
-    if ('refused' in checked) return checked
-    if (!checked.validation.valid) return { rejected: checked.validation }
+    const rejected = await passwords.refusalFor(newPassword, user)
+    if (rejected) return rejected
     const passwordHash = await passwords.hash(newPassword)
-    if (typeof passwordHash !== 'string') return passwordHash
-    const changed = await database.transaction(async (sql): Promise<Issued | { refused: ChangeRefusal }> => {
+    if (isRefused(passwordHash)) return passwordHash
+    const changed = await database.transaction(async (sql) => {
       const current = await users.lock(sql, userId)
-      if (!current || current.disabled) return { refused: 'not_authenticated' }
-      if (current.passwordHash !== user.passwordHash) return { refused: 'wrong_current_password' }
+      if (!current || current.disabled) return refuse('not_authenticated')
+      if (current.passwordHash !== user.passwordHash) return refuse('wrong_current_password')
       const issued = await sessions.rotateAtOnce(sql, sessionId, current, client)
-      if (!issued) return { refused: 'not_authenticated' }
+      if (!issued) return refuse('not_authenticated')
       await users.setPassword(sql, userId, passwordHash)
       await oneTimeTokens.forgetResets(sql, userId)
       await sessions.endAll(userId, { except: sessionId, sql })
@@ -54,7 +51,7 @@ export const createChangePassword =
       await mails.queue(sql, { to: current.email, template: 'password-changed', values, language })
       return issued
     })
-    if ('refused' in changed) return changed
+    if (isRefused(changed)) return changed
     await events.record({ kind: 'password_changed', userId, sessionId }, client)
     return changed
   }

@@ -2,8 +2,8 @@ import { Type } from 'typebox'
 import { refuse } from '../../contract/outcome.js'
 import type { Content } from '../../domain/content/content.js'
 import type { Callers } from '../../http/caller.js'
-import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 
 const Summary = Type.Object({
@@ -13,17 +13,19 @@ const Summary = Type.Object({
 })
 const Page = Type.Object({ ...Summary.properties, body: Type.String() })
 
-const failures = { 401: ErrorBody, 429: ErrorBody, 503: ErrorBody }
+const list = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
+const page = routeRefusals('not_authenticated', 'not_found', 'too_many_requests', 'unavailable')
+
 const listSchema = {
   tags: ['content'],
   summary: 'The protected content, without bodies',
-  response: { 200: Type.Object({ content: Type.Array(Summary) }), ...failures },
+  response: { 200: Type.Object({ content: Type.Array(Summary) }), ...list.responses },
 }
 const pageSchema = {
   tags: ['content'],
   summary: 'One page of the protected content',
   params: Type.Object({ slug: Type.String({ minLength: 1, maxLength: 200 }) }),
-  response: { 200: Page, 404: ErrorBody, ...failures },
+  response: { 200: Page, ...page.responses },
 }
 
 type Dependencies = { content: Content; callers: Callers; limits: Limits }
@@ -39,9 +41,9 @@ export const contentRoutes = (server: Server, { content, callers, limits }: Depe
   })
 
   server.get('/api/content/:slug', { schema: pageSchema, onRequest }, async (request, reply) => {
-    const page = await content.find(request.params.slug)
-    if (!page) return sendRefusal(reply, refuse('not_found'))
-    const { slug, title, body, updated_at } = page
+    const found = await content.find(request.params.slug)
+    if (!found) return page.sendRefusal(reply, refuse('not_found'))
+    const { slug, title, body, updated_at } = found
     return reply.send({ slug, title, body, updatedAt: updated_at.toISOString() })
   })
 }

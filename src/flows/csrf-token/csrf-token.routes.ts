@@ -1,13 +1,15 @@
 import { Type } from 'typebox'
 import { refuse } from '../../contract/outcome.js'
 import type { Csrf } from '../../http/csrf.js'
-import { ErrorBody, sendRefusal } from '../../http/errors.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+
+const { responses, sendRefusal } = routeRefusals('cross_site')
 
 const schema = {
   tags: ['request forgery'],
   summary: 'The token to send as X-CSRF-Token, and the cookie that it belongs to',
-  response: { 200: Type.Object({ csrfToken: Type.String() }), 403: ErrorBody },
+  response: { 200: Type.Object({ csrfToken: Type.String() }), ...responses },
 }
 
 export const csrfTokenRoutes = (server: Server, { csrf }: { csrf: Csrf }) => {

@@ -1,10 +1,12 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { refuse } from '../../contract/outcome.js'
-import { ErrorBody, sendRefusal } from '../../http/errors.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { DevelopmentMailbox } from '../../platform/mail/development.js'
 import { frameSandbox, linksIn, renderMail, renderMailbox, renderPicture } from './mailbox-page.js'
+
+const { responses, sendRefusal } = routeRefusals('not_found')
 
 const mailSchema = Type.Object({
   id: Type.String(),
@@ -40,7 +42,7 @@ export const devMailboxRoutes = (
   server: Server,
   { mailbox, accent }: { mailbox: DevelopmentMailbox; accent: string },
 ) => {
-  const page = { hide: true, response: { 200: Type.String(), 404: ErrorBody } }
+  const page = { hide: true, response: { 200: Type.String(), ...responses } }
   const pageOfMail = { schema: { ...page, params: Type.Object({ id: Type.String({ maxLength: 100 }) }) } }
 
   server.get('/dev/mailbox', { schema: page }, async (_request, reply) =>

@@ -1,24 +1,18 @@
 import { Type } from 'typebox'
+import { AccountEvent } from '../../contract/schemas.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Callers } from '../../http/caller.js'
-import { ErrorBody } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import { describeDevice } from '../../lib/device.js'
+import { readDevice } from '../../lib/device.js'
 
-const Event = Type.Object({
-  id: Type.String({ format: 'uuid' }),
-  kind: Type.String(),
-  reason: Type.Union([Type.String(), Type.Null()]),
-  ip: Type.String(),
-  device: Type.String(),
-  createdAt: Type.String({ format: 'date-time' }),
-})
+const { responses } = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
 
 const schema = {
   tags: ['events'],
   summary: "What recently happened to the caller's account, newest first",
-  response: { 200: Type.Object({ events: Type.Array(Event) }), 401: ErrorBody, 429: ErrorBody, 503: ErrorBody },
+  response: { 200: Type.Object({ events: Type.Array(AccountEvent) }), ...responses },
 }
 
 type Dependencies = { events: Events; callers: Callers; limits: Limits }
@@ -32,7 +26,7 @@ export const eventsRoutes = (server: Server, { events, callers, limits }: Depend
         kind,
         reason,
         ip,
-        device: describeDevice(user_agent).text,
+        ...readDevice(user_agent),
         createdAt: created_at.toISOString(),
       })),
     }

@@ -1,21 +1,35 @@
 import { Type } from 'typebox'
-import { isRefused, refuse } from '../../contract/outcome.js'
+import { languageFrom } from '../../contract/languages.js'
+import { isRefused } from '../../contract/outcome.js'
 import { providerByPath, providerIds, providerPath } from '../../contract/providers.js'
-import type { Events } from '../../domain/events/events.js'
-import { languageFrom } from '../../domain/mails/languages.js'
-import type { Attempts } from '../../domain/providers/attempt.js'
-import type { Providers } from '../../domain/providers/providers.js'
-import type { Sessions } from '../../domain/sessions/sessions.js'
-import type { Users } from '../../domain/users/users.js'
 import type { AttemptCookies } from '../../http/attempt-cookies.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Csrf } from '../../http/csrf.js'
-import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
 import type { PendingLinkCookie } from '../../http/pending-link-cookie.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import type { FinishLink } from './finish-link.js'
+import type { createLink } from './link.js'
+import type { createUnlink } from './unlink.js'
+
+const gates = ['not_authenticated', 'invalid_csrf_token', 'cross_site', 'too_many_requests', 'unavailable'] as const
+
+const linkRefusals = routeRefusals(...gates, 'bad_request', 'not_found', 'already_linked', 'provider_unavailable')
+const finishRefusals = routeRefusals(
+  ...gates,
+  'bad_request',
+  'not_found',
+  'nothing_to_link',
+  'link_of_another_session',
+  'link_used_before',
+  'link_disabled',
+  'link_other_identity',
+  'link_identity_taken',
+  'link_email_taken',
+  'link_registration_closed',
+)
+const unlinkRefusals = routeRefusals(...gates, 'bad_request', 'not_found', 'last_way_in')
 
 /** Both are the account page. An application on the same host may have a /dashboard of its own. */
 const accountPages = ['/dashboard', '/api/auth/account-page'] as const
@@ -23,93 +37,65 @@ const accountPages = ['/dashboard', '/api/auth/account-page'] as const
 const params = Type.Object({
   provider: Type.Union(providerIds.map((id) => Type.Literal(providerPath(id)))),
 })
-const refused = { 400: ErrorBody, 401: ErrorBody, 403: ErrorBody, 404: ErrorBody, 409: ErrorBody }
-const response = { ...refused, 429: ErrorBody, 503: ErrorBody }
 
 const linkSchema = {
   tags: ['linked providers'],
   summary: 'Begin to link an account at a provider; the page goes to the location',
   params,
   body: Type.Object({ returnTo: Type.Optional(Type.Union(accountPages.map((page) => Type.Literal(page)))) }),
-  response: { 200: Type.Object({ location: Type.String() }), ...response },
+  response: { 200: Type.Object({ location: Type.String() }), ...linkRefusals.responses },
 }
 const finishSchema = {
   tags: ['linked providers'],
   summary: 'Link the account that was proven at the provider; needs the session that began it',
   params,
-  response: { 204: Type.Null(), ...response },
+  response: { 204: Type.Null(), ...finishRefusals.responses },
 }
 const unlinkSchema = {
   tags: ['linked providers'],
   summary: 'Remove a linked provider, unless it is the last way in',
   params,
-  response: { 204: Type.Null(), ...response },
+  response: { 204: Type.Null(), ...unlinkRefusals.responses },
 }
 
 type Dependencies = {
-  providers: Providers
-  attempts: Attempts
+  link: ReturnType<typeof createLink>
+  unlink: ReturnType<typeof createUnlink>
   attemptCookies: AttemptCookies
   pendingLink: PendingLinkCookie
-  finishLink: FinishLink
-  users: Users
-  sessions: Sessions
-  events: Events
   callers: Callers
   csrf: Csrf
   limits: Limits
 }
 
 export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
-  const { providers, attempts, attemptCookies, pendingLink, finishLink } = deps
-  const { users, sessions, events, callers, csrf, limits } = deps
+  const { link, unlink, attemptCookies, pendingLink, callers, csrf, limits } = deps
   const onRequest = [callers.required, csrf.required, limits.caller]
+  const path = '/api/auth/providers/:provider'
 
-  server.post('/api/auth/providers/:provider/link', { schema: linkSchema, onRequest }, async (request, reply) => {
-    const id = providerByPath(request.params.provider)
-    const provider = id && providers[id]
-    if (!provider) return sendRefusal(reply, refuse('not_found'))
-    const caller = callers.of(request)
-    const { userId, sessionId } = caller
-    // An access token outlives its session by minutes; a new way in may be added by a living session only.
-    if (!(await sessions.isLive(caller))) return sendRefusal(reply, refuse('not_authenticated'))
-    const user = await users.findById(userId)
-    if (!user || user.disabled) return sendRefusal(reply, refuse('not_authenticated'))
-    if (user.providers.includes(provider.id)) return sendRefusal(reply, refuse('already_linked'))
-    const attempt = attempts.begin(provider.id, request.body.returnTo ?? '/dashboard', {
-      kind: 'link',
-      userId,
-      sessionId,
-    })
-    const begun = await provider.begin(attempt)
-    if (!(begun instanceof URL)) return sendRefusal(reply, refuse('provider_unavailable'))
-    attemptCookies.keep(request, reply, attempt)
-    return reply.send({ location: begun.href })
+  server.post(`${path}/link`, { schema: linkSchema, onRequest }, async (request, reply) => {
+    const provider = providerByPath(request.params.provider)
+    const returnTo = request.body.returnTo ?? '/dashboard'
+    const begun = await link.begin({ provider, caller: callers.of(request), returnTo })
+    if (isRefused(begun)) return linkRefusals.sendRefusal(reply, begun)
+    attemptCookies.keep(request, reply, begun.attempt)
+    return reply.send({ location: begun.location.href })
   })
 
-  const finishPath = '/api/auth/providers/:provider/link/finish'
-  server.post(finishPath, { schema: finishSchema, onRequest }, async (request, reply) => {
-    const link = pendingLink.read(request)
+  server.post(`${path}/link/finish`, { schema: finishSchema, onRequest }, async (request, reply) => {
+    const provider = providerByPath(request.params.provider)
     const caller = callers.of(request)
-    if (!(await sessions.isLive(caller))) return sendRefusal(reply, refuse('not_authenticated'))
-    if (!link || link.provider !== providerByPath(request.params.provider))
-      return sendRefusal(reply, refuse('nothing_to_link'))
+    const waiting = await link.waiting({ provider, caller, link: pendingLink.read(request) })
+    if (isRefused(waiting)) return finishRefusals.sendRefusal(reply, waiting)
     pendingLink.clear(reply)
     const language = languageFrom(request.headers['accept-language'])
-    const linked = await finishLink({ link, caller, client: clientOf(request), language })
-    return isRefused(linked) ? sendRefusal(reply, linked) : reply.status(204).send(null)
+    const linked = await link.finish({ link: waiting, caller, client: clientOf(request), language })
+    return isRefused(linked) ? finishRefusals.sendRefusal(reply, linked) : reply.status(204).send(null)
   })
 
-  server.delete('/api/auth/providers/:provider', { schema: unlinkSchema, onRequest }, async (request, reply) => {
-    const id = providerByPath(request.params.provider)
-    if (!id) return sendRefusal(reply, refuse('not_found'))
-    const caller = callers.of(request)
-    const { userId, sessionId } = caller
-    if (!(await sessions.isLive(caller))) return sendRefusal(reply, refuse('not_authenticated'))
-    const unlinked = await users.unlinkProvider(userId, id)
-    if (unlinked !== true)
-      return sendRefusal(reply, refuse(unlinked.refused === 'last_way_in' ? 'last_way_in' : 'not_found'))
-    await events.record({ kind: 'provider_unlinked', userId, sessionId, reason: id }, clientOf(request))
-    return reply.status(204).send(null)
+  server.delete(path, { schema: unlinkSchema, onRequest }, async (request, reply) => {
+    const provider = providerByPath(request.params.provider)
+    const unlinked = await unlink({ provider, caller: callers.of(request), client: clientOf(request) })
+    return isRefused(unlinked) ? unlinkRefusals.sendRefusal(reply, unlinked) : reply.status(204).send(null)
   })
 }

@@ -1,12 +1,23 @@
 import { Type } from 'typebox'
-import { refuse } from '../../contract/outcome.js'
+import { isRefused } from '../../contract/outcome.js'
+import { SignedIn } from '../../contract/schemas.js'
 import { clientOf } from '../../http/client.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
-import { ErrorBody, sendRefusal } from '../../http/errors.js'
-import { type Limits, LoginLimited } from '../../http/limits.js'
-import { SignedIn, sendSignedIn } from '../../http/responses.js'
+import type { Limits } from '../../http/limits.js'
+import { sendSignedIn } from '../../http/responses.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createLogin } from './login.js'
+
+const { responses, sendRefusal } = routeRefusals(
+  'bad_request',
+  'invalid_credentials',
+  'email_not_confirmed',
+  'cross_site',
+  'too_many_logins',
+  'busy',
+  'unavailable',
+)
 
 const schema = {
   tags: ['sign in'],
@@ -15,7 +26,7 @@ const schema = {
     username: Type.String({ minLength: 1, maxLength: 254 }),
     password: Type.String({ minLength: 1, maxLength: 1024 }),
   }),
-  response: { 200: SignedIn, 400: ErrorBody, 401: ErrorBody, 403: ErrorBody, 429: LoginLimited, 503: ErrorBody },
+  response: { 200: SignedIn, ...responses },
 }
 
 export const loginRoutes = (
@@ -28,14 +39,15 @@ export const loginRoutes = (
       const browser = cookies.read(request, registrationCookie.name)
       const client = { ...clientOf(request), typedName: username }
       const result = await login(username, password, browser, client)
-      if ('refused' in result) return sendRefusal(reply, result)
-      if (!('unconfirmed' in result)) return sendSignedIn(reply, cookies, result)
-      // The password was compared with the account's as well, if there is one. Whoever registers an address anew for each
-      // guess would otherwise never be stopped.
-      if (result.isFirst) limits.forgive(request)
-      const { name, maxAge } = registrationCookie
-      cookies.set(reply, name, result.unconfirmed, { sameSite: 'Strict', maxAge })
-      return sendRefusal(reply, refuse('email_not_confirmed'))
+      if (!isRefused(result)) return sendSignedIn(reply, cookies, result)
+      if (result.refused === 'email_not_confirmed') {
+        // The password was compared with the account's as well, if there is one. Whoever registers an address anew for each
+        // guess would otherwise never be stopped.
+        if (result.isFirst) limits.forgive(request)
+        const { name, maxAge } = registrationCookie
+        cookies.set(reply, name, result.browser, { sameSite: 'Strict', maxAge })
+      }
+      return sendRefusal(reply, result)
     })
   }
 }

@@ -1,19 +1,18 @@
-import { refuse } from '../../contract/outcome.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
+import type { Busy } from '../../domain/passwords/workers.js'
 import type { Registrations, WaitingLogin } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { User, Users } from '../../domain/users/users.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 
-type LoginRefusal = 'invalid_credentials' | 'busy'
-
 type Owner =
   | { user: User; needsRehash: boolean }
   | { pending: WaitingLogin; user: User | undefined }
   | { nobody: User | undefined }
-  | { refused: LoginRefusal }
+  | Busy
 
 /** Signs in by username or email. Whatever is wrong, the same work is done and the same answer given. */
 export const createLogin = (deps: {
@@ -32,7 +31,7 @@ export const createLogin = (deps: {
    */
   const strengthened = async (userId: string, password: string, oldHash: string) => {
     const newHash = await passwords.hash(password)
-    if (typeof newHash !== 'string') return oldHash
+    if (isRefused(newHash)) return oldHash
     return (await users.replacePassword(userId, oldHash, newHash)) ? newHash : oldHash
   }
 
@@ -53,7 +52,7 @@ export const createLogin = (deps: {
     const candidates = login.includes('@') && mayRegister ? [user, pending] : [user ?? pending]
     for (const candidate of candidates) {
       const verified = await passwords.verify(password, candidate?.passwordHash)
-      if ('refused' in verified) return verified
+      if (isRefused(verified)) return verified
       if (!verified.matches) continue
       if (user && candidate === user) return { user, needsRehash: verified.needsRehash }
       if (pending) return { pending, user }
@@ -71,10 +70,14 @@ export const createLogin = (deps: {
   /** `browser` is the secret of the registration that this browser began, if it began one. */
   return async (login: string, password: string, browser: string | undefined, client: Client) => {
     const owner = await ownerOf(login, password)
-    if ('refused' in owner) return owner
+    if (isRefused(owner)) return owner
     if ('pending' in owner) {
       await refuseCredentials(client, 'unconfirmed', owner.user?.id)
-      return { unconfirmed: await registrations.bindBrowser(owner.pending, browser), isFirst: owner.pending.isFirst }
+      const { isFirst } = owner.pending
+      return refuse('email_not_confirmed', {
+        isFirst,
+        browser: await registrations.bindBrowser(owner.pending, browser),
+      })
     }
     if ('nobody' in owner) {
       const { nobody: user } = owner

@@ -1,17 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
-import type { Language } from '../../domain/mails/languages.js'
+import type { Language } from '../../contract/languages.js'
+import type { PageName } from '../../contract/pages.js'
 import { compiledFile } from '../../lib/compiled.js'
 import type { Body } from './compressed.js'
-
-export const pageNames = [
-  'login',
-  'register',
-  'verify-email',
-  'forgot-password',
-  'reset-password',
-  'dashboard',
-] as const
-export type PageName = (typeof pageNames)[number]
 
 /** What web/build.mjs says of a page: its files, and in each language its title and the texts it hands to its script. */
 export type Page = {

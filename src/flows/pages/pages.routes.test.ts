@@ -1,10 +1,11 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { fastify } from 'fastify'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { languages } from '../../domain/mails/languages.js'
+import { languages } from '../../contract/languages.js'
+import { pageNames } from '../../contract/pages.js'
 import { createCookies } from '../../http/cookies.js'
 import type { Server } from '../../http/server.js'
-import { type Assets, loadAssets, pageNames } from './assets.js'
+import { type Assets, loadAssets } from './assets.js'
 import { pagesRoutes } from './pages.routes.js'
 
 const firstLoadLimit = 30_000

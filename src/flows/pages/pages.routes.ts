@@ -1,13 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { type Language, languageFrom } from '../../contract/languages.js'
 import { refuse } from '../../contract/outcome.js'
-import { type Language, languageFrom } from '../../domain/mails/languages.js'
+import { type PageName, type PageSettings, pageNames } from '../../contract/pages.js'
 import type { Cookies } from '../../http/cookies.js'
-import { sendRefusal } from '../../http/errors.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import { type Assets, type PageName, pageNames } from './assets.js'
+import type { Assets } from './assets.js'
 import { type Body, compressed, sendCompressed } from './compressed.js'
-import { type PageSettings, renderNotFound, renderPage, type Theme } from './shell.js'
+import { renderNotFound, renderPage, type Theme } from './shell.js'
+
+const { sendRefusal } = routeRefusals('not_found')
 
 type Dependencies = Omit<PageSettings, 'language' | 'productName'> & { assets: Assets; theme: Theme; cookies: Cookies }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { PageSettings } from '../../contract/pages.js'
 import type { Page } from './assets.js'
 import { renderNotFound, renderPage } from './shell.js'
 
@@ -9,11 +10,11 @@ const page: Page = {
   styles: ['/api/auth/assets/base-Z.css'],
   words: { en: words, de: { ...words, title: 'Anmelden' }, fr: words },
 }
-const settings = {
-  language: 'en' as const,
+const settings: PageSettings = {
+  language: 'en',
   productName: 'Latchkey',
   providers: [{ id: 'provider_a', name: 'Google', path: '/api/auth/provider-a' }],
-  registration: 'open' as const,
+  registration: 'open',
   afterSignIn: '/dashboard',
   development: false,
 }

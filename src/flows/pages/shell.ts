@@ -1,4 +1,5 @@
-import type { Language } from '../../domain/mails/languages.js'
+import type { Language } from '../../contract/languages.js'
+import { type PageSettings, settingsElement } from '../../contract/pages.js'
 import { shadesOf } from '../../lib/accent.js'
 import { markIcon, markSvg } from '../../lib/brand-mark.js'
 import { designStyle } from '../../lib/design-style.js'
@@ -7,18 +8,6 @@ import { escapeHtml } from '../../lib/escape-html.js'
 import type { NotFoundPage, Page } from './assets.js'
 
 export type Theme = { name: string; logoUrl?: string | undefined; accent: string }
-export type ProviderButton = { id: string; name: string; path: string }
-
-/** What a page's script is told of this installation; web/settings.ts reads it. */
-export type PageSettings = {
-  language: Language
-  productName: string
-  providers: ProviderButton[]
-  registration: 'open' | 'closed'
-  afterSignIn: string
-  development: boolean
-}
-
 type Shell = {
   language: Language
   title: string
@@ -34,7 +23,7 @@ export const renderPage = (name: string, page: Page, theme: Theme, settings: Pag
   const handedOver = JSON.stringify({ ...settings, words: words.sections })
   const head = [
     ...page.preload.map((address) => `<link rel="modulepreload" href="${escapeHtml(address)}">`),
-    `<script type="application/json" id="settings">${escapeJson(handedOver)}</script>`,
+    `<script type="application/json" id="${settingsElement}">${escapeJson(handedOver)}</script>`,
     `<script type="module" src="${escapeHtml(page.script)}"></script>`,
   ].join('\n')
   const main = `<noscript><p class="card">${escapeHtml(words.noscript)}</p></noscript>`

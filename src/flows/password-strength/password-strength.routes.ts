@@ -1,9 +1,18 @@
 import { Type } from 'typebox'
-import { refuse } from '../../contract/outcome.js'
+import { isRefused } from '../../contract/outcome.js'
+import { Strength } from '../../contract/schemas.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
-import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+
+const { responses, sendRefusal } = routeRefusals(
+  'bad_request',
+  'cross_site',
+  'too_many_requests',
+  'busy',
+  'unavailable',
+)
 
 const schema = {
   tags: ['passwords'],
@@ -15,20 +24,7 @@ const schema = {
     email: Type.Optional(Type.String({ maxLength: 254 })),
     name: Type.Optional(Type.String({ maxLength: 254 })),
   }),
-  response: {
-    200: Type.Object({
-      strength: Type.Object({
-        score: Type.Integer({ minimum: 0, maximum: 4 }),
-        feedback: Type.Array(Type.String()),
-        isStrong: Type.Boolean(),
-      }),
-      validation: Type.Object({ valid: Type.Boolean(), errors: Type.Array(Type.String()) }),
-    }),
-    400: ErrorBody,
-    403: ErrorBody,
-    429: ErrorBody,
-    503: ErrorBody,
-  },
+  response: { 200: Strength, ...responses },
 }
 
 export const passwordStrengthRoutes = (
@@ -38,6 +34,6 @@ export const passwordStrengthRoutes = (
   server.post('/api/auth/password-strength', { schema, onRequest: limits.open }, async (request, reply) => {
     const { password, ...person } = request.body
     const checked = await passwords.check(password, person)
-    return 'refused' in checked ? sendRefusal(reply, refuse('busy')) : reply.send(checked)
+    return isRefused(checked) ? sendRefusal(reply, checked) : reply.send(checked)
   })
 }

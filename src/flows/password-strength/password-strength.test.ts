@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { goodPassword, type Latchkey, startLatchkey } from '../../../test/support/latchkey.js'
+import { inSentences } from '../../contract/password-rules.js'
 
 describe('POST /api/auth/password-strength', () => {
   let latchkey: Latchkey
@@ -23,12 +24,15 @@ describe('POST /api/auth/password-strength', () => {
     expect(await answer.json()).toEqual({
       strength: { score: 4, feedback: [], isStrong: true },
       validation: { valid: true, errors: [] },
+      ids: { errors: [], feedback: [] },
     })
   })
 
   it('names every rule that is broken, in order', async () => {
     const answer = await ask({ password: 'summer' })
-    const { strength, validation } = await answer.json()
+    const { strength, validation, ids } = await answer.json()
+    expect(ids.errors).toEqual(['length', 'uppercase', 'digit', 'special', 'too_weak'])
+    expect(inSentences(ids).feedback).toEqual(strength.feedback)
     expect(validation).toEqual({
       valid: false,
       errors: [

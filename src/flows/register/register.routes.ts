@@ -1,15 +1,31 @@
 import { Type } from 'typebox'
-import { refuse } from '../../contract/outcome.js'
-import { languageFrom } from '../../domain/mails/languages.js'
+import { languageFrom } from '../../contract/languages.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { Accepted } from '../../contract/schemas.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
-import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
-import { PasswordRejected, sendPasswordRejected } from '../../http/responses.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createRegister } from './register.js'
 
 /** One body for everybody: it does not tell whether the address has an account. */
 const accepted = { message: 'Check your mail to finish the registration' }
+
+const { responses, sendRefusal } = routeRefusals(
+  'bad_request',
+  'email_shape',
+  'username_length',
+  'username_at_sign',
+  'username_characters',
+  'username_alphabets',
+  'registration_closed',
+  'cross_site',
+  'username_taken',
+  'password_rejected',
+  'too_many_requests',
+  'busy',
+  'unavailable',
+)
 
 const schema = {
   tags: ['registration'],
@@ -20,15 +36,7 @@ const schema = {
     password: Type.String({ minLength: 1, maxLength: 1024 }),
     name: Type.Optional(Type.String({ maxLength: 200 })),
   }),
-  response: {
-    202: Type.Object({ message: Type.String() }),
-    400: ErrorBody,
-    403: ErrorBody,
-    409: ErrorBody,
-    422: PasswordRejected,
-    429: ErrorBody,
-    503: ErrorBody,
-  },
+  response: { 202: Accepted, ...responses },
 }
 
 type Dependencies = { register: ReturnType<typeof createRegister>; isOpen: boolean; limits: Limits; cookies: Cookies }
@@ -37,8 +45,7 @@ export const registerRoutes = (server: Server, { register, isOpen, limits, cooki
   server.post('/api/auth/register', { schema, onRequest: limits.open }, async (request, reply) => {
     if (!isOpen) return sendRefusal(reply, refuse('registration_closed'))
     const result = await register(request.body, languageFrom(request.headers['accept-language']))
-    if ('rejected' in result) return sendPasswordRejected(reply, result.rejected)
-    if ('refused' in result) return sendRefusal(reply, result)
+    if (isRefused(result)) return sendRefusal(reply, result)
     const { name, maxAge } = registrationCookie
     cookies.set(reply, name, result.browser, { sameSite: 'Strict', maxAge })
     return reply.status(202).send(accepted)

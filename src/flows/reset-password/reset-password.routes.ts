@@ -1,40 +1,41 @@
 import { Type } from 'typebox'
-import { languageFrom } from '../../domain/mails/languages.js'
+import { languageFrom } from '../../contract/languages.js'
+import { isRefused } from '../../contract/outcome.js'
+import { Accepted, NoContent } from '../../contract/schemas.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
-import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
-import { NoContent, PasswordRejected, sendPasswordRejected } from '../../http/responses.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createResetPassword } from './reset-password.js'
 
 /** One body for everybody: it does not tell whether the address has an account. */
 const accepted = { message: 'If this address has an account, a mail is on its way' }
 
+const requestRefusals = routeRefusals('bad_request', 'cross_site', 'too_many_attempts', 'unavailable')
+const checkRefusals = routeRefusals('bad_request', 'invalid_link', 'cross_site', 'too_many_requests', 'unavailable')
+const confirmRefusals = routeRefusals(
+  'bad_request',
+  'invalid_link',
+  'cross_site',
+  'password_rejected',
+  'too_many_requests',
+  'busy',
+  'unavailable',
+)
+
 const requestSchema = {
   tags: ['reset password'],
   summary: 'Ask for a mail that lets its reader choose a new password',
   body: Type.Object({ email: Type.String({ minLength: 3, maxLength: 254 }) }),
-  response: {
-    202: Type.Object({ message: Type.String() }),
-    400: ErrorBody,
-    403: ErrorBody,
-    429: ErrorBody,
-    503: ErrorBody,
-  },
+  response: { 202: Accepted, ...requestRefusals.responses },
 }
 const tokenShape = Type.String({ minLength: 1, maxLength: 128 })
 const checkSchema = {
   tags: ['reset password'],
   summary: 'Whether a link still works, and the username that it is for; changes nothing',
   body: Type.Object({ token: tokenShape }),
-  response: {
-    200: Type.Object({ username: Type.String() }),
-    400: ErrorBody,
-    403: ErrorBody,
-    429: ErrorBody,
-    503: ErrorBody,
-  },
+  response: { 200: Type.Object({ username: Type.String() }), ...checkRefusals.responses },
 }
 const confirmSchema = {
   tags: ['reset password'],
@@ -43,7 +44,7 @@ const confirmSchema = {
     token: tokenShape,
     password: Type.String({ minLength: 1, maxLength: 1024 }),
   }),
-  response: { 204: NoContent, 400: ErrorBody, 403: ErrorBody, 422: PasswordRejected, 429: ErrorBody, 503: ErrorBody },
+  response: { 204: NoContent, ...confirmRefusals.responses },
 }
 
 type Dependencies = { resetPassword: ReturnType<typeof createResetPassword>; limits: Limits }
@@ -60,7 +61,7 @@ export const resetPasswordRoutes = (server: Server, { resetPassword, limits }: D
   const checking = { schema: checkSchema, onRequest: limits.open }
   server.post('/api/auth/reset-password/check', checking, async (request, reply) => {
     const user = await resetPassword.look(request.body.token)
-    return 'refused' in user ? sendRefusal(reply, user) : reply.send({ username: user.username })
+    return isRefused(user) ? checkRefusals.sendRefusal(reply, user) : reply.send({ username: user.username })
   })
 
   const confirming = { schema: confirmSchema, onRequest: limits.confirm, onSend: limits.settle }
@@ -68,8 +69,6 @@ export const resetPasswordRoutes = (server: Server, { resetPassword, limits }: D
     const { token, password } = request.body
     const language = languageFrom(request.headers['accept-language'])
     const result = await resetPassword.confirm(token, password, clientOf(request), language)
-    if (result === 'done') return reply.status(204).send()
-    if ('rejected' in result) return sendPasswordRejected(reply, result.rejected)
-    return sendRefusal(reply, result)
+    return isRefused(result) ? confirmRefusals.sendRefusal(reply, result) : reply.status(204).send()
   })
 }

@@ -1,18 +1,16 @@
+import type { Language } from '../../contract/languages.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
-import type { Language } from '../../domain/mails/languages.js'
 import type { Mails } from '../../domain/mails/mails.js'
 import { type OneTimeTokens, resetLifetime } from '../../domain/one-time-tokens/one-time-tokens.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
-import type { PasswordValidation } from '../../domain/passwords/rules.js'
+
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
 import { randomToken } from '../../lib/random.js'
 import type { Database } from '../../platform/database/database.js'
-
-type ConfirmRefusal = 'invalid_link' | 'busy'
-type Confirmed = 'done' | { rejected: PasswordValidation } | { refused: ConfirmRefusal }
 
 type Dependencies = {
   database: Database
@@ -55,17 +53,16 @@ export const createResetPassword = (deps: Dependencies) => {
   const look = async (token: string) => {
     const userId = await oneTimeTokens.peekReset(token)
     const user = userId === undefined ? undefined : await users.findById(userId)
-    return user && !user.disabled ? user : ({ refused: 'invalid_link' } as const)
+    return user && !user.disabled ? user : refuse('invalid_link')
   }
 
-  const confirm = async (token: string, password: string, client: Client, language: Language): Promise<Confirmed> => {
+  const confirm = async (token: string, password: string, client: Client, language: Language) => {
     const user = await look(token)
-    if ('refused' in user) return user
-    const checked = await passwords.check(password, user)
-    if ('refused' in checked) return checked
-    if (!checked.validation.valid) return { rejected: checked.validation }
+    if (isRefused(user)) return user
+    const rejected = await passwords.refusalFor(password, user)
+    if (rejected) return rejected
     const passwordHash = await passwords.hash(password)
-    if (typeof passwordHash !== 'string') return passwordHash
+    if (isRefused(passwordHash)) return passwordHash
 
     const wasReset = await database.transaction(async (sql) => {
       // The row first, as everybody who changes it does: a reset that is being asked for at this moment comes before or after.
@@ -83,9 +80,9 @@ export const createResetPassword = (deps: Dependencies) => {
       })
       return true
     })
-    if (!wasReset) return { refused: 'invalid_link' }
+    if (!wasReset) return refuse('invalid_link')
     await events.record({ kind: 'password_reset', userId: user.id }, client)
-    return 'done'
+    return undefined
   }
 
   return { request, look, confirm }

@@ -1,16 +1,17 @@
 import { Type } from 'typebox'
 import type { Callers } from '../../http/caller.js'
 import type { Csrf } from '../../http/csrf.js'
-import { ErrorBody } from '../../http/errors.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+
+const { responses } = routeRefusals('not_authenticated', 'invalid_csrf_token', 'cross_site')
 
 const schema = {
   tags: ['request forgery'],
   summary: "The specification's example of a route that checks the CSRF token: it echoes who called",
   response: {
     200: Type.Object({ user: Type.Object({ id: Type.String({ format: 'uuid' }), username: Type.String() }) }),
-    401: ErrorBody,
-    403: ErrorBody,
+    ...responses,
   },
 }
 

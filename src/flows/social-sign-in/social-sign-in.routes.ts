@@ -1,22 +1,23 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { languageFrom } from '../../contract/languages.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import { type ProviderId, providerIds, signInPath } from '../../contract/providers.js'
 import { safeReturnTo } from '../../contract/return-to.js'
-import { languageFrom } from '../../domain/mails/languages.js'
 import type { Attempts } from '../../domain/providers/attempt.js'
 import type { Providers } from '../../domain/providers/providers.js'
 import type { AttemptCookies } from '../../http/attempt-cookies.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
-import { ErrorBody } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
 import type { PendingLinkCookie } from '../../http/pending-link-cookie.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
 import { failedAt, redirectFor } from './redirects.js'
 import type { SocialSignIn } from './social-sign-in.js'
 
-const response = { 303: Type.Null({ description: 'To the provider, or to one of our pages' }), 429: ErrorBody }
+const Redirected = Type.Null({ description: 'To the provider, or to one of our pages' })
 
 const beginSchema = {
   tags: ['social sign-in'],
@@ -24,9 +25,13 @@ const beginSchema = {
   querystring: Type.Object({
     returnTo: Type.Optional(Type.String({ description: 'A path of this site to arrive at; AFTER_SIGN_IN otherwise' })),
   }),
-  response: { ...response, 400: ErrorBody },
+  response: { 303: Redirected, ...routeRefusals('bad_request', 'too_many_requests').responses },
 }
-const callbackSchema = { tags: ['social sign-in'], summary: 'Come back from the provider', response }
+const callbackSchema = {
+  tags: ['social sign-in'],
+  summary: 'Come back from the provider',
+  response: { 303: Redirected, ...routeRefusals('too_many_requests').responses },
+}
 
 type Dependencies = {
   providers: Providers
@@ -66,8 +71,8 @@ const begin = async (
   returnTo: string | undefined,
 ) => {
   const attempt = attempts.begin(id, safeReturnTo(returnTo) ?? afterSignIn, { kind: 'sign_in' })
-  const begun = (await providers[id]?.begin(attempt)) ?? { cause: 'switched_off' }
-  if (!(begun instanceof URL)) {
+  const begun = (await providers[id]?.begin(attempt)) ?? refuse('failed', { cause: 'switched_off' })
+  if (isRefused(begun)) {
     await socialSignIn.noteFailure(id, begun.cause, clientOf(request))
     return goTo(reply, failedAt('/login', id))
   }
@@ -87,13 +92,13 @@ const comeBack = async (id: ProviderId, deps: Dependencies, request: FastifyRequ
     return goTo(reply, failedAt('/login', id))
   }
   const language = languageFrom(request.headers['accept-language'])
-  const ending = await socialSignIn.finish({ provider, callback, attempt, client, language })
-  if (ending.ended === 'signed_in') cookies.startSession(reply, ending.issued)
-  if (ending.ended === 'proven')
-    pendingLink.keep(reply, { provider: id, linker: ending.linker, state: attempt.state, profile: ending.profile })
-  if (ending.ended === 'broken') logFault(request, ending.error)
+  const outcome = await socialSignIn.finish({ provider, callback, attempt, client, language })
+  if (isRefused(outcome)) {
+    if (outcome.refused === 'callback_failed') logFault(request, outcome.error)
+  } else if ('issued' in outcome) cookies.startSession(reply, outcome.issued)
+  else pendingLink.keep(reply, { provider: id, linker: outcome.linker, state: attempt.state, profile: outcome.profile })
   attemptCookies.clear(reply, attempt)
-  return goTo(reply, redirectFor(ending, attempt))
+  return goTo(reply, redirectFor(outcome, attempt))
 }
 
 /** The address as the provider was given it, with the query as it came: never the `Host` header. */

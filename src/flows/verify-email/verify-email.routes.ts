@@ -1,18 +1,44 @@
 import { Type } from 'typebox'
+import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
-import { languageFrom } from '../../domain/mails/languages.js'
+import { Accepted, LinkState, SignedIn } from '../../contract/schemas.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
-import { ErrorBody, sendRefusal } from '../../http/errors.js'
 import type { Limits } from '../../http/limits.js'
-import { SignedIn, sendSignedIn } from '../../http/responses.js'
+import { sendSignedIn } from '../../http/responses.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createVerifyEmail } from './verify-email.js'
 
 /** One body for everybody: it tells neither whether the address has an account nor whether it has had enough mails. */
 const sent = { message: 'A mail is on its way' }
+
+const verifyRefusals = routeRefusals(
+  'bad_request',
+  'invalid_link',
+  'link_replaced',
+  'invalid_code',
+  'tries_used_up',
+  'password_required',
+  'wrong_chosen_password',
+  'cross_site',
+  'already_confirmed',
+  'already_registered',
+  'username_taken_since',
+  'too_many_requests',
+  'busy',
+  'unavailable',
+)
+const checkRefusals = routeRefusals('bad_request', 'cross_site', 'too_many_requests', 'unavailable')
+const resendRefusals = routeRefusals(
+  'no_registration_waiting',
+  'cross_site',
+  'already_confirmed',
+  'too_many_requests',
+  'unavailable',
+)
 
 const token = Type.String({ minLength: 1, maxLength: 128 })
 
@@ -25,49 +51,19 @@ const schema = {
     code: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
     password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
   }),
-  response: {
-    200: SignedIn,
-    400: ErrorBody,
-    401: ErrorBody,
-    403: ErrorBody,
-    409: ErrorBody,
-    429: ErrorBody,
-    503: ErrorBody,
-  },
+  response: { 200: SignedIn, ...verifyRefusals.responses },
 }
 
 const checkSchema = {
   tags: ['registration'],
   summary: 'How it stands with a mailed link or, without one, with the registration that this browser began',
   body: Type.Object({ token: Type.Optional(token) }),
-  response: {
-    200: Type.Object({
-      state: Type.Union([
-        Type.Literal('waiting'),
-        Type.Literal('confirmed'),
-        Type.Literal('replaced'),
-        Type.Literal('unknown'),
-      ]),
-      passwordRequired: Type.Boolean(),
-      newerMail: Type.Boolean(),
-    }),
-    400: ErrorBody,
-    403: ErrorBody,
-    429: ErrorBody,
-    503: ErrorBody,
-  },
+  response: { 200: LinkState, ...checkRefusals.responses },
 }
 const resendSchema = {
   tags: ['registration'],
   summary: 'Send the mail of the registration that this browser began once more, with a new link',
-  response: {
-    202: Type.Object({ message: Type.String() }),
-    400: ErrorBody,
-    403: ErrorBody,
-    409: ErrorBody,
-    429: ErrorBody,
-    503: ErrorBody,
-  },
+  response: { 202: Accepted, ...resendRefusals.responses },
 }
 
 type Dependencies = {
@@ -89,13 +85,13 @@ export const verifyEmailRoutes = (server: Server, { verifyEmail, registrations, 
     const browser = cookies.read(request, registrationCookie.name)
     const language = languageFrom(request.headers['accept-language'])
     const result = await atLeast(equalTime, registrations.sendAgainToBrowser(browser, language))
-    return isRefused(result) ? sendRefusal(reply, result) : reply.status(202).send(sent)
+    return isRefused(result) ? resendRefusals.sendRefusal(reply, result) : reply.status(202).send(sent)
   })
 
   server.post('/api/auth/verify-email', { schema, onRequest }, async (request, reply) => {
     const browser = cookies.read(request, registrationCookie.name)
     const result = await verifyEmail(request.body, browser, clientOf(request))
-    if (isRefused(result)) return sendRefusal(reply, result)
+    if (isRefused(result)) return verifyRefusals.sendRefusal(reply, result)
     cookies.clear(reply, registrationCookie.name, { sameSite: 'Strict' })
     return sendSignedIn(reply, cookies, result)
   })

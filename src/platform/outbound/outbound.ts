@@ -1,3 +1,4 @@
+import { isRefused } from '../../contract/outcome.js'
 import { seconds } from '../../lib/durations.js'
 import { isLoopback } from '../../lib/loopback.js'
 import { type BoundedQueue, createBoundedQueue } from '../bounded-queue.js'
@@ -40,7 +41,7 @@ export const createOutbound = (options: OutboundOptions = {}) => {
     const queue = queueOf(url.host)
     try {
       const answer = await queue.run(() => exchange(url, request, { signal, connectTimeout, maximumBytes }), signal)
-      if ('refused' in answer) throw new OutboundFailed(signal.aborted ? 'timeout' : 'busy', url.host)
+      if (isRefused(answer)) throw new OutboundFailed(signal.aborted ? 'timeout' : 'busy', url.host)
       return answer
     } finally {
       if (queue.isIdle()) queues.delete(url.host)

@@ -1,0 +1,51 @@
+import type { Language } from './languages.js'
+import { type ProviderId, providerIds } from './providers.js'
+
+/** Each page has its name as its path. */
+export const pageNames = [
+  'login',
+  'register',
+  'verify-email',
+  'forgot-password',
+  'reset-password',
+  'dashboard',
+] as const
+export type PageName = (typeof pageNames)[number]
+
+export type ProviderButton = { id: ProviderId; name: string; path: string }
+
+/** What a page is told at its start. It is the same for every visitor of a language. */
+export type PageSettings = {
+  language: Language
+  productName: string
+  providers: ProviderButton[]
+  registration: 'open' | 'closed'
+  /** A path of this site, for a sign-in that was on its way to no other. */
+  afterSignIn: string
+  development: boolean
+}
+
+/** The element of the page that holds its settings, and the texts of its language, as JSON. */
+export const settingsElement = 'settings'
+
+/** `?notice=` at the login page: why the visitor is there. */
+export const loginNotices = [
+  'signed_out',
+  'signed_out_everywhere',
+  'sign_in',
+  'session_ended',
+  'password_reset',
+] as const
+export type LoginNotice = (typeof loginNotices)[number]
+
+/** `?error=` after a sign-in with a provider: it failed at the provider, or in the service itself. */
+export const callbackFailed = 'callback_failed'
+export const signInFailed = (provider: ProviderId) => `${provider}_auth_failed` as const
+export const providerOfFailure = (error: string) => providerIds.find((id) => signInFailed(id) === error)
+
+/** `&reason=` beside it. A sign-in is told no more: more would tell a stranger about the account. */
+export const toldReasons = ['no_email', 'registration_closed'] as const
+export type ToldReason = (typeof toldReasons)[number]
+
+/** `?linking=` at the account page: the provider whose link the page has to finish. */
+export const linkingParameter = 'linking'

@@ -1,0 +1,138 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { feedbackIds, passwordErrorIds } from './password-rules.js'
+import { type ProviderId, providerIds } from './providers.js'
+import { type RefusalCode, refusalCodes, refusals } from './refusals.js'
+
+/** The bodies of the API. A schema with a title stands once in the API document, under that name. */
+const Nullable = <Each extends TSchema>(each: Each) => Type.Union([each, Type.Null()])
+const OneOf = <const Value extends string>(values: readonly Value[]) =>
+  Type.Unsafe<Value>({ type: 'string', enum: values })
+const Id = Type.String({ format: 'uuid' })
+const Moment = Type.String({ format: 'date-time' })
+const Provider = Type.Unsafe<ProviderId>(Type.Union(providerIds.map((id) => Type.Literal(id))))
+
+/** The schema of a 204. */
+export const NoContent = Type.Unsafe<undefined>({ type: 'null', description: 'Done; there is nothing to say' })
+
+const limitCodes = refusalCodes.filter((code) => refusals[code].status === 429)
+const Code = Type.Unsafe<RefusalCode>({
+  type: 'string',
+  enum: refusalCodes.filter((code) => !limitCodes.includes(code)),
+  title: 'RefusalCode',
+})
+
+export const ErrorBody = Type.Object({ error: Type.String(), message: Type.String(), code: Code }, { title: 'Error' })
+
+/** The bodies of docs/specification.md, 2.6. Only the login limiter has `retryAfter` in it. */
+export const Limited = Type.Object({ error: Type.String(), message: Type.String() }, { title: 'Limited' })
+export const LoginLimited = Type.Object(
+  { ...Limited.properties, retryAfter: Type.Integer() },
+  { title: 'LoginLimited' },
+)
+
+const PasswordFindings = Type.Object(
+  { errors: Type.Array(OneOf(passwordErrorIds)), feedback: Type.Array(OneOf(feedbackIds)) },
+  { title: 'PasswordFindings' },
+)
+
+/** The answer to a password that breaks the rules: the error body with the result of docs/specification.md, 2.5. */
+export const PasswordRejected = Type.Object(
+  {
+    error: Type.String(),
+    message: Type.String(),
+    code: Type.Literal('password_rejected'),
+    valid: Type.Literal(false),
+    errors: Type.Array(Type.String()),
+    ids: PasswordFindings,
+  },
+  { title: 'PasswordRejected' },
+)
+export type PasswordRejected = Static<typeof PasswordRejected>
+
+export const Strength = Type.Object(
+  {
+    strength: Type.Object({
+      score: Type.Integer({ minimum: 0, maximum: 4 }),
+      feedback: Type.Array(Type.String()),
+      isStrong: Type.Boolean(),
+    }),
+    validation: Type.Object({ valid: Type.Boolean(), errors: Type.Array(Type.String()) }),
+    ids: PasswordFindings,
+  },
+  { title: 'Strength' },
+)
+export type Strength = Static<typeof Strength>
+
+/** The answer to every sign-in. The tokens are in cookies only, never in a body. */
+export const SignedIn = Type.Object(
+  {
+    user: Type.Object({ id: Id, username: Type.String(), email: Type.String(), name: Nullable(Type.String()) }),
+    accessTokenExpiresAt: Moment,
+  },
+  { title: 'SignedIn' },
+)
+export type SignedIn = Static<typeof SignedIn>
+
+export const Caller = Type.Object(
+  { user: Type.Object({ id: Id, username: Type.String() }), sessionId: Id, expiresAt: Moment },
+  { title: 'Caller' },
+)
+export type Caller = Static<typeof Caller>
+
+export const Account = Type.Object(
+  {
+    id: Id,
+    email: Type.String(),
+    username: Type.String(),
+    name: Nullable(Type.String()),
+    provider: Nullable(Provider),
+    providers: Type.Array(Provider),
+    hasPassword: Type.Boolean(),
+    createdAt: Moment,
+  },
+  { title: 'Account' },
+)
+export type Account = Static<typeof Account>
+
+/** `browser` and `system` are what `device` is made of, for a page to say in its own language. */
+const device = { device: Type.String(), browser: Nullable(Type.String()), system: Nullable(Type.String()) }
+
+export const Session = Type.Object(
+  {
+    id: Id,
+    ip: Type.String(),
+    userAgent: Type.String(),
+    ...device,
+    createdAt: Moment,
+    lastUsedAt: Moment,
+    current: Type.Boolean(),
+  },
+  { title: 'Session' },
+)
+export type Session = Static<typeof Session>
+
+export const AccountEvent = Type.Object(
+  { id: Id, kind: Type.String(), reason: Nullable(Type.String()), ip: Type.String(), ...device, createdAt: Moment },
+  { title: 'AccountEvent' },
+)
+export type AccountEvent = Static<typeof AccountEvent>
+
+/** What a mailed link, or the registration of this browser, is worth. `passwordRequired`: another browser registered. */
+export const LinkState = Type.Object(
+  {
+    state: Type.Union([
+      Type.Literal('waiting'),
+      Type.Literal('confirmed'),
+      Type.Literal('replaced'),
+      Type.Literal('unknown'),
+    ]),
+    passwordRequired: Type.Boolean(),
+    newerMail: Type.Boolean(),
+  },
+  { title: 'LinkState' },
+)
+export type LinkState = Static<typeof LinkState>
+
+/** The answer to a request that sends a mail, the same whether or not there is an account. */
+export const Accepted = Type.Object({ message: Type.String() }, { title: 'Accepted' })
+export type Accepted = Static<typeof Accepted>

@@ -1,0 +1,24 @@
+type Json = { [key: string]: unknown }
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A schema with a title is moved to the named schemas, and a reference takes its place: each stands once. */
+export const withNamedSchemas = <Document extends object>(document: Document) => {
+  const schemas: Json = {}
+
+  const visit = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(visit)
+    if (!isObject(value)) return value
+    const { title, ...rest } = value
+    const visited = Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, visit(each)]))
+    // A property may be called `title`; then it holds a schema and not a name.
+    if (typeof title !== 'string') return title === undefined ? visited : { title: visit(title), ...visited }
+    schemas[title] = visited
+    return { $ref: `#/components/schemas/${title}` }
+  }
+
+  const paths = 'paths' in document ? visit(document.paths) : {}
+  const components = 'components' in document && isObject(document.components) ? document.components : {}
+  const sorted = Object.fromEntries(Object.entries(schemas).sort(([left], [right]) => (left < right ? -1 : 1)))
+  return { ...document, components: { ...components, schemas: sorted }, paths }
+}

@@ -1,0 +1,81 @@
+import type { Language } from '../../contract/languages.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { ProviderId } from '../../contract/providers.js'
+import type { Events } from '../../domain/events/events.js'
+import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens.js'
+import type { Attempts } from '../../domain/providers/attempt.js'
+import type { Identities } from '../../domain/providers/identities.js'
+import type { LinkingRefusal } from '../../domain/providers/linking.js'
+import type { PendingLink } from '../../domain/providers/pending-link.js'
+import type { Providers } from '../../domain/providers/providers.js'
+import type { Client } from '../../domain/sessions/client.js'
+import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { Users } from '../../domain/users/users.js'
+import { fingerprint } from '../../lib/random.js'
+
+type Dependencies = {
+  providers: Providers
+  attempts: Attempts
+  users: Users
+  sessions: Sessions
+  identities: Identities
+  oneTimeTokens: OneTimeTokens
+  events: Events
+}
+type Wish = { provider: ProviderId | undefined; caller: SessionCaller; returnTo: string }
+type Proof = { provider: ProviderId | undefined; caller: SessionCaller; link: PendingLink | undefined }
+type Request = { link: PendingLink; caller: SessionCaller; client: Client; language: Language }
+
+/** Links an account at a provider to the caller's: the session that begins it also finishes it. */
+export const createLink = (deps: Dependencies) => {
+  const { providers, attempts, users, sessions, identities, oneTimeTokens, events } = deps
+
+  /** The attempt for the browser to keep, and the address to go to. */
+  const begin = async ({ provider: id, caller, returnTo }: Wish) => {
+    const provider = id && providers[id]
+    if (!provider) return refuse('not_found')
+    // An access token outlives its session by minutes; a new way in may be added by a living session only.
+    if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
+    const { userId, sessionId } = caller
+    const user = await users.findById(userId)
+    if (!user || user.disabled) return refuse('not_authenticated')
+    if (user.providers.includes(provider.id)) return refuse('already_linked')
+    const attempt = attempts.begin(provider.id, returnTo, { kind: 'link', userId, sessionId })
+    const location = await provider.begin(attempt)
+    return isRefused(location) ? refuse('provider_unavailable') : { attempt, location }
+  }
+
+  /** The link that waits in this browser, if the caller may finish it. */
+  const waiting = async ({ provider, caller, link }: Proof) => {
+    if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
+    return link && link.provider === provider ? link : refuse('nothing_to_link')
+  }
+
+  const noteFailure = ({ link, client }: Request, reason: string) =>
+    events.record({ kind: 'sign_in_failed', reason: `${link.provider} ${reason}` }, client)
+
+  const refuseLink = async (request: Request, reason: LinkingRefusal | 'used_before') => {
+    await noteFailure(request, reason)
+    return refuse(`link_${reason}`)
+  }
+
+  const finish = async (request: Request) => {
+    const { link, caller, client, language } = request
+    const { provider, profile, state, linker, expiresAt } = link
+    // A cookie that somebody planted names the session of whoever planted it.
+    if (linker.sessionId !== caller.sessionId || linker.userId !== caller.userId) {
+      await noteFailure(request, 'signed_out')
+      return refuse('link_of_another_session')
+    }
+    const isFirst = await oneTimeTokens.useOnce(fingerprint(`link ${state}`), expiresAt)
+    if (!isFirst) return refuseLink(request, 'used_before')
+    const { userId, sessionId } = caller
+    const resolved = await identities.resolve({ provider, profile, linkingTo: userId, language })
+    if (isRefused(resolved)) return refuseLink(request, resolved.refused)
+    if (resolved.how === 'link')
+      await events.record({ kind: 'provider_linked', userId, sessionId, reason: provider }, client)
+    return undefined
+  }
+
+  return { begin, waiting, finish }
+}

@@ -1,0 +1,22 @@
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { ProviderId } from '../../contract/providers.js'
+import type { Events } from '../../domain/events/events.js'
+import type { Client } from '../../domain/sessions/client.js'
+import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { Users } from '../../domain/users/users.js'
+
+type Dependencies = { users: Users; sessions: Sessions; events: Events }
+type Request = { provider: ProviderId | undefined; caller: SessionCaller; client: Client }
+
+/** Removes a linked provider, unless it is the last way in. */
+export const createUnlink =
+  ({ users, sessions, events }: Dependencies) =>
+  async ({ provider, caller, client }: Request) => {
+    if (!provider) return refuse('not_found')
+    if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
+    const { userId, sessionId } = caller
+    const unlinked = await users.unlinkProvider(userId, provider)
+    if (isRefused(unlinked)) return unlinked.refused === 'not_linked' ? refuse('not_found') : refuse('last_way_in')
+    await events.record({ kind: 'provider_unlinked', userId, sessionId, reason: provider }, client)
+    return undefined
+  }

@@ -1,0 +1,37 @@
+import type { FastifyReply } from 'fastify'
+import type { Refused } from '../contract/outcome.js'
+import { type RefusalCode, refusals } from '../contract/refusals.js'
+import { ErrorBody, Limited, LoginLimited, PasswordRejected } from '../contract/schemas.js'
+import { sendRefusal } from './errors.js'
+
+/** The refusals whose bodies have another shape than the usual one. */
+const otherBodies = {
+  too_many_logins: LoginLimited,
+  too_many_requests: Limited,
+  too_many_attempts: Limited,
+  password_rejected: PasswordRejected,
+} as const satisfies Partial<Record<RefusalCode, object>>
+
+const hasOtherBody = (code: RefusalCode): code is keyof typeof otherBodies => Object.hasOwn(otherBodies, code)
+
+type StatusOf<Code extends RefusalCode> = (typeof refusals)[Code]['status']
+type BodyOf<Code extends RefusalCode> = Code extends keyof typeof otherBodies
+  ? (typeof otherBodies)[Code]
+  : typeof ErrorBody
+type Responses<Code extends RefusalCode> = { [Each in Code as StatusOf<Each>]: BodyOf<Each> }
+
+/**
+ * The refusals of one route, named once: its response schemas come from this list, and a refusal that is not on it does not
+ * compile. The list also holds what the gates before the handler refuse.
+ */
+export const routeRefusals = <const Code extends RefusalCode>(...codes: Code[]) => ({
+  responses: Object.fromEntries(
+    codes.map((code) => {
+      const { status } = refusals[code]
+      const together = codes.filter((each) => refusals[each].status === status)
+      const body = hasOtherBody(code) ? otherBodies[code] : ErrorBody
+      return [status, { ...body, 'x-response-description': together.join(', ') }]
+    }),
+  ) as unknown as Responses<Code>,
+  sendRefusal: (reply: FastifyReply, refused: Refused<Code>) => sendRefusal(reply, refused),
+})
