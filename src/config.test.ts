@@ -104,9 +104,9 @@ describe('configuration', () => {
     '::ffff:10.0.0.0/103',
     '::/80',
     '10.0.0.1, 0.0.0.0/1',
-  ])('refuses to trust nearly everybody as a proxy: %s', (value) => {
+  ])('refuses to trust nearly every address as a proxy: %s', (value) => {
     expect(faultsOf({ ...production, TRUST_PROXY: value })).toEqual([
-      expect.stringMatching(/^TRUST_PROXY: must not trust nearly everybody/),
+      expect.stringMatching(/^TRUST_PROXY: must not trust nearly every address/),
     ])
   })
 

@@ -182,7 +182,7 @@ describe('on settings alone', () => {
   })
 
   it.each([
-    [{ PUBLIC_URL: 'https://localhost' }, /^warning: .*TRUST_PROXY is empty/],
+    [{ PUBLIC_URL: 'https://localhost' }, /^warning: .*TRUST_PROXY is not set/],
     [{ PUBLIC_URL: 'https://localhost', TRUST_PROXY: 'none' }, /^ok: no proxy is trusted/],
     [{ TRUST_PROXY: '10.1.2.3' }, /^ok: .*10\.1\.2\.3 only/],
   ])('judges the trust in proxies: %o', async (settings, expected) => {
