@@ -18,6 +18,7 @@ import { createPendingLinks } from './domain/providers/pending-link.js'
 import { createProviders } from './domain/providers/providers.js'
 import { createRegistrations } from './domain/registrations/registrations.js'
 import { createSessions } from './domain/sessions/sessions.js'
+import { createSignIns } from './domain/sessions/sign-ins.js'
 import { createTokens } from './domain/tokens/tokens.js'
 import { createUsers } from './domain/users/users.js'
 import { accessCheckRoutes } from './flows/access-check/access-check.routes.js'
@@ -93,12 +94,20 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
   const mails = createMails({ database, clock, seal, mailer, publicUrl, brand, from, log })
   const providers = createProviders(providerSettings, { outbound, clock })
   const nameOf = (provider: ProviderId) => providers[provider]?.name ?? provider
+  const sessions = createSessions({ database, tokens, clock, refreshGrace, sessionMaxAge })
+  const events = createEvents({
+    database,
+    clock,
+    nameMarks: createNameMarks(keysFor(nameMarksPurpose)),
+    listeners: [(recorded) => log.info(recorded, 'event'), (_, event) => platform.metrics.countEvent(event)],
+    onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
+  })
   return {
     keysFor,
     tokens,
     users,
     passwords: createPasswords({ workers, cost: config.bcryptCost, productName }),
-    sessions: createSessions({ database, tokens, clock, refreshGrace, sessionMaxAge }),
+    sessions,
     registrations: createRegistrations({ database, users, mails, clock, codeKeys: keysFor('registration code') }),
     oneTimeTokens: createOneTimeTokens({ database, clock }),
     content: createContent({ database, clock }),
@@ -107,13 +116,8 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
     identities: createIdentities({ database, users, mails, nameOf, registration }),
     attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),
     links: createPendingLinks({ seal: sealFor('pending link'), clock }),
-    events: createEvents({
-      database,
-      clock,
-      nameMarks: createNameMarks(keysFor(nameMarksPurpose)),
-      listeners: [(event) => log.info(event, 'event'), platform.metrics.countEvent],
-      onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
-    }),
+    events,
+    signIns: createSignIns({ sessions, events }),
   }
 }
 

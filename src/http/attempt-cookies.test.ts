@@ -4,7 +4,7 @@ import { createAttempts } from '../domain/providers/attempt.js'
 import { systemClock } from '../lib/clock.js'
 import { deriveKey } from '../lib/keys.js'
 import { createSeal } from '../lib/seal.js'
-import { createAttemptCookies } from './attempt-cookies.js'
+import { attemptCookieName, createAttemptCookies } from './attempt-cookies.js'
 import { createCookies } from './cookies.js'
 
 const attempts = createAttempts({ seal: createSeal([deriveKey('a secret', 'provider attempt')]), clock: systemClock })
@@ -24,6 +24,16 @@ const begin = async (cookie: string) => {
 }
 const cookiesOf = (count: number) =>
   Array.from({ length: count }, (_, at) => `__Host-attempt_${String(at).padStart(12, '0')}=x`).join('; ')
+
+describe('the name of an attempt cookie', () => {
+  it('comes from the state, does not show it, and is another one for each attempt', () => {
+    const [one, two] = [0, 1].map(() => attempts.begin('provider_a', '/', { kind: 'sign_in' }))
+    if (!one || !two) throw new Error('two attempts were begun')
+    expect(attemptCookieName(one.state)).toMatch(/^attempt_[\w-]{12}$/)
+    expect(attemptCookieName(one.state)).not.toBe(attemptCookieName(two.state))
+    expect(one.state).not.toContain(attemptCookieName(one.state).slice(8))
+  })
+})
 
 describe('attempt cookies that somebody planted', () => {
   it('are cleared a few at a time, so that the answer stays small', async () => {

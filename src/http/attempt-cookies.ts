@@ -1,11 +1,6 @@
+import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import {
-  type Attempt,
-  type Attempts,
-  attemptCookieName,
-  attemptLifetime,
-  isAttemptCookieName,
-} from '../domain/providers/attempt.js'
+import { type Attempt, type Attempts, attemptLifetime } from '../domain/providers/attempt.js'
 import { seconds } from '../lib/durations.js'
 import type { Cookies } from './cookies.js'
 
@@ -17,6 +12,12 @@ const otherAttempts = { count: 4, bytes: 1500 }
 
 /** A browser may hold hundreds that somebody planted: an answer clears a few of them, and stays small enough for any proxy. */
 const lookedAtOnce = 8
+
+const isAttemptCookieName = (name: string) => /^attempt_[\w-]{12}$/.test(name)
+
+/** From the state, so that an answer finds the attempt it belongs to. */
+export const attemptCookieName = (state: string) =>
+  `attempt_${createHash('sha256').update(`attempt ${state}`).digest('base64url').slice(0, 12)}`
 
 export type AttemptCookies = ReturnType<typeof createAttemptCookies>
 

@@ -32,7 +32,7 @@ export const clientOf = (request: FastifyRequest): Client => ({
 })
 
 /** What limits count by: an IPv4 address, or an IPv6 /64, which one customer usually has. */
-export const networkOf = (request: FastifyRequest) => {
+export const clientNetwork = (request: FastifyRequest) => {
   const address = canonicalAddress(request)
   if (!address) return 'unknown'
   if (address.kind() === 'ipv4') return address.toString()

@@ -8,12 +8,12 @@ export type Rejection = { limiter: string; key: string; resetsIn: number }
 /** The limiters that keep a person from signing in; the others are in the log and the metrics. */
 const worthAnEvent = new Set(['login', 'confirm', 'sensitive'])
 
-/** Beyond so many networks at once an event more says nothing new. */
+/** Beyond so many client networks at once an event more says nothing new. */
 const mostKeys = 10_000
 
 /**
- * One event for each limiter, network and window, however many requests are refused: nobody can fill the table with
- * refusals, because each one costs a network its whole limit of attempts first.
+ * One event for each limiter, client network and window, however many requests are refused: nobody can fill the table with
+ * refusals, because each one costs a client network its whole limit of attempts first.
  */
 export const createLimitedEvents = ({ events, clock }: { events: Pick<Events, 'record'>; clock: Clock }) => {
   const reportedUntil = new Map<string, number>()

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fa
 import { refusals } from '../contract/refusals.js'
 import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
-import { networkOf } from './client.js'
+import { clientNetwork } from './client.js'
 import type { Rejection } from './limited-events.js'
 
 type LimitCode = 'too_many_logins' | 'too_many_requests' | 'too_many_attempts'
@@ -40,9 +40,9 @@ export const createLimits = (deps: {
   /** A caller counts for itself, so that an office behind one address does not lock itself out. */
   const callerOf = (request: FastifyRequest) => `session:${callers.of(request).sessionId}`
 
-  const sessionOrNetwork = (request: FastifyRequest) => {
+  const sessionOrClientNetwork = (request: FastifyRequest) => {
     const session = callers.currentSessionOf(request)
-    return session === undefined ? networkOf(request) : `session:${session}`
+    return session === undefined ? clientNetwork(request) : `session:${session}`
   }
 
   const announce = (reply: FastifyReply, { name, limit }: Limiter, { remaining, resetsIn }: Reservation) => {
@@ -85,17 +85,23 @@ export const createLimits = (deps: {
   }
 
   const { login, general, sensitive } = deps
-  const byNetwork = { subject: networkOf }
+  const byClientNetwork = { subject: clientNetwork }
   return {
-    login: hook({ name: 'login', limit: login, code: 'too_many_logins', refundsSuccess: true, ...byNetwork }),
-    confirm: hook({ name: 'confirm', limit: login, code: 'too_many_requests', refundsSuccess: true, ...byNetwork }),
-    sensitive: hook({ name: 'sensitive', limit: sensitive, code: 'too_many_attempts', ...byNetwork }),
+    login: hook({ name: 'login', limit: login, code: 'too_many_logins', refundsSuccess: true, ...byClientNetwork }),
+    confirm: hook({
+      name: 'confirm',
+      limit: login,
+      code: 'too_many_requests',
+      refundsSuccess: true,
+      ...byClientNetwork,
+    }),
+    sensitive: hook({ name: 'sensitive', limit: sensitive, code: 'too_many_attempts', ...byClientNetwork }),
     /** For routes that anybody may call, whatever cookies come along: a token is no reason to count less. */
-    open: hook({ name: 'general', limit: general, code: 'too_many_requests', ...byNetwork }),
+    open: hook({ name: 'general', limit: general, code: 'too_many_requests', ...byClientNetwork }),
     /** For routes behind `callers.required`. */
     caller: hook({ name: 'general', limit: general, code: 'too_many_requests', subject: callerOf }),
     /** Apart from the general limit: a session that has used that up can still renew and end itself. */
-    session: hook({ name: 'session', limit: general, code: 'too_many_requests', subject: sessionOrNetwork }),
+    session: hook({ name: 'session', limit: general, code: 'too_many_requests', subject: sessionOrClientNetwork }),
     /** The proof was right although the answer is a refusal: the attempt is given back. */
     forgive: (request: FastifyRequest) => {
       forgiven.add(request)

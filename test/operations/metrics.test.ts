@@ -124,8 +124,9 @@ it('say which setting to change when their port is taken', async () => {
 
 it('bound what may become a label, whatever is reported', async () => {
   const metrics = createMetrics()
-  for (let at = 0; at < 500; at += 1) metrics.countEvent({ kind: 'sign_in_failed', reason: `provider_a cause_${at}` })
-  metrics.countEvent({ kind: 'sign_in_failed', reason: 'provider_a "\n} 1' })
+  for (let at = 0; at < 500; at += 1)
+    metrics.countEvent({ kind: 'sign_in_failed', provider: 'provider_a', reason: `cause_${at}` })
+  metrics.countEvent({ kind: 'sign_in_failed', provider: 'provider_a', reason: '"\n} 1' })
   metrics.countRequest({ route: undefined, method: 'PROPFIND', status: 405, milliseconds: 1 })
   const text = await metrics.text()
   expect(text.match(/^latchkey_sign_in_failures_total\{/gm)).toHaveLength(65)

@@ -1,3 +1,4 @@
+import type { ProviderId } from '../../contract/providers.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { uuidFloor, uuidv7 } from '../../lib/uuid.js'
@@ -32,17 +33,32 @@ export const eventKinds = [
 ] as const
 export type EventKind = (typeof eventKinds)[number]
 
-export type Event = { kind: EventKind; userId?: string; sessionId?: string; reason?: string }
+/** How a user signed in. */
+export type SignInWay = 'password' | 'registration' | ProviderId
 
-/** An event as the log and the metrics hear of it: what the row has, and nothing that was typed. */
-export type RecordedEvent = Event & {
+export type Event = {
+  kind: EventKind
+  userId?: string
+  sessionId?: string
+  provider?: ProviderId
+  reason?: string
+  /** Set when a session began with it. */
+  sessionBegan?: SignInWay
+}
+
+/** An event as the log hears of it: what the row has, and nothing that was typed. */
+export type RecordedEvent = Pick<Event, 'kind' | 'userId' | 'sessionId' | 'reason'> & {
   username?: string
   nameMark?: string
   requestId?: string
   ip: string
   userAgent: string
 }
-export type EventListener = (event: RecordedEvent) => void
+export type EventListener = (recorded: RecordedEvent, event: Event) => void
+
+/** The reason as people read it, in the row and in the log. The provider comes first: `provider_a timeout`. */
+const reasonOf = ({ provider, reason }: Event) =>
+  [provider, reason].filter((part) => part !== undefined).join(' ') || null
 
 export type EventQuery = { since: Date; until: Date; kind?: EventKind; limit: number }
 
@@ -71,7 +87,8 @@ export const createEvents = (options: {
     /** One row and one log line. A row that cannot be written never turns a finished act into a failed one. */
     record: async (event: Event, { ip, userAgent, requestId, typedName }: Client) => {
       const now = clock.now()
-      const { kind, userId = null, sessionId = null, reason = null } = event
+      const { kind, userId = null, sessionId = null } = event
+      const reason = reasonOf(event)
       // Made in every case: whether there is an account must not show in the time.
       const mark = typedName === undefined ? undefined : nameMarks.of(typedName)
       const nameMark = userId === null ? mark : undefined
@@ -86,9 +103,18 @@ export const createEvents = (options: {
           return []
         })
       const username = row?.username ?? undefined
-      const known = { ...(username !== undefined && { username }), ...(nameMark !== undefined && { nameMark }) }
-      const recorded = { ...event, ...known, ...(requestId !== undefined && { requestId }), ip, userAgent }
-      for (const listener of listeners) listener(recorded)
+      const recorded = {
+        kind,
+        ...(userId !== null && { userId }),
+        ...(sessionId !== null && { sessionId }),
+        ...(reason !== null && { reason }),
+        ...(username !== undefined && { username }),
+        ...(nameMark !== undefined && { nameMark }),
+        ...(requestId !== undefined && { requestId }),
+        ip,
+        userAgent,
+      }
+      for (const listener of listeners) listener(recorded, event)
     },
     recent: (userId: string) => store.selectRecentOfUser(database, userId, 50),
     /** Newest first, as are those below. */

@@ -1,8 +1,9 @@
-import { type ProviderId, providerIds } from '../../contract/providers.js'
+import { isProviderId, type ProviderId } from '../../contract/providers.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import type { Seal } from '../../lib/seal.js'
 import type { Profile } from './provider.js'
+import { isText, sealedFields } from './sealed-object.js'
 
 export const pendingLinkLifetime = 10 * minutes
 
@@ -18,38 +19,30 @@ export type PendingLink = { provider: ProviderId; linker: Linker; state: string;
  */
 export const createPendingLinks = ({ seal, clock }: { seal: Seal; clock: Clock }) => ({
   seal: ({ provider, linker, state, profile }: Omit<PendingLink, 'expiresAt'>) => {
-    const { userId, sessionId } = linker
     const { subject, email, username } = profile
-    const expires = later(clock.now(), pendingLinkLifetime).getTime()
-    return seal.seal(JSON.stringify([provider, userId, sessionId, state, subject, email, username, expires]))
+    const expiresAt = later(clock.now(), pendingLinkLifetime).getTime()
+    return seal.seal(JSON.stringify({ provider, ...linker, state, subject, email, username, expiresAt }))
   },
 
   /** The link, unless it was altered or is past its time. */
   open: (sealed: string): PendingLink | undefined => {
-    const text = seal.open(sealed)
-    const link = text === undefined ? undefined : parse(text)
+    const link = linkFrom(sealedFields(seal.open(sealed)))
     return link && link.expiresAt > clock.now() ? link : undefined
   },
 })
 
 export type PendingLinks = ReturnType<typeof createPendingLinks>
 
-const isText = (field: unknown): field is string => typeof field === 'string'
-
-/** The seal proves that we wrote it; an older release of ours may have written it otherwise. */
-const parse = (text: string): PendingLink | undefined => {
-  const fields: unknown = JSON.parse(text)
-  if (!Array.isArray(fields)) return undefined
-  const [provider, userId, sessionId, state, subject, email, username, expires]: unknown[] = fields
-  const knownProvider = providerIds.find((id) => id === provider)
-  if (!knownProvider || typeof expires !== 'number') return undefined
+const linkFrom = (fields: ReturnType<typeof sealedFields>): PendingLink | undefined => {
+  const { provider, userId, sessionId, state, subject, email, username, expiresAt } = fields
+  if (!isProviderId(provider) || typeof expiresAt !== 'number') return undefined
   if (!isText(userId) || !isText(sessionId) || !isText(state)) return undefined
   if (!isText(subject) || !isText(email) || !isText(username)) return undefined
   return {
-    provider: knownProvider,
+    provider,
     linker: { userId, sessionId },
     state,
     profile: { subject, email, username, name: null },
-    expiresAt: new Date(expires),
+    expiresAt: new Date(expiresAt),
   }
 }

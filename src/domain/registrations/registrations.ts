@@ -80,7 +80,7 @@ export const createRegistrations = (deps: {
       const now = clock.now()
       const id = uuidv7(now)
       const expiresAt = later(now, lifetime)
-      const [token, browser] = [randomToken(), randomToken()]
+      const [token, browserToken] = [randomToken(), randomToken()]
       await store.insertPending(sql, {
         id,
         email: user.email.email,
@@ -90,12 +90,12 @@ export const createRegistrations = (deps: {
         name: user.name,
         passwordHash: user.passwordHash,
         tokenHash: fingerprint(token),
-        browserHash: fingerprint(browser),
+        browserHash: fingerprint(browserToken),
         tries,
         expiresAt,
       })
       await queueMail(sql, { id, email: user.email.email, expiresAt }, token, language)
-      return browser
+      return browserToken
     })
 
   /** A mail with a new link. The older link works until the new one is really on its way: some mail is always good. */
@@ -109,17 +109,17 @@ export const createRegistrations = (deps: {
       return undefined
     })
 
-  const byToken = async (token: string, browser: string | undefined) => {
+  const byToken = async (token: string, browserToken: string | undefined) => {
     const hash = fingerprint(token)
-    const browserHash = browser === undefined ? null : fingerprint(browser)
+    const browserHash = browserToken === undefined ? null : fingerprint(browserToken)
     const [row] = await store.selectByToken(database, hash, browserHash, clock.now())
     if (!row) return refuse('invalid_link')
     if (row.confirmed) return refuse('already_confirmed')
     return sameBytes(row.token_hash, hash) ? row : refuse('link_replaced')
   }
 
-  const byBrowser = async (browser: string | undefined) => {
-    const [row] = browser ? await store.selectByBrowser(database, fingerprint(browser), clock.now()) : []
+  const byBrowser = async (browserToken: string | undefined) => {
+    const [row] = browserToken ? await store.selectByBrowser(database, fingerprint(browserToken), clock.now()) : []
     return row
   }
 
@@ -135,8 +135,8 @@ export const createRegistrations = (deps: {
       return row && { ...toPending(row), isFirst: row.is_first }
     },
 
-    findByBrowser: async (token: string, browser: string | undefined) => {
-      const row = await byToken(token, browser)
+    findByBrowser: async (token: string, browserToken: string | undefined) => {
+      const row = await byToken(token, browserToken)
       if (isRefused(row)) return row
       return row.bound ? toPending(row) : refuse('password_required')
     },
@@ -147,18 +147,18 @@ export const createRegistrations = (deps: {
       return row ? toPending(row) : refuse('invalid_link')
     },
 
-    findByCode: async (code: string, browser: string | undefined): Promise<Pending | Refused<CodeRefusal>> => {
-      const [row] = browser ? await store.spendTryByBrowser(database, fingerprint(browser), clock.now()) : []
+    findByCode: async (code: string, browserToken: string | undefined): Promise<Pending | Refused<CodeRefusal>> => {
+      const [row] = browserToken ? await store.spendTryByBrowser(database, fingerprint(browserToken), clock.now()) : []
       if (row && isCodeOf(codeKeys, row.id, code)) return toPending(row)
       if (row) return refuse(row.code_tries_left > 0 ? 'invalid_code' : 'tries_used_up')
-      const known = await byBrowser(browser)
+      const known = await byBrowser(browserToken)
       if (!known) return refuse('invalid_code')
       return refuse(known.confirmed ? 'already_confirmed' : 'tries_used_up')
     },
 
     /** Whether a link still works, and what it asks for. Changes nothing. */
-    lookAtLink: async (token: string, browser: string | undefined) => {
-      const row = await byToken(token, browser)
+    lookAtLink: async (token: string, browserToken: string | undefined) => {
+      const row = await byToken(token, browserToken)
       const other = { passwordRequired: false, newerMail: false }
       if (isRefused(row)) return { state: linkStates[row.refused], ...other }
       const newerMail = (await store.selectNewer(database, row.id, clock.now())).length > 0
@@ -166,22 +166,22 @@ export const createRegistrations = (deps: {
     },
 
     /** How it stands with the registration that this browser began. */
-    stateForBrowser: async (browser: string | undefined): Promise<RegistrationState> => {
-      const row = await byBrowser(browser)
+    stateForBrowser: async (browserToken: string | undefined): Promise<RegistrationState> => {
+      const row = await byBrowser(browserToken)
       if (!row) return 'unknown'
       return row.confirmed ? 'confirmed' : 'waiting'
     },
 
     /** Whoever proved the password may finish like the browser that registered: returns the secret that says so. */
-    bindBrowser: async ({ id }: Pending, browser: string | undefined) => {
-      if (browser !== undefined && (await byBrowser(browser))?.id === id) return browser
+    bindBrowser: async ({ id }: Pending, browserToken: string | undefined) => {
+      if (browserToken !== undefined && (await byBrowser(browserToken))?.id === id) return browserToken
       const fresh = randomToken()
       await store.bindBrowser(database, id, fingerprint(fresh), mostBrowsers)
       return fresh
     },
 
-    sendAgainToBrowser: async (browser: string | undefined, language: Language): Promise<SentAgain> => {
-      const row = await byBrowser(browser)
+    sendAgainToBrowser: async (browserToken: string | undefined, language: Language): Promise<SentAgain> => {
+      const row = await byBrowser(browserToken)
       if (!row) return refuse('no_registration_waiting')
       return row.confirmed ? refuse('already_confirmed') : sendAgain(row.id, language)
     },

@@ -102,8 +102,11 @@ export const createSessions = (options: {
     return begun.length > 0 ? issue({ id, username, email, name }, claims, refreshToken) : undefined
   }
 
-  /** Why a rotation found no row: it was raced by another request, the session has ended, or the token was stolen. */
-  const explain = async (claims: RefreshClaims, presented: Uint8Array): Promise<Rotated> => {
+  /**
+   * Answers a token that is not the newest one of its session. Another request may have rotated it a moment ago: then it gets
+   * the same successor. The session may have ended. Any other old token is taken for a stolen one, and ends the session.
+   */
+  const answerOldToken = async (claims: RefreshClaims, presented: Uint8Array): Promise<Rotated> => {
     const { userId, sid: sessionId } = claims
     const owner = { userId, sessionId }
     const ended = refuse('ended', owner)
@@ -148,7 +151,7 @@ export const createSessions = (options: {
       clockOffset: clock.offset(),
       client,
     })
-    if (!user) return explain(claims, presented)
+    if (!user) return answerOldToken(claims, presented)
     return { issued: issue({ id: claims.userId, username: claims.username, ...user }, successor, token), raced: false }
   }
 

@@ -52,8 +52,7 @@ export type Users = ReturnType<typeof createUsers>
 export const createUsers = ({ database, clock }: { database: Database; clock: Clock }) => {
   const findById = (id: string, sql: Sql = database) => first(store.selectById(sql, id))
   const findByEmail = (email: string, sql: Sql = database) => first(store.selectByEmail(sql, emailKey(email)))
-  const findByUsername = (username: string, sql: Sql = database) =>
-    first(store.selectByUsername(sql, usernameKey(username)))
+  const findByUsername = (username: string) => first(store.selectByUsername(database, usernameKey(username)))
   const findByIdentity = (identity: store.Identity) => first(store.selectByIdentity(database, identity))
 
   /** What a person types into the sign-in form: an email when it holds an `@`, which no username does. */
@@ -61,8 +60,8 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
 
   /** Which unique value stood in the way of an insert; nothing when the obstacle has gone again meanwhile. */
   const obstacle = async (sql: Sql, user: { email: Email; username: Username }) => {
-    if (await findByEmail(user.email.key, sql)) return refuse('email_taken')
-    if (await findByUsername(user.username.key, sql)) return refuse('username_taken')
+    if (await first(store.selectByEmail(sql, user.email.key))) return refuse('email_taken')
+    if (await first(store.selectByUsername(sql, user.username.key))) return refuse('username_taken')
     return undefined
   }
 
@@ -86,7 +85,7 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
       const created = await insert.catch(unlessTaken)
       if (created) return created
       if (await findByIdentity(user.identity)) return refuse('provider_taken')
-      if (await findByEmail(user.email.key)) return refuse('email_taken')
+      if (await findByEmail(user.email.email)) return refuse('email_taken')
     }
     throw new Error('No free username was found')
   }

@@ -52,7 +52,7 @@ export const createLink = (deps: Dependencies) => {
   }
 
   const noteFailure = ({ link, client }: Request, reason: string) =>
-    events.record({ kind: 'sign_in_failed', reason: `${link.provider} ${reason}` }, client)
+    events.record({ kind: 'sign_in_failed', provider: link.provider, reason }, client)
 
   const refuseLink = async (request: Request, reason: LinkingRefusal | 'used_before') => {
     await noteFailure(request, reason)
@@ -72,8 +72,7 @@ export const createLink = (deps: Dependencies) => {
     const { userId, sessionId } = caller
     const resolved = await identities.resolve({ provider, profile, linkingTo: userId, language })
     if (isRefused(resolved)) return refuseLink(request, resolved.refused)
-    if (resolved.how === 'link')
-      await events.record({ kind: 'provider_linked', userId, sessionId, reason: provider }, client)
+    if (resolved.how === 'link') await events.record({ kind: 'provider_linked', userId, sessionId, provider }, client)
     return undefined
   }
 

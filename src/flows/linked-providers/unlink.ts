@@ -17,6 +17,6 @@ export const createUnlink =
     const { userId, sessionId } = caller
     const unlinked = await users.unlinkProvider(userId, provider)
     if (isRefused(unlinked)) return unlinked.refused === 'not_linked' ? refuse('not_found') : refuse('last_way_in')
-    await events.record({ kind: 'provider_unlinked', userId, sessionId, reason: provider }, client)
+    await events.record({ kind: 'provider_unlinked', userId, sessionId, provider }, client)
     return undefined
   }

@@ -36,16 +36,16 @@ export const loginRoutes = (
   for (const path of ['/login', '/api/auth/login']) {
     server.post(path, { schema, onRequest: limits.login, onSend: limits.settle }, async (request, reply) => {
       const { username, password } = request.body
-      const browser = cookies.read(request, registrationCookie.name)
+      const browserToken = cookies.read(request, registrationCookie.name)
       const client = { ...clientOf(request), typedName: username }
-      const result = await login(username, password, browser, client)
+      const result = await login(username, password, browserToken, client)
       if (!isRefused(result)) return sendSignedIn(reply, cookies, result)
       if (result.refused === 'email_not_confirmed') {
         // The password was compared with the account's as well, if there is one. Whoever registers an address anew for each
         // guess would otherwise never be stopped.
         if (result.isFirst) limits.forgive(request)
         const { name, maxAge } = registrationCookie
-        cookies.set(reply, name, result.browser, { sameSite: 'Strict', maxAge })
+        cookies.set(reply, name, result.browserToken, { sameSite: 'Strict', maxAge })
       }
       return sendRefusal(reply, result)
     })

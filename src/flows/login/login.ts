@@ -4,7 +4,7 @@ import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Busy } from '../../domain/passwords/workers.js'
 import type { Registrations, WaitingLogin } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { Sessions } from '../../domain/sessions/sessions.js'
+import type { SignIns } from '../../domain/sessions/sign-ins.js'
 import type { User, Users } from '../../domain/users/users.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 
@@ -19,11 +19,11 @@ export const createLogin = (deps: {
   users: Users
   passwords: Passwords
   registrations: Registrations
-  sessions: Sessions
+  signIns: SignIns
   events: Events
   mayRegister: boolean
 }) => {
-  const { users, passwords, registrations, sessions, events, mayRegister } = deps
+  const { users, passwords, registrations, signIns, events, mayRegister } = deps
 
   /**
    * A stronger hash replaces a weaker one while the password is at hand, and is returned. A full queue puts that off to the
@@ -61,14 +61,12 @@ export const createLogin = (deps: {
   }
 
   const signIn = async (user: User, passwordHash: string, client: Client) => {
-    const issued = await sessions.startByPassword(user, passwordHash, client)
-    if (!issued) return refuseCredentials(client, user.disabled ? 'disabled' : 'password_changed', user.id)
-    await events.record({ kind: 'signed_in', userId: user.id, sessionId: issued.sessionId, reason: 'password' }, client)
-    return issued
+    const issued = await signIns.byPassword(user, passwordHash, client)
+    return issued ?? refuseCredentials(client, user.disabled ? 'disabled' : 'password_changed', user.id)
   }
 
-  /** `browser` is the secret of the registration that this browser began, if it began one. */
-  return async (login: string, password: string, browser: string | undefined, client: Client) => {
+  /** `browserToken` is the secret of the registration that this browser began, if it began one. */
+  return async (login: string, password: string, browserToken: string | undefined, client: Client) => {
     const owner = await ownerOf(login, password)
     if (isRefused(owner)) return owner
     if ('pending' in owner) {
@@ -76,7 +74,7 @@ export const createLogin = (deps: {
       const { isFirst } = owner.pending
       return refuse('email_not_confirmed', {
         isFirst,
-        browser: await registrations.bindBrowser(owner.pending, browser),
+        browserToken: await registrations.bindBrowser(owner.pending, browserToken),
       })
     }
     if ('nobody' in owner) {

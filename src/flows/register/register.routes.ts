@@ -47,7 +47,7 @@ export const registerRoutes = (server: Server, { register, isOpen, limits, cooki
     const result = await register(request.body, languageFrom(request.headers['accept-language']))
     if (isRefused(result)) return sendRefusal(reply, result)
     const { name, maxAge } = registrationCookie
-    cookies.set(reply, name, result.browser, { sameSite: 'Strict', maxAge })
+    cookies.set(reply, name, result.browserToken, { sameSite: 'Strict', maxAge })
     return reply.status(202).send(accepted)
   })
 }

@@ -33,6 +33,6 @@ export const createRegister = (deps: { users: Users; passwords: Passwords; regis
 
     // The same rows are written for an address that has an account; what its mail is about may still take longer or shorter.
     const begun = registrations.begin({ email, username, name, passwordHash }, language)
-    return { browser: await atLeast(equalTime, begun) }
+    return { browserToken: await atLeast(equalTime, begun) }
   }
 }

@@ -8,7 +8,8 @@ import type { LinkingRefusal } from '../../domain/providers/linking.js'
 import type { Linker } from '../../domain/providers/pending-link.js'
 import type { Profile, Provider, ProviderRefusal } from '../../domain/providers/provider.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { Issued, Sessions } from '../../domain/sessions/sessions.js'
+import type { Issued } from '../../domain/sessions/sessions.js'
+import type { SignIns } from '../../domain/sessions/sign-ins.js'
 import { fingerprint } from '../../lib/random.js'
 
 export type SocialRefusal = ProviderRefusal['refused'] | LinkingRefusal | 'used_before'
@@ -20,30 +21,26 @@ export type Outcome = Finished | Refused<SocialRefusal> | (Refused<'callback_fai
 
 type Visit = { provider: Provider; callback: URL; attempt: Attempt; client: Client; language: Language }
 
-type Dependencies = { identities: Identities; sessions: Sessions; oneTimeTokens: OneTimeTokens; events: Events }
+type Dependencies = { identities: Identities; signIns: SignIns; oneTimeTokens: OneTimeTokens; events: Events }
+
+const changes = { create: 'registered', link: 'provider_linked', sign_in: undefined } as const
 
 /**
  * The second half of a journey to a provider: the browser is back with an answer. Whatever fails at the provider is a
  * refusal; whatever fails on our side is `callback_failed`. No exception leaves, so that the browser always arrives somewhere.
  */
-export const createSocialSignIn = ({ identities, sessions, oneTimeTokens, events }: Dependencies) => {
+export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events }: Dependencies) => {
   const failed = async (
     { provider, client }: Pick<Visit, 'provider' | 'client'>,
     refused: SocialRefusal,
     cause: string = refused,
   ) => {
-    await events.record({ kind: 'sign_in_failed', reason: `${provider.id} ${cause}` }, client)
+    await events.record({ kind: 'sign_in_failed', provider: provider.id, reason: cause }, client)
     return refuse(refused)
   }
 
   const signIn = async ({ provider, client }: Visit, { user, how }: Resolved) => {
-    const issued = await sessions.start(user, client)
-    const { sessionId } = issued
-    const about = { userId: user.id, sessionId, reason: provider.id }
-    if (how === 'create') await events.record({ kind: 'registered', ...about }, client)
-    if (how === 'link') await events.record({ kind: 'provider_linked', ...about }, client)
-    await events.record({ kind: 'signed_in', ...about }, client)
-    return { issued }
+    return { issued: await signIns.byProvider(user, { provider: provider.id, first: changes[how] }, client) }
   }
 
   const finish = async (visit: Visit) => {
@@ -67,7 +64,7 @@ export const createSocialSignIn = ({ identities, sessions, oneTimeTokens, events
       finish(visit).catch((error: unknown) => refuse('callback_failed', { error })),
     /** An answer that belongs to no attempt of this browser, or a provider that could not be asked. */
     noteFailure: (provider: Provider['id'], cause: string, client: Client) =>
-      events.record({ kind: 'sign_in_failed', reason: `${provider} ${cause}` }, client),
+      events.record({ kind: 'sign_in_failed', provider, reason: cause }, client),
   }
 }
 

@@ -76,21 +76,21 @@ type Dependencies = {
 export const verifyEmailRoutes = (server: Server, { verifyEmail, registrations, limits, cookies }: Dependencies) => {
   const onRequest = limits.open
   server.post('/api/auth/verify-email/check', { schema: checkSchema, onRequest }, async (request) => {
-    const browser = cookies.read(request, registrationCookie.name)
-    if (request.body.token !== undefined) return registrations.lookAtLink(request.body.token, browser)
-    return { state: await registrations.stateForBrowser(browser), passwordRequired: false, newerMail: false }
+    const browserToken = cookies.read(request, registrationCookie.name)
+    if (request.body.token !== undefined) return registrations.lookAtLink(request.body.token, browserToken)
+    return { state: await registrations.stateForBrowser(browserToken), passwordRequired: false, newerMail: false }
   })
 
   server.post('/api/auth/verify-email/resend', { schema: resendSchema, onRequest }, async (request, reply) => {
-    const browser = cookies.read(request, registrationCookie.name)
+    const browserToken = cookies.read(request, registrationCookie.name)
     const language = languageFrom(request.headers['accept-language'])
-    const result = await atLeast(equalTime, registrations.sendAgainToBrowser(browser, language))
+    const result = await atLeast(equalTime, registrations.sendAgainToBrowser(browserToken, language))
     return isRefused(result) ? resendRefusals.sendRefusal(reply, result) : reply.status(202).send(sent)
   })
 
   server.post('/api/auth/verify-email', { schema, onRequest }, async (request, reply) => {
-    const browser = cookies.read(request, registrationCookie.name)
-    const result = await verifyEmail(request.body, browser, clientOf(request))
+    const browserToken = cookies.read(request, registrationCookie.name)
+    const result = await verifyEmail(request.body, browserToken, clientOf(request))
     if (isRefused(result)) return verifyRefusals.sendRefusal(reply, result)
     cookies.clear(reply, registrationCookie.name, { sameSite: 'Strict' })
     return sendSignedIn(reply, cookies, result)

@@ -1,20 +1,14 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
-import type { Events } from '../../domain/events/events.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { Sessions } from '../../domain/sessions/sessions.js'
+import type { SignIns } from '../../domain/sessions/sign-ins.js'
 
 type Proof = { token?: string | undefined; code?: string | undefined; password?: string | undefined }
 
 /** Completes a registration for the browser that began it, or for whoever also knows the password that was chosen. */
-export const createVerifyEmail = (deps: {
-  registrations: Registrations
-  passwords: Passwords
-  sessions: Sessions
-  events: Events
-}) => {
-  const { registrations, passwords, sessions, events } = deps
+export const createVerifyEmail = (deps: { registrations: Registrations; passwords: Passwords; signIns: SignIns }) => {
+  const { registrations, passwords, signIns } = deps
 
   const byPassword = async (token: string, password: string) => {
     const pending = await registrations.findForPassword(token)
@@ -24,21 +18,19 @@ export const createVerifyEmail = (deps: {
     return verified.matches ? pending : refuse('wrong_chosen_password')
   }
 
-  const prove = async ({ token, code, password }: Proof, browser: string | undefined) => {
-    if (code !== undefined) return registrations.findByCode(code, browser)
+  const prove = async ({ token, code, password }: Proof, browserToken: string | undefined) => {
+    if (code !== undefined) return registrations.findByCode(code, browserToken)
     if (token === undefined) return refuse('invalid_link')
-    const pending = await registrations.findByBrowser(token, browser)
+    const pending = await registrations.findByBrowser(token, browserToken)
     const needsPassword = isRefused(pending) && pending.refused === 'password_required'
     return needsPassword && password !== undefined ? byPassword(token, password) : pending
   }
 
-  return async (proof: Proof, browser: string | undefined, client: Client) => {
-    const pending = await prove(proof, browser)
+  return async (proof: Proof, browserToken: string | undefined, client: Client) => {
+    const pending = await prove(proof, browserToken)
     if (isRefused(pending)) return pending
     const user = await registrations.complete(pending)
     if (isRefused(user)) return user
-    const issued = await sessions.start(user, client)
-    await events.record({ kind: 'registered', userId: user.id, sessionId: issued.sessionId }, client)
-    return issued
+    return signIns.byRegistration(user, client)
   }
 }

@@ -7,7 +7,7 @@ import { type Watched, watchGauges } from './watched-gauges.js'
 export type RefreshOutcome = 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft'
 
 /** What is counted of an event: never the user. */
-type CountedEvent = { kind: string; reason?: string }
+type CountedEvent = { kind: string; provider?: string; reason?: string; sessionBegan?: string }
 
 export type RequestSeen = { route: string | undefined; method: string; status: number; milliseconds: number }
 
@@ -91,12 +91,6 @@ const startAtZero = ({ refreshes, refusals, signIns, rejections, build }: Instru
 /** Gauges with the name of a counter: Prometheus warns of them, and the same numbers exist by type. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
-/** `wrong_password` comes from the password form; `provider_a no_email` names the provider first. */
-const wayAndReason = (reason = 'unknown') => {
-  const [provider = '', cause] = reason.split(' ')
-  return cause === undefined ? { way: 'password', reason } : { way: provider, reason: cause }
-}
-
 export type Metrics = ReturnType<typeof createMetrics>
 
 /**
@@ -114,18 +108,12 @@ export const createMetrics = () => {
 
   startAtZero(instruments)
 
-  const signIn = (way: string) => instruments.signIns.inc({ way: wayLabel(way) })
-
   return {
     /** A listener for events. */
-    countEvent: ({ kind, reason }: CountedEvent) => {
+    countEvent: ({ kind, provider = 'password', reason = 'unknown', sessionBegan }: CountedEvent) => {
       instruments.events.inc({ kind: kindLabel(kind) })
-      if (kind === 'signed_in') signIn(reason ?? 'unknown')
-      // A user who confirms an email is signed in by that. A new user from a provider also has a sign-in event.
-      if (kind === 'registered' && reason === undefined) signIn('registration')
-      if (kind !== 'sign_in_failed') return
-      const failure = wayAndReason(reason)
-      instruments.failures.inc({ way: wayLabel(failure.way), reason: reasonLabel(failure.reason) })
+      if (sessionBegan !== undefined) instruments.signIns.inc({ way: wayLabel(sessionBegan) })
+      if (kind === 'sign_in_failed') instruments.failures.inc({ way: wayLabel(provider), reason: reasonLabel(reason) })
     },
     countRefresh: (outcome: RefreshOutcome) => instruments.refreshes.inc({ outcome }),
     countRejection: (limiter: string) => instruments.rejections.inc({ limiter }),

@@ -1,0 +1,47 @@
+import type { ProviderId } from '../../contract/providers.js'
+import type { Event, Events } from '../events/events.js'
+import type { Client } from './client.js'
+import type { Issued, Sessions, SignedInUser } from './sessions.js'
+
+export type SignIns = ReturnType<typeof createSignIns>
+
+/**
+ * Every way to sign in ends here: it starts the session and says so. The event's `sessionBegan` is the one sign of it, whatever
+ * kind of event a user reads.
+ */
+export const createSignIns = ({ sessions, events }: { sessions: Sessions; events: Pick<Events, 'record'> }) => {
+  const began = async (
+    issued: Issued,
+    client: Client,
+    event: Pick<Event, 'kind' | 'provider' | 'reason' | 'sessionBegan'>,
+  ) => {
+    await events.record({ ...event, userId: issued.user.id, sessionId: issued.sessionId }, client)
+    return issued
+  }
+
+  return {
+    /** Nothing when the password that was checked is no longer the user's, or the user was disabled meanwhile. */
+    byPassword: async (user: SignedInUser, passwordHash: string, client: Client) => {
+      const issued = await sessions.startByPassword(user, passwordHash, client)
+      return issued && began(issued, client, { kind: 'signed_in', reason: 'password', sessionBegan: 'password' })
+    },
+
+    /** The user has just proven the email address of the new account. */
+    byRegistration: async (user: SignedInUser, client: Client) => {
+      const issued = await sessions.start(user, client)
+      return began(issued, client, { kind: 'registered', sessionBegan: 'registration' })
+    },
+
+    /** `first` is what the sign-in did to the account before. */
+    byProvider: async (
+      user: SignedInUser,
+      { provider, first }: { provider: ProviderId; first: 'registered' | 'provider_linked' | undefined },
+      client: Client,
+    ) => {
+      const issued = await sessions.start(user, client)
+      const { sessionId } = issued
+      if (first) await events.record({ kind: first, userId: user.id, sessionId, provider }, client)
+      return began(issued, client, { kind: 'signed_in', provider, sessionBegan: provider })
+    },
+  }
+}
