@@ -80,7 +80,7 @@ describe('a registration that is not confirmed yet', () => {
     expect(seen[0]).toEqual(seen[1])
     // The owner of the account still signs in, and hears of both tries.
     expect((await login(latchkey.browser(), addressOf('vic'))).status).toBe(200)
-    await expect.poll(() => mailsTo(addressOf('vic'), /already has an account/).length, { timeout: 10_000 }).toBe(2)
+    await expect.poll(() => mailsTo(addressOf('vic'), /already have an account/).length, { timeout: 10_000 }).toBe(2)
   })
 
   it('of several registrations for one address the newest counts at the sign-in, and every link stays good', async () => {
