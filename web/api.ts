@@ -1,7 +1,7 @@
 import { linkedProviderPath } from '../src/contract/providers.js'
-import { renew, renewing } from './renewal.js'
-import { isSignedOut, type Method, type Outcome, send, sendGuarded } from './requests.js'
+import { type Answer, isSignedOut, type Method, send, sendWithCsrfToken } from './requests.js'
 import type { Provider } from './settings.js'
+import { refreshTokens, withoutRefresh } from './token-refresh.js'
 
 type SignedIn = { user: { id: string; username: string; email: string; name: string | null } }
 export type Account = {
@@ -33,9 +33,9 @@ export type Strength = {
   strength: { score: 0 | 1 | 2 | 3 | 4; feedback: string[]; isStrong: boolean }
   validation: { valid: boolean; errors: string[] }
 }
-/** Whose password it is: what is easy to know of somebody makes their password easy to guess. */
-export type About = { username?: string; email?: string; name?: string }
-/** What a mailed link, or the registration of this browser, is worth. `passwordRequired`: another browser registered. */
+/** What is known of the user. A password that contains it is easy to guess. */
+export type PersonalData = { username?: string; email?: string; name?: string }
+/** The state of a mailed link, or of this browser's registration. `passwordRequired`: another browser registered. */
 export type LinkState = {
   state: 'waiting' | 'confirmed' | 'replaced' | 'unknown'
   passwordRequired: boolean
@@ -43,20 +43,20 @@ export type LinkState = {
 }
 export type Registration = { username: string; email: string; password: string; name?: string }
 
-/** Repeats a call once with new tokens when its own have run out. A 401 that remains means: the session is over. */
-const asSignedIn = async <Value>(call: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> => {
+/** Repeats a call once with new tokens when its own have expired. A 401 after that means that the session has ended. */
+const asSignedIn = async <Value>(call: () => Promise<Answer<Value>>): Promise<Answer<Value>> => {
   const since = Date.now()
   const first = await call()
   if (first.ok || !isSignedOut(first.refusal)) return first
-  const renewed = await renew(since)
-  return renewed.ok ? call() : renewed
+  const refreshed = await refreshTokens(since)
+  return refreshed.ok ? call() : refreshed
 }
 
 const read = <Value>(path: string) => asSignedIn(() => send<Value>('GET', path))
 const change = (method: Method, path: string, body?: unknown) =>
-  asSignedIn(() => sendGuarded<undefined>(method, path, body))
+  asSignedIn(() => sendWithCsrfToken<undefined>(method, path, body))
 
-/** Every call that the pages make, and the only place that knows their addresses. */
+/** Every call that the pages make. No other file knows the addresses. */
 export const api = {
   login: (username: string, password: string) => send<SignedIn>('POST', '/api/auth/login', { username, password }),
   register: (registration: Registration) => send<{ message: string }>('POST', '/api/auth/register', registration),
@@ -70,7 +70,7 @@ export const api = {
   checkReset: (token: string) => send<{ username: string }>('POST', '/api/auth/reset-password/check', { token }),
   confirmReset: (token: string, password: string) =>
     send<undefined>('POST', '/api/auth/reset-password/confirm', { token, password }),
-  strength: (password: string, about: About) =>
+  strength: (password: string, about: PersonalData) =>
     send<Strength>('POST', '/api/auth/password-strength', { password, ...about }),
 
   me: () => read<{ user: { id: string; username: string }; expiresAt: string }>('/api/auth/me'),
@@ -80,13 +80,17 @@ export const api = {
   endSession: (id: string) => change('DELETE', `/api/auth/sessions/${encodeURIComponent(id)}`),
   changePassword: (currentPassword: string, newPassword: string) =>
     asSignedIn(() =>
-      renewing(() => sendGuarded<undefined>('POST', '/api/auth/change-password', { currentPassword, newPassword })),
+      withoutRefresh(() =>
+        sendWithCsrfToken<undefined>('POST', '/api/auth/change-password', { currentPassword, newPassword }),
+      ),
     ),
   linkProvider: (provider: Provider['id'], returnTo: string) =>
-    asSignedIn(() => sendGuarded<{ location: string }>('POST', `${linkedProviderPath(provider)}/link`, { returnTo })),
+    asSignedIn(() =>
+      sendWithCsrfToken<{ location: string }>('POST', `${linkedProviderPath(provider)}/link`, { returnTo }),
+    ),
   finishLink: (provider: Provider['id']) => change('POST', `${linkedProviderPath(provider)}/link/finish`, {}),
   unlinkProvider: (provider: Provider['id']) => change('DELETE', linkedProviderPath(provider)),
-  // Signing out asks for no new tokens first: where the session is already over there is nothing left to end.
-  logout: () => sendGuarded<undefined>('POST', '/api/auth/logout', {}),
+  // No new tokens for signing out: if the session has ended already, there is nothing left to do.
+  logout: () => sendWithCsrfToken<undefined>('POST', '/api/auth/logout', {}),
   logoutAll: () => change('POST', '/api/auth/logout-all', {}),
 }

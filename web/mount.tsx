@@ -1,37 +1,36 @@
 import { type ComponentType, render } from 'preact'
-import { readSettings, type Settings, SettingsContext } from './settings.js'
-import type { PageName } from './words/catalogue.js'
+import { readSettings, SettingsContext } from './settings.js'
 
-/** Brings a page to life where the server has left room for it. */
-export const mount = <Page extends PageName>(Page: ComponentType<{ settings: Settings<Page> }>) => {
+/** Renders a page into the document that the server sent. */
+export const mount = (Page: ComponentType) => {
   const main = document.getElementById('page')
   if (!main) throw new Error('The document has no place for its page')
-  const settings = readSettings<Page>()
-  hideBrokenLogo()
-  // A page that the browser kept for the back button is out of date: who is signed in may have changed meanwhile.
+  const settings = readSettings()
+  removeBrokenLogo()
+  // A page that the browser kept for the back button is out of date: the visitor may have signed in or out since.
   addEventListener('pageshow', ({ persisted }) => {
     if (persisted) location.reload()
   })
   main.replaceChildren()
   render(
     <SettingsContext.Provider value={settings}>
-      <Page settings={settings} />
+      <Page />
     </SettingsContext.Provider>,
     main,
   )
 }
 
-/** Takes everything off the screen, so that nothing of a session is left to be seen after it. */
+/** Clears the screen, so that nothing of a session can be seen after it. */
 export const unmount = () => {
   const main = document.getElementById('page')
   if (main) render(null, main)
 }
 
-/** A logo from elsewhere may be missing, or lack the header that lets it be embedded; the name stands well alone. */
-const hideBrokenLogo = () => {
+/** A logo from another site may be missing, or lack the header that allows embedding. The product's name is enough. */
+const removeBrokenLogo = () => {
   const logo = document.querySelector<HTMLImageElement>('img.brand-mark')
   if (!logo) return
-  const hide = () => logo.remove()
-  if (logo.complete && logo.naturalWidth === 0) hide()
-  else logo.addEventListener('error', hide)
+  const remove = () => logo.remove()
+  if (logo.complete && logo.naturalWidth === 0) remove()
+  else logo.addEventListener('error', remove)
 }

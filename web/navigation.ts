@@ -1,84 +1,82 @@
 import { safeReturnTo } from '../src/contract/return-to.js'
 import { readSettings } from './settings.js'
 
-const memoryName = 'latchkey.return-to'
-const memoryLasts = 60 * 60 * 1_000
+const returnToKey = 'latchkey.return-to'
+const returnToLifetime = 60 * 60 * 1_000
+const emailKey = 'latchkey.mailbox'
 
-const query = () => new URLSearchParams(location.search)
+/** A value from the query of the address. Compare it with known values; never show it. */
+export const queryValue = (name: string) => new URLSearchParams(location.search).get(name) ?? undefined
 
-/** A word of the address, for comparing with the ones we know. It is never shown. */
-export const wordInAddress = (name: string) => query().get(name) ?? undefined
+/** The page that the visitor wanted before the sign-in, from the address. Only a path of this site is accepted. */
+export const returnToInAddress = () => safeReturnTo(queryValue('returnTo'))
 
-/** Where the visitor was going before we stood in the way; only a path of this site is believed. */
-export const wantedPlace = () => safeReturnTo(query().get('returnTo') ?? undefined)
+/** The address of one of our pages, with the page that the visitor wanted. */
+export const withReturnTo = (path: string, returnTo: string | undefined) =>
+  returnTo === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}returnTo=${encodeURIComponent(returnTo)}`
 
-/** One of our pages that knows where the visitor was going. */
-export const withWantedPlace = (path: string, place: string | undefined) =>
-  place === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}returnTo=${encodeURIComponent(place)}`
+/** Goes to the page that the visitor wanted, or else to the operator's `AFTER_SIGN_IN`. */
+export const redirectAfterSignIn = (returnTo: string | undefined) =>
+  location.replace(returnTo ?? readSettings().afterSignIn)
 
-/** To the place that was wanted, or to where the operator lets a sign-in end. */
-export const moveOn = (place: string | undefined) => location.replace(place ?? readSettings().afterSignIn)
+/** Goes to the login page, which leads back to this page. */
+export const redirectToLogin = (notice: 'sign_in' | 'session_ended') =>
+  location.replace(withReturnTo(`/login?notice=${notice}`, location.pathname + location.search + location.hash))
 
-/** The way to the login page and back to here. */
-export const leaveForLogin = (notice: 'sign_in' | 'session_ended') =>
-  location.replace(withWantedPlace(`/login?notice=${notice}`, location.pathname + location.search + location.hash))
-
-/** A mail's link opens in a new tab, so a place that shall survive the mail is kept where that tab finds it. */
-export const rememberPlace = (place: string | undefined) => {
+/** The link in a mail opens a new tab, so the page that the visitor wanted is stored where that tab finds it. */
+export const storeReturnTo = (returnTo: string | undefined) => {
   try {
-    if (place === undefined) localStorage.removeItem(memoryName)
-    else localStorage.setItem(memoryName, JSON.stringify({ place, until: Date.now() + memoryLasts }))
+    if (returnTo === undefined) localStorage.removeItem(returnToKey)
+    else localStorage.setItem(returnToKey, JSON.stringify({ returnTo, until: Date.now() + returnToLifetime }))
   } catch {
-    // Without storage the visitor arrives where every sign-in ends.
+    // Without storage the visitor arrives at AFTER_SIGN_IN.
   }
 }
 
-export const recallPlace = (): string | undefined => {
+export const storedReturnTo = (): string | undefined => {
   try {
-    const kept = JSON.parse(localStorage.getItem(memoryName) ?? '{}') as { place?: unknown; until?: unknown }
-    const fresh = typeof kept.until === 'number' && kept.until > Date.now()
-    return fresh && typeof kept.place === 'string' ? safeReturnTo(kept.place) : undefined
+    const stored = JSON.parse(localStorage.getItem(returnToKey) ?? '{}') as { returnTo?: unknown; until?: unknown }
+    const isFresh = typeof stored.until === 'number' && stored.until > Date.now()
+    return isFresh && typeof stored.returnTo === 'string' ? safeReturnTo(stored.returnTo) : undefined
   } catch {
     return undefined
   }
 }
 
-const withoutFragment = () => location.pathname + location.search
+const addressWithoutFragment = () => location.pathname + location.search
 
 /**
- * The token of a mailed link, taken out of the address bar at once. The tab keeps it out of sight, so that a reload does
- * not lose it.
+ * The token of a mailed link. It is removed from the address bar at once and kept in the history entry of this tab, so
+ * that it survives a reload.
  */
 export const takeToken = (): string | undefined => {
   const mailed = new URLSearchParams(location.hash.slice(1)).get('token') ?? undefined
-  const token = mailed ?? keptToken()
-  if (location.hash !== '') history.replaceState({ token }, '', withoutFragment())
+  const token = mailed ?? tokenInHistory()
+  if (location.hash !== '') history.replaceState({ token }, '', addressWithoutFragment())
   return token
 }
 
-const keptToken = () => {
+const tokenInHistory = () => {
   const { token } = (history.state ?? {}) as { token?: unknown }
   return typeof token === 'string' ? token : undefined
 }
 
-/** A link that was used or refused is worth nothing more. */
-export const forgetToken = () => history.replaceState(null, '', withoutFragment())
+/** For a link that was used or refused. */
+export const forgetToken = () => history.replaceState(null, '', addressWithoutFragment())
 
-const mailboxName = 'latchkey.mailbox'
-
-/** The address that a mail was sent to, kept for this tab only, so that the next page can name it. */
-export const rememberMailbox = (email: string | undefined) => {
+/** The address that a mail was sent to. It is kept for this tab only, so that the next page can show it. */
+export const storeEmail = (email: string | undefined) => {
   try {
-    if (email === undefined) sessionStorage.removeItem(mailboxName)
-    else sessionStorage.setItem(mailboxName, email)
+    if (email === undefined) sessionStorage.removeItem(emailKey)
+    else sessionStorage.setItem(emailKey, email)
   } catch {
-    // Without storage the page speaks of "a mail" and leaves the address out.
+    // Without storage the page does not show the address.
   }
 }
 
-export const recallMailbox = () => {
+export const storedEmail = () => {
   try {
-    return sessionStorage.getItem(mailboxName) ?? undefined
+    return sessionStorage.getItem(emailKey) ?? undefined
   } catch {
     return undefined
   }

@@ -1,4 +1,4 @@
-/** An answer that was not the wished one. Status 0 is no answer at all. */
+/** A request that was refused or failed. Status 0: there was no answer. */
 export type Refusal = {
   status: number
   error: string
@@ -7,18 +7,18 @@ export type Refusal = {
   errors: string[]
   retryAfter: number | undefined
 }
-export type Outcome<Value> = { ok: true; value: Value } | { ok: false; refusal: Refusal }
+export type Answer<Value> = { ok: true; value: Value } | { ok: false; refusal: Refusal }
 export type Method = 'GET' | 'POST' | 'DELETE'
 
 const timeout = 20_000
 
-/** One request to our own origin. It never throws: what can go wrong is a value like any other. */
+/** One request to our own origin. It never throws: a failure is a value too. */
 export const send = async <Value>(
   method: Method,
   path: string,
   body?: unknown,
   headers: Record<string, string> = {},
-): Promise<Outcome<Value>> => {
+): Promise<Answer<Value>> => {
   try {
     const response = await fetch(path, {
       method,
@@ -51,16 +51,20 @@ const readRefusal = (response: Response, answer: unknown): Refusal => {
 
 let csrfToken: string | undefined
 
-/** A request that changes something for a signed-in person carries the token that only our own pages can read. */
-export const sendGuarded = async <Value>(method: Method, path: string, body?: unknown): Promise<Outcome<Value>> => {
-  const first = await sendWithToken<Value>(method, path, body)
+/** A request that changes something for a signed-in user carries a token that only our own pages can read. */
+export const sendWithCsrfToken = async <Value>(
+  method: Method,
+  path: string,
+  body?: unknown,
+): Promise<Answer<Value>> => {
+  const first = await sendWithKnownToken<Value>(method, path, body)
   if (first.ok || first.refusal.error !== 'Invalid CSRF token') return first
-  // The secret behind the token has changed, perhaps in another tab: one new token, one more try.
+  // The secret of the token has changed, perhaps in another tab. Get a new token and try once more.
   csrfToken = undefined
-  return sendWithToken<Value>(method, path, body)
+  return sendWithKnownToken<Value>(method, path, body)
 }
 
-const sendWithToken = async <Value>(method: Method, path: string, body: unknown): Promise<Outcome<Value>> => {
+const sendWithKnownToken = async <Value>(method: Method, path: string, body: unknown): Promise<Answer<Value>> => {
   if (csrfToken === undefined) {
     const issued = await send<{ csrfToken: string }>('GET', '/api/auth/csrf-token')
     if (!issued.ok) return issued
@@ -69,14 +73,14 @@ const sendWithToken = async <Value>(method: Method, path: string, body: unknown)
   return send<Value>(method, path, body, { 'x-csrf-token': csrfToken })
 }
 
-/** The moment to try again after trouble: what the server asked for, else longer each time, and not all tabs at once. */
-export const pauseBefore = (attempt: number, { retryAfter }: Refusal) => {
+/** How long to wait before the next attempt: what the server asks for, else longer each time. Tabs spread out. */
+export const retryDelay = (attempt: number, { retryAfter }: Refusal) => {
   const grown = Math.min(30_000, 1_000 * 2 ** attempt)
   const asked = Math.min(60, retryAfter ?? 0) * 1_000
   return Math.max(asked, grown) * (1 + Math.random() / 4)
 }
 
-/** The service, or the way to it, is in trouble. That says nothing about who is signed in. */
-export const isTrouble = ({ status }: Refusal) => status === 0 || status === 429 || status >= 500
+/** The service cannot answer at the moment. That says nothing about whether the user is signed in. */
+export const isTemporary = ({ status }: Refusal) => status === 0 || status === 429 || status >= 500
 
 export const isSignedOut = ({ status, error }: Refusal) => status === 401 && error === 'Not authenticated'

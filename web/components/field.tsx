@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks'
-import { useCommonWords } from '../settings.js'
+import { useWords } from '../settings.js'
 import { FormContext } from './form.js'
 import { EyeIcon } from './icons.js'
 
@@ -16,11 +16,11 @@ type Props = {
   maxLength?: number
   defaultValue?: string
   onInput?: (value: string) => void
-  /** Stands below and describes the field. */
+  /** Shown below the field and read out with it. */
   below?: ComponentChildren
 }
 
-/** The browser keeps the value: password managers, pasting and undo then work as people know them. */
+/** The browser keeps the value, so that password managers, pasting and undo work as usual. */
 export const Field = (props: Props) => {
   const { name, label, type = 'text', required = true, hint, focused = false, code = false } = props
   const id = useId()
@@ -28,17 +28,19 @@ export const Field = (props: Props) => {
   const { problems, submissions, onEdit } = useContext(FormContext)
   const [shown, setShown] = useState(false)
   const caps = useCapsLock(type === 'password')
-  // Preact's types know each kind of input for itself and none that changes.
+  // Preact's types have no input whose type changes.
   const typed = (shown ? 'text' : type) as 'text'
   const errors = problems.fields?.[name] ?? []
   const described = [`${id}-errors`, ...(hint ? [`${id}-hint`] : []), ...(props.below ? [`${id}-below`] : [])]
 
-  // A password manager saves what it sees in a password field, so the field is one again when the form is sent.
-  useEffect(() => setShown(false), [submissions])
+  // A password manager saves the value of a password field, so a shown password is hidden again on submit.
   useEffect(() => {
-    // On a touch screen the focus would bring up a keyboard over the page before it has been read.
+    if (submissions > 0) setShown(false)
+  }, [submissions])
+  useEffect(() => {
+    // On a touch screen the focus would open a keyboard over the page before it has been read.
     if (focused && matchMedia('(pointer: fine)').matches) input.current?.focus()
-  }, [])
+  }, [focused])
 
   return (
     <div>
@@ -68,16 +70,16 @@ export const Field = (props: Props) => {
           onKeyUp={caps.onKey}
           onBlur={caps.onBlur}
         />
-        {type === 'password' && <Reveal shown={shown} controls={id} onPress={() => setShown(!shown)} />}
+        {type === 'password' && <ShowPassword shown={shown} controls={id} onPress={() => setShown(!shown)} />}
       </div>
-      <Remarks id={id} errors={errors} hint={hint} />
+      <FieldMessages id={id} errors={errors} hint={hint} />
       {type === 'password' && <CapsLockHint on={caps.on} />}
       {props.below !== undefined && <div id={`${id}-below`}>{props.below}</div>}
     </div>
   )
 }
 
-const Remarks = ({ id, errors, hint }: { id: string; errors: string[]; hint: string | undefined }) => (
+const FieldMessages = ({ id, errors, hint }: { id: string; errors: string[]; hint: string | undefined }) => (
   <>
     <div id={`${id}-errors`} class="field-errors">
       {errors.map((error) => (
@@ -92,8 +94,8 @@ const Remarks = ({ id, errors, hint }: { id: string; errors: string[]; hint: str
   </>
 )
 
-const Reveal = ({ shown, controls, onPress }: { shown: boolean; controls: string; onPress: () => void }) => {
-  const words = useCommonWords()
+const ShowPassword = ({ shown, controls, onPress }: { shown: boolean; controls: string; onPress: () => void }) => {
+  const words = useWords('common')
   return (
     <button
       type="button"
@@ -109,7 +111,7 @@ const Reveal = ({ shown, controls, onPress }: { shown: boolean; controls: string
 }
 
 const CapsLockHint = ({ on }: { on: boolean }) => {
-  const words = useCommonWords()
+  const words = useWords('common')
   return (
     <p class="field-hint caps-lock" role="status">
       {on ? words.capsLock : ''}
@@ -120,7 +122,7 @@ const CapsLockHint = ({ on }: { on: boolean }) => {
 const useCapsLock = (wanted: boolean) => {
   const [on, setOn] = useState(false)
   const onKey = (event: KeyboardEvent) => {
-    // Autofill sends key events of its own, without the modifiers of a keyboard.
+    // Autofill sends key events that have no modifiers.
     if (wanted && typeof event.getModifierState === 'function') setOn(event.getModifierState('CapsLock'))
   }
   return { on, onKey, onBlur: () => setOn(false) }

@@ -1,11 +1,11 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useCommonWords } from '../settings.js'
+import { useWords } from '../settings.js'
 import { Button } from './button.js'
 import { Countdown } from './countdown.js'
 import { Notice } from './notice.js'
 
-/** What stands in the way of a form: at its fields by name, or of the whole. `offer` is a way out of the latter. */
+/** What is wrong: with fields, by name, or with the whole form (`notice`). `offer` is shown below the notice. */
 export type Problems = {
   fields?: Record<string, string[]>
   notice?: string
@@ -19,22 +19,22 @@ type Props = {
   children: ComponentChildren
   submitLabel: string
   look?: 'primary' | 'plain'
-  /** Returns what stood in the way, or nothing when all is done. */
+  /** Returns what is wrong, or nothing when it is done. */
   onSubmit: (values: Values) => Promise<Problems | undefined>
 }
 
 type Context = {
   problems: Problems
   submissions: number
-  /** What was said about a field is about its old value: it goes when the value changes. */
+  /** Removes the messages of a field, which are about its old value. */
   onEdit: (field: string) => void
 }
 
 export const FormContext = createContext<Context>({ problems: {}, submissions: 0, onEdit: () => undefined })
 
-/** One step, one form: checks, sends, shows what went wrong where it went wrong, and puts the focus there. */
+/** Checks and sends, shows each problem at its field, and moves the focus to the first one. */
 export const Form = ({ children, submitLabel, look = 'primary', onSubmit }: Props) => {
-  const words = useCommonWords()
+  const words = useWords('common')
   const form = useRef<HTMLFormElement>(null)
   const [problems, setProblems] = useState<Problems>({})
   const [submissions, setSubmissions] = useState(0)
@@ -44,7 +44,7 @@ export const Form = ({ children, submitLabel, look = 'primary', onSubmit }: Prop
   const waiting = problems.retryAfter !== undefined && !waited
 
   useEffect(() => {
-    form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
+    if (answers > 0) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
   }, [answers])
 
   const show = (found: Problems) => {
@@ -54,11 +54,11 @@ export const Form = ({ children, submitLabel, look = 'primary', onSubmit }: Prop
   const submit = async () => {
     if (busy || waiting || !form.current) return
     setSubmissions(submissions + 1)
-    const missing = findMissing(form.current, words)
-    if (missing) return show({ fields: missing })
+    const invalid = findInvalid(form.current, words)
+    if (invalid) return show({ fields: invalid })
     setBusy(true)
     const found = await onSubmit(valuesOf(form.current))
-    // Nothing in the way: another page or another step is coming, and until then there is nothing to press.
+    // Another page or another step follows. The button stays busy until then.
     if (!found) return
     setBusy(false)
     setWaited(false)
@@ -76,7 +76,7 @@ export const Form = ({ children, submitLabel, look = 'primary', onSubmit }: Prop
           void submit()
         }}
       >
-        <WholeProblem problems={problems} onWaited={() => setWaited(true)} />
+        <FormNotice problems={problems} onWaited={() => setWaited(true)} />
         {children}
         <Button type="submit" look={look} busy={busy} disabled={waiting}>
           {submitLabel}
@@ -86,7 +86,7 @@ export const Form = ({ children, submitLabel, look = 'primary', onSubmit }: Prop
   )
 }
 
-const WholeProblem = ({ problems, onWaited }: { problems: Problems; onWaited: () => void }) => {
+const FormNotice = ({ problems, onWaited }: { problems: Problems; onWaited: () => void }) => {
   const { notice, offer, retryAfter } = problems
   if (notice === undefined) return null
   const countdown = retryAfter !== undefined && <Countdown seconds={retryAfter} onEnd={onWaited} />
@@ -106,14 +106,14 @@ const without = (field: string, problems: Problems): Problems => {
 const valuesOf = (form: HTMLFormElement) =>
   Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, typeof value === 'string' ? value : '']))
 
-/** The browser knows what is missing; we say it in our own words and in the right place. */
-const findMissing = (form: HTMLFormElement, words: { required: string; emailShape: string }) => {
+/** The browser knows which fields are invalid. The messages are ours, and stand at the fields. */
+const findInvalid = (form: HTMLFormElement, words: { required: string; emailShape: string }) => {
   const inputs = [...form.elements].filter((element) => element instanceof HTMLInputElement)
-  const faulty = inputs.filter((input) => isEmpty(input) || !input.validity.valid)
-  if (faulty.length === 0) return undefined
-  return Object.fromEntries(faulty.map((input) => [input.name, [isEmpty(input) ? words.required : words.emailShape]]))
+  const invalid = inputs.filter((input) => isEmpty(input) || !input.validity.valid)
+  if (invalid.length === 0) return undefined
+  return Object.fromEntries(invalid.map((input) => [input.name, [isEmpty(input) ? words.required : words.emailShape]]))
 }
 
-/** Spaces alone are nothing, except in a password. */
+/** Spaces alone count as empty, except in a password. */
 const isEmpty = ({ required, type, value }: HTMLInputElement) =>
   required && (type === 'password' ? value : value.trim()) === ''

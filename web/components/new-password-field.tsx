@@ -1,12 +1,11 @@
 import { useContext, useState } from 'preact/hooks'
-import type { Words } from '../words/catalogue.js'
 import { Field } from './field.js'
 import { FormContext } from './form.js'
 import { StrengthMeter } from './strength-meter.js'
 
-type Props = { name: string; label: string; words: Words['password']; focused?: boolean }
+type Props = { name: string; label: string; focused?: boolean }
 
-export const NewPasswordField = ({ name, label, words, focused = false }: Props) => {
+export const NewPasswordField = ({ name, label, focused = false }: Props) => {
   const [password, setPassword] = useState('')
   const refused = useContext(FormContext).problems.fields?.[name] !== undefined
   return (
@@ -17,7 +16,7 @@ export const NewPasswordField = ({ name, label, words, focused = false }: Props)
       autoComplete="new-password"
       focused={focused}
       onInput={setPassword}
-      below={<StrengthMeter password={password} words={words} quiet={refused} />}
+      below={<StrengthMeter password={password} quiet={refused} />}
     />
   )
 }

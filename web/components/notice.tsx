@@ -1,22 +1,22 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { focusOn } from '../focus.js'
+import { moveFocusTo } from '../focus.js'
 import { AlertIcon, CheckIcon } from './icons.js'
 
 type Props = {
   kind: 'error' | 'success' | 'info'
   children: ComponentChildren
   after?: ComponentChildren
-  /** It stands where the focus was. */
+  /** It replaces an element that had the focus. */
   focused?: boolean
 }
 
-/** Says something at once to everybody, also to whoever listens. `after` stands beside it and is not read out. */
+/** A message that a screen reader reads out at once. `after` stands below it and is not read out. */
 export const Notice = ({ kind, children, after, focused = false }: Props) => {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    if (focused) focusOn(place.current)
-  }, [])
+    if (focused) moveFocusTo(place.current)
+  }, [focused])
   return (
     <div ref={place} class={`notice ${kind}`}>
       {kind === 'success' ? <CheckIcon /> : <AlertIcon />}

@@ -1,21 +1,22 @@
-import { rememberPlace, withWantedPlace } from '../navigation.js'
-import { type Provider, useSettings } from '../settings.js'
+import { storeReturnTo, withReturnTo } from '../navigation.js'
+import { type Provider, useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'
 import { ProviderLogo } from './provider-logo.js'
 
-/** The other way to sign in or register. Plain links: signing in with a provider is a journey of the whole page. */
-export const ProviderButtons = ({ place }: { place: string | undefined }) => {
-  const { providers, words } = useSettings()
+/** Links to the providers: signing in with a provider leaves this page. */
+export const ProviderButtons = ({ returnTo }: { returnTo: string | undefined }) => {
+  const { providers } = useSettings()
+  const words = useWords('common')
   if (providers.length === 0) return null
   return (
     <>
-      <p class="divider">{words.common.or}</p>
+      <p class="divider">{words.or}</p>
       <ul class="provider-buttons">
         {providers.map((provider: Provider) => (
           <li key={provider.id}>
-            <a class="button" href={withWantedPlace(provider.path, place)} onClick={() => rememberPlace(place)}>
+            <a class="button" href={withReturnTo(provider.path, returnTo)} onClick={() => storeReturnTo(returnTo)}>
               <ProviderLogo name={provider.name} />
-              <span>{fill(words.common.continueWith, { provider: provider.name })}</span>
+              <span>{fill(words.continueWith, { provider: provider.name })}</span>
             </a>
           </li>
         ))}

@@ -16,7 +16,7 @@ const GitHub = () => (
   </svg>
 )
 
-/** The two that people know by sight; any other provider is known by its first letter. */
+/** The logos of Google and GitHub, and the first letter of any other provider. */
 export const ProviderLogo = ({ name }: { name: string }) => {
   if (/^google\b/i.test(name)) return <Google />
   if (/^github\b/i.test(name)) return <GitHub />

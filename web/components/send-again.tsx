@@ -2,19 +2,19 @@ import { useEffect, useState } from 'preact/hooks'
 import { api } from '../api.js'
 import { sentenceFor } from '../refusals.js'
 import type { Refusal } from '../requests.js'
-import { useCommonWords } from '../settings.js'
+import { useWords } from '../settings.js'
 import { Button } from './button.js'
 
-/** A mail takes a while to arrive; pressing again at once would only make the first one worthless. */
+/** A mail takes a while to arrive, and a new mail makes the link of the first one invalid. */
 const pause = 30_000
 
 type Props = { onSent?: () => void; onRefused?: (refusal: Refusal) => void }
 
 /** Sends the confirmation mail again to the address that this browser registered. */
 export const SendAgain = ({ onSent, onRefused }: Props) => {
-  const words = useCommonWords()
+  const words = useWords('common')
   const [state, setState] = useState<'idle' | 'busy' | 'sent'>('idle')
-  const [told, setTold] = useState<string>()
+  const [message, setMessage] = useState<string>()
 
   useEffect(() => {
     if (state !== 'sent') return
@@ -26,7 +26,7 @@ export const SendAgain = ({ onSent, onRefused }: Props) => {
     setState('busy')
     const answer = await api.resendConfirmation()
     setState(answer.ok ? 'sent' : 'idle')
-    setTold(answer.ok ? words.sentAgain : sentenceFor(answer.refusal, words))
+    setMessage(answer.ok ? words.sentAgain : sentenceFor(answer.refusal, words))
     if (answer.ok) onSent?.()
     else onRefused?.(answer.refusal)
   }
@@ -36,7 +36,7 @@ export const SendAgain = ({ onSent, onRefused }: Props) => {
       <Button busy={state === 'busy'} disabled={state === 'sent'} onPress={press}>
         {words.sendAgain}
       </Button>
-      <p role="status">{told}</p>
+      <p role="status">{message}</p>
     </div>
   )
 }

@@ -1,30 +1,30 @@
-import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type About, api, type Strength } from '../api.js'
+import { api, type PersonalData, type Strength } from '../api.js'
 import { rules, translateFeedback } from '../passwords.js'
-import type { Words } from '../words/catalogue.js'
+import { useWords } from '../settings.js'
+import { useStableCallback } from '../stable-callback.js'
 import { CheckIcon, CircleIcon } from './icons.js'
 
 type Props = {
   password: string
-  words: Words['password']
-  /** The service has refused this password and said why: the same sentences need not stand there twice. */
+  /** The service has refused this password and said why, so the same sentences are not shown twice. */
   quiet?: boolean
 }
 
 const pauseInTyping = 450
 
-/** The rules at once, the estimate after a pause in typing. Where the service gives none, nothing looks finished. */
-export const StrengthMeter = ({ password, words, quiet = false }: Props) => {
+/** The rules at once, the estimate after a pause in typing. Without an estimate nothing looks finished. */
+export const StrengthMeter = ({ password, quiet = false }: Props) => {
+  const words = useWords('password')
   const place = useRef<HTMLDivElement>(null)
-  const estimate = useStrength(password, place)
+  const estimate = useStrength(password, () => personalDataAround(place.current))
   const strength = estimate === 'failed' ? undefined : estimate
   const score = strength?.score ?? 0
   const shown = password !== '' && strength !== undefined
   const unchecked = password !== '' && estimate === 'failed'
   return (
     <div class={unchecked ? 'strength unchecked' : 'strength'} ref={place}>
-      {/* Always there, so that the button below does not move away under somebody who is about to press it. */}
+      {/* Always there, so that the button below does not move away when the user is about to press it. */}
       <div class="strength-line">
         <div class={`strength-bar score-${score}`} aria-hidden="true">
           {[1, 2, 3, 4].map((step) => (
@@ -63,7 +63,8 @@ export const StrengthMeter = ({ password, words, quiet = false }: Props) => {
   )
 }
 
-const useStrength = (password: string, place: RefObject<HTMLElement | null>) => {
+const useStrength = (password: string, readPersonalData: () => PersonalData) => {
+  const personalData = useStableCallback(readPersonalData)
   const [strength, setStrength] = useState<Strength['strength'] | 'failed'>()
   useEffect(() => {
     let current = true
@@ -72,8 +73,8 @@ const useStrength = (password: string, place: RefObject<HTMLElement | null>) => 
       return
     }
     const estimate = async () => {
-      const answer = await api.strength(password, aboutIn(place.current))
-      // An answer that comes late is about a password that is no longer there.
+      const answer = await api.strength(password, personalData())
+      // A late answer is about an older password.
       if (current) setStrength(answer.ok ? answer.value.strength : 'failed')
     }
     const timer = setTimeout(() => void estimate(), pauseInTyping)
@@ -85,8 +86,8 @@ const useStrength = (password: string, place: RefObject<HTMLElement | null>) => 
   return strength
 }
 
-/** What the form around the meter already says of the person. */
-const aboutIn = (place: HTMLElement | null): About => {
+/** What the user has typed into the other fields of the form. */
+const personalDataAround = (place: HTMLElement | null): PersonalData => {
   const values = new FormData(place?.closest('form') ?? undefined)
   const given = (['username', 'email', 'name'] as const).flatMap((name) => {
     const value = values.get(name)

@@ -1,9 +1,10 @@
 import type { Account } from '../api.js'
-import type { Settings } from '../settings.js'
+import { useWords } from '../settings.js'
 import { Panel } from './panel.js'
 
-export const AccountPanel = ({ account, settings }: { account: Account; settings: Settings<'dashboard'> }) => {
-  const { dashboard: words, common } = settings.words
+export const AccountPanel = ({ account }: { account: Account }) => {
+  const words = useWords('dashboard')
+  const common = useWords('common')
   return (
     <Panel title={words.account}>
       <dl class="account-facts">

@@ -2,10 +2,10 @@ import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Refusal } from '../requests.js'
 
-/** How the parts of the dashboard speak to the whole: what was done, what was refused, what must be read anew. */
+/** What a panel asks of the page: to show that something worked or was refused, and to load everything again. */
 export type DashboardActions = {
-  tell: (text: string) => void
-  refuse: (refusal: Refusal, text?: string) => void
+  showSuccess: (text: string) => void
+  showRefusal: (refusal: Refusal, text?: string) => void
   reload: () => Promise<void>
 }
 
@@ -13,6 +13,6 @@ export const DashboardActionsContext = createContext<DashboardActions | undefine
 
 export const useDashboardActions = () => {
   const actions = useContext(DashboardActionsContext)
-  if (!actions) throw new Error('A part of the dashboard was used outside of it')
+  if (!actions) throw new Error('A panel was used outside of the dashboard')
   return actions
 }

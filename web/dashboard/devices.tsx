@@ -1,15 +1,17 @@
 import type { Words } from '../words/catalogue.js'
 import { fill } from '../words/format.js'
 
+type Device = { device: string }
+
 /** The service names a device in English, "Firefox on Windows"; only the words between are ours to translate. */
-export const nameOf = (device: string, words: Words['dashboard']) => {
+export const deviceName = ({ device }: Device, words: Words['dashboard']) => {
   const [browser, system] = device.split(' on ')
   if (browser !== undefined && system !== undefined) return fill(words.device, { browser, system })
   return device === '' || device === 'Unknown device' ? words.unknownDevice : device
 }
 
 /** A phone or a computer, as far as the device's name tells. */
-export const DeviceIcon = ({ device }: { device: string }) => (
+export const DeviceIcon = ({ device }: Device) => (
   <span class="row-icon">
     <svg
       viewBox="0 0 20 20"

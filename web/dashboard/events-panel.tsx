@@ -1,23 +1,25 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { AccountEvent } from '../api.js'
 import { Button } from '../components/button.js'
-import { focusOn } from '../focus.js'
-import type { Settings } from '../settings.js'
+import { moveFocusTo } from '../focus.js'
+import { useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'
-import { nameOf } from './devices.js'
-import { ago, fullDate } from './moments.js'
+import { fullDate, timeAgo } from './dates.js'
+import { deviceName } from './devices.js'
 import { Panel } from './panel.js'
 
 const shownAtFirst = 6
 const warnings = ['sign_in_failed', 'refresh_theft', 'password_change_failed']
 
-export const EventsPanel = ({ events, settings }: { events: AccountEvent[]; settings: Settings<'dashboard'> }) => {
-  const words = settings.words.dashboard
+export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
+  const words = useWords('dashboard')
+  const { locale } = useSettings()
+  const titleOf = useEventTitle()
   const [all, setAll] = useState(false)
   const list = useRef<HTMLOListElement>(null)
   useEffect(() => {
-    // The button is gone: the reader goes on with the first of the new lines.
-    if (all) focusOn(list.current?.querySelectorAll('li')[shownAtFirst])
+    // The pressed button is gone, so the focus goes to the first of the new lines.
+    if (all) moveFocusTo(list.current?.querySelectorAll('li')[shownAtFirst])
   }, [all])
   const shown = all ? events : events.slice(0, shownAtFirst)
   return (
@@ -28,13 +30,13 @@ export const EventsPanel = ({ events, settings }: { events: AccountEvent[]; sett
           <li key={event.id} class={warnings.includes(event.kind) ? 'warning' : ''}>
             <span class="event-dot" aria-hidden="true" />
             <div class="row-text">
-              <strong>{titleOf(event, settings)}</strong>
+              <strong>{titleOf(event)}</strong>
               <span>
-                {nameOf(event.device, words)} · {event.ip}
+                {deviceName(event, words)} · {event.ip}
               </span>
             </div>
-            <time dateTime={event.createdAt} title={fullDate(event.createdAt, settings.locale)}>
-              {ago(event.createdAt, settings.locale)}
+            <time dateTime={event.createdAt} title={fullDate(event.createdAt, locale)}>
+              {timeAgo(event.createdAt, locale)}
             </time>
           </li>
         ))}
@@ -48,10 +50,14 @@ export const EventsPanel = ({ events, settings }: { events: AccountEvent[]; sett
   )
 }
 
-/** A provider's part in it is told by name; a kind that this page does not know yet gets a general name. */
-const titleOf = ({ kind, reason }: AccountEvent, { providers, words }: Settings<'dashboard'>) => {
-  const kinds: Record<string, string> = words.dashboard.kinds
-  const provider = providers.find(({ id }) => id === reason)?.name
-  if (kind === 'signed_in' && provider !== undefined) return fill(words.dashboard.kinds.signed_in_with, { provider })
-  return fill(kinds[kind] ?? words.dashboard.kinds.other, { provider: provider ?? reason ?? '' })
+/** An event in words, with the name of its provider. A kind that this page does not know gets a general title. */
+const useEventTitle = () => {
+  const { kinds } = useWords('dashboard')
+  const { providers } = useSettings()
+  const known: Record<string, string> = kinds
+  return ({ kind, reason }: AccountEvent) => {
+    const provider = providers.find(({ id }) => id === reason)?.name
+    if (kind === 'signed_in' && provider !== undefined) return fill(kinds.signed_in_with, { provider })
+    return fill(known[kind] ?? kinds.other, { provider: provider ?? reason ?? '' })
+  }
 }

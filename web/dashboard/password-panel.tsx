@@ -3,31 +3,32 @@ import { type Account, api } from '../api.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
+import { HiddenUsername } from '../components/hidden-username.js'
 import { NewPasswordField } from '../components/new-password-field.js'
-import { UsernameForManagers } from '../components/username-for-managers.js'
-import { useChoice } from '../focus.js'
+import { useDisclosure } from '../focus.js'
 import { translateMessage } from '../passwords.js'
 import { sentenceFor } from '../refusals.js'
 import { isSignedOut } from '../requests.js'
-import type { Settings } from '../settings.js'
+import { useWords } from '../settings.js'
 import { useDashboardActions } from './dashboard-actions.js'
 import { Panel } from './panel.js'
 
-type Props = { account: Account; settings: Settings<'dashboard'> }
+type Props = { account: Account }
 
 const anchor = 'password'
 
-/** `/.well-known/change-password` leads here: password managers send people who want to change their password there. */
-const isAskedFor = () => location.hash === `#${anchor}`
+/** `/.well-known/change-password` leads here: password managers open it for users who want to change their password. */
+const isInAddress = () => location.hash === `#${anchor}`
 
-export const PasswordPanel = ({ account, settings }: Props) => {
-  const { dashboard: words, common } = settings.words
-  const { open, setOpen, frame } = useChoice(words.changePassword, isAskedFor)
+export const PasswordPanel = ({ account }: Props) => {
+  const words = useWords('dashboard')
+  const common = useWords('common')
+  const { isOpen, setOpen, containerProps } = useDisclosure(words.changePassword, isInAddress)
   useEffect(() => {
-    const onHash = () => isAskedFor() && setOpen(true)
-    addEventListener('hashchange', onHash)
-    return () => removeEventListener('hashchange', onHash)
-  }, [])
+    const onHashChange = () => isInAddress() && setOpen(true)
+    addEventListener('hashchange', onHashChange)
+    return () => removeEventListener('hashchange', onHashChange)
+  }, [setOpen])
   if (!account.hasPassword) {
     return (
       <Panel title={common.password} lead={words.setByMail} anchor={anchor}>
@@ -39,9 +40,9 @@ export const PasswordPanel = ({ account, settings }: Props) => {
   }
   return (
     <Panel title={common.password} lead={words.changeLead} anchor={anchor}>
-      <div {...frame}>
-        {open ? (
-          <ChangePassword account={account} settings={settings} onDone={() => setOpen(false)} />
+      <div {...containerProps}>
+        {isOpen ? (
+          <ChangePassword account={account} onDone={() => setOpen(false)} />
         ) : (
           <Button onPress={() => setOpen(true)}>{words.changePassword}</Button>
         )}
@@ -50,21 +51,23 @@ export const PasswordPanel = ({ account, settings }: Props) => {
   )
 }
 
-const ChangePassword = ({ account, settings, onDone }: Props & { onDone: () => void }) => {
-  const { dashboard: words, common, password: passwordWords } = settings.words
+const ChangePassword = ({ account, onDone }: Props & { onDone: () => void }) => {
+  const words = useWords('dashboard')
+  const common = useWords('common')
+  const passwordWords = useWords('password')
   const actions = useDashboardActions()
 
   const submit = async ({ currentPassword = '', newPassword = '' }: Values): Promise<Problems | undefined> => {
     const answer = await api.changePassword(currentPassword, newPassword)
     if (answer.ok) {
       onDone()
-      actions.tell(words.passwordChanged)
+      actions.showSuccess(words.passwordChanged)
       await actions.reload()
       return undefined
     }
     const { refusal } = answer
     if (isSignedOut(refusal)) {
-      actions.refuse(refusal)
+      actions.showRefusal(refusal)
       return undefined
     }
     if (refusal.status === 401) return { fields: { currentPassword: [words.wrongPassword] } }
@@ -77,7 +80,7 @@ const ChangePassword = ({ account, settings, onDone }: Props & { onDone: () => v
   return (
     <>
       <Form submitLabel={words.changePassword} onSubmit={submit}>
-        <UsernameForManagers username={account.username} />
+        <HiddenUsername username={account.username} />
         <Field
           name="currentPassword"
           label={words.currentPassword}
@@ -85,7 +88,7 @@ const ChangePassword = ({ account, settings, onDone }: Props & { onDone: () => v
           autoComplete="current-password"
           focused
         />
-        <NewPasswordField name="newPassword" label={passwordWords.newPassword} words={passwordWords} />
+        <NewPasswordField name="newPassword" label={passwordWords.newPassword} />
       </Form>
       <Button look="quiet" onPress={onDone}>
         {words.cancel}

@@ -2,25 +2,24 @@ import { useState } from 'preact/hooks'
 import { type Account, api } from '../api.js'
 import { Button } from '../components/button.js'
 import { ProviderLogo } from '../components/provider-logo.js'
-import type { Provider, Settings } from '../settings.js'
+import { type Provider, useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
 import { Panel } from './panel.js'
 
-type Props = { account: Account; settings: Settings<'dashboard'> }
-
-export const ProvidersPanel = ({ account, settings }: Props) => {
-  const words = settings.words.dashboard
+export const ProvidersPanel = ({ account }: { account: Account }) => {
+  const words = useWords('dashboard')
+  const { providers } = useSettings()
   const actions = useDashboardActions()
   const [busy, setBusy] = useState<Provider['id']>()
 
   const link = async (provider: Provider) => {
     setBusy(provider.id)
     const answer = await api.linkProvider(provider.id, location.pathname)
-    // The way to the provider is a journey of the whole page, so the button stays busy until it is gone.
+    // The button stays busy until the browser has left for the provider.
     if (answer.ok) return location.assign(answer.value.location)
     setBusy(undefined)
-    actions.refuse(answer.refusal)
+    actions.showRefusal(answer.refusal)
   }
 
   const unlink = async (provider: Provider) => {
@@ -28,14 +27,14 @@ export const ProvidersPanel = ({ account, settings }: Props) => {
     const answer = await api.unlinkProvider(provider.id)
     await actions.reload()
     setBusy(undefined)
-    if (answer.ok) actions.tell(fill(words.unlinked, { provider: provider.name }))
-    else actions.refuse(answer.refusal, answer.refusal.status === 409 ? words.lastWayIn : undefined)
+    if (answer.ok) actions.showSuccess(fill(words.unlinked, { provider: provider.name }))
+    else actions.showRefusal(answer.refusal, answer.refusal.status === 409 ? words.lastWayIn : undefined)
   }
 
   return (
     <Panel title={words.providers}>
       <ul class="row-list">
-        {settings.providers.map((provider) => {
+        {providers.map((provider) => {
           const linked = account.providers.includes(provider.id)
           const label = fill(linked ? words.unlinkFrom : words.linkTo, { provider: provider.name })
           return (

@@ -1,39 +1,40 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { api, type Session } from '../api.js'
 import { Button } from '../components/button.js'
-import { focusOn, isFocusLost } from '../focus.js'
-import type { Settings } from '../settings.js'
+import { isFocusLost, moveFocusTo } from '../focus.js'
+import { useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
-import { DeviceIcon, nameOf } from './devices.js'
-import { ago, day } from './moments.js'
+import { shortDate, timeAgo } from './dates.js'
+import { DeviceIcon, deviceName } from './devices.js'
 import { Panel } from './panel.js'
 
-type Props = { sessions: Session[]; settings: Settings<'dashboard'> }
-
-export const SessionsPanel = ({ sessions, settings }: Props) => {
-  const words = settings.words.dashboard
+export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
+  const words = useWords('dashboard')
   const actions = useDashboardActions()
   const [ending, setEnding] = useState<readonly string[]>([])
   const list = useRef<HTMLUListElement>(null)
-  const hasEnded = useRef(false)
+  const ended = useRef<readonly string[]>([])
   useEffect(() => {
-    // The pressed button went with its device. Not the next one: a second press would sign out another device.
-    if (hasEnded.current && isFocusLost()) focusOn(list.current)
-    hasEnded.current = false
+    const isGone = (id: string) => !sessions.some((session) => session.id === id)
+    // The pressed button is gone. The list gets the focus, because a second press on the next button would end another
+    // session.
+    if (ended.current.some(isGone) && isFocusLost()) moveFocusTo(list.current)
+    ended.current = ended.current.filter((id) => !isGone(id))
   }, [sessions])
   const others = sessions.filter(({ current }) => !current)
 
   const end = async (chosen: Session[], done: string) => {
-    hasEnded.current = true
-    setEnding(chosen.map(({ id }) => id))
-    const answers = await Promise.all(chosen.map(({ id }) => api.endSession(id)))
-    // One that has ended by itself meanwhile is just as gone.
+    const ids = chosen.map(({ id }) => id)
+    ended.current = ids
+    setEnding(ids)
+    const answers = await Promise.all(ids.map(api.endSession))
+    // A session that had ended before is what the user wanted.
     const refused = answers.find((answer) => !answer.ok && answer.refusal.status !== 404)
     await actions.reload()
     setEnding([])
-    if (refused && !refused.ok) actions.refuse(refused.refusal)
-    else actions.tell(done)
+    if (refused && !refused.ok) actions.showRefusal(refused.refusal)
+    else actions.showSuccess(done)
   }
 
   return (
@@ -41,13 +42,13 @@ export const SessionsPanel = ({ sessions, settings }: Props) => {
       <ul class="row-list session-list" ref={list} aria-label={words.sessions}>
         {sessions.map((session) => (
           <li key={session.id}>
-            <DeviceIcon device={session.device} />
-            <SessionFacts session={session} settings={settings} />
+            <DeviceIcon {...session} />
+            <SessionFacts session={session} />
             {session.current ? (
               <span class="badge">{words.thisDevice}</span>
             ) : (
               <Button
-                label={fill(words.endSessionOf, { device: nameOf(session.device, words), ip: session.ip })}
+                label={fill(words.endSessionOf, { device: deviceName(session, words), ip: session.ip })}
                 busy={ending.includes(session.id)}
                 onPress={() => end([session], words.sessionEnded)}
               >
@@ -66,15 +67,16 @@ export const SessionsPanel = ({ sessions, settings }: Props) => {
   )
 }
 
-const SessionFacts = ({ session, settings }: { session: Session; settings: Settings<'dashboard'> }) => {
-  const words = settings.words.dashboard
+const SessionFacts = ({ session }: { session: Session }) => {
+  const words = useWords('dashboard')
+  const { locale } = useSettings()
   return (
     <div class="row-text">
-      <strong>{nameOf(session.device, words)}</strong>
+      <strong>{deviceName(session, words)}</strong>
       <span>
-        {fill(words.lastUsed, { when: ago(session.lastUsedAt, settings.locale) })} · {session.ip}
+        {fill(words.lastUsed, { when: timeAgo(session.lastUsedAt, locale) })} · {session.ip}
       </span>
-      <span>{fill(words.sessionSince, { date: day(session.createdAt, settings.locale) })}</span>
+      <span>{fill(words.sessionSince, { date: shortDate(session.createdAt, locale) })}</span>
     </div>
   )
 }

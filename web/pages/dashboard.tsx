@@ -5,82 +5,96 @@ import { Notice } from '../components/notice.js'
 import { AccountPanel } from '../dashboard/account-panel.js'
 import { type DashboardActions, DashboardActionsContext } from '../dashboard/dashboard-actions.js'
 import { EventsPanel } from '../dashboard/events-panel.js'
-import { EverywherePanel } from '../dashboard/everywhere-panel.js'
-import { guardTheScreen, leaveSignedOut } from '../dashboard/leaving.js'
+import { useFinishedLink, useLinkErrorInAddress } from '../dashboard/linking.js'
 import { PasswordPanel } from '../dashboard/password-panel.js'
 import { ProvidersPanel } from '../dashboard/providers-panel.js'
 import { SessionsPanel } from '../dashboard/sessions-panel.js'
+import { clearScreenOnLeave, leaveSignedOut } from '../dashboard/sign-out.js'
+import { SignOutEverywherePanel } from '../dashboard/sign-out-everywhere-panel.js'
 import { mount, unmount } from '../mount.js'
-import { leaveForLogin, wordInAddress } from '../navigation.js'
+import { redirectToLogin } from '../navigation.js'
 import { sentenceFor } from '../refusals.js'
-import { isSignedOut, isTrouble, type Outcome, pauseBefore, type Refusal } from '../requests.js'
-import type { Provider, Settings } from '../settings.js'
+import { type Answer, isSignedOut, isTemporary, type Refusal, retryDelay } from '../requests.js'
+import { useSettings, useWords } from '../settings.js'
+import { useStableCallback } from '../stable-callback.js'
 import { fill } from '../words/format.js'
 
 type Loaded = { account: Account; sessions: Session[]; events: AccountEvent[] }
 type Message = { kind: 'error' | 'success'; text: string }
 
-const Dashboard = ({ settings }: { settings: Settings<'dashboard'> }) => {
-  const { dashboard: words, common } = settings.words
-  const [message, setMessage] = useState<Message | undefined>(() => messageInAddress(settings))
-  const [leaving, setLeaving] = useState(false)
+const successLifetime = 8_000
+
+const Dashboard = () => {
+  const common = useWords('common')
+  const linkError = useLinkErrorInAddress()
+  const [message, setMessage] = useState<Message | undefined>(
+    linkError === undefined ? undefined : { kind: 'error', text: linkError },
+  )
   const { loaded, refused, reload } = useLoaded()
-  const isLoaded = loaded !== undefined
   useEffect(() => {
     if (message?.kind !== 'success') return
-    const timer = setTimeout(() => setMessage(undefined), 8_000)
+    const timer = setTimeout(() => setMessage(undefined), successLifetime)
     return () => clearTimeout(timer)
   }, [message])
 
-  useEffect(() => {
-    if (isLoaded) void finishLink(settings, actions)
-  }, [isLoaded])
-
   const actions: DashboardActions = {
-    tell: (text) => setMessage({ kind: 'success', text }),
-    refuse: (refusal, text) => {
+    showSuccess: (text) => setMessage({ kind: 'success', text }),
+    showRefusal: (refusal, text) => {
       if (isSignedOut(refusal)) leave('session_ended')
       else setMessage({ kind: 'error', text: text ?? sentenceFor(refusal, common) })
     },
     reload,
   }
-  const signOut = async () => {
-    setLeaving(true)
-    const answer = await api.logout()
-    if (answer.ok) return leaveSignedOut('signed_out')
-    setLeaving(false)
-    actions.refuse(answer.refusal)
-  }
+  useFinishedLink(loaded !== undefined, actions)
 
-  if (!loaded) return <Waiting refused={refused} settings={settings} />
-  const { account, sessions, events } = loaded
+  if (!loaded) return <Loading refused={refused} />
   return (
     <DashboardActionsContext.Provider value={actions}>
-      <div class="page-title">
-        <h1>{fill(words.greeting, { name: account.name ?? account.username })}</h1>
-        <Button busy={leaving} onPress={signOut}>
-          {words.signOut}
-        </Button>
-      </div>
-      <div class="panels">
-        <div>
-          <SessionsPanel sessions={sessions} settings={settings} />
-          <EventsPanel events={events} settings={settings} />
-        </div>
-        <div>
-          <AccountPanel account={account} settings={settings} />
-          {settings.providers.length > 0 && <ProvidersPanel account={account} settings={settings} />}
-          <PasswordPanel account={account} settings={settings} />
-          <EverywherePanel settings={settings} />
-        </div>
-      </div>
+      <PageTitle account={loaded.account} actions={actions} />
+      <Panels {...loaded} />
       <div class="toast">{message && <Notice kind={message.kind}>{message.text}</Notice>}</div>
     </DashboardActionsContext.Provider>
   )
 }
 
-const Waiting = ({ refused, settings }: { refused: Refusal | undefined; settings: Settings<'dashboard'> }) => {
-  const { dashboard: words, common } = settings.words
+const PageTitle = ({ account, actions }: { account: Account; actions: DashboardActions }) => {
+  const words = useWords('dashboard')
+  const [busy, setBusy] = useState(false)
+  const signOut = async () => {
+    setBusy(true)
+    const answer = await api.logout()
+    if (answer.ok) return leaveSignedOut('signed_out')
+    setBusy(false)
+    actions.showRefusal(answer.refusal)
+  }
+  return (
+    <div class="page-title">
+      <h1>{fill(words.greeting, { name: account.name ?? account.username })}</h1>
+      <Button busy={busy} onPress={signOut}>
+        {words.signOut}
+      </Button>
+    </div>
+  )
+}
+
+const Panels = ({ account, sessions, events }: Loaded) => (
+  <div class="panels">
+    <div>
+      <SessionsPanel sessions={sessions} />
+      <EventsPanel events={events} />
+    </div>
+    <div>
+      <AccountPanel account={account} />
+      {useSettings().providers.length > 0 && <ProvidersPanel account={account} />}
+      <PasswordPanel account={account} />
+      <SignOutEverywherePanel />
+    </div>
+  </div>
+)
+
+const Loading = ({ refused }: { refused: Refusal | undefined }) => {
+  const words = useWords('dashboard')
+  const common = useWords('common')
   if (!refused) {
     return (
       <p class="loading" role="status">
@@ -89,39 +103,43 @@ const Waiting = ({ refused, settings }: { refused: Refusal | undefined; settings
       </p>
     )
   }
-  return <Notice kind="error">{isTrouble(refused) ? words.reconnecting : sentenceFor(refused, common)}</Notice>
+  return <Notice kind="error">{isTemporary(refused) ? words.reconnecting : sentenceFor(refused, common)}</Notice>
 }
 
-/** Asks who is here, then for everything of theirs. Trouble on the way is no sign-out: it is tried again, ever slower. */
+/** Loads everything of the user. A service that cannot answer is asked again, with longer and longer pauses. */
 const useLoaded = () => {
   const [loaded, setLoaded] = useState<Loaded>()
-  const [refused, setRefused] = useState<Refusal>()
-  const [attempt, setAttempt] = useState(0)
+  const [refused, setRefused] = useState<{ refusal: Refusal; attempt: number }>()
 
-  const load = async () => {
+  const load = useStableCallback(async (attempt: number) => {
     const answer = await askForEverything()
     if (answer.ok) return setLoaded(answer.value)
     if (isSignedOut(answer.refusal)) return leave(loaded ? 'session_ended' : 'sign_in')
-    if (!loaded) setRefused(answer.refusal)
-  }
+    if (!loaded) setRefused({ refusal: answer.refusal, attempt })
+  })
   useEffect(() => {
-    void load()
-  }, [attempt])
+    void load(0)
+  }, [])
   useEffect(() => {
-    if (loaded || !refused || !isTrouble(refused)) return
-    const again = () => setAttempt(attempt + 1)
-    const timer = setTimeout(again, pauseBefore(attempt, refused))
-    addEventListener('online', again)
-    return () => {
+    if (loaded || !refused || !isTemporary(refused.refusal)) return
+    const { refusal, attempt } = refused
+    const again = () => {
+      stop()
+      void load(attempt + 1)
+    }
+    const timer = setTimeout(again, retryDelay(attempt, refusal))
+    const stop = () => {
       clearTimeout(timer)
       removeEventListener('online', again)
     }
+    addEventListener('online', again)
+    return stop
   }, [refused, loaded])
-  return { loaded, refused, reload: load }
+  return { loaded, refused: refused?.refusal, reload: () => load(0) }
 }
 
-const askForEverything = async (): Promise<Outcome<Loaded>> => {
-  // The access check touches no store, so it is the cheapest way to learn that the tokens must be renewed first.
+const askForEverything = async (): Promise<Answer<Loaded>> => {
+  // The access check reads no store, so it is the cheapest way to learn that the tokens must be refreshed first.
   const me = await api.me()
   if (!me.ok) return me
   const [account, sessions, events] = await Promise.all([api.account(), api.sessions(), api.events()])
@@ -136,44 +154,8 @@ const askForEverything = async (): Promise<Outcome<Loaded>> => {
 
 const leave = (notice: 'sign_in' | 'session_ended') => {
   unmount()
-  leaveForLogin(notice)
+  redirectToLogin(notice)
 }
 
-/** Why a provider was not connected, in our own words. */
-const linkErrorFor = (
-  reason: string | undefined,
-  provider: Provider,
-  { dashboard: words }: Settings<'dashboard'>['words'],
-) => {
-  const known: Record<string, string> = words.linkErrors
-  const text = reason !== undefined && Object.hasOwn(known, reason) ? known[reason] : undefined
-  return fill(text ?? words.linkErrors.failed, { provider: provider.name })
-}
-
-/** A provider that could not be connected ends here with a word in the address. A reload does not repeat it. */
-const messageInAddress = ({ providers, words }: Settings<'dashboard'>) => {
-  const error = wordInAddress('error')
-  if (error === undefined) return undefined
-  const reason = wordInAddress('reason')
-  history.replaceState(null, '', location.pathname)
-  const failed = providers.find(({ id }) => error === `${id}_auth_failed`)
-  if (!failed) return { kind: 'error' as const, text: words.common.providerErrors.callback }
-  return { kind: 'error' as const, text: linkErrorFor(reason, failed, words) }
-}
-
-/** The browser is back from the provider, without its session on the way. This request carries the session. */
-const finishLink = async ({ providers, words }: Settings<'dashboard'>, actions: DashboardActions) => {
-  const provider = providers.find(({ id }) => id === wordInAddress('linking'))
-  if (!provider) return
-  history.replaceState(null, '', location.pathname)
-  const answer = await api.finishLink(provider.id)
-  if (!answer.ok) {
-    const { refusal } = answer
-    return actions.refuse(refusal, isTrouble(refusal) ? undefined : linkErrorFor(refusal.code, provider, words))
-  }
-  await actions.reload()
-  actions.tell(fill(words.dashboard.linkedNow, { provider: provider.name }))
-}
-
-guardTheScreen()
+clearScreenOnLeave()
 mount(Dashboard)

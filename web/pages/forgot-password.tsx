@@ -5,14 +5,15 @@ import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
 import { MailIcon } from '../components/icons.js'
 import { mount } from '../mount.js'
-import { rememberPlace, wantedPlace, withWantedPlace } from '../navigation.js'
+import { returnToInAddress, storeReturnTo, withReturnTo } from '../navigation.js'
 import { sentenceFor } from '../refusals.js'
-import type { Settings } from '../settings.js'
+import { useWords } from '../settings.js'
 import { fill } from '../words/format.js'
 
-const ForgotPassword = ({ settings }: { settings: Settings<'forgot-password'> }) => {
-  const { 'forgot-password': words, common } = settings.words
-  const place = wantedPlace()
+const ForgotPassword = () => {
+  const words = useWords('forgot-password')
+  const common = useWords('common')
+  const returnTo = returnToInAddress()
   const [sentTo, setSentTo] = useState<string>()
 
   const submit = async ({ email = '' }: Values) => {
@@ -22,13 +23,13 @@ const ForgotPassword = ({ settings }: { settings: Settings<'forgot-password'> })
       if (answer.refusal.status === 400) return { fields: { email: [common.emailShape] } }
       return { notice: sentenceFor(answer.refusal, common), retryAfter: answer.refusal.retryAfter }
     }
-    rememberPlace(place)
+    storeReturnTo(returnTo)
     setSentTo(address)
     return undefined
   }
 
   return (
-    <Card footer={<a href={withWantedPlace('/login', place)}>{common.backToLogin}</a>}>
+    <Card footer={<a href={withReturnTo('/login', returnTo)}>{common.backToLogin}</a>}>
       {sentTo === undefined ? (
         <>
           <h1>{words.heading}</h1>

@@ -3,123 +3,125 @@ import { api } from '../api.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
+import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
-import { OneMoment } from '../components/one-moment.js'
 import { ProviderButtons } from '../components/provider-buttons.js'
 import { SendAgain } from '../components/send-again.js'
 import { mount } from '../mount.js'
 import {
-  moveOn,
-  recallPlace,
-  rememberMailbox,
-  rememberPlace,
-  wantedPlace,
-  withWantedPlace,
-  wordInAddress,
+  queryValue,
+  redirectAfterSignIn,
+  returnToInAddress,
+  storedReturnTo,
+  storeEmail,
+  storeReturnTo,
+  withReturnTo,
 } from '../navigation.js'
+import { listenToOtherTabs, tellOtherTabs } from '../other-tabs.js'
 import { providerErrorFor, sentenceFor } from '../refusals.js'
-import { type Settings, useCommonWords } from '../settings.js'
-import { announce, onNews } from '../tabs.js'
+import { useSettings, useWords } from '../settings.js'
+import { useStableCallback } from '../stable-callback.js'
 
-const Login = ({ settings }: { settings: Settings<'login'> }) => {
-  const { login: words, common } = settings.words
-  const place = wantedPlace() ?? placeBeforeProvider()
-  const visitor = useVisitor(place)
+const Login = () => {
+  const words = useWords('login')
+  const common = useWords('common')
+  const { registration } = useSettings()
+  const returnTo = returnToInAddress() ?? returnToBeforeProvider()
+  const visitor = useVisitor(() => redirectAfterSignIn(returnTo))
 
   const submit = async ({ username = '', password = '' }: Values) => {
     const answer = await api.login(username.trim(), password)
     if (answer.ok) {
-      announce('signed-in')
-      moveOn(place)
+      tellOtherTabs('signed-in')
+      redirectAfterSignIn(returnTo)
       return undefined
     }
     const sentence = sentenceFor(answer.refusal, common)
     if (answer.refusal.error === 'Invalid credentials') return { fields: { password: [sentence] } }
     if (answer.refusal.error === 'Email not confirmed') {
-      rememberPlace(place)
-      rememberMailbox(username.includes('@') ? username.trim() : undefined)
-      return { notice: sentence, offer: <ConfirmOffer /> }
+      storeReturnTo(returnTo)
+      storeEmail(username.includes('@') ? username.trim() : undefined)
+      return { notice: sentence, offer: <ConfirmEmail /> }
     }
     return { notice: sentence, retryAfter: answer.refusal.retryAfter }
   }
 
-  if (visitor !== 'signed-out') return <OneMoment />
+  if (visitor !== 'signed-out') return <LoadingCard />
   return (
     <Card
       footer={
-        settings.registration === 'open' ? (
+        registration === 'open' ? (
           <>
-            {words.noAccount} <a href={withWantedPlace('/register', place)}>{words.register}</a>
+            {words.noAccount} <a href={withReturnTo('/register', returnTo)}>{words.register}</a>
           </>
         ) : undefined
       }
     >
       <h1>{words.heading}</h1>
-      <AddressNotice settings={settings} />
+      <AddressNotice />
       <Form submitLabel={words.submit} onSubmit={submit}>
         <Field name="username" label={words.identifier} autoComplete="username" focused />
         <Field name="password" label={common.password} type="password" autoComplete="current-password" />
         <p class="forgot-link">
-          <a href={withWantedPlace('/forgot-password', place)}>{words.forgot}</a>
+          <a href={withReturnTo('/forgot-password', returnTo)}>{words.forgot}</a>
         </p>
       </Form>
-      <ProviderButtons place={place} />
+      <ProviderButtons returnTo={returnTo} />
     </Card>
   )
 }
 
-/** The address of a failed sign-in with a provider names no place, so the one from before is used. */
-const placeBeforeProvider = () => (wordInAddress('error') === undefined ? undefined : recallPlace())
+/** The address after a failed sign-in with a provider has no `returnTo`, so the stored one is used. */
+const returnToBeforeProvider = () => (queryValue('error') === undefined ? undefined : storedReturnTo())
 
-/** The password was right, so this browser may finish the registration: with the code, or with a new mail. */
-const ConfirmOffer = () => {
-  const goOn = () => location.assign('/verify-email')
-  return (
-    <>
-      <SendAgain onSent={goOn} />
-      <a href="/verify-email">{useCommonWords().enterCode}</a>
-    </>
-  )
-}
+/** The password was right, so this browser may confirm the registration: with the code, or with a new mail. */
+const ConfirmEmail = () => (
+  <>
+    <SendAgain onSent={() => location.assign('/verify-email')} />
+    <a href="/verify-email">{useWords('common').enterCode}</a>
+  </>
+)
 
-/** Why the visitor is here, as far as the address has a word for it that we know. */
-const AddressNotice = ({ settings }: { settings: Settings<'login'> }) => {
-  const { login: words, common } = settings.words
-  const error = wordInAddress('error')
-  const notice = wordInAddress('notice')
+/** Why the visitor is here, if the address has a known word for it. */
+const AddressNotice = () => {
+  const { notices } = useWords('login')
+  const common = useWords('common')
+  const { providers } = useSettings()
+  const error = queryValue('error')
+  const notice = queryValue('notice')
   if (error !== undefined) {
-    return <Notice kind="error">{providerErrorFor(error, wordInAddress('reason'), settings.providers, common)}</Notice>
+    return <Notice kind="error">{providerErrorFor(error, queryValue('reason'), providers, common)}</Notice>
   }
-  if (notice === undefined || !Object.hasOwn(words.notices, notice)) return null
-  const known = notice as keyof typeof words.notices
-  const good = known === 'password_reset' || known === 'signed_out' || known === 'signed_out_everywhere'
-  return <Notice kind={good ? 'success' : 'info'}>{words.notices[known]}</Notice>
+  if (notice === undefined || !Object.hasOwn(notices, notice)) return null
+  const known = notice as keyof typeof notices
+  const isSuccess = known === 'password_reset' || known === 'signed_out' || known === 'signed_out_everywhere'
+  return <Notice kind={isSuccess ? 'success' : 'info'}>{notices[known]}</Notice>
 }
 
-/** How long a slow answer may keep the form from the visitor. */
+/** How long a slow answer may hide the form. */
 const longestWait = 3_000
 
 /**
- * A visitor who is signed in already, here or in another tab, is taken on. The form is not shown before that is known:
- * a session may be renewed just now. A visitor who was sent here with a notice is known to be signed out.
+ * Whether the visitor is signed in already, here or in another tab. The form is not shown before that is known, because
+ * a session may be refreshed first. A visitor who arrives with a notice is known to be signed out.
  */
-const useVisitor = (place: string | undefined) => {
-  const wasSentHere = wordInAddress('notice') !== undefined
-  const [visitor, setVisitor] = useState<'unknown' | 'signed-out' | 'signed-in'>(wasSentHere ? 'signed-out' : 'unknown')
+const useVisitor = (onSignedIn: () => void) => {
+  const [isKnown] = useState(() => queryValue('notice') !== undefined)
+  const [visitor, setVisitor] = useState<'unknown' | 'signed-out' | 'signed-in'>(isKnown ? 'signed-out' : 'unknown')
+  const signedIn = useStableCallback(() => {
+    setVisitor('signed-in')
+    onSignedIn()
+  })
   useEffect(() => {
-    const goOn = () => {
-      setVisitor('signed-in')
-      moveOn(place)
-    }
-    const showForm = () => setVisitor((known) => (known === 'unknown' ? 'signed-out' : known))
+    const showForm = () => setVisitor((current) => (current === 'unknown' ? 'signed-out' : current))
     const timer = setTimeout(showForm, longestWait)
-    if (!wasSentHere) void api.me().then(({ ok }) => (ok ? goOn() : showForm()))
-    const stopListening = onNews('signed-in', goOn)
+    if (!isKnown) void api.me().then(({ ok }) => (ok ? signedIn() : showForm()))
+    const stopListening = listenToOtherTabs('signed-in', signedIn)
     return () => {
       clearTimeout(timer)
       stopListening()
     }
-  }, [])
+  }, [isKnown])
   return visitor
 }
 

@@ -6,49 +6,51 @@ import { NewPasswordField } from '../components/new-password-field.js'
 import { Notice } from '../components/notice.js'
 import { ProviderButtons } from '../components/provider-buttons.js'
 import { mount } from '../mount.js'
-import { rememberMailbox, rememberPlace, wantedPlace, withWantedPlace } from '../navigation.js'
+import { returnToInAddress, storeEmail, storeReturnTo, withReturnTo } from '../navigation.js'
 import { translateMessage } from '../passwords.js'
 import { sentenceFor } from '../refusals.js'
 import type { Refusal } from '../requests.js'
-import type { Settings } from '../settings.js'
+import { useSettings, useWords } from '../settings.js'
 import type { Words } from '../words/catalogue.js'
 
-type Props = { settings: Settings<'register'> }
-
-const Register = ({ settings }: Props) => {
-  const { register: words } = settings.words
-  const place = wantedPlace()
+const Register = () => {
+  const words = useWords('register')
+  const { registration } = useSettings()
+  const returnTo = returnToInAddress()
   return (
     <Card
       footer={
         <>
-          {words.haveAccount} <a href={withWantedPlace('/login', place)}>{words.signIn}</a>
+          {words.haveAccount} <a href={withReturnTo('/login', returnTo)}>{words.signIn}</a>
         </>
       }
     >
       <h1>{words.heading}</h1>
-      {settings.registration === 'closed' ? (
+      {registration === 'closed' ? (
         <Notice kind="info">{words.closed}</Notice>
       ) : (
         <>
-          <RegisterForm settings={settings} />
-          <ProviderButtons place={place} />
+          <RegisterForm />
+          <ProviderButtons returnTo={returnTo} />
         </>
       )}
     </Card>
   )
 }
 
-const RegisterForm = ({ settings }: Props) => {
-  const { register: words, common, password: passwordWords } = settings.words
+const RegisterForm = () => {
+  const words = useWords('register')
+  const common = useWords('common')
+  const passwordWords = useWords('password')
+  const problemsOf = useProblems()
 
   const submit = async ({ password = '', ...typed }: Values) => {
     const [name, username, email] = [typed.name, typed.username, typed.email].map((text = '') => text.trim())
     const given = { username: username ?? '', email: email ?? '', password }
     const answer = await api.register(name ? { ...given, name } : given)
-    if (!answer.ok) return problemsOf(answer.refusal, settings)
-    rememberPlace(wantedPlace())
-    rememberMailbox(given.email)
+    if (!answer.ok) return problemsOf(answer.refusal)
+    storeReturnTo(returnToInAddress())
+    storeEmail(given.email)
     location.assign('/verify-email')
     return undefined
   }
@@ -66,12 +68,12 @@ const RegisterForm = ({ settings }: Props) => {
       />
       <Field name="username" label={common.username} autoComplete="username" hint={words.usernameHint} />
       <Field name="email" label={common.email} type="email" autoComplete="email" />
-      <NewPasswordField name="password" label={passwordWords.choose} words={passwordWords} />
+      <NewPasswordField name="password" label={passwordWords.choose} />
     </Form>
   )
 }
 
-/** The field that a refusal of the service is about, by the code that comes with it. */
+/** The field that a refusal is about, by the code of the refusal. */
 const fieldOf = {
   username_length: 'username',
   username_at_sign: 'username',
@@ -83,15 +85,19 @@ const fieldOf = {
 const isInputError = (code: string | undefined): code is keyof typeof fieldOf =>
   code !== undefined && Object.hasOwn(fieldOf, code)
 
-const problemsOf = (refusal: Refusal, settings: Props['settings']): Problems => {
-  const { register: words, common, password } = settings.words
-  if (refusal.status === 422) {
-    return { fields: { password: refusal.errors.map((message) => translateMessage(message, password)) } }
+const useProblems = () => {
+  const words = useWords('register')
+  const common = useWords('common')
+  const password = useWords('password')
+  return (refusal: Refusal): Problems => {
+    if (refusal.status === 422) {
+      return { fields: { password: refusal.errors.map((message) => translateMessage(message, password)) } }
+    }
+    if (refusal.error === 'Username taken') return { fields: { username: [words.usernameTaken] } }
+    if (isInputError(refusal.code)) return { fields: { [fieldOf[refusal.code]]: [words.inputErrors[refusal.code]] } }
+    if (refusal.status === 400) return { notice: words.refused }
+    return { notice: sentenceFor(refusal, common), retryAfter: refusal.retryAfter }
   }
-  if (refusal.error === 'Username taken') return { fields: { username: [words.usernameTaken] } }
-  if (isInputError(refusal.code)) return { fields: { [fieldOf[refusal.code]]: [words.inputErrors[refusal.code]] } }
-  if (refusal.status === 400) return { notice: words.refused }
-  return { notice: sentenceFor(refusal, common), retryAfter: refusal.retryAfter }
 }
 
 mount(Register)

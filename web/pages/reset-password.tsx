@@ -2,29 +2,31 @@ import { useEffect, useState } from 'preact/hooks'
 import { api } from '../api.js'
 import { Card } from '../components/card.js'
 import { Form, type Values } from '../components/form.js'
+import { HiddenUsername } from '../components/hidden-username.js'
+import { LoadingCard } from '../components/loading-card.js'
 import { NewPasswordField } from '../components/new-password-field.js'
 import { Notice } from '../components/notice.js'
-import { OneMoment } from '../components/one-moment.js'
-import { UsernameForManagers } from '../components/username-for-managers.js'
-import { useMailedToken } from '../mailed-token.js'
+import { useLinkToken } from '../link-token.js'
 import { mount } from '../mount.js'
-import { forgetToken, recallPlace, rememberPlace, withWantedPlace } from '../navigation.js'
+import { forgetToken, storedReturnTo, storeReturnTo, withReturnTo } from '../navigation.js'
 import { translateMessage } from '../passwords.js'
 import { sentenceFor } from '../refusals.js'
-import type { Settings } from '../settings.js'
+import { useWords } from '../settings.js'
 
-const ResetPassword = ({ settings }: { settings: Settings<'reset-password'> }) => {
-  const { 'reset-password': words, common, password: passwordWords } = settings.words
-  const token = useMailedToken()
+const ResetPassword = () => {
+  const words = useWords('reset-password')
+  const common = useWords('common')
+  const passwordWords = useWords('password')
+  const token = useLinkToken()
   const { state, username, setExpired } = useResetLink(token)
 
   const submit = async ({ password = '' }: Values) => {
     const answer = await api.confirmReset(token ?? '', password)
     if (answer.ok) {
-      const place = recallPlace()
-      rememberPlace(undefined)
+      const returnTo = storedReturnTo()
+      storeReturnTo(undefined)
       forgetToken()
-      location.replace(withWantedPlace('/login?notice=password_reset', place))
+      location.replace(withReturnTo('/login?notice=password_reset', returnTo))
       return undefined
     }
     if (answer.refusal.status === 422) {
@@ -37,11 +39,11 @@ const ResetPassword = ({ settings }: { settings: Settings<'reset-password'> }) =
     return { notice: sentenceFor(answer.refusal, common), retryAfter: answer.refusal.retryAfter }
   }
 
-  if (state === 'unknown') return <OneMoment />
+  if (state === 'unknown') return <LoadingCard />
   return (
     <Card footer={<a href="/login">{common.backToLogin}</a>}>
       <h1>{words.heading}</h1>
-      {state !== 'good' ? (
+      {state !== 'valid' ? (
         <>
           <Notice kind={state === 'expired' ? 'error' : 'info'}>
             {state === 'expired' ? words.expired : words.noLink}
@@ -54,8 +56,8 @@ const ResetPassword = ({ settings }: { settings: Settings<'reset-password'> }) =
         <>
           <p class="lead">{words.lead}</p>
           <Form submitLabel={words.submit} onSubmit={submit}>
-            {username !== undefined && <UsernameForManagers username={username} />}
-            <NewPasswordField name="password" label={passwordWords.newPassword} words={passwordWords} focused />
+            {username !== undefined && <HiddenUsername username={username} />}
+            <NewPasswordField name="password" label={passwordWords.newPassword} focused />
           </Form>
         </>
       )}
@@ -63,9 +65,9 @@ const ResetPassword = ({ settings }: { settings: Settings<'reset-password'> }) =
   )
 }
 
-type LinkState = 'none' | 'unknown' | 'good' | 'expired'
+type LinkState = 'none' | 'unknown' | 'valid' | 'expired'
 
-/** Looks at the link before a password is chosen for nothing. Where the service does not answer, the form is shown. */
+/** Checks the link before the user chooses a password in vain. Without an answer the form is shown. */
 const useResetLink = (token: string | undefined) => {
   const [state, setState] = useState<LinkState>(token === undefined ? 'none' : 'unknown')
   const [username, setUsername] = useState<string>()
@@ -74,18 +76,19 @@ const useResetLink = (token: string | undefined) => {
     setState('expired')
   }
   useEffect(() => {
-    let current = true
-    const look = async (link: string) => {
+    let isCurrent = true
+    const check = async (link: string) => {
       setState('unknown')
       const answer = await api.checkReset(link)
-      if (!current) return
+      if (!isCurrent) return
+      const isExpired = !answer.ok && answer.refusal.status === 400
+      if (isExpired) forgetToken()
       setUsername(answer.ok ? answer.value.username : undefined)
-      if (!answer.ok && answer.refusal.status === 400) setExpired()
-      else setState('good')
+      setState(isExpired ? 'expired' : 'valid')
     }
-    if (token !== undefined) void look(token)
+    if (token !== undefined) void check(token)
     return () => {
-      current = false
+      isCurrent = false
     }
   }, [token])
   return { state, username, setExpired }

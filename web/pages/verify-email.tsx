@@ -4,102 +4,106 @@ import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { MailIcon } from '../components/icons.js'
+import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
-import { OneMoment } from '../components/one-moment.js'
 import { SendAgain } from '../components/send-again.js'
-import { useMailedToken } from '../mailed-token.js'
+import { useLinkToken } from '../link-token.js'
 import { mount } from '../mount.js'
 import {
   forgetToken,
-  moveOn,
-  recallMailbox,
-  recallPlace,
-  rememberMailbox,
-  rememberPlace,
-  withWantedPlace,
+  redirectAfterSignIn,
+  storedEmail,
+  storedReturnTo,
+  storeEmail,
+  storeReturnTo,
+  withReturnTo,
 } from '../navigation.js'
+import { tellOtherTabs } from '../other-tabs.js'
+import { usePendingRegistration } from '../pending-registration.js'
 import { sentenceFor } from '../refusals.js'
 import type { Refusal } from '../requests.js'
-import type { Settings } from '../settings.js'
-import { announce } from '../tabs.js'
-import { useWaitingRegistration } from '../waiting-registration.js'
-import type { Words } from '../words/catalogue.js'
+import { useSettings, useWords } from '../settings.js'
+import { useStableCallback } from '../stable-callback.js'
 import { fill } from '../words/format.js'
 
-type Props = { settings: Settings<'verify-email'> }
-type End = keyof typeof ends
+type Result = keyof typeof results
 
-/** Where there is nothing left to confirm: how it is told, and where to go from here. */
-const ends = {
+/**
+ * Why there is nothing to confirm here, and where the button leads. A link that has expired or was used before may belong
+ * to a user who is registered, so signing in is the first thing that is offered there.
+ */
+const results = {
   confirmed: { kind: 'success', to: '/login', action: 'continue' },
   alreadyRegistered: { kind: 'info', to: '/login', action: 'continue' },
+  signedIn: { kind: 'info', to: '/login', action: 'continue' },
   replaced: { kind: 'info', to: '/verify-email', action: 'enterCode' },
-  noRegistration: { kind: 'info', to: '/register', action: 'registerAgain' },
-  expired: { kind: 'error', to: '/register', action: 'registerAgain' },
+  noRegistration: { kind: 'info', to: '/login', action: 'signIn' },
+  expired: { kind: 'error', to: '/login', action: 'signIn' },
   usernameTaken: { kind: 'error', to: '/register', action: 'registerAgain' },
 } as const
 
-const endOfRefusal: Record<string, End> = {
+const resultOfRefusal: Record<string, Result> = {
   'Already confirmed': 'confirmed',
   'Already registered': 'alreadyRegistered',
   'Link replaced': 'replaced',
   'Invalid or expired link': 'expired',
   'Username taken': 'usernameTaken',
 }
-const endOf = ({ error }: Refusal) => (Object.hasOwn(endOfRefusal, error) ? endOfRefusal[error] : undefined)
+const resultOf = ({ error }: Refusal) => (Object.hasOwn(resultOfRefusal, error) ? resultOfRefusal[error] : undefined)
 
-const VerifyEmail = ({ settings }: Props) => {
-  const token = useMailedToken()
-  return token === undefined ? <ByCode settings={settings} /> : <ByLink key={token} settings={settings} token={token} />
-}
-
-const endOfState: Record<LinkState['state'], End | undefined> = {
+const resultOfState: Record<LinkState['state'], Result | undefined> = {
   waiting: undefined,
   confirmed: 'confirmed',
   replaced: 'replaced',
   unknown: 'expired',
 }
 
-/** Looks at the link first. Nothing changes before the press: programs that look at mail open links too. */
-const ByLink = ({ settings, token }: Props & { token: string }) => {
-  const [link, setLink] = useState<LinkState>()
-  const [end, setEnd] = useState<End>()
-  const endWith = (found: End) => {
-    forgetToken()
-    setEnd(found)
-  }
-
-  useEffect(() => {
-    const look = async () => {
-      const answer = await api.checkLink(token)
-      // Where the service does not answer, the form is shown: the press will tell.
-      setLink(answer.ok ? answer.value : { state: 'waiting', passwordRequired: false, newerMail: false })
-      const found = answer.ok ? endOfState[answer.value.state] : undefined
-      if (found !== undefined) endWith(found)
-    }
-    void look()
-  }, [])
-
-  if (end !== undefined) return <TheEnd end={end} settings={settings} />
-  if (!link) return <OneMoment />
-  return <ConfirmForm settings={settings} token={token} link={link} onEnd={endWith} />
+const VerifyEmail = () => {
+  const token = useLinkToken()
+  return token === undefined ? <ByCode /> : <ByLink key={token} token={token} />
 }
 
-type ConfirmProps = Props & { token: string; link: LinkState; onEnd: (end: End) => void }
+/** Checks the link first. Nothing changes before the button is pressed: mail scanners open links too. */
+const ByLink = ({ token }: { token: string }) => {
+  const [link, setLink] = useState<LinkState>()
+  const [result, setResult] = useState<Result>()
+  const finishWith = useStableCallback(async (found: Result) => {
+    forgetToken()
+    setResult(found === 'expired' && (await api.me()).ok ? 'signedIn' : found)
+  })
 
-const ConfirmForm = ({ settings, token, link, onEnd }: ConfirmProps) => {
-  const { 'verify-email': words, common } = settings.words
+  useEffect(() => {
+    const check = async () => {
+      const answer = await api.checkLink(token)
+      const found = answer.ok ? resultOfState[answer.value.state] : undefined
+      if (found !== undefined) return finishWith(found)
+      // Without an answer the form is shown.
+      setLink(answer.ok ? answer.value : { state: 'waiting', passwordRequired: false, newerMail: false })
+    }
+    void check()
+  }, [token])
+
+  if (result !== undefined) return <ResultCard result={result} />
+  if (!link) return <LoadingCard />
+  return <ConfirmForm token={token} link={link} onResult={finishWith} />
+}
+
+type ConfirmProps = { token: string; link: LinkState; onResult: (result: Result) => Promise<void> }
+
+const ConfirmForm = ({ token, link, onResult }: ConfirmProps) => {
+  const words = useWords('verify-email')
+  const common = useWords('common')
   const [asksPassword, setAsksPassword] = useState(link.passwordRequired)
 
-  const submit = async ({ password }: Values) => {
+  const submit = async ({ password }: Values): Promise<Problems | undefined> => {
     const answer = await api.verifyByLink(token, password)
-    if (answer.ok) return finish(recallPlace())
+    if (answer.ok) return finish(storedReturnTo())
     const { refusal } = answer
-    const end = endOf(refusal)
+    const result = resultOf(refusal)
     if (refusal.error === 'Password required') setAsksPassword(true)
-    else if (end !== undefined) onEnd(end)
+    else if (result !== undefined) await onResult(result)
     else if (refusal.error === 'Invalid credentials') return { fields: { password: [words.wrongPassword] } }
-    else return troubleOf(refusal, settings)
+    else return { notice: sentenceFor(refusal, common), retryAfter: refusal.retryAfter }
     return undefined
   }
 
@@ -119,35 +123,35 @@ const ConfirmForm = ({ settings, token, link, onEnd }: ConfirmProps) => {
   )
 }
 
-const ByCode = ({ settings }: Props) => {
-  const { 'verify-email': words } = settings.words
-  const email = recallMailbox()
-  // Another tab that confirms forgets the place, so this one keeps its own copy.
-  const [place] = useState(recallPlace)
-  const [end, setEnd] = useState<End>()
-  const [usedUp, setUsedUp] = useState(false)
-  const waiting = useWaitingRegistration(() => finish(place))
+const ByCode = () => {
+  const words = useWords('verify-email')
+  const common = useWords('common')
+  const email = storedEmail()
+  // Another tab that confirms removes the stored value, so this one keeps a copy.
+  const [returnTo] = useState(storedReturnTo)
+  const [result, setResult] = useState<Result>()
+  const [noTriesLeft, setNoTriesLeft] = useState(false)
+  const registration = usePendingRegistration(() => finish(returnTo))
 
-  const submit = async ({ code = '' }: Values) => {
+  const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
     const typed = code.replace(/[\s-]/g, '').toUpperCase()
     if (typed.length !== 8) return { fields: { code: [words.codeShape] } }
     const answer = await api.verifyByCode(typed)
-    if (answer.ok) return finish(place)
-    if (answer.refusal.code === 'tries_used_up') {
-      setUsedUp(true)
-      return undefined
-    }
-    if (answer.refusal.error === 'Invalid code') return { fields: { code: [words.wrongCode] } }
-    const found = endOf(answer.refusal)
-    if (found === undefined) return troubleOf(answer.refusal, settings)
-    setEnd(found)
+    if (answer.ok) return finish(returnTo)
+    const { refusal } = answer
+    const found = resultOf(refusal)
+    if (refusal.code === 'tries_used_up') setNoTriesLeft(true)
+    else if (refusal.error === 'Invalid code') return { fields: { code: [words.wrongCode] } }
+    else if (found !== undefined) setResult(found)
+    else return { notice: sentenceFor(refusal, common), retryAfter: refusal.retryAfter }
     return undefined
   }
 
-  const shown = end ?? (waiting === 'confirmed' ? 'confirmed' : waiting === 'none' ? 'noRegistration' : undefined)
-  if (shown !== undefined) return <TheEnd end={shown} settings={settings} />
-  // Right after the registration there is one, and the form need not wait for the answer.
-  if (waiting === 'unknown' && email === undefined) return <OneMoment />
+  if (result !== undefined) return <ResultCard result={result} />
+  if (registration === 'confirmed') return <ResultCard result="confirmed" />
+  if (registration === 'none') return <ResultCard result="noRegistration" />
+  // Right after registering, the form need not wait for the answer.
+  if (registration === 'unknown' && email === undefined) return <LoadingCard />
   return (
     <Card>
       <span class="heading-icon">
@@ -155,15 +159,15 @@ const ByCode = ({ settings }: Props) => {
       </span>
       <h1>{words.checkMail}</h1>
       <p class="lead">{email === undefined ? words.sent : fill(words.sentTo, { email })}</p>
-      {usedUp ? (
+      {noTriesLeft ? (
         <Notice kind="error" focused>
           {words.codeUsedUp}
         </Notice>
       ) : (
-        <CodeForm words={words} onSubmit={submit} />
+        <CodeForm onSubmit={submit} />
       )}
       <p class="card-note">{words.noMail}</p>
-      <SendAgain onRefused={(refusal) => setEnd(endOf(refusal))} />
+      <SendAgain onRefused={(refusal) => setResult(resultOf(refusal))} />
       <p class="card-note">
         {words.wrongAddress} <a href="/register">{words.registerAgain}</a>
       </p>
@@ -171,46 +175,35 @@ const ByCode = ({ settings }: Props) => {
   )
 }
 
-type CodeFormProps = { words: Words['verify-email']; onSubmit: (values: Values) => Promise<Problems | undefined> }
-
-const CodeForm = ({ words, onSubmit }: CodeFormProps) => (
-  <Form submitLabel={words.submitCode} onSubmit={onSubmit}>
-    <Field
-      name="code"
-      label={words.code}
-      autoComplete="one-time-code"
-      hint={words.codeHint}
-      maxLength={12}
-      code
-      focused
-    />
-  </Form>
-)
-
-/** A code can be typed only into a browser that waits for a registration. */
-const useCanTypeCode = (wanted: boolean) => {
-  const [can, setCan] = useState(false)
-  useEffect(() => {
-    const ask = async () => {
-      const answer = await api.checkRegistration()
-      setCan(answer.ok && answer.value.state === 'waiting')
-    }
-    if (wanted) void ask()
-  }, [wanted])
-  return can
+const CodeForm = ({ onSubmit }: { onSubmit: (values: Values) => Promise<Problems | undefined> }) => {
+  const words = useWords('verify-email')
+  return (
+    <Form submitLabel={words.submitCode} onSubmit={onSubmit}>
+      <Field
+        name="code"
+        label={words.code}
+        autoComplete="one-time-code"
+        hint={words.codeHint}
+        maxLength={12}
+        code
+        focused
+      />
+    </Form>
+  )
 }
 
-const TheEnd = ({ end, settings }: Props & { end: End }) => {
-  const { 'verify-email': words, common } = settings.words
-  const { kind, to, action } = ends[end]
-  const canTypeCode = useCanTypeCode(action === 'enterCode')
-  // The login page takes on whoever is signed in already.
-  const href = to === '/login' ? withWantedPlace(to, recallPlace()) : to
+const ResultCard = ({ result }: { result: Result }) => {
+  const words = useWords('verify-email')
+  const { kind, to, action } = results[result]
+  const canEnterCode = useCanEnterCode(action === 'enterCode')
+  const footer = useResultFooter(action)
+  // The login page redirects a user who is signed in already.
+  const href = to === '/login' ? withReturnTo(to, storedReturnTo()) : to
   return (
-    <Card footer={to === '/login' ? undefined : <a href="/login">{common.backToLogin}</a>}>
+    <Card footer={footer}>
       <h1>{words.heading}</h1>
-      <Notice kind={kind}>{words[end]}</Notice>
-      {(action !== 'enterCode' || canTypeCode) && (
+      <Notice kind={kind}>{words[result]}</Notice>
+      {(action !== 'enterCode' || canEnterCode) && (
         <a class="button primary" href={href}>
           {words[action]}
         </a>
@@ -219,18 +212,41 @@ const TheEnd = ({ end, settings }: Props & { end: End }) => {
   )
 }
 
-const finish = (place: string | undefined) => {
-  forgetToken()
-  rememberPlace(undefined)
-  rememberMailbox(undefined)
-  announce('signed-in')
-  moveOn(place)
-  return undefined
+/** The second choice, below the card. */
+const useResultFooter = (action: (typeof results)[Result]['action']) => {
+  const words = useWords('verify-email')
+  const common = useWords('common')
+  const { registration } = useSettings()
+  if (action === 'continue') return undefined
+  if (action !== 'signIn') return <a href="/login">{common.backToLogin}</a>
+  if (registration === 'closed') return undefined
+  return (
+    <>
+      {words.notRegistered} <a href="/register">{words.register}</a>
+    </>
+  )
 }
 
-const troubleOf = (refusal: Refusal, { words }: Props['settings']): Problems => ({
-  notice: sentenceFor(refusal, words.common),
-  retryAfter: refusal.retryAfter,
-})
+/** A code can be entered only in a browser that has a pending registration. */
+const useCanEnterCode = (isOffered: boolean) => {
+  const [can, setCan] = useState(false)
+  useEffect(() => {
+    const ask = async () => {
+      const answer = await api.checkRegistration()
+      setCan(answer.ok && answer.value.state === 'waiting')
+    }
+    if (isOffered) void ask()
+  }, [isOffered])
+  return can
+}
+
+const finish = (returnTo: string | undefined) => {
+  forgetToken()
+  storeReturnTo(undefined)
+  storeEmail(undefined)
+  tellOtherTabs('signed-in')
+  redirectAfterSignIn(returnTo)
+  return undefined
+}
 
 mount(VerifyEmail)

@@ -187,6 +187,10 @@ export const de: Words = {
       'Dieser Benutzername wurde inzwischen vergeben. Bitte registrieren Sie sich noch einmal mit einem anderen.',
     alreadyRegistered: 'Zu dieser Adresse gibt es bereits ein Konto. Sie können sich anmelden.',
     registerAgain: 'Erneut registrieren',
+    signedIn: 'Sie sind bereits angemeldet. Es gibt nichts zu bestätigen.',
+    signIn: 'Anmelden',
+    notRegistered: 'Noch nicht registriert?',
+    register: 'Konto anlegen',
     noMail: 'Keine E-Mail? Sehen Sie im Spam-Ordner nach, oder warten Sie eine Minute und schicken Sie sie erneut.',
   },
   'forgot-password': {

@@ -145,6 +145,10 @@ export const en = {
     usernameTaken: 'Someone else has taken this username in the meantime. Please register again with another one.',
     alreadyRegistered: 'This address already has an account. You can sign in.',
     registerAgain: 'Register again',
+    signedIn: 'You are already signed in. There is nothing to confirm.',
+    signIn: 'Sign in',
+    notRegistered: 'Not registered yet?',
+    register: 'Create an account',
     noMail: 'No email? Look in your spam folder, or wait a minute and send it again.',
   },
   'forgot-password': {

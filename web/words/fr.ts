@@ -182,6 +182,10 @@ export const fr: Words = {
     usernameTaken: 'Ce nom d’utilisateur a été pris entre-temps. Inscrivez-vous à nouveau avec un autre.',
     alreadyRegistered: 'Cette adresse a déjà un compte. Vous pouvez vous connecter.',
     registerAgain: 'S’inscrire à nouveau',
+    signedIn: 'Vous êtes déjà connecté. Il n’y a rien à confirmer.',
+    signIn: 'Se connecter',
+    notRegistered: 'Pas encore inscrit ?',
+    register: 'Créer un compte',
     noMail: 'Pas de message ? Regardez dans vos courriers indésirables, ou attendez une minute et renvoyez-le.',
   },
   'forgot-password': {

@@ -6,17 +6,17 @@ const units = [
   ['minute', 60],
 ] as const
 
-/** "3 minutes ago", as the visitor would say it. */
-export const ago = (moment: string, locale: string, now = Date.now()) => {
+/** "3 minutes ago", in the language of the page. */
+export const timeAgo = (moment: string, locale: string, now = Date.now()) => {
   const seconds = Math.max(0, Math.round((now - Date.parse(moment)) / 1_000))
   const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
   const [unit, length] = units.find(([, candidate]) => seconds >= candidate) ?? ['second', 1]
-  // Seconds are of no interest to anybody: "now" is near enough.
+  // Less than a minute is "now".
   return unit === 'second' ? format.format(0, 'second') : format.format(-Math.floor(seconds / length), unit)
 }
 
 export const fullDate = (moment: string, locale: string) =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(moment))
 
-export const day = (moment: string, locale: string) =>
+export const shortDate = (moment: string, locale: string) =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium' }).format(new Date(moment))

@@ -1,5 +1,5 @@
-/** Tells a password manager whose password this is. Nobody else sees it. */
-export const UsernameForManagers = ({ username }: { username: string }) => (
+/** Tells a password manager which user a password belongs to. Users do not see it. */
+export const HiddenUsername = ({ username }: { username: string }) => (
   <input
     class="visually-hidden"
     type="text"

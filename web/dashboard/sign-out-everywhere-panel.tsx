@@ -1,17 +1,17 @@
 import { useState } from 'preact/hooks'
 import { api } from '../api.js'
 import { Button } from '../components/button.js'
-import { useChoice } from '../focus.js'
-import type { Settings } from '../settings.js'
+import { useDisclosure } from '../focus.js'
+import { useWords } from '../settings.js'
 import { useDashboardActions } from './dashboard-actions.js'
-import { leaveSignedOut } from './leaving.js'
 import { Panel } from './panel.js'
+import { leaveSignedOut } from './sign-out.js'
 
-/** The largest of the switches asks once more before it acts. */
-export const EverywherePanel = ({ settings }: { settings: Settings<'dashboard'> }) => {
-  const words = settings.words.dashboard
+/** Asks for a second press, because it ends every session. */
+export const SignOutEverywherePanel = () => {
+  const words = useWords('dashboard')
   const actions = useDashboardActions()
-  const { open, setOpen, frame } = useChoice(words.everywhere)
+  const { isOpen, setOpen, containerProps } = useDisclosure(words.everywhere)
   const [busy, setBusy] = useState(false)
 
   const signOut = async () => {
@@ -19,13 +19,13 @@ export const EverywherePanel = ({ settings }: { settings: Settings<'dashboard'> 
     const answer = await api.logoutAll()
     if (answer.ok) return leaveSignedOut('signed_out_everywhere')
     setBusy(false)
-    actions.refuse(answer.refusal)
+    actions.showRefusal(answer.refusal)
   }
 
   return (
     <Panel title={words.everywhere} lead={words.everywhereLead}>
-      <div {...frame}>
-        {open ? (
+      <div {...containerProps}>
+        {isOpen ? (
           <div class="button-row">
             <Button look="danger" busy={busy} onPress={signOut}>
               {words.everywhereSure}

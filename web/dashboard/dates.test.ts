@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { regional } from '../words/format.js'
-import { ago } from './moments.js'
+import { timeAgo } from './dates.js'
 
 const now = Date.parse('2026-11-15T12:00:00Z')
 const earlier = (seconds: number) => new Date(now - seconds * 1_000).toISOString()
@@ -16,11 +16,11 @@ describe('how long ago', () => {
     [40 * 86_400, 'last month'],
     [-30, 'now'],
   ])('%i seconds', (seconds, expected) => {
-    expect(ago(earlier(seconds), 'en', now)).toBe(expected)
+    expect(timeAgo(earlier(seconds), 'en', now)).toBe(expected)
   })
 
   it('is told in the language of the page', () => {
-    expect(ago(earlier(180), 'de', now)).toBe('vor 3 Minuten')
+    expect(timeAgo(earlier(180), 'de', now)).toBe('vor 3 Minuten')
   })
 })
 

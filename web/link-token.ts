@@ -1,0 +1,15 @@
+import { useEffect, useState } from 'preact/hooks'
+import { takeToken } from './navigation.js'
+
+/** The token of the mailed link. A link opened in a tab that already shows its page changes only the fragment. */
+export const useLinkToken = () => {
+  const [token, setToken] = useState(takeToken)
+  useEffect(() => {
+    const onHashChange = () => setToken((known) => takeToken() ?? known)
+    // The fragment may have changed between the first render and this effect.
+    onHashChange()
+    addEventListener('hashchange', onHashChange)
+    return () => removeEventListener('hashchange', onHashChange)
+  }, [])
+  return token
+}

@@ -1,0 +1,54 @@
+import { useEffect, useState } from 'preact/hooks'
+import { api } from './api.js'
+import { listenToOtherTabs } from './other-tabs.js'
+import { useStableCallback } from './stable-callback.js'
+
+type State = 'unknown' | 'waiting' | 'confirmed' | 'none'
+
+const interval = 20_000
+
+/**
+ * The state of the registration that this browser started. It may be confirmed in another tab (`onSignedIn` is called then)
+ * or on another device, so the service is asked again from time to time while the tab is visible.
+ */
+export const usePendingRegistration = (onSignedIn: () => void) => {
+  const [state, setState] = useState<State>('unknown')
+  const signedIn = useStableCallback(onSignedIn)
+
+  useEffect(() => listenToOtherTabs('signed-in', signedIn), [])
+  useEffect(() => {
+    if (state !== 'unknown' && state !== 'waiting') return undefined
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const check = async () => {
+      clearTimeout(timer)
+      if (document.visibilityState === 'hidden') return
+      const next = await askForState()
+      if (next === 'signed-in') return signedIn()
+      setState(next)
+      if (next === 'waiting') checkLater()
+    }
+    const checkLater = () => {
+      clearTimeout(timer)
+      timer = setTimeout(() => void check(), interval)
+    }
+    const onVisible = () => void check()
+    if (state === 'unknown') void check()
+    else checkLater()
+    document.addEventListener('visibilitychange', onVisible)
+    return () => {
+      clearTimeout(timer)
+      document.removeEventListener('visibilitychange', onVisible)
+    }
+  }, [state])
+  return state
+}
+
+const askForState = async (): Promise<'waiting' | 'confirmed' | 'none' | 'signed-in'> => {
+  const answer = await api.checkRegistration()
+  // Without an answer the form stays.
+  if (!answer.ok || answer.value.state === 'waiting') return 'waiting'
+  if (answer.value.state === 'confirmed') return 'confirmed'
+  // The browser forgets its registration when it confirms it, perhaps in a tab whose message did not arrive.
+  const me = await api.me()
+  return me.ok ? 'signed-in' : 'none'
+}

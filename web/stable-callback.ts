@@ -1,0 +1,12 @@
+import { useRef } from 'preact/hooks'
+
+/**
+ * A function that stays the same while its component lives and always does what the newest render says. An effect that
+ * calls it does not run again when a parent passes a new function.
+ */
+export const useStableCallback = <Args extends unknown[], Result>(callback: (...args: Args) => Result) => {
+  const newest = useRef(callback)
+  newest.current = callback
+  const stable = useRef((...args: Args) => newest.current(...args))
+  return stable.current
+}
