@@ -1,10 +1,17 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import type { RefusalCode } from '../src/contract/refusals.js'
 import { translateFeedback, translateMessage } from './passwords.js'
-import { providerErrorFor, sentenceFor } from './refusals.js'
+import { providerErrorFor, sentenceOf } from './refusals.js'
+import { send } from './requests.js'
 import { de } from './words/de.js'
 import { en } from './words/en.js'
 
-const refusal = (status: number, error = '') => ({ status, error, errors: [], retryAfter: undefined })
+const refusal = (status: number, code?: string) => ({
+  status,
+  code: code as RefusalCode | undefined,
+  errors: [],
+  retryAfter: undefined,
+})
 const providers = [
   { id: 'provider_a' as const, name: 'Google', path: '/a' },
   { id: 'provider_b' as const, name: 'GitHub', path: '/b' },
@@ -12,15 +19,52 @@ const providers = [
 
 describe('a refusal in words', () => {
   it.each([
-    [refusal(0, 'offline'), en.common.refusals.offline],
-    [refusal(401, 'Invalid credentials'), 'Username or password is incorrect.'],
-    [refusal(429, 'Too many login attempts'), 'Too many sign-in attempts.'],
-    [refusal(429, 'Something new'), en.common.refusals.unavailable],
-    [refusal(503, 'Busy'), en.common.refusals.unavailable],
-    [refusal(500, 'Internal error'), en.common.refusals.unexpected],
-    [refusal(400, 'toString'), en.common.refusals.unexpected],
-  ])('%j', (given, expected) => {
-    expect(sentenceFor(given, en.common)).toBe(expected)
+    [refusal(401, 'invalid_credentials'), 'Username or password is incorrect.'],
+    [refusal(429, 'too_many_logins'), 'Too many sign-in attempts.'],
+    [refusal(503, 'busy'), en.refusals.busy],
+    [refusal(500, 'internal'), en.refusals.internal],
+  ])('has a sentence of its own: %j', (given, expected) => {
+    expect(sentenceOf(given, en)).toBe(expected)
+  })
+
+  it.each([
+    ['no answer at all', refusal(0), en.common.failures.offline],
+    ['the error page of a proxy', refusal(502), en.common.failures.unavailable],
+    ['a proxy that is overloaded', refusal(503), en.common.failures.unavailable],
+    ['a status without a code', refusal(418), en.common.failures.unexpected],
+    ['a code that this page does not know', refusal(400, 'something_new'), en.common.failures.unexpected],
+    ['a word that every object knows', refusal(400, 'toString'), en.common.failures.unexpected],
+  ])('is a general one for %s', (_, given, expected) => {
+    expect(sentenceOf(given, en)).toBe(expected)
+  })
+
+  it('names the provider', () => {
+    expect(sentenceOf(refusal(409, 'already_linked'), en, { provider: 'GitHub' })).toContain('Another GitHub account')
+  })
+})
+
+describe('an answer of the service', () => {
+  const answered = async (status: number, body: string, headers: Record<string, string> = {}) => {
+    vi.stubGlobal('fetch', async () => new Response(body, { status, headers }))
+    const answer = await send('GET', '/')
+    vi.unstubAllGlobals()
+    return answer
+  }
+
+  it('is known by its code, and a 429, which has none, by its title', async () => {
+    const locked = await answered(429, JSON.stringify({ error: 'Too many attempts' }), { 'retry-after': '3.2' })
+    expect(locked).toEqual({ ok: false, refusal: { ...refusal(429, 'too_many_attempts'), retryAfter: 4 } })
+    const taken = await answered(409, JSON.stringify({ error: 'Any title', code: 'username_taken' }))
+    expect(taken).toEqual({ ok: false, refusal: refusal(409, 'username_taken') })
+  })
+
+  it('is no answer when another page comes in its place, and keeps its status when that is an error page', async () => {
+    expect(await answered(200, '<h1>Welcome to our hotel</h1>')).toEqual({ ok: false, refusal: refusal(0) })
+    expect(await answered(502, '<h1>Bad gateway</h1>')).toEqual({ ok: false, refusal: refusal(502) })
+    expect(await answered(429, '<h1>Slow down</h1>')).toEqual({
+      ok: false,
+      refusal: refusal(429, 'too_many_requests'),
+    })
   })
 })
 
@@ -30,7 +74,7 @@ describe('a failed sign-in with a provider', () => {
   it('is told with the name of the provider', () => {
     expect(words('provider_a_auth_failed')).toContain('Google')
     expect(words('provider_b_auth_failed')).toContain('GitHub')
-    expect(words('provider_b_auth_failed', 'no_email')).toContain('No email came from GitHub')
+    expect(words('provider_b_auth_failed', 'no_email')).toContain('GitHub gave us no email address')
     expect(words('callback_failed')).toBe(en.common.providerErrors.callback)
   })
 

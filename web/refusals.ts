@@ -1,32 +1,55 @@
+import type { RefusalCode } from '../src/contract/refusals.js'
+import type { Problems } from './components/form.js'
 import type { Refusal } from './requests.js'
-import type { Provider } from './settings.js'
+import { type Provider, useWords } from './settings.js'
 import type { Words } from './words/catalogue.js'
 import { fill } from './words/format.js'
 
-type Common = Words['common']
-
-const has = <Key extends string>(texts: Record<Key, string>, key: string): key is Key => Object.hasOwn(texts, key)
-
-/** A refusal in the visitor's language. The server's own sentences are never shown: they are English and may change. */
-export const sentenceFor = ({ status, error }: Refusal, { refusals }: Common): string => {
-  if (status !== 0 && has(refusals, error)) return refusals[error]
-  if (status === 0) return refusals.offline
-  return status === 429 || status === 503 ? refusals.unavailable : refusals.unexpected
+/**
+ * A refusal in the language of the page. An answer without a code that this page knows, such as the error page of a
+ * proxy, gets a general sentence.
+ */
+export const sentenceOf = (
+  { status, code }: Refusal,
+  { refusals, common: { failures } }: Pick<Words, 'refusals' | 'common'>,
+  values: Record<string, string> = {},
+): string => {
+  if (code !== undefined && Object.hasOwn(refusals, code)) return fill(refusals[code], values)
+  if (status === 0) return failures.offline
+  return [502, 503, 504].includes(status) ? failures.unavailable : failures.unexpected
 }
 
-/** What the address says of a failed sign-in with a provider; a code we do not know becomes a plain sentence. */
+/** `sentenceOf` with the words of this page. */
+export const useSentences = () => {
+  const words = { refusals: useWords('refusals'), common: useWords('common') }
+  return (refusal: Refusal, values?: Record<string, string>) => sentenceOf(refusal, words, values)
+}
+
+/** What a form shows of a refusal: at the field that its code belongs to, or above the form. */
+export const useProblems = (fields: { [Code in RefusalCode]?: string } = {}) => {
+  const sentenceFor = useSentences()
+  return (refusal: Refusal): Problems => {
+    const field = refusal.code === undefined ? undefined : fields[refusal.code]
+    const sentence = sentenceFor(refusal)
+    return field === undefined
+      ? { notice: sentence, retryAfter: refusal.retryAfter }
+      : { fields: { [field]: [sentence] } }
+  }
+}
+
+/** The error in the address after a failed sign-in with a provider. An unknown one gets a general sentence. */
 export const providerErrorFor = (
-  code: string,
+  error: string,
   reason: string | undefined,
   providers: Provider[],
-  { providerErrors }: Common,
+  { providerErrors }: Words['common'],
 ): string => {
-  if (code === 'callback_failed') return providerErrors.callback
-  const failed = providers.find(({ id }) => code === `${id}_auth_failed`)
+  if (error === 'callback_failed') return providerErrors.callback
+  const failed = providers.find(({ id }) => error === `${id}_auth_failed`)
   if (!failed) return providerErrors.unknown
-  const told = new Map([
+  const sentences = new Map([
     ['no_email', providerErrors.noEmail],
     ['registration_closed', providerErrors.registrationClosed],
   ])
-  return fill(told.get(reason ?? '') ?? providerErrors.failed, { provider: failed.name })
+  return fill(sentences.get(reason ?? '') ?? providerErrors.failed, { provider: failed.name })
 }

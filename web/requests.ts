@@ -1,9 +1,12 @@
+import { codeOfLimit } from '../src/contract/limits.js'
+import type { RefusalCode } from '../src/contract/refusals.js'
+
 /** A request that was refused or failed. Status 0: there was no answer. */
 export type Refusal = {
   status: number
-  error: string
-  /** Which of several faults it was, where the service says so. */
-  code?: string
+  /** Missing when the answer came from a proxy. A newer server may send a code that this page does not know. */
+  code: RefusalCode | undefined
+  /** The broken rules of a password. */
   errors: string[]
   retryAfter: number | undefined
 }
@@ -28,12 +31,23 @@ export const send = async <Value>(
       body: body === undefined ? null : JSON.stringify(body),
       signal: AbortSignal.timeout(timeout),
     })
-    const text = await response.text()
-    const answer: unknown = text === '' ? undefined : JSON.parse(text)
-    if (response.ok) return { ok: true, value: answer as Value }
-    return { ok: false, refusal: readRefusal(response, answer) }
+    const answer = readJson(await response.text())
+    if (!response.ok) return { ok: false, refusal: readRefusal(response, answer) }
+    // A page in place of our answer, such as the sign-in page of a hotel network.
+    if (answer instanceof SyntaxError) return { ok: false, refusal: noAnswer }
+    return { ok: true, value: answer as Value }
   } catch {
-    return { ok: false, refusal: { status: 0, error: 'offline', errors: [], retryAfter: undefined } }
+    return { ok: false, refusal: noAnswer }
+  }
+}
+
+const noAnswer: Refusal = { status: 0, code: undefined, errors: [], retryAfter: undefined }
+
+const readJson = (text: string): unknown => {
+  try {
+    return text === '' ? undefined : JSON.parse(text)
+  } catch (error) {
+    return error
   }
 }
 
@@ -42,8 +56,7 @@ const readRefusal = (response: Response, answer: unknown): Refusal => {
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
   return {
     status: response.status,
-    error: typeof error === 'string' ? error : '',
-    ...(typeof code === 'string' && { code }),
+    code: response.status === 429 ? codeOfLimit(error) : typeof code === 'string' ? (code as RefusalCode) : undefined,
     errors: Array.isArray(errors) ? errors.filter((line) => typeof line === 'string') : [],
     retryAfter: seconds > 0 ? Math.ceil(seconds) : undefined,
   }
@@ -58,7 +71,7 @@ export const sendWithCsrfToken = async <Value>(
   body?: unknown,
 ): Promise<Answer<Value>> => {
   const first = await sendWithKnownToken<Value>(method, path, body)
-  if (first.ok || first.refusal.error !== 'Invalid CSRF token') return first
+  if (first.ok || first.refusal.code !== 'invalid_csrf_token') return first
   // The secret of the token has changed, perhaps in another tab. Get a new token and try once more.
   csrfToken = undefined
   return sendWithKnownToken<Value>(method, path, body)
@@ -83,4 +96,4 @@ export const retryDelay = (attempt: number, { retryAfter }: Refusal) => {
 /** The service cannot answer at the moment. That says nothing about whether the user is signed in. */
 export const isTemporary = ({ status }: Refusal) => status === 0 || status === 429 || status >= 500
 
-export const isSignedOut = ({ status, error }: Refusal) => status === 401 && error === 'Not authenticated'
+export const isSignedOut = ({ code }: Refusal) => code === 'not_authenticated'

@@ -1,3 +1,5 @@
+import { limitRefusals } from './limits.js'
+
 /** How a refusal looks on the wire. `error` and the code are for programs, `message` is for people. */
 export type Refusal = { status: number; error: string; message: string; retryAfter?: number }
 
@@ -27,18 +29,7 @@ export const refusals = {
   unavailable: { status: 503, error: 'Temporarily unavailable', message: 'Try again in a moment', retryAfter: 5 },
 
   // Limits
-  too_many_logins: {
-    status: 429,
-    error: 'Too many login attempts',
-    message: 'Please try again after 15 minutes',
-    retryAfter: 900,
-  },
-  too_many_requests: { status: 429, error: 'Too many requests', message: 'Please slow down' },
-  too_many_attempts: {
-    status: 429,
-    error: 'Too many attempts',
-    message: 'Account temporarily locked. Try again in 1 hour.',
-  },
+  ...limitRefusals,
 
   // Signing in
   invalid_credentials: {
@@ -174,7 +165,3 @@ export const refusalCodes = Object.keys(refusals) as RefusalCode[]
 
 export const isRefusalCode = (code: unknown): code is RefusalCode =>
   typeof code === 'string' && Object.hasOwn(refusals, code)
-
-/** The code of a 429, which carries none. */
-export const codeOfLimit = (error: string): RefusalCode =>
-  refusalCodes.find((code) => refusals[code].status === 429 && refusals[code].error === error) ?? 'too_many_requests'

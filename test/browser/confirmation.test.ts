@@ -29,7 +29,7 @@ describe('the confirmation of an address', { timeout }, () => {
 
     const mailTab = await context.newPage()
     await mailTab.goto(linkIn(first))
-    await mailTab.getByText('A newer email was sent to you.').waitFor()
+    await mailTab.getByText('We have sent you a newer email.').waitFor()
     await mailTab.getByRole('link', { name: 'Enter the code instead' }).click()
     await fillIn(mailTab, { 'Code from the email': /^[A-Z0-9]{8}$/m.exec(first.text)?.[0] ?? '' })
     await press(mailTab, 'Confirm')
@@ -44,25 +44,25 @@ describe('the confirmation of an address', { timeout }, () => {
     for (let wrong = 1; wrong <= 5; wrong += 1) {
       await fillIn(page, { 'Code from the email': `AAAAAAA${wrong}` })
       await press(page, 'Confirm')
-      if (wrong < 5) await page.getByText('You have five tries. After that, use the link').waitFor()
+      if (wrong < 5) await page.getByText('You have five attempts. After that, use the link').waitFor()
       if (wrong < 5) await expect.poll(() => page.locator('button[aria-busy]').count()).toBe(0)
     }
-    await page.getByRole('alert').getByText('Your five tries are used up. Open the link').waitFor()
+    await page.getByRole('alert').getByText('You have used all five attempts. Open the link').waitFor()
     expect(await page.getByLabel('Code from the email').count()).toBe(0)
     expect(await page.locator('.notice:focus').count()).toBe(1)
 
     const first = linkIn(await latchkey.mailTo(email))
     const phone = await visit(browser, latchkey)
     await phone.page.goto(first)
-    await phone.page.getByText('This is not the browser you registered with').waitFor()
+    await phone.page.getByText('You registered in another browser').waitFor()
     await phone.page.reload()
-    await phone.page.getByText('This is not the browser you registered with').waitFor()
+    await phone.page.getByText('You registered in another browser').waitFor()
     expect(phone.page.url()).toBe(`${latchkey.url}/verify-email`)
 
     await press(page, 'Send the email again')
     await newerLink(email, first)
     await phone.page.reload()
-    await phone.page.getByText('A newer email was sent to you.').waitFor()
+    await phone.page.getByText('We have sent you a newer email.').waitFor()
     // No registration waits in that browser, so it has no use for a code.
     await phone.page.waitForLoadState('networkidle')
     expect(await phone.page.getByRole('link', { name: 'Enter the code instead' }).count()).toBe(0)
@@ -76,7 +76,7 @@ describe('the confirmation of an address', { timeout }, () => {
     const link = linkIn(await latchkey.mailTo(await register(page, 'emil')))
     const phone = await visit(browser, latchkey)
     await phone.page.goto(link)
-    await phone.page.getByText('This is not the browser you registered with').waitFor()
+    await phone.page.getByText('You registered in another browser').waitFor()
     await fillIn(phone.page, { Password: goodPassword })
     await press(phone.page, 'Confirm my email')
     await phone.page.getByRole('heading', { name: 'Hello, emil' }).waitFor()
@@ -87,6 +87,13 @@ describe('the confirmation of an address', { timeout }, () => {
     await phone.page.getByText('Your email is already confirmed.').waitFor()
     await phone.page.getByRole('link', { name: 'Continue' }).click()
     await phone.page.getByRole('heading', { name: 'Hello, emil' }).waitFor()
+    // A user who is registered is not asked to register again: neither when signed in nor when signed out.
+    await phone.page.goto('/verify-email#token=of-an-old-mail')
+    await phone.page.getByText('You are already signed in.').waitFor()
+    expect(await phone.page.getByRole('link', { name: /register|create/i }).count()).toBe(0)
+    await page.goto('/verify-email#token=of-an-old-mail')
+    await page.getByText('This link has expired or was already used.').waitFor()
+    expect(await page.locator('.button.primary').innerText()).toBe('Sign in')
     await Promise.all([context.close(), phone.context.close()])
   })
 

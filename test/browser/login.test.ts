@@ -89,7 +89,7 @@ describe('the login page', { timeout }, () => {
   it.each([
     ['error=provider_a_auth_failed', 'Signing in with Google did not work.'],
     ['error=provider_b_auth_failed', 'Signing in with GitHub did not work.'],
-    ['error=provider_b_auth_failed&reason=no_email', 'No email came from GitHub'],
+    ['error=provider_b_auth_failed&reason=no_email', 'GitHub gave us no email address'],
     ['error=provider_a_auth_failed&reason=registration_closed', 'registration is closed'],
     ['error=callback_failed', 'We could not finish signing you in.'],
     ['error=%3Cimg%20src%3Dx%3E', 'Signing in did not work.'],
@@ -149,7 +149,7 @@ describe('a forgotten password', { timeout }, () => {
     await signIn(mailTab, 'lena', 'Quiet+Orchard+48+marble')
     await mailTab.waitForURL('**/health/live')
     await mailTab.goto(link)
-    await mailTab.getByText('This link no longer works.').waitFor()
+    await mailTab.getByText('This link has expired or was already used.').waitFor()
     await context.close()
   })
 

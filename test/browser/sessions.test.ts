@@ -84,7 +84,7 @@ describe('a session in the browser', { timeout }, () => {
       return route.continue()
     })
     await page.reload()
-    await page.getByText('You are still signed in; we keep trying.').waitFor()
+    await page.getByText('You are still signed in. We keep trying.').waitFor()
     await greeted(page, 'calm')
     expect(tries).toBe(4)
     await context.close()
@@ -112,7 +112,10 @@ describe('a session in the browser', { timeout }, () => {
     await other.addInitScript(() => Reflect.deleteProperty(Navigator.prototype, 'locks'))
     await other.reload()
     await greeted(other, 'anew')
-    const refused = { status: 401, json: { error: 'Not authenticated', message: 'Sign in to continue' } }
+    const refused = {
+      status: 401,
+      json: { error: 'Not authenticated', message: 'Sign in to continue', code: 'not_authenticated' },
+    }
     let letThrough = () => {}
     const changed = new Promise<void>((resolve) => {
       letThrough = resolve

@@ -34,7 +34,8 @@ export const FormContext = createContext<Context>({ problems: {}, submissions: 0
 
 /** Checks and sends, shows each problem at its field, and moves the focus to the first one. */
 export const Form = ({ children, submitLabel, look = 'primary', onSubmit }: Props) => {
-  const words = useWords('common')
+  const { required } = useWords('common')
+  const { email_shape: emailShape } = useWords('refusals')
   const form = useRef<HTMLFormElement>(null)
   const [problems, setProblems] = useState<Problems>({})
   const [submissions, setSubmissions] = useState(0)
@@ -54,7 +55,7 @@ export const Form = ({ children, submitLabel, look = 'primary', onSubmit }: Prop
   const submit = async () => {
     if (busy || waiting || !form.current) return
     setSubmissions(submissions + 1)
-    const invalid = findInvalid(form.current, words)
+    const invalid = findInvalid(form.current, { required, emailShape })
     if (invalid) return show({ fields: invalid })
     setBusy(true)
     const found = await onSubmit(valuesOf(form.current))

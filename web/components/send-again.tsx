@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { api } from '../api.js'
-import { sentenceFor } from '../refusals.js'
+import { useSentences } from '../refusals.js'
 import type { Refusal } from '../requests.js'
 import { useWords } from '../settings.js'
 import { Button } from './button.js'
@@ -13,6 +13,7 @@ type Props = { onSent?: () => void; onRefused?: (refusal: Refusal) => void }
 /** Sends the confirmation mail again to the address that this browser registered. */
 export const SendAgain = ({ onSent, onRefused }: Props) => {
   const words = useWords('common')
+  const sentenceFor = useSentences()
   const [state, setState] = useState<'idle' | 'busy' | 'sent'>('idle')
   const [message, setMessage] = useState<string>()
 
@@ -26,7 +27,7 @@ export const SendAgain = ({ onSent, onRefused }: Props) => {
     setState('busy')
     const answer = await api.resendConfirmation()
     setState(answer.ok ? 'sent' : 'idle')
-    setMessage(answer.ok ? words.sentAgain : sentenceFor(answer.refusal, words))
+    setMessage(answer.ok ? words.sentAgain : sentenceFor(answer.refusal))
     if (answer.ok) onSent?.()
     else onRefused?.(answer.refusal)
   }

@@ -5,7 +5,8 @@ import type { Refusal } from '../requests.js'
 /** What a panel asks of the page: to show that something worked or was refused, and to load everything again. */
 export type DashboardActions = {
   showSuccess: (text: string) => void
-  showRefusal: (refusal: Refusal, text?: string) => void
+  /** `values` are for the places in the sentence. */
+  showRefusal: (refusal: Refusal, values?: Record<string, string>) => void
   reload: () => Promise<void>
 }
 

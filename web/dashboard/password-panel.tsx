@@ -7,7 +7,7 @@ import { HiddenUsername } from '../components/hidden-username.js'
 import { NewPasswordField } from '../components/new-password-field.js'
 import { useDisclosure } from '../focus.js'
 import { translateMessage } from '../passwords.js'
-import { sentenceFor } from '../refusals.js'
+import { useProblems } from '../refusals.js'
 import { isSignedOut } from '../requests.js'
 import { useWords } from '../settings.js'
 import { useDashboardActions } from './dashboard-actions.js'
@@ -53,9 +53,9 @@ export const PasswordPanel = ({ account }: Props) => {
 
 const ChangePassword = ({ account, onDone }: Props & { onDone: () => void }) => {
   const words = useWords('dashboard')
-  const common = useWords('common')
   const passwordWords = useWords('password')
   const actions = useDashboardActions()
+  const problemsOf = useProblems({ wrong_current_password: 'currentPassword' })
 
   const submit = async ({ currentPassword = '', newPassword = '' }: Values): Promise<Problems | undefined> => {
     const answer = await api.changePassword(currentPassword, newPassword)
@@ -70,11 +70,8 @@ const ChangePassword = ({ account, onDone }: Props & { onDone: () => void }) => 
       actions.showRefusal(refusal)
       return undefined
     }
-    if (refusal.status === 401) return { fields: { currentPassword: [words.wrongPassword] } }
-    if (refusal.status === 422) {
-      return { fields: { newPassword: refusal.errors.map((message) => translateMessage(message, passwordWords)) } }
-    }
-    return { notice: sentenceFor(refusal, common), retryAfter: refusal.retryAfter }
+    if (refusal.code !== 'password_rejected') return problemsOf(refusal)
+    return { fields: { newPassword: refusal.errors.map((message) => translateMessage(message, passwordWords)) } }
   }
 
   return (

@@ -19,7 +19,7 @@ export const ProvidersPanel = ({ account }: { account: Account }) => {
     // The button stays busy until the browser has left for the provider.
     if (answer.ok) return location.assign(answer.value.location)
     setBusy(undefined)
-    actions.showRefusal(answer.refusal)
+    actions.showRefusal(answer.refusal, { provider: provider.name })
   }
 
   const unlink = async (provider: Provider) => {
@@ -28,7 +28,7 @@ export const ProvidersPanel = ({ account }: { account: Account }) => {
     await actions.reload()
     setBusy(undefined)
     if (answer.ok) actions.showSuccess(fill(words.unlinked, { provider: provider.name }))
-    else actions.showRefusal(answer.refusal, answer.refusal.status === 409 ? words.lastWayIn : undefined)
+    else actions.showRefusal(answer.refusal, { provider: provider.name })
   }
 
   return (

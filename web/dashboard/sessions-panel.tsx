@@ -30,7 +30,7 @@ export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
     setEnding(ids)
     const answers = await Promise.all(ids.map(api.endSession))
     // A session that had ended before is what the user wanted.
-    const refused = answers.find((answer) => !answer.ok && answer.refusal.status !== 404)
+    const refused = answers.find((answer) => !answer.ok && answer.refusal.code !== 'not_found')
     await actions.reload()
     setEnding([])
     if (refused && !refused.ok) actions.showRefusal(refused.refusal)

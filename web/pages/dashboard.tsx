@@ -13,7 +13,7 @@ import { clearScreenOnLeave, leaveSignedOut } from '../dashboard/sign-out.js'
 import { SignOutEverywherePanel } from '../dashboard/sign-out-everywhere-panel.js'
 import { mount, unmount } from '../mount.js'
 import { redirectToLogin } from '../navigation.js'
-import { sentenceFor } from '../refusals.js'
+import { useSentences } from '../refusals.js'
 import { type Answer, isSignedOut, isTemporary, type Refusal, retryDelay } from '../requests.js'
 import { useSettings, useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
@@ -25,7 +25,7 @@ type Message = { kind: 'error' | 'success'; text: string }
 const successLifetime = 8_000
 
 const Dashboard = () => {
-  const common = useWords('common')
+  const sentenceFor = useSentences()
   const linkError = useLinkErrorInAddress()
   const [message, setMessage] = useState<Message | undefined>(
     linkError === undefined ? undefined : { kind: 'error', text: linkError },
@@ -39,9 +39,9 @@ const Dashboard = () => {
 
   const actions: DashboardActions = {
     showSuccess: (text) => setMessage({ kind: 'success', text }),
-    showRefusal: (refusal, text) => {
+    showRefusal: (refusal, values) => {
       if (isSignedOut(refusal)) leave('session_ended')
-      else setMessage({ kind: 'error', text: text ?? sentenceFor(refusal, common) })
+      else setMessage({ kind: 'error', text: sentenceFor(refusal, values) })
     },
     reload,
   }
@@ -94,7 +94,7 @@ const Panels = ({ account, sessions, events }: Loaded) => (
 
 const Loading = ({ refused }: { refused: Refusal | undefined }) => {
   const words = useWords('dashboard')
-  const common = useWords('common')
+  const sentenceFor = useSentences()
   if (!refused) {
     return (
       <p class="loading" role="status">
@@ -103,7 +103,7 @@ const Loading = ({ refused }: { refused: Refusal | undefined }) => {
       </p>
     )
   }
-  return <Notice kind="error">{isTemporary(refused) ? words.reconnecting : sentenceFor(refused, common)}</Notice>
+  return <Notice kind="error">{isTemporary(refused) ? words.reconnecting : sentenceFor(refused)}</Notice>
 }
 
 /** Loads everything of the user. A service that cannot answer is asked again, with longer and longer pauses. */

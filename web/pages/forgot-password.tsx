@@ -6,7 +6,7 @@ import { Form, type Values } from '../components/form.js'
 import { MailIcon } from '../components/icons.js'
 import { mount } from '../mount.js'
 import { returnToInAddress, storeReturnTo, withReturnTo } from '../navigation.js'
-import { sentenceFor } from '../refusals.js'
+import { useProblems } from '../refusals.js'
 import { useWords } from '../settings.js'
 import { fill } from '../words/format.js'
 
@@ -14,15 +14,13 @@ const ForgotPassword = () => {
   const words = useWords('forgot-password')
   const common = useWords('common')
   const returnTo = returnToInAddress()
+  const problemsOf = useProblems({ bad_request: 'email', email_shape: 'email' })
   const [sentTo, setSentTo] = useState<string>()
 
   const submit = async ({ email = '' }: Values) => {
     const address = email.trim()
     const answer = await api.askForReset(address)
-    if (!answer.ok) {
-      if (answer.refusal.status === 400) return { fields: { email: [common.emailShape] } }
-      return { notice: sentenceFor(answer.refusal, common), retryAfter: answer.refusal.retryAfter }
-    }
+    if (!answer.ok) return problemsOf(answer.refusal)
     storeReturnTo(returnTo)
     setSentTo(address)
     return undefined

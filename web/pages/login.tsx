@@ -18,7 +18,7 @@ import {
   withReturnTo,
 } from '../navigation.js'
 import { listenToOtherTabs, tellOtherTabs } from '../other-tabs.js'
-import { providerErrorFor, sentenceFor } from '../refusals.js'
+import { providerErrorFor, useProblems } from '../refusals.js'
 import { useSettings, useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
 
@@ -27,6 +27,7 @@ const Login = () => {
   const common = useWords('common')
   const { registration } = useSettings()
   const returnTo = returnToInAddress() ?? returnToBeforeProvider()
+  const problemsOf = useProblems({ invalid_credentials: 'password' })
   const visitor = useVisitor(() => redirectAfterSignIn(returnTo))
 
   const submit = async ({ username = '', password = '' }: Values) => {
@@ -36,14 +37,11 @@ const Login = () => {
       redirectAfterSignIn(returnTo)
       return undefined
     }
-    const sentence = sentenceFor(answer.refusal, common)
-    if (answer.refusal.error === 'Invalid credentials') return { fields: { password: [sentence] } }
-    if (answer.refusal.error === 'Email not confirmed') {
-      storeReturnTo(returnTo)
-      storeEmail(username.includes('@') ? username.trim() : undefined)
-      return { notice: sentence, offer: <ConfirmEmail /> }
-    }
-    return { notice: sentence, retryAfter: answer.refusal.retryAfter }
+    const problems = problemsOf(answer.refusal)
+    if (answer.refusal.code !== 'email_not_confirmed') return problems
+    storeReturnTo(returnTo)
+    storeEmail(username.includes('@') ? username.trim() : undefined)
+    return { ...problems, offer: <ConfirmEmail /> }
   }
 
   if (visitor !== 'signed-out') return <LoadingCard />

@@ -10,13 +10,16 @@ import { useLinkToken } from '../link-token.js'
 import { mount } from '../mount.js'
 import { forgetToken, storedReturnTo, storeReturnTo, withReturnTo } from '../navigation.js'
 import { translateMessage } from '../passwords.js'
-import { sentenceFor } from '../refusals.js'
+import { useProblems } from '../refusals.js'
+import type { Refusal } from '../requests.js'
 import { useWords } from '../settings.js'
 
 const ResetPassword = () => {
   const words = useWords('reset-password')
   const common = useWords('common')
   const passwordWords = useWords('password')
+  const { invalid_link: expired } = useWords('refusals')
+  const problemsOf = useProblems()
   const token = useLinkToken()
   const { state, username, setExpired } = useResetLink(token)
 
@@ -29,14 +32,13 @@ const ResetPassword = () => {
       location.replace(withReturnTo('/login?notice=password_reset', returnTo))
       return undefined
     }
-    if (answer.refusal.status === 422) {
-      return { fields: { password: answer.refusal.errors.map((message) => translateMessage(message, passwordWords)) } }
+    const { refusal } = answer
+    if (refusal.code === 'password_rejected') {
+      return { fields: { password: refusal.errors.map((message) => translateMessage(message, passwordWords)) } }
     }
-    if (answer.refusal.status === 400) {
-      setExpired()
-      return undefined
-    }
-    return { notice: sentenceFor(answer.refusal, common), retryAfter: answer.refusal.retryAfter }
+    if (!isAboutLink(refusal)) return problemsOf(refusal)
+    setExpired()
+    return undefined
   }
 
   if (state === 'unknown') return <LoadingCard />
@@ -45,9 +47,7 @@ const ResetPassword = () => {
       <h1>{words.heading}</h1>
       {state !== 'valid' ? (
         <>
-          <Notice kind={state === 'expired' ? 'error' : 'info'}>
-            {state === 'expired' ? words.expired : words.noLink}
-          </Notice>
+          <Notice kind={state === 'expired' ? 'error' : 'info'}>{state === 'expired' ? expired : words.noLink}</Notice>
           <a class="button primary" href="/forgot-password">
             {words.askAgain}
           </a>
@@ -65,6 +65,9 @@ const ResetPassword = () => {
   )
 }
 
+/** A link that was cut off or changed on its way does not even have the form of one. */
+const isAboutLink = ({ code }: Refusal) => code === 'invalid_link' || code === 'bad_request'
+
 type LinkState = 'none' | 'unknown' | 'valid' | 'expired'
 
 /** Checks the link before the user chooses a password in vain. Without an answer the form is shown. */
@@ -81,7 +84,7 @@ const useResetLink = (token: string | undefined) => {
       setState('unknown')
       const answer = await api.checkReset(link)
       if (!isCurrent) return
-      const isExpired = !answer.ok && answer.refusal.status === 400
+      const isExpired = !answer.ok && isAboutLink(answer.refusal)
       if (isExpired) forgetToken()
       setUsername(answer.ok ? answer.value.username : undefined)
       setState(isExpired ? 'expired' : 'valid')

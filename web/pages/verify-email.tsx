@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { RefusalCode } from '../../src/contract/refusals.js'
 import { api, type LinkState } from '../api.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
@@ -20,7 +21,7 @@ import {
 } from '../navigation.js'
 import { tellOtherTabs } from '../other-tabs.js'
 import { usePendingRegistration } from '../pending-registration.js'
-import { sentenceFor } from '../refusals.js'
+import { useProblems } from '../refusals.js'
 import type { Refusal } from '../requests.js'
 import { useSettings, useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
@@ -33,29 +34,23 @@ type Result = keyof typeof results
  * to a user who is registered, so signing in is the first thing that is offered there.
  */
 const results = {
-  confirmed: { kind: 'success', to: '/login', action: 'continue' },
-  alreadyRegistered: { kind: 'info', to: '/login', action: 'continue' },
-  signedIn: { kind: 'info', to: '/login', action: 'continue' },
-  replaced: { kind: 'info', to: '/verify-email', action: 'enterCode' },
-  noRegistration: { kind: 'info', to: '/login', action: 'signIn' },
-  expired: { kind: 'error', to: '/login', action: 'signIn' },
-  usernameTaken: { kind: 'error', to: '/register', action: 'registerAgain' },
-} as const
+  already_confirmed: { kind: 'success', to: '/login', action: 'continue' },
+  already_registered: { kind: 'info', to: '/login', action: 'continue' },
+  link_replaced: { kind: 'info', to: '/verify-email', action: 'enterCode' },
+  no_registration_waiting: { kind: 'info', to: '/login', action: 'signIn' },
+  invalid_link: { kind: 'error', to: '/login', action: 'signIn' },
+  username_taken_since: { kind: 'error', to: '/register', action: 'registerAgain' },
+  signed_in: { kind: 'info', to: '/login', action: 'continue' },
+} as const satisfies { [Code in RefusalCode | 'signed_in']?: object }
 
-const resultOfRefusal: Record<string, Result> = {
-  'Already confirmed': 'confirmed',
-  'Already registered': 'alreadyRegistered',
-  'Link replaced': 'replaced',
-  'Invalid or expired link': 'expired',
-  'Username taken': 'usernameTaken',
-}
-const resultOf = ({ error }: Refusal) => (Object.hasOwn(resultOfRefusal, error) ? resultOfRefusal[error] : undefined)
+const resultOf = ({ code }: Refusal) =>
+  code !== undefined && Object.hasOwn(results, code) ? (code as Result) : undefined
 
 const resultOfState: Record<LinkState['state'], Result | undefined> = {
   waiting: undefined,
-  confirmed: 'confirmed',
-  replaced: 'replaced',
-  unknown: 'expired',
+  confirmed: 'already_confirmed',
+  replaced: 'link_replaced',
+  unknown: 'invalid_link',
 }
 
 const VerifyEmail = () => {
@@ -69,7 +64,7 @@ const ByLink = ({ token }: { token: string }) => {
   const [result, setResult] = useState<Result>()
   const finishWith = useStableCallback(async (found: Result) => {
     forgetToken()
-    setResult(found === 'expired' && (await api.me()).ok ? 'signedIn' : found)
+    setResult(found === 'invalid_link' && (await api.me()).ok ? 'signed_in' : found)
   })
 
   useEffect(() => {
@@ -93,6 +88,7 @@ type ConfirmProps = { token: string; link: LinkState; onResult: (result: Result)
 const ConfirmForm = ({ token, link, onResult }: ConfirmProps) => {
   const words = useWords('verify-email')
   const common = useWords('common')
+  const problemsOf = useProblems({ wrong_chosen_password: 'password' })
   const [asksPassword, setAsksPassword] = useState(link.passwordRequired)
 
   const submit = async ({ password }: Values): Promise<Problems | undefined> => {
@@ -100,10 +96,9 @@ const ConfirmForm = ({ token, link, onResult }: ConfirmProps) => {
     if (answer.ok) return finish(storedReturnTo())
     const { refusal } = answer
     const result = resultOf(refusal)
-    if (refusal.error === 'Password required') setAsksPassword(true)
+    if (refusal.code === 'password_required') setAsksPassword(true)
     else if (result !== undefined) await onResult(result)
-    else if (refusal.error === 'Invalid credentials') return { fields: { password: [words.wrongPassword] } }
-    else return { notice: sentenceFor(refusal, common), retryAfter: refusal.retryAfter }
+    else return problemsOf(refusal)
     return undefined
   }
 
@@ -125,7 +120,8 @@ const ConfirmForm = ({ token, link, onResult }: ConfirmProps) => {
 
 const ByCode = () => {
   const words = useWords('verify-email')
-  const common = useWords('common')
+  const { tries_used_up: noTriesLeftSentence } = useWords('refusals')
+  const problemsOf = useProblems({ invalid_code: 'code' })
   const email = storedEmail()
   // Another tab that confirms removes the stored value, so this one keeps a copy.
   const [returnTo] = useState(storedReturnTo)
@@ -141,15 +137,14 @@ const ByCode = () => {
     const { refusal } = answer
     const found = resultOf(refusal)
     if (refusal.code === 'tries_used_up') setNoTriesLeft(true)
-    else if (refusal.error === 'Invalid code') return { fields: { code: [words.wrongCode] } }
     else if (found !== undefined) setResult(found)
-    else return { notice: sentenceFor(refusal, common), retryAfter: refusal.retryAfter }
+    else return problemsOf(refusal)
     return undefined
   }
 
   if (result !== undefined) return <ResultCard result={result} />
-  if (registration === 'confirmed') return <ResultCard result="confirmed" />
-  if (registration === 'none') return <ResultCard result="noRegistration" />
+  if (registration === 'confirmed') return <ResultCard result="already_confirmed" />
+  if (registration === 'none') return <ResultCard result="no_registration_waiting" />
   // Right after registering, the form need not wait for the answer.
   if (registration === 'unknown' && email === undefined) return <LoadingCard />
   return (
@@ -161,7 +156,7 @@ const ByCode = () => {
       <p class="lead">{email === undefined ? words.sent : fill(words.sentTo, { email })}</p>
       {noTriesLeft ? (
         <Notice kind="error" focused>
-          {words.codeUsedUp}
+          {noTriesLeftSentence}
         </Notice>
       ) : (
         <CodeForm onSubmit={submit} />
@@ -197,12 +192,14 @@ const ResultCard = ({ result }: { result: Result }) => {
   const { kind, to, action } = results[result]
   const canEnterCode = useCanEnterCode(action === 'enterCode')
   const footer = useResultFooter(action)
+  const refusals = useWords('refusals')
+  const sentence = result === 'signed_in' ? words.signedIn : refusals[result]
   // The login page redirects a user who is signed in already.
   const href = to === '/login' ? withReturnTo(to, storedReturnTo()) : to
   return (
     <Card footer={footer}>
       <h1>{words.heading}</h1>
-      <Notice kind={kind}>{words[result]}</Notice>
+      <Notice kind={kind}>{sentence}</Notice>
       {(action !== 'enterCode' || canEnterCode) && (
         <a class="button primary" href={href}>
           {words[action]}

@@ -1,6 +1,7 @@
+import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { languages } from '../../src/contract/languages.js'
-import { catalogue } from './catalogue.js'
+import { catalogue, sections } from './catalogue.js'
 import { en } from './en.js'
 import { fill } from './format.js'
 
@@ -31,6 +32,23 @@ describe('the catalogue', () => {
       const same = flat(catalogue[language] ?? {}).filter(([path, text]) => english.get(path) === text)
       expect(same.map(([path]) => path).length, language).toBeLessThan(5)
     }
+  })
+})
+
+/** The parts of the catalogue that a file and everything it imports asks for. */
+const partsUsedBy = async (file: URL, seen = new Set<string>()): Promise<string[]> => {
+  if (seen.has(file.href)) return []
+  seen.add(file.href)
+  const text = await readFile(file, 'utf8').catch(() => readFile(new URL(file.href.replace(/ts$/, 'tsx')), 'utf8'))
+  const imports = [...text.matchAll(/^import (?!type).*?from '(\.[^']+)\.js'$/gms)].map(([, path]) => path)
+  const further = await Promise.all(imports.map((path) => partsUsedBy(new URL(`${path}.ts`, file), seen)))
+  return [...[...text.matchAll(/useWords\('([\w-]+)'\)/g)].map(([, part]) => part ?? ''), ...further.flat()]
+}
+
+describe('the words of a page', () => {
+  it.each(Object.entries(sections))('%s: it gets every part that it asks for, and no other', async (page, parts) => {
+    const used = await partsUsedBy(new URL(`../pages/${page}.tsx`, import.meta.url))
+    expect([...new Set(used)].sort()).toEqual([...parts].sort())
   })
 })
 

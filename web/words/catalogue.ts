@@ -4,18 +4,17 @@ import { fr } from './fr.js'
 
 export type { Words } from './en.js'
 
-/** Every language there is. web/build.mjs writes this out for the server, which hands each page its own part. */
+/** Every language. web/build.mjs writes this out for the server, which gives each page its own parts. */
 export const catalogue: Record<string, Words> = { en, de, fr }
 
-/** The parts of the catalogue that each page is given, its own first. A page cannot name a text it does not get. */
+/** The parts of the catalogue that each page gets, its own first. */
 export const sections = {
-  login: ['login', 'common'],
-  register: ['register', 'common', 'password'],
-  'verify-email': ['verify-email', 'common'],
-  'forgot-password': ['forgot-password', 'common'],
-  'reset-password': ['reset-password', 'common', 'password'],
-  dashboard: ['dashboard', 'common', 'password'],
+  login: ['login', 'common', 'refusals'],
+  register: ['register', 'common', 'refusals', 'password'],
+  'verify-email': ['verify-email', 'common', 'refusals'],
+  'forgot-password': ['forgot-password', 'common', 'refusals'],
+  'reset-password': ['reset-password', 'common', 'refusals', 'password'],
+  dashboard: ['dashboard', 'common', 'refusals', 'password'],
 } as const satisfies Record<string, readonly (keyof Words)[]>
 
 export type PageName = keyof typeof sections
-export type WordsOf<Page extends PageName> = Pick<Words, (typeof sections)[Page][number]>

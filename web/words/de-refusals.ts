@@ -1,0 +1,63 @@
+import type { RefusalCode } from '../../src/contract/refusals.js'
+
+export const refusals: Record<RefusalCode, string> = {
+  bad_request: 'Bitte prüfen Sie Ihre Eingaben und versuchen Sie es noch einmal.',
+  not_authenticated: 'Melden Sie sich an, um fortzufahren.',
+  invalid_csrf_token: 'Diese Seite ist veraltet. Laden Sie sie neu und versuchen Sie es noch einmal.',
+  cross_site: 'Diese Anfrage kam nicht von unseren eigenen Seiten. Laden Sie die Seite neu.',
+  not_found: 'Das gibt es nicht mehr. Laden Sie die Seite neu.',
+  method_not_allowed: 'Das wird nicht unterstützt. Laden Sie die Seite neu und versuchen Sie es noch einmal.',
+  too_large: 'Ihre Eingabe ist zu lang.',
+  unsupported_media_type: 'Das wird nicht unterstützt. Laden Sie die Seite neu und versuchen Sie es noch einmal.',
+  expectation_failed: 'Das wird nicht unterstützt. Laden Sie die Seite neu und versuchen Sie es noch einmal.',
+  headers_too_large: 'Ihr Browser hat zu viele Daten geschickt. Löschen Sie die Cookies dieser Seite.',
+  internal: 'Bei uns ist etwas schiefgegangen. Bitte versuchen Sie es noch einmal.',
+  busy: 'Der Dienst ist überlastet. Bitte versuchen Sie es gleich noch einmal.',
+  unavailable: 'Der Dienst ist gerade nicht verfügbar. Bitte versuchen Sie es gleich noch einmal.',
+
+  too_many_logins: 'Zu viele Anmeldeversuche.',
+  too_many_requests: 'Zu viele Anfragen. Bitte warten Sie einen Moment.',
+  too_many_attempts: 'Zu viele Versuche. Bitte warten Sie, bevor Sie es erneut versuchen.',
+
+  invalid_credentials: 'Benutzername oder Passwort ist falsch.',
+  email_not_confirmed:
+    'Bestätigen Sie zuerst Ihre E-Mail-Adresse. Der Link steht in der E-Mail, die wir Ihnen bei der Registrierung geschickt haben.',
+
+  email_shape: 'Geben Sie eine E-Mail-Adresse wie name@example.com ein.',
+  username_length: 'Verwenden Sie 1 bis 64 Zeichen.',
+  username_at_sign: 'Ein Benutzername darf kein @ enthalten.',
+  username_characters: 'Ein Benutzername darf keine Leerzeichen oder unsichtbaren Zeichen enthalten.',
+  username_alphabets: 'Verwenden Sie nur Buchstaben eines Alphabets.',
+  password_rejected: 'Dieses Passwort kann nicht verwendet werden. Bitte wählen Sie ein anderes.',
+
+  registration_closed: 'Die Registrierung ist geschlossen. Bitte wenden Sie sich an Ihre Administration.',
+  username_taken: 'Dieser Benutzername ist vergeben. Bitte wählen Sie einen anderen.',
+  username_taken_since: 'Dieser Benutzername wurde inzwischen vergeben. Bitte registrieren Sie sich mit einem anderen.',
+  already_registered: 'Zu dieser Adresse gibt es bereits ein Konto. Sie können sich anmelden.',
+  already_confirmed: 'Ihre E-Mail-Adresse ist bereits bestätigt. Sie können sich anmelden.',
+  invalid_link: 'Dieser Link ist abgelaufen oder wurde bereits benutzt.',
+  link_replaced: 'Wir haben Ihnen eine neuere E-Mail geschickt. Nur der Link in der neuesten E-Mail funktioniert.',
+  invalid_code:
+    'Dieser Code ist falsch oder abgelaufen. Sie haben fünf Versuche. Danach verwenden Sie den Link in der E-Mail.',
+  tries_used_up: 'Ihre fünf Versuche sind aufgebraucht. Öffnen Sie zum Bestätigen den Link in der E-Mail.',
+  password_required: 'Geben Sie das Passwort ein, das Sie bei der Registrierung gewählt haben.',
+  wrong_chosen_password: 'Das ist nicht das Passwort, das Sie bei der Registrierung gewählt haben.',
+  no_registration_waiting:
+    'In diesem Browser wartet keine Registrierung auf Bestätigung. Öffnen Sie den Link in Ihrer E-Mail. Oder melden Sie sich mit dem gewählten Passwort an, dann können wir die E-Mail erneut schicken.',
+
+  wrong_current_password: 'Das ist nicht Ihr aktuelles Passwort.',
+
+  already_linked: 'Ein anderes Konto bei {provider} ist bereits verbunden. Trennen Sie es zuerst.',
+  last_way_in: 'Das ist Ihre einzige Anmeldemöglichkeit. Richten Sie zuerst eine weitere ein.',
+  provider_unavailable: '{provider} ist nicht erreichbar. Bitte versuchen Sie es gleich noch einmal.',
+  nothing_to_link:
+    'Das hat zu lange gedauert oder wurde in einem anderen Browser begonnen. Bitte verbinden Sie {provider} noch einmal.',
+  link_of_another_session: 'Sie haben sich inzwischen neu angemeldet. Bitte verbinden Sie {provider} noch einmal.',
+  link_used_before:
+    'Dieser Schritt ist schon erledigt. Falls {provider} nicht verbunden ist, versuchen Sie es noch einmal.',
+  link_disabled: 'Dieses Konto ist gesperrt. Bitte wenden Sie sich an Ihre Administration.',
+  link_other_identity: 'Ein anderes Konto bei {provider} ist bereits verbunden. Trennen Sie es zuerst.',
+  link_identity_taken: 'Dieses Konto bei {provider} gehört bereits einer anderen Person.',
+  link_email_taken: 'Die E-Mail-Adresse dieses Kontos bei {provider} gehört einer anderen Person.',
+  link_registration_closed: 'Die Registrierung ist geschlossen, daher wurde {provider} nicht verbunden.',
+}

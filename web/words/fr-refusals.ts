@@ -1,0 +1,61 @@
+import type { RefusalCode } from '../../src/contract/refusals.js'
+
+export const refusals: Record<RefusalCode, string> = {
+  bad_request: 'Veuillez vérifier votre saisie et réessayer.',
+  not_authenticated: 'Connectez-vous pour continuer.',
+  invalid_csrf_token: 'Cette page n’est plus à jour. Rechargez-la et réessayez.',
+  cross_site: 'Cette requête ne vient pas de nos propres pages. Rechargez la page et réessayez.',
+  not_found: 'Cela n’existe plus. Rechargez la page.',
+  method_not_allowed: 'Cette opération n’est pas prise en charge. Rechargez la page et réessayez.',
+  too_large: 'Votre saisie est trop longue.',
+  unsupported_media_type: 'Cette opération n’est pas prise en charge. Rechargez la page et réessayez.',
+  expectation_failed: 'Cette opération n’est pas prise en charge. Rechargez la page et réessayez.',
+  headers_too_large: 'Votre navigateur a envoyé trop de données. Supprimez les cookies de ce site et réessayez.',
+  internal: 'Un problème est survenu de notre côté. Veuillez réessayer.',
+  busy: 'Le service est surchargé. Veuillez réessayer dans un instant.',
+  unavailable: 'Le service est indisponible pour le moment. Veuillez réessayer dans un instant.',
+
+  too_many_logins: 'Trop de tentatives de connexion.',
+  too_many_requests: 'Trop de requêtes. Veuillez patienter un instant.',
+  too_many_attempts: 'Trop de tentatives. Veuillez patienter avant de réessayer.',
+
+  invalid_credentials: 'Le nom d’utilisateur ou le mot de passe est incorrect.',
+  email_not_confirmed:
+    'Confirmez d’abord votre e-mail. Le lien se trouve dans le message que nous vous avons envoyé lors de votre inscription.',
+
+  email_shape: 'Saisissez une adresse e-mail comme nom@example.com.',
+  username_length: 'Utilisez de 1 à 64 caractères.',
+  username_at_sign: 'Un nom d’utilisateur ne peut pas contenir @.',
+  username_characters: 'Un nom d’utilisateur ne peut contenir ni espaces ni caractères invisibles.',
+  username_alphabets: 'Utilisez les lettres d’un seul alphabet.',
+  password_rejected: 'Ce mot de passe ne peut pas être utilisé. Veuillez en choisir un autre.',
+
+  registration_closed: 'Les inscriptions sont fermées. Adressez-vous à votre administrateur.',
+  username_taken: 'Ce nom d’utilisateur est déjà utilisé. Veuillez en choisir un autre.',
+  username_taken_since: 'Ce nom d’utilisateur a été pris entre-temps. Inscrivez-vous avec un autre.',
+  already_registered: 'Cette adresse a déjà un compte. Vous pouvez vous connecter.',
+  already_confirmed: 'Votre e-mail est déjà confirmé. Vous pouvez vous connecter.',
+  invalid_link: 'Ce lien a expiré ou a déjà été utilisé.',
+  link_replaced: 'Nous vous avons envoyé un message plus récent. Seul le lien du dernier message fonctionne.',
+  invalid_code: 'Ce code est incorrect ou a expiré. Vous avez cinq essais. Ensuite, utilisez le lien du message.',
+  tries_used_up: 'Vos cinq essais sont épuisés. Pour confirmer, ouvrez le lien du message.',
+  password_required: 'Saisissez le mot de passe choisi lors de l’inscription.',
+  wrong_chosen_password: 'Ce n’est pas le mot de passe choisi lors de l’inscription.',
+  no_registration_waiting:
+    'Aucune inscription n’est en attente dans ce navigateur. Ouvrez le lien de votre message. Ou connectez-vous avec le mot de passe choisi, et nous pourrons renvoyer le message.',
+
+  wrong_current_password: 'Ce n’est pas votre mot de passe actuel.',
+
+  already_linked: 'Un autre compte {provider} est déjà associé. Dissociez-le d’abord.',
+  last_way_in: 'C’est votre seul moyen de connexion. Ajoutez-en d’abord un autre.',
+  provider_unavailable: '{provider} est injoignable. Veuillez réessayer dans un instant.',
+  nothing_to_link:
+    'L’opération a pris trop de temps ou a commencé dans un autre navigateur. Veuillez associer {provider} à nouveau.',
+  link_of_another_session: 'Vous vous êtes reconnecté entre-temps. Veuillez associer {provider} à nouveau.',
+  link_used_before: 'Cette étape est déjà faite. Si {provider} n’est pas associé, veuillez réessayer.',
+  link_disabled: 'Ce compte est désactivé. Adressez-vous à votre administrateur.',
+  link_other_identity: 'Un autre compte {provider} est déjà associé. Dissociez-le d’abord.',
+  link_identity_taken: 'Ce compte {provider} appartient déjà à un autre utilisateur.',
+  link_email_taken: 'L’adresse e-mail de ce compte {provider} appartient à un autre utilisateur.',
+  link_registration_closed: 'Les inscriptions sont fermées, {provider} n’a donc pas été associé.',
+}
