@@ -1,5 +1,5 @@
 import { isLoopback } from '../lib/loopback.js'
-import { parsePostgresAddress } from '../platform/database/postgres-address.js'
+import { postgresAddress } from '../platform/database/postgres-address.js'
 import { type Finding, ok, warning } from './doctor-check.js'
 
 const isHere = (host: string) => host.startsWith('/') || isLoopback(host)
@@ -8,7 +8,7 @@ const advice = 'put sslmode=verify-full and sslrootcert=/path/of/the/authority.c
 
 /** Password hashes and sessions cross the network if the database is on another machine. */
 export const checkEncryption = (url: string): Finding => {
-  const { hosts, tls } = parsePostgresAddress(url)
+  const { hosts, tls } = postgresAddress(url)
   const distant = hosts.filter(({ host }) => !isHere(host)).map(({ host }) => host)
   if (distant.length === 0) return ok('the database is on this machine')
   const to = `the connection to ${distant.join(', ')}`

@@ -2,8 +2,9 @@ import { Cluster, type Redis } from 'ioredis'
 import type { Config } from '../config.js'
 import { seconds } from '../lib/durations.js'
 import { withTimeout } from '../lib/with-timeout.js'
+import { readRedisAddress } from '../platform/cache/redis-address.js'
 import { connectRedis, type RedisClient } from '../platform/cache/redis-client.js'
-import { readRedisUrl } from '../platform/cache/redis-url.js'
+import { validAddress } from '../platform/invalid-address.js'
 import { type CheckGroup, type Finding, failure, judgeClock, ok, warning, worstOf } from './doctor-check.js'
 
 const connectTimeout = 4 * seconds
@@ -59,9 +60,9 @@ const checkClock = async (masters: Redis[]): Promise<Finding> => {
 
 /** Reads only, unlike the health check of the service, which writes a counter. */
 export const redisChecks = ({ redisUrl }: Config): CheckGroup => {
-  const place = redisUrl === undefined ? undefined : readRedisUrl(redisUrl)
-  if (!place) return { checks: [{ name: 'redis', run: () => ok('not set: counters in process, for one instance') }] }
-  const client = connectRedis(place, 2 * seconds)
+  if (redisUrl === undefined)
+    return { checks: [{ name: 'redis', run: () => ok('not set: counters in process, for one instance') }] }
+  const client = connectRedis(validAddress('REDIS_URL', readRedisAddress(redisUrl)), 2 * seconds)
   const connected = ready(client)
   connected.catch(() => undefined)
   const onceReached = (look: (masters: Redis[]) => Promise<Finding>) => () =>

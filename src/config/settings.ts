@@ -1,11 +1,8 @@
 import { safeReturnTo } from '../contract/return-to.js'
-import { readRedisUrl } from '../platform/cache/redis-url.js'
-import {
-  FaultyPostgresAddress,
-  parsePostgresAddress,
-  UnreadableTlsFile,
-} from '../platform/database/postgres-address.js'
-import { readSmtpUrl, type SmtpServer } from '../platform/mail/smtp-url.js'
+import { readRedisAddress } from '../platform/cache/redis-address.js'
+import { readPostgresAddress } from '../platform/database/postgres-address.js'
+import { type InvalidAddress, isInvalidAddress } from '../platform/invalid-address.js'
+import { readSmtpAddress, type SmtpServer } from '../platform/mail/smtp-address.js'
 import { mailSender } from './mail-sender.js'
 import { providerSettings } from './provider-settings.js'
 import { weaknessOfSecret } from './secret-strength.js'
@@ -32,20 +29,18 @@ const colour: Read<string> = (value) => {
   if (!/^#[0-9a-f]{6}$/i.test(value)) throw new InvalidValue('must be a colour such as #2f6fed')
   return value.toLowerCase()
 }
-const smtpServer: Read<SmtpServer> = (value) => {
-  const server = readSmtpUrl(value)
-  if ('refused' in server) throw new InvalidValue(server.refused)
-  return server
+const accepted = <Address extends object>(read: Address | InvalidAddress): Address => {
+  if (isInvalidAddress(read)) throw new InvalidValue(read.reason)
+  return read
 }
+const smtpServer: Read<SmtpServer> = (value) => accepted(readSmtpAddress(value))
 const postgresAddress: Read<string> = (value) => {
-  try {
-    parsePostgresAddress(value)
-    return value
-  } catch (error) {
-    if (error instanceof UnreadableTlsFile) throw new InvalidValue(error.message)
-    if (error instanceof FaultyPostgresAddress) throw new InvalidValue(error.fault)
-    throw error
-  }
+  accepted(readPostgresAddress(value))
+  return value
+}
+const redisAddress: Read<string> = (value) => {
+  accepted(readRedisAddress(value))
+  return value
 }
 const signingSecrets: Read<string[]> = (value) => {
   const secrets = list(signingSecret)(value)
@@ -55,10 +50,6 @@ const signingSecrets: Read<string[]> = (value) => {
 const logoAddress: Read<string> = (value) => {
   if (!/^(https:\/\/[^/]|\/(?![/\\]))/i.test(value) || !URL.canParse(value, 'https://app.example.com'))
     throw new InvalidValue('must be an address that begins with https://, or a path of this site such as /logo.png')
-  return value
-}
-const redisAddress: Read<string> = (value) => {
-  if (!readRedisUrl(value)) throw new InvalidValue('must be an address such as redis://localhost:6379')
   return value
 }
 const ownPath: Read<string> = (value) => {

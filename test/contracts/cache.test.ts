@@ -8,7 +8,8 @@ import type { Cache } from '../../src/platform/cache/cache.js'
 import { createMemoryCache } from '../../src/platform/cache/memory.js'
 import { openCache } from '../../src/platform/cache/open.js'
 import { createRedisCache } from '../../src/platform/cache/redis.js'
-import { readRedisUrl } from '../../src/platform/cache/redis-url.js'
+import { readRedisAddress } from '../../src/platform/cache/redis-address.js'
+import { validAddress } from '../../src/platform/invalid-address.js'
 import { answersPing, until } from '../support/servers/redis-server.js'
 
 const log = pino({ level: 'silent' })
@@ -33,9 +34,8 @@ type Side = { name: string; open(clock: Clock): Promise<Cache> }
 const prefix = `test:${randomUUID()}:`
 
 const openRedis = async (clock: Clock) => {
-  const place = readRedisUrl(url)
-  if (place === undefined) throw new Error('TEST_REDIS_URL is not an address')
-  const cache = createRedisCache({ place, prefix, clock, log })
+  const address = validAddress('TEST_REDIS_URL', readRedisAddress(url))
+  const cache = createRedisCache({ address, prefix, clock, log })
   await until(() => answersPing(cache), 3_000)
   return cache
 }

@@ -8,8 +8,9 @@ import { movableClock, type TestStore, testStores } from '../../../test/support/
 import { days, hours, minutes } from '../../lib/durations.js'
 import { createSeal } from '../../lib/seal.js'
 import type { Database } from '../../platform/database/database.js'
+import { validAddress } from '../../platform/invalid-address.js'
 import { createSmtpMailer, type SmtpDeadlines } from '../../platform/mail/smtp.js'
-import { readSmtpUrl } from '../../platform/mail/smtp-url.js'
+import { readSmtpAddress } from '../../platform/mail/smtp-address.js'
 import { createMails, type MailRequest, type Mails } from './mails.js'
 
 const reset = (to: string, token = 'TOKEN'): MailRequest => ({
@@ -40,8 +41,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
   }
 
   const mailsFor = (url: string, on = database, deadlines?: SmtpDeadlines): Mails => {
-    const server = readSmtpUrl(url)
-    if ('refused' in server) throw new Error(server.refused)
+    const server = validAddress('SMTP_URL', readSmtpAddress(url))
     const mailer = createSmtpMailer({ server, ...(deadlines && { deadlines }) })
     const mails = createMails({
       database: on,

@@ -2,10 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
+import { validAddress } from '../invalid-address.js'
 import type { Cache } from './cache.js'
 import { createMemoryCache } from './memory.js'
 import { createRedisCache } from './redis.js'
-import { readRedisUrl } from './redis-url.js'
+import { readRedisAddress } from './redis-address.js'
 import { createResilientCache } from './resilient.js'
 
 type Dependencies = {
@@ -40,9 +41,8 @@ export const openCache = async ({
 }: Dependencies): Promise<Cache> => {
   const local = createMemoryCache({ clock, maximumKeys })
   if (url === undefined) return local
-  const place = readRedisUrl(url)
-  if (place === undefined) throw new Error('REDIS_URL is not an address of Redis, Sentinel or Cluster')
-  const shared = createRedisCache({ place, prefix, clock, log })
+  const address = validAddress('REDIS_URL', readRedisAddress(url))
+  const shared = createRedisCache({ address, prefix, clock, log })
   await pingUntil(shared, Date.now() + timeout)
   const cache = createResilientCache({ shared, local, log })
   // Logs once when the program starts without its shared counters.

@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import type { RedisPlace } from './redis-url.js'
+import type { RedisAddress } from './redis-address.js'
 
 export type RedisClient = Redis | Cluster
 
@@ -25,11 +25,11 @@ const createDemotionWatch = () => {
  * The client for an address. Nothing is queued without a connection, and nothing is sent twice: the request has been
  * answered by then, and a late reservation would count against the next one.
  */
-export const connectRedis = (place: RedisPlace, commandTimeout: number): RedisClient => {
+export const connectRedis = (address: RedisAddress, commandTimeout: number): RedisClient => {
   const options = {
-    username: place.username,
-    password: place.password,
-    ...(place.tls && { tls: {} }),
+    username: address.username,
+    password: address.password,
+    ...(address.tls && { tls: {} }),
     commandTimeout: 2 * commandTimeout,
     connectTimeout: longestPause,
     // A server that disappears without closing would hold its connection for minutes. Only waiting commands start this timer.
@@ -40,8 +40,8 @@ export const connectRedis = (place: RedisPlace, commandTimeout: number): RedisCl
     connectionName: 'latchkey',
   } satisfies RedisOptions
 
-  if (place.kind === 'cluster') {
-    return new Cluster(place.addresses, {
+  if (address.kind === 'cluster') {
+    return new Cluster(address.addresses, {
       redisOptions: options,
       enableAutoPipelining: true,
       enableOfflineQueue: false,
@@ -50,17 +50,17 @@ export const connectRedis = (place: RedisPlace, commandTimeout: number): RedisCl
       slotsRefreshTimeout: 4 * commandTimeout,
       slotsRefreshInterval: 3_000,
       // The certificate is for the host name, so with TLS the name is kept until the connection is made.
-      ...(place.tls && { dnsLookup: (address, callback) => callback(null, address) }),
+      ...(address.tls && { dnsLookup: (host, callback) => callback(null, host) }),
     })
   }
   const standing = { ...options, enableAutoPipelining: true, enableOfflineQueue: false, retryStrategy: pause }
-  if (place.kind === 'single') return new Redis({ ...standing, ...place.address, db: place.db })
+  if (address.kind === 'single') return new Redis({ ...standing, ...address.address, db: address.db })
   return new Redis({
     ...standing,
-    sentinels: place.addresses,
-    name: place.master,
-    sentinelPassword: place.sentinelPassword,
-    enableTLSForSentinelMode: place.tls,
+    sentinels: address.addresses,
+    name: address.master,
+    sentinelPassword: address.sentinelPassword,
+    enableTLSForSentinelMode: address.tls,
     sentinelRetryStrategy: pause,
     sentinelCommandTimeout: 4 * commandTimeout,
   })

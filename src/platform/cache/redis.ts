@@ -5,11 +5,11 @@ import { withTimeout } from '../../lib/with-timeout.js'
 import { StoreUnavailable } from '../database/database.js'
 import type { SharedCache } from './cache.js'
 import { carryScript, refundScript, reserveScript } from './counter-scripts.js'
+import type { RedisAddress } from './redis-address.js'
 import { connectRedis, type RedisClient } from './redis-client.js'
-import type { RedisPlace } from './redis-url.js'
 
 type Dependencies = {
-  place: RedisPlace
+  address: RedisAddress
   prefix: string
   clock: Clock
   log: Pick<Logger, 'debug'>
@@ -38,8 +38,8 @@ const withScripts = (client: RedisClient) => {
 }
 
 /** Counters in Redis or Valkey: one server, a Cluster, or the master that the sentinels name. */
-export const createRedisCache = ({ place, prefix, clock, log, commandTimeout = 250 }: Dependencies): SharedCache => {
-  const client = withScripts(connectRedis(place, commandTimeout))
+export const createRedisCache = ({ address, prefix, clock, log, commandTimeout = 250 }: Dependencies): SharedCache => {
+  const client = withScripts(connectRedis(address, commandTimeout))
   // Without a listener a lost connection would end the process. The next command fails and reports it.
   client.on('error', (error: Error) => log.debug({ reason: error.message }, 'redis connection'))
 

@@ -5,7 +5,7 @@ import type { Grants } from './grants.js'
 import { type MigrateOptions, migrate } from './migrate.js'
 import { createPglite, type PgliteOptions } from './pglite.js'
 import { createPostgres, type PostgresOptions } from './postgres.js'
-import { parsePostgresAddress } from './postgres-address.js'
+import { postgresAddress } from './postgres-address.js'
 
 export type DatabaseOptions = { embedded: PgliteOptions } | { postgres: PostgresOptions }
 
@@ -36,7 +36,7 @@ export const openAsOwner = (url: string): Database =>
 
 /** The role of the service if it is not the owner of the tables: it needs grants. */
 export const roleToGrant = ({ url, ownerUrl }: { url: string; ownerUrl: string }) => {
-  const [role, owner] = [parsePostgresAddress(url).user, parsePostgresAddress(ownerUrl).user]
+  const [role, owner] = [postgresAddress(url).user, postgresAddress(ownerUrl).user]
   return role === owner ? undefined : role
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { parsePostgresAddress } from './postgres-address.js'
+import { postgresAddress, readPostgresAddress } from './postgres-address.js'
 
 describe('the address of a PostgreSQL server', () => {
   it('is read with everything in it', () => {
-    expect(parsePostgresAddress('postgres://ada:p%40ss%2Fword@db.example:6432/latchkey?sslmode=disable')).toEqual({
+    expect(postgresAddress('postgres://ada:p%40ss%2Fword@db.example:6432/latchkey?sslmode=disable')).toEqual({
       hosts: [{ host: 'db.example', port: 6432 }],
       user: 'ada',
       password: 'p@ss/word',
@@ -14,7 +14,7 @@ describe('the address of a PostgreSQL server', () => {
   })
 
   it('may name several hosts, each with a port or without', () => {
-    const { hosts } = parsePostgresAddress('postgresql://u@a:5433,b,[::1]:5434/x?target_session_attrs=read-write')
+    const { hosts } = postgresAddress('postgresql://u@a:5433,b,[::1]:5434/x?target_session_attrs=read-write')
     expect(hosts).toEqual([
       { host: 'a', port: 5433 },
       { host: 'b', port: 5432 },
@@ -24,12 +24,12 @@ describe('the address of a PostgreSQL server', () => {
 
   it('may name a folder with a socket, in either spelling', () => {
     const expected = [{ host: '/var/run/postgresql', port: 5432 }]
-    expect(parsePostgresAddress('postgres://u@/x?host=/var/run/postgresql').hosts).toEqual(expected)
-    expect(parsePostgresAddress('postgres://u@%2Fvar%2Frun%2Fpostgresql/x').hosts).toEqual(expected)
+    expect(postgresAddress('postgres://u@/x?host=/var/run/postgresql').hosts).toEqual(expected)
+    expect(postgresAddress('postgres://u@%2Fvar%2Frun%2Fpostgresql/x').hosts).toEqual(expected)
   })
 
   it('has the usual defaults: encryption when offered, the database named like the role', () => {
-    const { database, tls, hosts } = parsePostgresAddress('postgres://ada@/')
+    const { database, tls, hosts } = postgresAddress('postgres://ada@/')
     expect({ database, tls, hosts }).toEqual({
       database: 'ada',
       tls: { mode: 'prefer' },
@@ -38,7 +38,7 @@ describe('the address of a PostgreSQL server', () => {
   })
 
   it('passes other settings on to the server', () => {
-    expect(parsePostgresAddress('postgres://u@h/x?search_path=auth&target_session_attrs=any').parameters).toEqual({
+    expect(postgresAddress('postgres://u@h/x?search_path=auth&target_session_attrs=any').parameters).toEqual({
       search_path: 'auth',
     })
   })
@@ -51,7 +51,11 @@ describe('the address of a PostgreSQL server', () => {
     'postgres://u:s3cret@h:70000/x',
     'postgres://u:s3cret@h/x?sslmode=perhaps',
   ])('is refused without being quoted: %s', (url) => {
-    expect(() => parsePostgresAddress(url)).toThrow(/^The database address/)
-    expect(() => parsePostgresAddress(url)).not.toThrow(/s3cret/)
+    expect(readPostgresAddress(url)).toMatchObject({
+      refused: 'invalid_address',
+      reason: expect.not.stringMatching(/s3cret/),
+    })
+    expect(() => postgresAddress(url)).toThrow(/^The database address/)
+    expect(() => postgresAddress(url)).not.toThrow(/s3cret/)
   })
 })

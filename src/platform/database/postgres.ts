@@ -1,7 +1,7 @@
 import type { Database } from './database.js'
 import { createPool } from './pool.js'
 import { createPooledDatabase } from './pooled-database.js'
-import { parsePostgresAddress } from './postgres-address.js'
+import { postgresAddress } from './postgres-address.js'
 import { createConnect } from './postgres-host.js'
 import { createPrimary } from './primary.js'
 
@@ -25,7 +25,7 @@ const closeGraceMs = 5_000
 export const createPostgres = (options: PostgresOptions): Database => {
   const { poolSize, connectTimeoutMs, idleTimeoutMs, statementTimeoutMs, log } = options
   const { applicationName = 'latchkey', primaryHoldsMs = 30_000 } = options
-  const address = parsePostgresAddress(options.url)
+  const address = postgresAddress(options.url)
   const connect = createConnect({ address, applicationName, statementTimeoutMs })
   const pool = createPool({
     open: createPrimary({ hosts: address.hosts, connect, timeoutMs: connectTimeoutMs, holdsMs: primaryHoldsMs, log }),

@@ -1,9 +1,10 @@
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startOddServer, startSmtpInbox } from '../../../test/support/smtp-inbox.js'
+import { validAddress } from '../invalid-address.js'
 import type { Mailer } from './mail.js'
 import { createSmtpMailer, type SmtpDeadlines } from './smtp.js'
-import { readSmtpUrl } from './smtp-url.js'
+import { readSmtpAddress } from './smtp-address.js'
 
 const ends: (() => Promise<unknown>)[] = []
 const atTheEnd = <Thing>(thing: Thing, end: (thing: Thing) => Promise<unknown>) => {
@@ -17,8 +18,7 @@ afterEach(async () => {
 const quick: SmtpDeadlines = { connect: 300, greeting: 300, silence: 1_000, whole: 900 }
 
 const mailerFor = (url: string, deadlines?: SmtpDeadlines): Mailer => {
-  const server = readSmtpUrl(url)
-  if ('refused' in server) throw new Error(server.refused)
+  const server = validAddress('SMTP_URL', readSmtpAddress(url))
   return atTheEnd(createSmtpMailer({ server, ...(deadlines && { deadlines }) }), (mailer) => mailer.close())
 }
 

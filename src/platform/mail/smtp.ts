@@ -2,7 +2,7 @@ import { createTransport } from 'nodemailer'
 import { minutes, seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import type { Delivery, Mail, Mailer } from './mail.js'
-import type { SmtpServer } from './smtp-url.js'
+import type { SmtpServer } from './smtp-address.js'
 
 export type SmtpDeadlines = { connect: number; greeting: number; silence: number; whole: number }
 

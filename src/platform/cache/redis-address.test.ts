@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readRedisUrl } from './redis-url.js'
+import { readRedisAddress } from './redis-address.js'
 
 const at = (host: string, port = 6_379) => ({ host, port })
 
@@ -34,8 +34,8 @@ describe('the address of Redis', () => {
         sentinelPassword: 'other',
       },
     ],
-  ])('%s', (url, place) => {
-    expect(readRedisUrl(url)).toEqual(place)
+  ])('%s', (url, address) => {
+    expect(readRedisAddress(url)).toEqual(address)
   })
 
   it.each([
@@ -52,6 +52,9 @@ describe('the address of Redis', () => {
     'redis://:50%@cache',
     'redis://ca che',
   ])('"%s" is none', (url) => {
-    expect(readRedisUrl(url)).toBeUndefined()
+    expect(readRedisAddress(url)).toEqual({
+      refused: 'invalid_address',
+      reason: 'must be an address such as redis://localhost:6379',
+    })
   })
 })

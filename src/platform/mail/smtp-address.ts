@@ -1,4 +1,5 @@
 import { isLoopback } from '../../lib/loopback.js'
+import { type InvalidAddress, invalidAddress } from '../invalid-address.js'
 
 export type SmtpServer = {
   host: string
@@ -34,17 +35,17 @@ const parsed = (text: string) => {
  * `smtp://user:password@host:587` or `smtps://…:465`. A password is never sent unencrypted to another machine:
  * with credentials STARTTLS is required, unless `?requireTLS=false` says that the network can be trusted.
  */
-export const readSmtpUrl = (text: string): SmtpServer | { refused: string } => {
+export const readSmtpAddress = (text: string): SmtpServer | InvalidAddress => {
   const url = parsed(text)
   if (!url || !['smtp:', 'smtps:'].includes(url.protocol) || !url.hostname)
-    return { refused: 'must be an address like smtp://user:password@mail.example.com:587 or smtps://…' }
+    return invalidAddress('must be an address like smtp://user:password@mail.example.com:587 or smtps://…')
   for (const [name, value] of url.searchParams) {
-    if (!settings.includes(name)) return { refused: `may carry only these settings: ${settings.join(', ')}` }
-    if (value !== 'true' && value !== 'false') return { refused: `must have true or false for ${name}` }
+    if (!settings.includes(name)) return invalidAddress(`may have only these settings: ${settings.join(', ')}`)
+    if (value !== 'true' && value !== 'false') return invalidAddress(`must have true or false for ${name}`)
   }
   const user = decoded(url.username)
   const pass = decoded(url.password)
-  if (user === undefined || pass === undefined) return { refused: 'has credentials that are not percent-encoded' }
+  if (user === undefined || pass === undefined) return invalidAddress('has credentials that are not percent-encoded')
 
   const secure = url.protocol === 'smtps:'
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
