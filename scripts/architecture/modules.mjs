@@ -4,7 +4,8 @@ import { parseSync } from 'vite'
 
 /** @typedef {{ target: string, line: number, dynamic: boolean, typeOnly: boolean }} Import */
 /** `ownLines` leaves out the functions inside. @typedef {{ name: string, line: number, lines: number, ownLines: number }} FunctionSize */
-/** @typedef {{ path: string, lines: number, imports: Import[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[] }} Module */
+/** A module of Node, or of a package. @typedef {{ name: string, line: number }} OutsideImport */
+/** @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[] }} Module */
 /** @typedef {{ type: string, start: number, end: number, [key: string]: unknown }} Node */
 
 /**
@@ -16,11 +17,20 @@ export const readModule = (path, text) => {
   const { program, errors } = parseSync(path, text)
   if (errors[0]) throw new Error(`${path}: ${errors[0].message}`)
   /** @type {Module} */
-  const module = { path, lines: countLines(text), imports: [], functions: [], defaultExports: [], environmentReads: [] }
+  const module = {
+    path,
+    lines: countLines(text),
+    imports: [],
+    outsideImports: [],
+    functions: [],
+    defaultExports: [],
+    environmentReads: [],
+  }
   const lineAt = (/** @type {number} */ offset) => text.slice(0, offset).split('\n').length
   walk(/** @type {Node} */ (/** @type {unknown} */ (program)), undefined, (node, parent) => {
     const specifier = importedBy(node)
     if (specifier?.startsWith('.')) module.imports.push(readImport(path, node, specifier, lineAt(node.start)))
+    else if (specifier !== undefined) module.outsideImports.push({ name: specifier, line: lineAt(node.start) })
     if (isDefaultExport(node)) module.defaultExports.push(lineAt(node.start))
     if (readsEnvironment(node)) module.environmentReads.push(lineAt(node.start))
     if (isFunction(node)) module.functions.push(measure(node, parent, lineAt))

@@ -35,6 +35,32 @@ const importsInwards = ({ path, imports }) =>
         .map(({ target, line }) => ({ line, says: `${partOf(path)} must not import ${target}` }))
     : []
 
+// Browsers, servers and clients in other programs load the contract: nothing in it may need Node.
+/** @type {Rule} */
+const contractIsPure = ({ path, outsideImports }) =>
+  inSourceAndNoTest(path) && partOf(path) === 'contract'
+    ? outsideImports
+        .filter(({ name }) => name !== 'typebox')
+        .map(({ name, line }) => ({ line, says: `the contract imports itself, lib and typebox, not ${name}` }))
+    : []
+
+/** @type {Rule} */
+const pagesKnowTheContract = ({ path, imports }) =>
+  path.startsWith('web/') && !isTest(path)
+    ? imports
+        .filter(({ target }) => isSource(target) && partOf(target) !== 'contract')
+        .map(({ target, line }) => ({ line, says: `pages import only src/contract of src, not ${target}` }))
+    : []
+
+// A route sends refusals by its own list (http/route-refusals.ts), so that one which it has not named does not compile.
+/** @type {Rule} */
+const routesNameTheirRefusals = ({ path, imports }) =>
+  inSourceAndNoTest(path) && partOf(path) === 'flows'
+    ? imports
+        .filter(({ target }) => target === 'src/http/errors.ts')
+        .map(({ line }) => ({ line, says: 'a flow sends refusals by routeRefusals, not by http/errors.ts' }))
+    : []
+
 /** @type {Rule} */
 const importsWhatIsThere = ({ path, imports }, known) =>
   isSource(path)
@@ -115,6 +141,9 @@ const isList = (name) => /^(create|open|start)[A-Z]|[a-z]Routes$/.test(name)
 const rules = {
   hasAPlace,
   importsInwards,
+  contractIsPure,
+  pagesKnowTheContract,
+  routesNameTheirRefusals,
   importsWhatIsThere,
   flowsStandAlone,
   storesStayHome,

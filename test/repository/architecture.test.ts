@@ -19,7 +19,7 @@ describe('this project', () => {
 
     expect(modules.length).toBeGreaterThan(100)
     expect(modules.flatMap(({ imports }) => imports).length).toBeGreaterThan(200)
-    for (const ring of ['main', 'app', 'config', 'flows', 'http', 'domain', 'platform', 'lib'])
+    for (const ring of ['main', 'app', 'config', 'flows', 'http', 'domain', 'platform', 'contract', 'lib'])
       expect(parts).toContain(ring)
   })
 })
@@ -41,6 +41,20 @@ const planted: [rule: string, mistake: string, files: Record<string, string>][] 
   ],
   ['importsInwards', 'a type named in passing', { 'src/lib/a.ts': `export type T = import('../http/b.js').B` }],
   ['importsInwards', 'the product leans on a test', { 'src/lib/a.ts': `import { b } from '../../test/b.js'` }],
+  ['importsInwards', 'the contract knows the domain', { 'src/contract/a.ts': `import { b } from '../domain/b/b.js'` }],
+  ['contractIsPure', 'the contract needs Node', { 'src/contract/a.ts': `import { createHash } from 'node:crypto'` }],
+  ['contractIsPure', 'the contract needs a package', { 'src/contract/a.ts': `import type { F } from 'fastify'` }],
+  ['pagesKnowTheContract', 'a page uses lib', { 'web/a.ts': `import { b } from '../src/lib/b.js'` }],
+  [
+    'pagesKnowTheContract',
+    'a type of a flow',
+    { 'web/pages/a.tsx': `import type { B } from '../../src/flows/b/b.js'` },
+  ],
+  [
+    'routesNameTheirRefusals',
+    'a refusal that no list names',
+    { 'src/flows/a/a.routes.ts': `import { sendRefusal } from '../../http/errors.js'` },
+  ],
   ['importsWhatIsThere', 'a file that is gone', { 'src/lib/a.ts': `import { b } from './b.js'` }],
   ['flowsStandAlone', 'login leans on logout', { 'src/flows/login/l.ts': `import { b } from '../logout/b.js'` }],
   ['storesStayHome', 'a stranger at a store', { 'src/domain/a/a.ts': `import { b } from '../b/b.store.js'` }],
@@ -87,6 +101,9 @@ describe('what is allowed', () => {
       'src/domain/users/users.ts': `import { store } from './users.store.js'; export const users = store`,
       'src/domain/users/users.store.ts': `import { uuid } from '../../lib/uuid.js'; export const store = uuid`,
       'src/lib/uuid.ts': `export const uuid = 'process.env'`,
+      'src/contract/schemas.ts': `import { Type } from 'typebox'; export const Id = Type.String()`,
+      'web/api.ts': `import type { Id } from '../src/contract/schemas.js'; export type T = typeof Id`,
+      'web/api.test.ts': `import { uuid } from '../src/lib/uuid.js'; void uuid`,
     })
 
     expect(found).toEqual([])
