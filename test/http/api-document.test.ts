@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
@@ -26,4 +27,23 @@ it('is OpenAPI 3.1, and every operation says what it does and how it can be refu
     expect(each.summary, `${method} ${path}`).toBeTruthy()
     expect(Object.keys(each.responses).length, `${method} ${path}`).toBeGreaterThan(0)
   }
+})
+
+it('passes a validator of OpenAPI, and each error schema stands once', async () => {
+  const text = await readFile(new URL('../../docs/openapi.json', import.meta.url), 'utf8')
+  const { valid, errors } = await new Validator().validate(JSON.parse(text))
+  expect([valid, errors]).toEqual([true, undefined])
+  expect(text.match(/"tries_used_up"/g)).toHaveLength(1)
+})
+
+it('says for every operation its id, which is unique, and what a request needs', async () => {
+  const { body } = await latchkey.browser().get('/api/openapi.json')
+  type Operation = { operationId: string; security: object[] }
+  const paths = body.paths as Record<string, Record<string, Operation>>
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
+  expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
+  for (const { operationId, security } of operations) expect(security, operationId).toBeInstanceOf(Array)
+  expect(paths['/login']?.post?.security).toEqual([])
+  expect(paths['/api/auth/me']?.get?.security).toEqual([{ accessToken: [] }])
+  expect(paths['/api/auth/change-password']?.post?.security).toEqual([{ accessToken: [], csrfToken: [] }])
 })

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { withNamedSchemas } from './named-schemas.js'
+import { operationId, securityOf } from './operations.js'
+
+describe('an operation of the API document', () => {
+  it.each([
+    ['POST', '/login', 'postLogin'],
+    ['POST', '/api/auth/login', 'postAuthLogin'],
+    ['POST', '/api/auth/verify-email/check', 'postAuthVerifyEmailCheck'],
+    ['DELETE', '/api/auth/sessions/:id', 'deleteAuthSessionsById'],
+    ['GET', '/health', 'getHealth'],
+  ])('%s %s is called %s', (method, url, id) => {
+    expect(operationId({ method, url })).toBe(id)
+  })
+
+  it('needs what its gates ask for', () => {
+    expect(securityOf({ byAccessToken: false, byCsrfToken: false })).toEqual([])
+    expect(securityOf({ byAccessToken: true, byCsrfToken: false })).toEqual([{ accessToken: [] }])
+    expect(securityOf({ byAccessToken: true, byCsrfToken: true })).toEqual([{ accessToken: [], csrfToken: [] }])
+  })
+})
+
+describe('named schemas', () => {
+  const inner = { title: 'Inner', type: 'string' }
+  const outer = { title: 'Outer', type: 'object', properties: { one: inner, title: { type: 'string' } } }
+
+  it('stand once, also inside each other, and references take their places', () => {
+    const document = {
+      info: { title: 'Stays' },
+      components: { other: 1 },
+      paths: { '/a': [outer, inner], '/b': outer },
+    }
+    const [toInner, toOuter] = [{ $ref: '#/components/schemas/Inner' }, { $ref: '#/components/schemas/Outer' }]
+    expect(withNamedSchemas(document)).toEqual({
+      info: { title: 'Stays' },
+      components: {
+        other: 1,
+        schemas: {
+          Inner: { type: 'string' },
+          Outer: { type: 'object', properties: { one: toInner, title: { type: 'string' } } },
+        },
+      },
+      paths: { '/a': [toOuter, toInner], '/b': toOuter },
+    })
+  })
+})

@@ -1,0 +1,18 @@
+/** What a request needs, from the gates before its handler. An empty list means that anyone may call. */
+export const securityOf = ({ byAccessToken, byCsrfToken }: { byAccessToken: boolean; byCsrfToken: boolean }) => {
+  const needed = { ...(byAccessToken && { accessToken: [] }), ...(byCsrfToken && { csrfToken: [] }) }
+  return Object.keys(needed).length === 0 ? [] : [needed]
+}
+
+const capitalized = (word: string) => word.charAt(0).toUpperCase() + word.slice(1)
+
+/** `POST /api/auth/verify-email` is `postAuthVerifyEmail`, `GET /api/content/:slug` is `getContentBySlug`. */
+export const operationId = ({ method, url }: { method: string | string[]; url: string }) => {
+  const [first = ''] = [method].flat()
+  const words = url
+    .replace(/^\/api\//, '/')
+    .replaceAll('/:', '/by-')
+    .split(/[/-]/)
+    .filter((word) => word !== '')
+  return [first.toLowerCase(), ...words.map(capitalized)].join('')
+}
