@@ -69,7 +69,7 @@ describe('the dashboard', { timeout }, () => {
     await enter(page, 'Change password')
     await fillIn(page, { 'Current password': goodPassword, 'New password': 'Quiet+Orchard+48+marble' })
     await page.keyboard.press('Enter')
-    await page.getByText('Your password is changed.').waitFor()
+    await page.getByText('Your password was changed.').waitFor()
     await expect.poll(() => page.locator('button:focus').textContent()).toBe('Change password')
     await fillInChange(page)
     await context.close()

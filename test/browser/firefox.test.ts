@@ -41,7 +41,7 @@ describe('in Firefox', { timeout }, () => {
     await type({ currentPassword: goodPassword, newPassword })
     await tab.see('Strength')
     await tab.press('Change password')
-    await tab.see('Your password is changed.')
+    await tab.see('Your password was changed.')
     await tab.press('Sign out')
     await tab.see('You are signed out.')
     await type({ username: 'fox@example.com', password: newPassword })

@@ -45,7 +45,7 @@ describe('somebody new', { timeout }, () => {
     expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('currentPassword')
     await fillIn(page, { 'Current password': goodPassword })
     await press(page, 'Change password')
-    await page.getByText('Your password is changed.').waitFor()
+    await page.getByText('Your password was changed.').waitFor()
 
     await press(page, 'Sign out')
     await page.waitForURL('**/login?notice=signed_out')

@@ -145,7 +145,7 @@ describe('a forgotten password', { timeout }, () => {
     await mailTab.getByText('Password must contain uppercase letters').waitFor()
     await fillIn(mailTab, { 'New password': 'Quiet+Orchard+48+marble' })
     await press(mailTab, 'Set new password')
-    await mailTab.getByText('Your new password is set.').waitFor()
+    await mailTab.getByText('Your password was changed.').waitFor()
     await signIn(mailTab, 'lena', 'Quiet+Orchard+48+marble')
     await mailTab.waitForURL('**/health/live')
     await mailTab.goto(link)

@@ -134,7 +134,7 @@ describe('a session in the browser', { timeout }, () => {
     await press(page, 'Change password')
     await fillIn(page, { 'Current password': goodPassword, 'New password': 'copper-Willow-83-anchor' })
     await press(page, 'Change password')
-    await page.getByText('Your password is changed.').waitFor()
+    await page.getByText('Your password was changed.').waitFor()
     letThrough()
     await greeted(other, 'anew')
     expect(visited).toEqual(['/dashboard'])
