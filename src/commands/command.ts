@@ -88,6 +88,14 @@ export const readArguments = <Wanted extends Options>(
   return result
 }
 
+/** The value of --limit. */
+export const limitFrom = (text: string, most: number) => {
+  const limit = Number(text)
+  if (!/^\d+$/.test(text) || limit < 1 || limit > most)
+    throw new UsageFault(`--limit takes a number from 1 to ${most}.`)
+  return limit
+}
+
 /** Warnings go to standard error: the output of the command may be a file. */
 export const commandLog = () => createLog({ level: 'warn', format: 'plain', destination: process.stderr })
 

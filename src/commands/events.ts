@@ -1,7 +1,7 @@
 import { duration, InvalidValue } from '../config/setting-values.js'
 import { type EventKind, type EventQuery, type EventRow, eventKinds } from '../domain/events/events.js'
 import { escapeTerminalControls } from '../lib/terminal-controls.js'
-import { type Command, print, readArguments, type Stores, UsageFault, withStores } from './command.js'
+import { type Command, limitFrom, print, readArguments, type Stores, UsageFault, withStores } from './command.js'
 import { findUser } from './find-user.js'
 import { asTable } from './table.js'
 
@@ -23,13 +23,6 @@ const kindFrom = (text: string | undefined): EventKind | undefined => {
   const kind = eventKinds.find((each) => each === text)
   if (text !== undefined && kind === undefined) throw new UsageFault(`--kind takes one of ${eventKinds.join(', ')}.`)
   return kind
-}
-
-const limitFrom = (text: string) => {
-  const limit = Number(text)
-  if (!/^\d+$/.test(text) || limit < 1 || limit > mostAtOnce)
-    throw new UsageFault(`--limit takes a number from 1 to ${mostAtOnce}.`)
-  return limit
 }
 
 const asJson = (row: EventRow) => {
@@ -105,7 +98,7 @@ requestId of the log lines of the same request.
     const since = momentFrom('--since', values.since, now)
     // Includes events of this very millisecond.
     const until = new Date(momentFrom('--until', values.until, now).getTime() + 1)
-    const limit = limitFrom(values.limit)
+    const limit = limitFrom(values.limit, mostAtOnce)
     if (since >= until) throw new UsageFault('--since is later than --until.')
     return withStores(context, 'service', async (stores) => {
       const query = { since, until, limit: limit + 1, ...(kind && { kind }) }

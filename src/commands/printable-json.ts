@@ -1,5 +1,5 @@
 /** Characters that JSON need not escape, and that a terminal or an editor would obey or hide. */
-const unprintable = /[\p{C}\u2028\u2029]/gu
+export const unprintable = /[\p{C}\u2028\u2029]/gu
 
 const escaped = (character: string) =>
   Array.from(

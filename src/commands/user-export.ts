@@ -3,9 +3,8 @@ import type { ListedUser } from '../domain/users/bulk.js'
 import { displayName } from '../domain/users/display-name.js'
 import { identityColumn } from '../domain/users/imported-user.js'
 import { type Command, operator, print, readArguments, UsageFault, withStores, write } from './command.js'
-import { csvLine } from './csv.js'
-import { guardFormula } from './csv-formulas.js'
-import { printableJson } from './printable-json.js'
+import { csvLine, guardFormula } from './csv.js'
+import { printableJson, unprintable } from './printable-json.js'
 
 type Value = string | boolean | Date | null
 type Column = { name: string; of: (user: ListedUser) => Value }
@@ -29,7 +28,7 @@ const withHashes: readonly Column[] = [...columns, { name: 'password_hash', of: 
 const asText = (value: Value) => (value instanceof Date ? value.toISOString() : value === null ? '' : String(value))
 
 /** CSV has no escapes, so characters that a terminal would obey are replaced by U+FFFD. */
-const asCell = (value: Value) => guardFormula(asText(value).replaceAll(/[\p{C}\u2028\u2029]/gu, '\ufffd'))
+const asCell = (value: Value) => guardFormula(asText(value).replaceAll(unprintable, '\ufffd'))
 
 const formats = {
   jsonl: {

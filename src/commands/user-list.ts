@@ -1,7 +1,7 @@
 import { providerIds, providerLabel } from '../contract/providers.js'
 import type { ListedUser } from '../domain/users/bulk.js'
 import { isUuid } from '../lib/uuid.js'
-import { type Command, print, readArguments, UsageFault, withStores } from './command.js'
+import { type Command, limitFrom, print, readArguments, UsageFault, withStores } from './command.js'
 import { printableJson } from './printable-json.js'
 import { asTable } from './table.js'
 
@@ -35,13 +35,6 @@ const asLines = (users: readonly ListedUser[]) =>
     ]),
   ])
 
-const limitFrom = (text: string) => {
-  const limit = Number(text)
-  if (!/^\d+$/.test(text) || limit < 1 || limit > mostAtOnce)
-    throw new UsageFault(`--limit takes a number from 1 to ${mostAtOnce}.`)
-  return limit
-}
-
 export const userList: Command = {
   summary: 'List users, a page at a time',
   help: `latchkey user list [--limit N] [--after ID] [--json]
@@ -58,7 +51,7 @@ Lists users, oldest first.
       { limit: { type: 'string', default: '50' }, after: { type: 'string' }, json: { type: 'boolean' } },
       [],
     )
-    const limit = limitFrom(values.limit)
+    const limit = limitFrom(values.limit, mostAtOnce)
     const after = values.after?.toLowerCase()
     if (after !== undefined && !isUuid(after)) throw new UsageFault('--after takes the id of a user.')
 
