@@ -4,24 +4,24 @@ import { type Attempt, type Attempts, attemptLifetime } from '../domain/provider
 import { seconds } from '../lib/durations.js'
 import type { Cookies } from './cookies.js'
 
-/** Strict would not come back with the provider's redirect, which is a navigation from another site. */
+/** The browser does not send a Strict cookie with the provider's redirect, which comes from another site. */
 const attributes = { sameSite: 'Lax' } as const
 
-/** What the attempts of other tabs may take up, so that the whole Cookie header stays small. */
+/** The most that the attempts of other tabs may use, so that the Cookie header stays small. */
 const otherAttempts = { count: 4, bytes: 1500 }
 
-/** A browser may hold hundreds that somebody planted: an answer clears a few of them, and stays small enough for any proxy. */
+/** An attacker may have planted hundreds: each answer clears a few of them, so that it stays small enough for any proxy. */
 const lookedAtOnce = 8
 
 const isAttemptCookieName = (name: string) => /^attempt_[\w-]{12}$/.test(name)
 
-/** From the state, so that an answer finds the attempt it belongs to. */
+/** Derived from the state, so that an answer finds its attempt. */
 export const attemptCookieName = (state: string) =>
   `attempt_${createHash('sha256').update(`attempt ${state}`).digest('base64url').slice(0, 12)}`
 
 export type AttemptCookies = ReturnType<typeof createAttemptCookies>
 
-/** One cookie for each attempt to sign in at a provider, so that two tabs do not get in each other's way. */
+/** One cookie for each attempt to sign in at a provider, so that two tabs do not disturb each other. */
 export const createAttemptCookies = ({ cookies, attempts }: { cookies: Cookies; attempts: Attempts }) => {
   const held = (request: FastifyRequest) =>
     cookies
@@ -34,7 +34,7 @@ export const createAttemptCookies = ({ cookies, attempts }: { cookies: Cookies; 
       })
       .sort((left, right) => endOf(right.attempt) - endOf(left.attempt))
 
-  /** Clears what has run out and the oldest of too many. */
+  /** Clears what has expired, and the oldest if there are too many. */
   const makeRoom = (request: FastifyRequest, reply: FastifyReply) => {
     let bytes = 0
     for (const [index, { name, bytes: size, attempt }] of held(request).entries()) {

@@ -4,12 +4,12 @@ import type { Tokens } from '../domain/tokens/tokens.js'
 import type { Cookies } from './cookies.js'
 import { sendRefusal } from './errors.js'
 
-/** `generation` says which of the session's tokens it is: a change of the password makes the earlier ones worth less. */
+/** `generation` is the number of the token in its session: after a change of the password the earlier ones may do less. */
 export type Caller = { userId: string; username: string; sessionId: string; generation: number; expiresAt: Date }
 
 export type Callers = ReturnType<typeof createCallers>
 
-/** The access check: who is calling, from the signed cookie alone. No store is touched, so no store can hold it up. */
+/** The access check: who is calling, from the signed cookie alone. It asks no store, so no store can delay it. */
 export const createCallers = ({ cookies, tokens }: { cookies: Cookies; tokens: Tokens }) => {
   const known = new WeakMap<FastifyRequest, Caller>()
 
@@ -32,7 +32,7 @@ export const createCallers = ({ cookies, tokens }: { cookies: Cookies; tokens: T
 
   return {
     peek,
-    /** The session by either of its cookies: the access cookie expires first, and the session goes on. */
+    /** The session by either of its cookies: the access cookie expires first, and the session is still valid. */
     sessionOf: (request: FastifyRequest) => peek(request)?.sessionId ?? refreshClaims(request)?.sid,
     /** The same, but only by a token that has not expired. */
     currentSessionOf: (request: FastifyRequest) => {

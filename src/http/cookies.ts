@@ -18,7 +18,7 @@ export const registrationCookie = { name: 'registration', maxAge: (1 * hours) / 
 
 type Jar = { values: ReadonlyMap<string, string | undefined>; doubled: ReadonlySet<string> }
 
-/** Two cookies of one name count as none: one of them was planted, and nothing tells which. */
+/** Two cookies with one name count as none: one of them was planted, and we cannot know which. */
 const parse = (header: string): Jar => {
   const values = new Map<string, string | undefined>()
   const doubled = new Set<string>()
@@ -34,7 +34,7 @@ const parse = (header: string): Jar => {
 
 const mostDomains = 4
 
-/** The host and the domains above it, for which another host could have set a cookie. No browser takes one for `com`. */
+/** The host and the domains above it, for which another host could have set a cookie. No browser accepts one for `com`. */
 const domainsOf = (host: string) => {
   const labels = isIP(host) ? [] : host.split('.')
   return labels
@@ -46,7 +46,7 @@ const domainsOf = (host: string) => {
 export type Cookies = ReturnType<typeof createCookies>
 
 /**
- * In production a browser takes a cookie whose name begins with `__Host-` from this host alone: a sibling host cannot
+ * In production a browser accepts a cookie whose name begins with `__Host-` from this host only: a sibling host cannot
  * plant it for the whole domain. It needs `Secure` and `Path=/`, so in development the plain names are used. Callers know
  * the plain names only.
  */
@@ -86,7 +86,7 @@ export const createCookies = ({ secure, host }: { secure: boolean; host: string 
 
   const isDoubled = (request: FastifyRequest) => sessionCookies.some((name) => jarOf(request).doubled.has(name))
 
-  /** What a sibling host has set for a domain above. One that is set for a longer path cannot be cleared by us. */
+  /** Clears what a sibling host has set for a parent domain. A cookie for a longer path cannot be cleared by us. */
   const clearPlanted = (reply: FastifyReply) => {
     for (const domain of domains) for (const name of sessionCookies) clear(reply, name, { sameSite: 'Strict', domain })
   }
@@ -101,17 +101,17 @@ export const createCookies = ({ secure, host }: { secure: boolean; host: string 
     set,
     clear,
     clearSession,
-    /** New tokens of a session that goes on. */
+    /** New tokens of a session that continues. */
     renewSession: (reply: FastifyReply, issued: Issued) => {
       if (isDoubled(reply.request)) clearPlanted(reply)
       setSession(reply, issued)
     },
-    /** What was planted before would lock the new session out. It may not even be seen: Strict cookies stay away at times. */
+    /** A cookie that was planted before would break the new session. We may not see it: Strict cookies are not always sent. */
     startSession: (reply: FastifyReply, issued: Issued) => {
       clearPlanted(reply)
       setSession(reply, issued)
     },
-    /** A planted cookie beside ours signs the browser out. Clearing every variant lets the person sign in again. */
+    /** A planted cookie beside ours signs the browser out. Clearing every variant lets the user sign in again. */
     clearDoubled: (request: FastifyRequest, reply: FastifyReply) => {
       if (!isDoubled(request)) return
       clearSession(reply)

@@ -5,7 +5,7 @@ import { sendRefusal } from './errors.js'
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 const json = /^application\/json(?:; ?charset=utf-8)?$/i
 
-/** Browsers that send `Sec-Fetch-Site` cannot be made to lie in it; for others the `Origin` tells. */
+/** A page cannot change the `Sec-Fetch-Site` that a browser sends. For older browsers the `Origin` decides. */
 const isCrossSite = (request: FastifyRequest, publicUrl: string) => {
   const { origin, 'sec-fetch-site': site } = request.headers
   if (site === 'same-origin' || site === 'none') return false
@@ -13,8 +13,8 @@ const isCrossSite = (request: FastifyRequest, publicUrl: string) => {
 }
 
 /**
- * Images, frames, fetches and prefetches that another site's page makes a browser send, also with a safe method: they
- * would use up the visitor's limits. Only a navigation of the whole window may come from another site, as from a provider.
+ * Images, frames, fetches and prefetches from another site's page, also with a safe method: they would use up the visitor's
+ * limits. Only a navigation of the whole window may come from another site, for example from a provider.
  */
 const isForeignSubresource = ({ headers, routeOptions }: FastifyRequest) =>
   headers['sec-fetch-site'] === 'cross-site' &&
@@ -26,8 +26,8 @@ const hasBody = (request: FastifyRequest) =>
   request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
 
 /**
- * Refuses every unsafe request that another site made a browser send, before anything is counted. A body must be JSON:
- * the content types that a form can send without asking us first reach no handler.
+ * Refuses every unsafe request from another site's page, before anything is counted. A body must be JSON: content types
+ * that a form can send without a preflight reach no handler.
  */
 export const refuseCrossSite = (publicUrl: string) => async (request: FastifyRequest, reply: FastifyReply) => {
   if (isForeignSubresource(request))

@@ -15,8 +15,8 @@ const tokenShape = /^([\w-]{43})\.([\w-]{43})$/
 export type Csrf = ReturnType<typeof createCsrf>
 
 /**
- * A token is a nonce and an HMAC over it, the secret in its own cookie and the session. A secret that a sibling host
- * has planted comes without our key, and a token of one session is worth nothing in another.
+ * A token is a nonce and an HMAC over it, the secret in its own cookie and the session. A sibling host that
+ * plants a secret does not have our key, and a token of one session is not valid in another.
  */
 export const createCsrf = (deps: { keys: readonly Buffer[]; cookies: Cookies; callers: Callers }) => {
   const { keys, cookies, callers } = deps
@@ -41,7 +41,7 @@ export const createCsrf = (deps: { keys: readonly Buffer[]; cookies: Cookies; ca
   }
 
   return {
-    /** The token for this browser's secret, which is made when there is none yet. */
+    /** The token for this browser's secret, which is created if there is none yet. */
     issue: (request: FastifyRequest, reply: FastifyReply) => {
       const present = secretOf(request)
       const secret = present ?? randomToken()

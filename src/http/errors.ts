@@ -4,7 +4,7 @@ import { type RefusalCode, refusals } from '../contract/refusals.js'
 import type { PasswordRejected } from '../contract/schemas.js'
 import { StoreUnavailable } from '../platform/database/database.js'
 
-/** A refusal with what its body may say beside the table: a finer message, or what is wrong with a password. */
+/** A refusal with what its body may add to the table: a more exact message, or what is wrong with a password. */
 type Answered = Refused<RefusalCode> & { message?: string } & Partial<Pick<PasswordRejected, 'errors' | 'ids'>>
 
 export const bodyOf = ({ refused, message, errors, ids }: Answered) => {
@@ -30,7 +30,7 @@ const frameworkRefusals: Record<string, RefusalCode> = {
   FST_ERR_MAX_PARAM_LENGTH: 'not_found',
 }
 
-/** The body was valid JSON of the wrong shape: says which property, and what it must be, never what it was. */
+/** The body is JSON of the wrong shape: names the property and what it must be, never its value. */
 const validationMessage = (error: FastifyError) => {
   const [first] = error.validation ?? []
   const path = first?.instancePath?.slice(1).replaceAll('/', '.') || error.validationContext || 'request'
@@ -45,7 +45,7 @@ const refusalFor = (error: FastifyError): Answered => {
   return refuse(error.statusCode && error.statusCode < 500 ? 'bad_request' : 'internal')
 }
 
-/** The one place that answers failures. Only what we did not expect is logged with its stack. */
+/** The one place that answers failures. Only unexpected ones are logged with their stack. */
 export const handleError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
   const refusal = refusalFor(error)
   const about = { requestId: request.id, err: error }

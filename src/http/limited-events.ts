@@ -5,15 +5,15 @@ import { clientOf } from './client.js'
 
 export type Rejection = { limiter: string; key: string; resetsIn: number }
 
-/** The limiters that keep a person from signing in; the others are in the log and the metrics. */
+/** The limits that can prevent a sign-in; the others are only in the log and the metrics. */
 const worthAnEvent = new Set(['login', 'confirm', 'sensitive'])
 
-/** Beyond so many client networks at once an event more says nothing new. */
+/** With so many client networks at once, further events would say nothing new. */
 const mostKeys = 10_000
 
 /**
- * One event for each limiter, client network and window, however many requests are refused: nobody can fill the table with
- * refusals, because each one costs a client network its whole limit of attempts first.
+ * One event for each limiter, client network and window, however many requests are refused. So no client can
+ * fill the table: each event needs a client network that has used its whole limit.
  */
 export const createLimitedEvents = ({ events, clock }: { events: Pick<Events, 'record'>; clock: Clock }) => {
   const reportedUntil = new Map<string, number>()

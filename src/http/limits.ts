@@ -11,7 +11,7 @@ type Limiter = {
   name: string
   limit: Limit
   code: LimitCode
-  /** Whom it counts. */
+  /** The key that is counted. */
   subject: (request: FastifyRequest) => string
   refundsSuccess?: true
 }
@@ -37,7 +37,7 @@ export const createLimits = (deps: {
   const held = new WeakMap<FastifyRequest, Held>()
   const forgiven = new WeakSet<FastifyRequest>()
 
-  /** A caller counts for itself, so that an office behind one address does not lock itself out. */
+  /** Each signed-in caller has its own count, so that an office behind one address does not lock itself out. */
   const callerOf = (request: FastifyRequest) => `session:${callers.of(request).sessionId}`
 
   const sessionOrClientNetwork = (request: FastifyRequest) => {
@@ -72,7 +72,7 @@ export const createLimits = (deps: {
     }
 
   /**
-   * An attempt that succeeded, or that we could not try, is given back before the answer leaves. 422 is a success here:
+   * An attempt that succeeded, or that we could not check, is given back before the answer is sent. 422 is a success here:
    * the proof was right, only the new password was not.
    */
   const settle = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -96,11 +96,11 @@ export const createLimits = (deps: {
       ...byClientNetwork,
     }),
     sensitive: hook({ name: 'sensitive', limit: sensitive, code: 'too_many_attempts', ...byClientNetwork }),
-    /** For routes that anybody may call, whatever cookies come along: a token is no reason to count less. */
+    /** For routes without sign-in, by network: a token does not change what is counted. */
     open: hook({ name: 'general', limit: general, code: 'too_many_requests', ...byClientNetwork }),
     /** For routes behind `callers.required`. */
     caller: hook({ name: 'general', limit: general, code: 'too_many_requests', subject: callerOf }),
-    /** Apart from the general limit: a session that has used that up can still renew and end itself. */
+    /** Separate from the general limit: a session that has used that up can still be refreshed and ended. */
     session: hook({ name: 'session', limit: general, code: 'too_many_requests', subject: sessionOrClientNetwork }),
     /** The proof was right although the answer is a refusal: the attempt is given back. */
     forgive: (request: FastifyRequest) => {

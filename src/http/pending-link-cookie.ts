@@ -8,7 +8,7 @@ const attributes = { sameSite: 'Strict' } as const
 
 export type PendingLinkCookie = ReturnType<typeof createPendingLinkCookie>
 
-/** The identity that waits to be linked, in the browser that proved it. */
+/** The cookie with the identity that waits to be linked. */
 export const createPendingLinkCookie = ({ cookies, links }: { cookies: Cookies; links: PendingLinks }) => ({
   keep: (reply: FastifyReply, link: Omit<PendingLink, 'expiresAt'>) =>
     cookies.set(reply, name, links.seal(link), { ...attributes, maxAge: pendingLinkLifetime / seconds }),

@@ -78,7 +78,7 @@ describe.each(commandStores)('user import on $name', ({ open }) => {
       ],
       ['six,six@example.com', 'has 2 fields where the first line has 3'],
       [`"seven"x,seven@example.com,${hash}`, 'text after the closing quote of a field'],
-      [`ADA,eight@example.com,${hash}`, 'the username belongs to somebody with another email'],
+      [`ADA,eight@example.com,${hash}`, 'the username belongs to a user with another email'],
       [`${'n'.repeat(65)},nine@example.com,`, 'Username must have 1 to 64 characters'],
       [`ten\u0000,ten@example.com,`, 'username must not contain control characters'],
       [`grace,grace@example.com,${hash}`, undefined],
@@ -135,7 +135,7 @@ describe.each(commandStores)('user import on $name', ({ open }) => {
       { email: 'barbara@example.com', id, provider_b_id: '4' },
       { email: 'donald@example.com', provider_b_id: 'g-1' },
     ]
-    const taken = 'the id or a provider id belongs to somebody with another email'
+    const taken = 'the id or a provider id belongs to a user with another email'
     const { out, err } = await importing(rows.map((row) => JSON.stringify(row)).join('\n'))
     expect(err).toBe(`line 3: ${taken}\nline 5: ${taken}\n`)
     expect(out).toBe('Added 4 users; 0 existed already; 2 rows were refused.\n')

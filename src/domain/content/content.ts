@@ -4,7 +4,7 @@ import * as store from './content.store.js'
 
 export type NewContent = { slug: string; title: string; body: string }
 
-/** A few pages to look at before an operator has loaded any. */
+/** Example pages, until an operator loads others. */
 const samples: readonly NewContent[] = [
   { slug: 'welcome', title: 'Welcome', body: 'You are signed in, so you may read this.' },
   {
@@ -24,7 +24,7 @@ export type Content = ReturnType<typeof createContent>
 export const createContent = ({ database, clock }: { database: Database; clock: Clock }) => ({
   list: () => store.selectAll(database),
   find: async (slug: string) => (await store.selectBySlug(database, slug))[0],
-  /** For whoever owns the tables: the application's own role may only read. */
+  /** For the owner of the tables: the service's own role may only read. */
   load: (sql: Sql, content: NewContent) => store.upsert(sql, { ...content, now: clock.now() }),
   seed: async () => {
     if ((await store.selectAll(database)).length > 0) return

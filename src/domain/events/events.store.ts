@@ -76,8 +76,8 @@ export const selectSpan = (sql: Sql, { from, before, kind, limit }: Span) =>
   )
 
 /**
- * What happened to a user or under a name, and refusals of the limiters to the addresses that this user has come from:
- * these carry no name, because the body of a request that is refused for its number is never read.
+ * Events of a user or a name, and refusals by limits to the addresses of this user. Such a refusal has no name, because the
+ * body of the request was never read.
  */
 export const selectAbout = (
   sql: Sql,
@@ -100,7 +100,7 @@ export const selectAbout = (
     [from, before, kind, limit, who.userId, who.nameMarks],
   )
 
-/** Ids begin with their time, so the primary key is also the order of age. */
+/** Ids begin with their time, so the primary key is in order of age. */
 export const purgeBefore = (sql: Sql, oldestKept: string, limit: number) =>
   sql.query('delete from events where id in (select id from events where id < $1 order by id limit $2) returning 1', [
     oldestKept,

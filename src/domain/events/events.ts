@@ -46,7 +46,7 @@ export type Event = {
   sessionBegan?: SignInWay
 }
 
-/** An event as the log hears of it: what the row has, and nothing that was typed. */
+/** An event in the log: what the row has, and nothing that was typed. */
 export type RecordedEvent = Pick<Event, 'kind' | 'userId' | 'sessionId' | 'reason'> & {
   username?: string
   nameMark?: string
@@ -84,12 +84,12 @@ export const createEvents = (options: {
   })
 
   return {
-    /** One row and one log line. A row that cannot be written never turns a finished act into a failed one. */
+    /** One row and one log line. What happened stays done, even if the row cannot be written. */
     record: async (event: Event, { ip, userAgent, requestId, typedName }: Client) => {
       const now = clock.now()
       const { kind, userId = null, sessionId = null } = event
       const reason = reasonOf(event)
-      // Made in every case: whether there is an account must not show in the time.
+      // Computed in every case, so that the time does not show whether there is an account.
       const mark = typedName === undefined ? undefined : nameMarks.of(typedName)
       const nameMark = userId === null ? mark : undefined
       const [row] = await store
@@ -119,7 +119,7 @@ export const createEvents = (options: {
     recent: (userId: string) => store.selectRecentOfUser(database, userId, 50),
     /** Newest first, as are those below. */
     between: (query: EventQuery) => store.selectSpan(database, spanOf(query)),
-    /** About a user, about a name that belongs to none, or both. */
+    /** About a user, about a name without an account, or both. */
     about: (who: { userId?: string; name: string }, query: EventQuery) =>
       store.selectAbout(database, spanOf(query), {
         userId: who.userId ?? null,

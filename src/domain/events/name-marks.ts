@@ -7,15 +7,15 @@ export type NameMarks = ReturnType<typeof createNameMarks>
 
 /**
  * What is kept of a typed name that belongs to no account. People type passwords into the name field, so the name itself
- * must not be stored; a short keyed hash still tells whether two attempts were made under one name, and lets an operator
- * who knows the name find them.
+ * must not be stored. A short keyed hash shows whether two attempts used the same name, and lets an operator who knows the
+ * name find them.
  */
 export const createNameMarks = (keys: readonly Buffer[]) => {
   const markWith = (key: Buffer, name: string) =>
     createHmac('sha256', key).update(name.normalize('NFKC').trim().toLowerCase()).digest('hex').slice(0, 12)
   return {
     of: (name: string) => (keys[0] ? markWith(keys[0], name) : undefined),
-    /** Under every secret that is still known, for a search. */
+    /** With every secret that is still configured, for a search. */
     all: (name: string) => keys.map((key) => markWith(key, name)),
   }
 }

@@ -1,16 +1,16 @@
 import type { Database, Sql } from '../../platform/database/database.js'
 
-/** Any number that nothing else locks: instances agree on it so that one of them purges at a time. */
+/** Any number that nothing else locks. With it, only one instance purges at a time. */
 const advisoryLock = 7_210_451
 
 const batch = 500
 
-/** Deletes some expired rows of one noun, and says `limit` or more when there is more to do at once. */
+/** Deletes some expired rows of one noun. Returns `limit` or more if there is more to delete. */
 export type Purge = (sql: Sql, limit: number) => Promise<number>
 
 export type Housekeeping = ReturnType<typeof createHousekeeping>
 
-/** Removes what has expired, in small batches, by one instance at a time. */
+/** Deletes what has expired, in small batches, in one instance at a time. */
 export const createHousekeeping = (options: {
   database: Database
   interval: number
@@ -30,7 +30,7 @@ export const createHousekeeping = (options: {
       return done
     })
 
-  /** A full batch means that there is more: go on soon, yet never without a pause for everybody else. */
+  /** A full batch means that there is more: the next one follows soon, after a pause for other statements. */
   const schedule = (delay: number) => {
     timer = setTimeout(() => {
       running = sweep()

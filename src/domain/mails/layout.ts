@@ -22,7 +22,7 @@ const smallStyle = `font-size:${fontSizes.tiny}px;color:${muted}`
 /** How the operator wants mails to look. */
 export type Brand = { name: string; accent: string; logoUrl?: string | undefined }
 
-/** A mail is read elsewhere, so the logo needs a whole address; mail programs do not show `data:`. */
+/** The logo needs a full address: mail programs do not show `data:`. */
 export const brandForMails = (brand: Brand, publicUrl: string): Brand => {
   const { logoUrl, ...rest } = brand
   const url = logoUrl !== undefined && URL.canParse(logoUrl, publicUrl) ? new URL(logoUrl, publicUrl) : undefined
@@ -43,7 +43,7 @@ const mark = (brand: Brand) =>
     ? `<span aria-hidden="true" style="${markStyle};${fillOf(brand).mark};line-height:32px;text-align:center;font-weight:700">${escapeHtml((Array.from(brand.name)[0] ?? '').toUpperCase())}</span>`
     : `<img src="${escapeHtml(brand.logoUrl)}" alt="" width="32" height="32" style="${markStyle};object-fit:contain">`
 
-/** The address is shown below its button as well: a person should see where a link leads before following it. */
+/** The address is shown below its button too, so that the reader sees where the link goes. */
 const blockAsHtml = (block: Block, brand: Brand) => {
   if ('text' in block) return `<p style="margin:0 0 16px">${escapeHtml(block.text)}</p>`
   if ('code' in block) return `<p style="${codeStyle}"><strong>${escapeHtml(block.code)}</strong></p>`
@@ -52,7 +52,7 @@ const blockAsHtml = (block: Block, brand: Brand) => {
 <p style="margin:0 0 16px;${smallStyle};word-break:break-all">${link}</p>`
 }
 
-/** Styles stand in the tags, because mail programs drop style sheets. Nothing is loaded but the logo, if there is one. */
+/** Styles are in the tags, because mail programs drop style sheets. Only the logo is loaded, if there is one. */
 export const asHtml = (letter: Letter, brand: Brand, language: Language) => `<!doctype html>
 <html lang="${language}">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(letter.subject)}</title></head>

@@ -4,8 +4,8 @@ import { french } from './letters-french.js'
 import { german } from './letters-german.js'
 
 /**
- * What each kind of mail needs to be written. Nothing in a mail to an unproven address was chosen by whoever asked for
- * it: a name with an advertisement in it would turn us into a mailing machine.
+ * The values that each kind of mail needs. A mail to an unverified address contains nothing that the visitor typed:
+ * otherwise anyone could send advertisements through the service.
  */
 export type MailValues = {
   'verify-email': { token: string; code: string /** Milliseconds. */; validFor: number }
@@ -17,7 +17,7 @@ export type MailValues = {
 }
 export type MailKind = keyof MailValues
 
-/** The building blocks of a mail. A link stands alone on its line, so that every mail program finds its ends. */
+/** The parts of a mail. A link has its own line, so that every mail program recognises it. */
 export type Block = { text: string } | { link: string; label: string } | { code: string }
 export type Letter = { subject: string; blocks: Block[]; footer: string }
 
@@ -26,7 +26,7 @@ export type Letters = { [Kind in MailKind]: (values: MailValues[Kind], site: Sit
 
 export type Addresses = ReturnType<typeof addressesOf>
 
-/** Tokens travel in the fragment, which reaches no log and no `Referer`. */
+/** Tokens are in the fragment, which appears in no log and no `Referer`. */
 export const addressesOf = (publicUrl: string) => {
   const base = publicUrl.replace(/\/+$/, '')
   return {

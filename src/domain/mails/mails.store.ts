@@ -4,7 +4,7 @@ import { selectList } from '../../platform/database/select-list.js'
 
 export type DueMail = { id: string; kind: string; content: string | null; attempts: number; created_at: Date }
 
-/** One at a time for each recipient and kind, until the transaction ends: parallel requests cannot all be the fifth. */
+/** One at a time for each recipient and kind, until the transaction ends, so that parallel requests cannot pass the limit. */
 export const lockRecipient = (sql: Sql, recipientKey: string, kind: string) =>
   sql.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`outgoing_mail ${kind} ${recipientKey}`])
 
@@ -26,8 +26,8 @@ export const insert = (
   )
 
 /**
- * Takes the mail that has waited longest and puts its next attempt behind the lease: nobody else sees it meanwhile, and
- * if this process dies the mail is due again when the lease has run out.
+ * Takes the mail that has waited longest and sets its next attempt to the end of the lease. No other sender takes it in the
+ * meantime, and if this process dies, the mail is due again when the lease ends.
  */
 export const claim = (sql: Sql, lease: number, offset: number) =>
   sql.query<DueMail>(
@@ -41,7 +41,7 @@ export const claim = (sql: Sql, lease: number, offset: number) =>
     [offset, lease],
   )
 
-/** The row stays for the ceiling; what it said does not. */
+/** The row stays, because the limit counts it; its content is deleted. */
 export const markSent = (sql: Sql, id: string, offset: number) =>
   sql.query(
     `update outgoing_mail set sent_at = ${databaseNow('$2')}, next_attempt_at = null, content = null where id = $1`,
@@ -51,7 +51,7 @@ export const markSent = (sql: Sql, id: string, offset: number) =>
 export const markGivenUp = (sql: Sql, id: string) =>
   sql.query('update outgoing_mail set next_attempt_at = null, content = null where id = $1', [id])
 
-/** Only the holder of the claim may put a mail off: after an overlong pause it may belong to somebody else. */
+/** Only the sender that holds the lease may postpone a mail: after a long pause another one may have it. */
 export const postpone = (sql: Sql, mail: DueMail, delay: number, offset: number) =>
   sql.query(
     `update outgoing_mail set next_attempt_at = ${databaseNow('$3')} + ${milliseconds('$4')}
@@ -59,10 +59,10 @@ export const postpone = (sql: Sql, mail: DueMail, delay: number, offset: number)
     [mail.id, mail.attempts, offset, delay],
   )
 
-/** Beyond this many the exact number changes nothing about what has to be done. */
+/** Above this number the exact count does not matter. */
 const countedUpTo = 10_000
 
-/** Mails that no mail server has taken yet. Reads only the index of what is due. */
+/** Mails that no mail server has accepted yet. Reads only the index of due mails. */
 export const countWaiting = (sql: Sql) =>
   sql.query<{ waiting: number }>(
     `select count(*) as waiting from (

@@ -18,8 +18,8 @@ type RequestOf<Kind extends MailKind> = { to: string; template: Kind; values: Ma
 export type MailRequest = { [Kind in MailKind]: RequestOf<Kind> }[MailKind]
 
 /**
- * What strangers can cause to be sent is bounded for each address. A notice after a change is never held back. Resets are
- * counted over the time that a link works: when the last link has expired, the next mail can be sent.
+ * Mails that any visitor can cause are limited for each address. A notice after a change is never limited. Resets are
+ * counted over the time that a link is valid: when the last link has expired, the next mail can be sent.
  */
 const ceilings: Record<MailKind, { mails: number; within: number } | undefined> = {
   'verify-email': { mails: 5, within: 1 * hours },
@@ -30,14 +30,14 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'provider-linked': undefined,
 }
 
-/** `ada+news@example.com` is delivered where `ada@example.com` is, so they share one ceiling. */
+/** `ada+news@example.com` is delivered to `ada@example.com`, so they share one limit. */
 const recipientKey = (email: string) => emailKey(email).replace(/^([^+@]+)\+[^@]*@/, '$1@')
 
-/** The smallest id that can have been made at this moment. */
+/** The smallest id of this moment. */
 const firstIdOf = (moment: Date) => `${uuidv7(moment).slice(0, 13)}-7000-8000-000000000000`
 
 const kept = 1 * days
-/** Callers queue inside a transaction; by now it has most likely been committed. */
+/** Milliseconds. Callers queue inside a transaction, which is usually committed by then. */
 const usualCommit = 50
 
 export type Mails = ReturnType<typeof createMails>
@@ -92,28 +92,28 @@ export const createMails = ({
   }
 
   /**
-   * Puts a mail into the outbox, inside the caller's transaction or on the database itself. Nobody who caused the mail
-   * may see from the answer or its time whether it was queued, so callers have little use for the result.
+   * Puts a mail into the outbox, inside the caller's transaction or on the database itself. A visitor
+   * must not see from the answer or its time whether the mail was queued, so callers hardly use the result.
    */
   const queue = async (sql: Sql | Database, request: MailRequest): Promise<'queued' | 'ceiling_reached'> => {
     const rows = await ('transaction' in sql
       ? sql.transaction((inside) => insert(inside, request))
       : insert(sql, request))
     if (rows.length === 0) {
-      log.warn({ kind: request.template }, 'mail not queued: this address has had the most mails of this kind for now')
+      log.warn({ kind: request.template }, 'mail not queued: too many mails of this kind to this address')
       return 'ceiling_reached'
     }
     sender.wake(usualCommit)
     return 'queued'
   }
 
-  /** Forgets mails that were sent or given up more than a day ago, oldest first; says how many. */
+  /** Deletes mails that were sent or given up more than a day ago, oldest first. Returns how many. */
   const purge = async (sql: Sql, limit: number) => {
     const gone = await store.deleteFinishedBefore(sql, firstIdOf(later(clock.now(), -kept)), limit)
     return gone.length
   }
 
-  /** How many mails no mail server has taken yet, for the metrics. */
+  /** How many mails no mail server has accepted yet, for the metrics. */
   const countWaiting = async () => {
     const [row] = await store.countWaiting(database)
     return row?.waiting ?? 0

@@ -1,19 +1,19 @@
 import type { Seal } from '../../lib/seal.js'
 
-/** What waits in the outbox, sealed: the links in it sign people in. */
+/** The content of a waiting mail. It is stored encrypted, because its links can sign a user in. */
 export type Content = {
   to: string
   from: string
   subject: string
   text: string
   html: string
-  /** Milliseconds after which its link is dead and the mail would only confuse. */
+  /** Milliseconds after which its link has expired and the mail is useless. */
   worthSendingFor?: number
 }
 
 export const writeContent = (seal: Seal, content: Content) => seal.seal(JSON.stringify(content))
 
-/** Nothing opens but what we sealed ourselves, so an opened text has the shape that was written. */
+/** Only what we sealed can be opened, so an opened text has the shape that we wrote. */
 export const readContent = (seal: Seal, sealed: string | null) => {
   const opened = sealed === null ? undefined : seal.open(sealed)
   return opened === undefined ? undefined : (JSON.parse(opened) as Content)

@@ -16,7 +16,7 @@ const lanes = 4
 const poll = 5 * seconds
 const stopTimeout = 5 * seconds
 
-/** One minute, two, four … four hours; a fifth more or less, so that a backlog does not come back all at once. */
+/** One minute, two, four … up to four hours, plus or minus a fifth, so that waiting mails are not all tried at once. */
 export const delayAfter = (attempts: number, chance: number) =>
   Math.min(2 ** (attempts - 1) * minutes, 4 * hours) * (0.8 + 0.4 * chance)
 
@@ -24,7 +24,7 @@ const reasonOf = (error: unknown) => (error instanceof Error ? error.message : '
 
 export type Sender = ReturnType<typeof createSender>
 
-/** Hands waiting mail to the mail server, away from every request. Several instances may do so side by side. */
+/** Sends waiting mails to the mail server, outside of requests. Several instances may do this at the same time. */
 export const createSender = ({
   database,
   clock,
@@ -44,7 +44,7 @@ export const createSender = ({
   let round: Promise<void> | undefined
   let again = false
 
-  /** The mail was handed over; to lose the note of it would send it twice, so the note is tried until the lease ends. */
+  /** The mail was sent. If this were not recorded, it would be sent twice, so it is tried until the lease ends. */
   const note = async (write: () => Promise<unknown>) => {
     for (let pause = 500; ; pause *= 2) {
       try {
@@ -70,16 +70,16 @@ export const createSender = ({
     log.warn({ mail: mail.id, kind: mail.kind, attempts: mail.attempts, reason }, 'mail could not be sent yet')
   }
 
-  /** Whether it is worth going on with the next mail now: not when the server is out of reach. */
+  /** Whether to continue with the next mail: not if the mail server cannot be reached. */
   const deliver = async (mail: store.DueMail) => {
     const content = readContent(seal, mail.content)
     if (!content) {
-      await giveUp(mail, 'its content cannot be opened: the secret it was sealed under is no longer configured')
+      await giveUp(mail, 'its content cannot be decrypted: the secret that encrypted it is no longer configured')
       return true
     }
     const expiresAt = mail.created_at.getTime() + Math.min(content.worthSendingFor ?? givenUpAfter, givenUpAfter)
     if (clock.now().getTime() >= expiresAt) {
-      await giveUp(mail, 'it came too late to be of use')
+      await giveUp(mail, 'its link has expired')
       return true
     }
     try {
@@ -114,7 +114,7 @@ export const createSender = ({
     } while (again && running)
   }
 
-  /** Looks for mail this soon, or sooner when that was already planned. */
+  /** Looks for mail after this delay, or earlier if that is already planned. */
   const wake = (delay: number) => {
     const at = performance.now() + delay
     if (!running || at >= wakesAt) return
@@ -147,7 +147,7 @@ export const createSender = ({
       running = true
       nudge()
     },
-    /** Gives deliveries that are under way a moment to finish: one cut off after its mail was taken is made twice. */
+    /** Lets deliveries under way finish: one that is cut off after the mail was accepted would be repeated. */
     stop: async () => {
       running = false
       clearTimeout(timer)

@@ -18,7 +18,7 @@ export const selectToken = (sql: Sql, hash: Uint8Array, purpose: Purpose, now: D
     [hash, purpose, now],
   )
 
-/** Taking is deleting: of fifty that try at once one gets the row. */
+/** Using a token deletes its row, so of many requests at once only one succeeds. */
 export const takeToken = (sql: Sql, hash: Uint8Array, purpose: Purpose, now: Date) =>
   sql.query<{ user_id: string }>(
     'delete from one_time_tokens where hash = $1 and purpose = $2 and expires_at > $3 returning user_id',

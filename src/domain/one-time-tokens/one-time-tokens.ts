@@ -9,7 +9,7 @@ export const resetLifetime = 30 * minutes
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 
 export const createOneTimeTokens = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  /** Makes this token the user's only reset. The caller holds the user's row, so that of several at once one remains. */
+  /** Makes this token the user's only reset. The caller holds a lock on the user's row, so that of several at once one remains. */
   replaceReset: async (sql: Sql, userId: string, token: string) => {
     await store.deleteOfUser(sql, userId, 'reset_password')
     await store.insertToken(sql, {
@@ -19,9 +19,9 @@ export const createOneTimeTokens = ({ database, clock }: { database: Database; c
       expiresAt: later(clock.now(), resetLifetime),
     })
   },
-  /** A password that was changed leaves no reset mail behind that could undo it. */
+  /** After a change of the password no older reset link works. */
   forgetResets: (sql: Sql, userId: string) => store.deleteOfUser(sql, userId, 'reset_password'),
-  /** Whose reset this is, without using it up. */
+  /** The user of a reset token, without using the token. */
   peekReset: async (token: string) => {
     const [row] = await store.selectToken(database, fingerprint(token), 'reset_password', clock.now())
     return row?.user_id
@@ -30,7 +30,7 @@ export const createOneTimeTokens = ({ database, clock }: { database: Database; c
     const [row] = await store.takeToken(sql, fingerprint(token), 'reset_password', clock.now())
     return row?.user_id
   },
-  /** Marks a value as used until it expires; false when it was used before. */
+  /** Marks a value as used until it expires. False if it was used before. */
   useOnce: async (hash: Uint8Array, expiresAt: Date) =>
     (await store.insertToken(database, { hash, purpose: 'provider_attempt', userId: null, expiresAt })).length > 0,
   purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,

@@ -4,8 +4,8 @@ import type { createEstimator } from './estimator.js'
 let estimator: ReturnType<typeof createEstimator> | undefined
 
 /**
- * The dictionaries are read when they are first needed: a service where nobody chooses a password does not hold them. That
- * happens once and somebody waits for it, so only the estimates themselves give way to everything else.
+ * The dictionaries are loaded when they are first needed, so that a service without new passwords does not hold them in
+ * memory. A user waits for that once, so only the estimates themselves run with low priority.
  */
 export const load = async () => {
   if (estimator) return

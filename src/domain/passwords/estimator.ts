@@ -9,11 +9,11 @@ export type Estimate = {
   score: 0 | 1 | 2 | 3 | 4
   suggestions: FeedbackId[]
   warning: FeedbackId | undefined
-  /** What the score alone may miss: well-known or personal words, a walk over the keys, a date, a row, hardly dressed up. */
+  /** What the score alone may miss: common or personal words, keyboard patterns, dates and sequences with small changes. */
   weakness: 'common' | 'words' | 'personal' | 'pattern' | undefined
 }
 
-/** The estimator's time grows steeply with length; what is strong is strong well before this. */
+/** The time of an estimate grows quickly with the length. A strong password is recognised long before this. */
 const longest = 64
 
 /** The library is given our ids in place of its sentences. It needs a breach list for `pwned`, which it does not get here. */
@@ -62,7 +62,7 @@ const guessesOfAStrongPart = 1e8
 const mostBesidePatterns = 4
 const guessesOfAStrongRow = 10
 
-/** Rows of keys, dates and repetitions with little beside them. A repetition of something strong is no easy pattern. */
+/** Keyboard patterns, dates and repetitions with little else. A repetition of something strong does not count. */
 const isMadeOfPatterns = (parts: MatchExtended[]) => {
   const beside = parts.filter((part) => !patterns.has(part.pattern) || Number(part.guesses) >= guessesOfAStrongPart)
   const lengthBeside = beside.reduce((length, part) => length + part.token.length, 0)
@@ -70,10 +70,10 @@ const isMadeOfPatterns = (parts: MatchExtended[]) => {
   return lengthBeside <= mostBesidePatterns && guesses < guessesOfAStrongRow
 }
 
-/** Two rarer words are strong enough by themselves, and one is known to the library. Every entry costs time at the start. */
+/** Two rarer words are strong enough, and the library knows single ones. Every entry takes time at the start. */
 const mostWords = 25_000
 
-/** As a power of ten. The library wants 8 for a strong password, but adds much for each further part. */
+/** As a power of ten. The library requires 8 for a strong password, but adds much for each further part. */
 const leastGuesses = 8.5
 
 const weaknessIn = ({ cost, parts }: Reading): Estimate['weakness'] => {
@@ -88,7 +88,7 @@ const weaknessIn = ({ cost, parts }: Reading): Estimate['weakness'] => {
 
 const withoutHalves = (text: string) => text.slice(0, longest).replace(/\p{Surrogate}/gu, '')
 
-/** Reads its dictionaries, about 95 MB, when it is made. */
+/** Loads its dictionaries, about 95 MB, when it is created. */
 export const createEstimator = () => {
   const library = new ZxcvbnFactory({
     translations: phrases,
@@ -110,7 +110,7 @@ export const createEstimator = () => {
 
   const isPattern = (password: string, parts: MatchExtended[], inputs: string[]) => {
     if (isMadeOfPatterns(parts)) return true
-    // The second look costs as much as the first. Nobody walks over the keys for longer than this.
+    // The second estimate takes as long as the first. Longer keyboard patterns are not used in practice.
     if (password.length > 32) return false
     const plain = unshifted(password)
     return plain !== password && isMadeOfPatterns(library.check(plain, inputs).sequence)

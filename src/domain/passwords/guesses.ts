@@ -5,13 +5,13 @@ type Kind = 'word' | 'personal' | 'pattern' | 'character'
 type Found = { end: number; cost: number }
 type Part = { start: number; end: number; kind: Kind }
 
-/** How many guesses a password takes, as a power of ten, and of what it is made. */
+/** How many guesses a password takes, as a power of ten, and which parts it has. */
 export type Reading = { cost: number; parts: Part[] }
 
 const shifted = '!@#$%^&*()_+{}|:"<>?~'
 const plain = "1234567890-=[]\\;',./`"
 
-/** The same keys without the shift key, on the most common keyboard: shows the walk in `1qaz@WSX`. */
+/** The same keys without shift, on the most common keyboard: finds the keyboard pattern in `1qaz@WSX`. */
 export const unshifted = (text: string) =>
   text
     .toLowerCase()
@@ -33,7 +33,7 @@ const characters: readonly (readonly [RegExp, cost: number])[] = [
 ]
 const costOfACharacter = (character: string) => characters.find(([kind]) => kind.test(character))?.[1] ?? 2
 
-/** `123`, `cba`, of any length, from this place on. */
+/** A sequence such as `123` or `cba`, of any length, from this index on. */
 const rowsAt = (text: string, start: number) => {
   const step = text.charCodeAt(start + 1) - text.charCodeAt(start)
   if (Math.abs(step) !== 1) return []
@@ -46,7 +46,7 @@ const rowsAt = (text: string, start: number) => {
   }))
 }
 
-/** What stands at this place and stood directly before it, or anywhere before it when it is long enough. */
+/** A repetition at this index: of the text directly before it, or of any earlier text if it is long enough. */
 const repetitionsAt = (text: string, start: number) => {
   const before = text.slice(0, start)
   const found: Found[] = []
@@ -74,7 +74,7 @@ const wordsIn = (words: KnownWords, text: string) => {
   }
 }
 
-/** The cheapest way to put a text together of known parts: for each place the best part that ends there. */
+/** The cheapest way to build a text from known parts: for each index the best part that ends there. */
 const cheapestReading = (text: string, known: KnownWords, personal: KnownWords): Reading => {
   const finders: [Kind, (start: number) => Found[]][] = [
     ['character', (start) => [{ end: start + 1, cost: costOfACharacter(text.charAt(start)) }]],
@@ -99,11 +99,11 @@ const cheapestReading = (text: string, known: KnownWords, personal: KnownWords):
   return { cost: best.at(-1)?.cost ?? 0, parts }
 }
 
-/** One sign between every two of at least four characters, as in `P-a-s-s-w-o-r-d`. */
+/** One special character between all letters, as in `P-a-s-s-w-o-r-d`. */
 const spreadOut = /([\p{L}\p{N}])([^\p{L}\p{N}])(?:[\p{L}\p{N}]\2){2,}[\p{L}\p{N}]/gu
 const costOfSpreading = 1
 
-/** How an attacker would guess a password who knows these words and tries the usual ways to dress them up. */
+/** How an attacker who knows these words would guess a password, with the usual replacements and additions. */
 export const readPassword = (password: string, known: KnownWords, personal: KnownWords): Reading => {
   const text = password.normalize('NFKC').toLowerCase()
   const reading = cheapestReading(text, known, personal)

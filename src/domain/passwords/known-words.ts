@@ -22,18 +22,18 @@ const lookAlikes: Record<string, string> = {
 const disguised = new RegExp(`[${Object.keys(lookAlikes).join('')}]`, 'g')
 
 const withoutDisguise = (text: string) => text.replace(disguised, (sign) => lookAlikes[sign] ?? sign)
-/** By code units, so that a place in the text stays a place in the reversed one. */
+/** By code units, so that an index in the text can be converted to one in the reversed text. */
 const reversed = (text: string) => text.split('').reverse().join('')
 
-/** Each costs an attacker so much more, as a power of ten. Who replaces every letter follows one rule, not many. */
+/** How much each replacement adds for an attacker, as a power of ten. Replacing every letter is one rule, not many. */
 const costOfASubstitution = 0.3
 const mostForSubstitutions = 1
 const costOfReversing = 0.5
 
 export type Lists = {
-  /** The most used first: the place in the list is how many guesses it takes. */
+  /** The most common first: the index in the list is the number of guesses. */
   ranked: readonly (readonly string[])[]
-  /** In no order that means anything: every entry takes as many guesses as the list is long. */
+  /** Not ordered: every entry takes as many guesses as the list has entries. */
   unordered?: readonly (readonly string[])[]
 }
 
@@ -41,16 +41,16 @@ const smaller = (words: Map<string, number>, word: string, cost: number) => {
   if (cost < (words.get(word) ?? Number.POSITIVE_INFINITY)) words.set(word, cost)
 }
 
-/** The first look answers for nearly every word of the lists, and is much faster. */
+/** The first test decides for nearly every word of the lists, and is much faster. */
 const isPlain = (text: string) => !/[^a-z]/.test(text) || /^\p{L}*$/u.test(text)
 
 /**
- * How many guesses a word takes, as a power of ten, also with `@` for `a` and backwards. All spellings of a word are one
- * entry, so that a look-up costs the same however much of it is disguised.
+ * How many guesses a word takes, as a power of ten, also with `@` for `a` and backwards. All forms of a word are one
+ * entry, so that a look-up takes the same time however many letters are replaced.
  */
 export const createKnownWords = ({ ranked, unordered = [] }: Lists) => {
   const words = new Map<string, number>()
-  // `abc123` as it stands is no disguise of letters.
+  // `abc123` itself is not a word with replaced letters.
   const exact = new Map<string, number>()
   let longest = 0
   const add = (word: string, cost: number) => {
@@ -64,11 +64,11 @@ export const createKnownWords = ({ ranked, unordered = [] }: Lists) => {
 
   const costIn = (list: Map<string, number>, text: string) => list.get(text) ?? Number.POSITIVE_INFINITY
 
-  /** Prepares a text once and answers for each of its parts. */
+  /** Prepares a text once, to rate each of its parts. */
   const costsIn = (text: string) => {
     const bare = withoutDisguise(text)
     const [backwards, bareBackwards] = [reversed(text), reversed(bare)]
-    // How many signs and digits stand before each place.
+    // How many special characters and digits are before each index.
     const signs = [0]
     for (const character of text.split('')) signs.push((signs.at(-1) ?? 0) + (isPlain(character) ? 0 : 1))
     return (start: number, end: number) => {

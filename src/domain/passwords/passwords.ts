@@ -16,21 +16,21 @@ type Verified = { matches: boolean /** The hash is cheaper than it should be by 
 export type Passwords = {
   /** Checks a new password: the rules and the strength of docs/specification.md, 5.4 and 2.4. */
   check(password: string, person: Person): Promise<Strength | Busy>
-  /** Why this person cannot have this password; nothing when they can. */
+  /** Why this user cannot have this password; undefined if it is fine. */
   refusalFor(password: string, person: Person): Promise<undefined | PasswordRejection | Busy>
   hash(password: string): Promise<string | Busy>
-  /** Takes as long without a hash as with one, so that nobody learns who has a password here. */
+  /** Takes as long without a hash as with one, so that the time does not show whether a user has a password. */
   verify(password: string, hash: string | null | undefined): Promise<Verified | Busy>
 }
 
 type Dependencies = { workers: Workers; cost: number; productName: string }
 
-/** The highest cost that the configuration allows: a stranger hash that claims more sets no pace for everybody. */
+/** The highest cost that the configuration allows: an imported hash with a higher one must not slow down every failure. */
 const highestCost = 15
 
 export const createPasswords = ({ workers, cost, productName }: Dependencies): Passwords => {
   const decoy = createDecoy(cost)
-  // After the cost was lowered there are hashes above it. Once one was seen, every failure takes as long as it does.
+  // After the cost was lowered, some hashes have a higher one. Once one was seen, every failure takes as long as that.
   let pace = cost
 
   const check = async (password: string, person: Person): Promise<Strength | Busy> => {
@@ -51,7 +51,7 @@ export const createPasswords = ({ workers, cost, productName }: Dependencies): P
   const verify = async (password: string, hash: string | null | undefined): Promise<Verified | Busy> => {
     const storedCost = hash ? costOf(hash) : undefined
     pace = Math.max(pace, Math.min(storedCost ?? 0, highestCost))
-    // What cannot be a password matches nothing, and takes its time like anything else.
+    // A text that cannot be a password matches nothing, and takes as long as any other.
     const real = hash && storedCost !== undefined && unusable(password) === undefined
     const same = await workers.compare(condensed(password), real ? hash : decoy, pace)
     if (isRefused(same)) return same

@@ -8,8 +8,8 @@ import {
 import type { PasswordStrength } from './strength.js'
 
 /**
- * Why a text cannot be a password at all, if it cannot. bcrypt would end it at a NUL, and halves of characters would all
- * become the same replacement character: two different texts would sign in.
+ * Why a text cannot be a password at all. bcrypt would cut it at a NUL, and lone surrogates would all become the same
+ * replacement character, so that two different texts would match.
  */
 export const unusable = (password: string): PasswordErrorId | undefined => {
   if (password.includes('\0') || /\p{Surrogate}/u.test(password)) return 'unusable_characters'

@@ -3,7 +3,7 @@ import type { Estimate } from './estimator.js'
 
 export type PasswordStrength = { score: number; feedback: FeedbackId[]; isStrong: boolean }
 
-/** What is known of whoever chooses the password. */
+/** What is known about the user who chooses the password. */
 export type Person = { username?: string | undefined; email?: string | undefined; name?: string | null | undefined }
 
 const leastStrong = 3
@@ -16,7 +16,7 @@ const warnings = {
   pattern: 'patterns',
 } as const satisfies Record<NonNullable<Estimate['weakness']>, FeedbackId>
 
-/** The words that an acquaintance would try first, whole and in parts. */
+/** The words that an attacker who knows the user would try first, whole and in parts. */
 export const personalInputs = (person: Person, productName: string): string[] => {
   const given = [productName, person.username, person.email, person.email?.split('@')[0], person.name]
   const whole = given.filter((text) => typeof text === 'string').map((text) => text.normalize('NFKC').toLowerCase())
@@ -24,7 +24,7 @@ export const personalInputs = (person: Person, productName: string): string[] =>
   return [...new Set([...whole, ...parts])].filter((text) => text !== '').slice(0, mostInputs)
 }
 
-/** docs/specification.md, 2.4. A weakness, such as a well-known word in disguise, keeps the score below strong. */
+/** docs/specification.md, 2.4. A weakness, such as a common word with replaced letters, keeps the score below strong. */
 export const strengthOf = ({ score: estimated, suggestions, warning, weakness }: Estimate): PasswordStrength => {
   const score = weakness === undefined ? estimated : Math.min(estimated, leastStrong - 1)
   const isStrong = score >= leastStrong

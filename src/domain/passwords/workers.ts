@@ -9,7 +9,7 @@ export type { Busy } from '../../platform/bounded-queue.js'
 
 export type Workers = {
   hash(password: string, cost: number): Promise<string | Busy>
-  /** A failure does the work of `cost`, even where the stored hash is cheaper. */
+  /** A failed comparison does the work of `cost`, even if the stored hash has a lower one. */
   compare(password: string, hash: string, cost: number): Promise<boolean | Busy>
   estimate(password: string, inputs: string[]): Promise<Estimate | Busy>
   /** How many tasks wait. */
@@ -27,8 +27,8 @@ type Dependencies = {
 }
 
 /**
- * As many as there are cores where the threads can be told to give way (see priority.ts); elsewhere one core is left to
- * the event loop, and so to everybody who does not sign in just now.
+ * As many as there are cores where threads can have a lower priority (see priority.ts). Elsewhere one core is left to the
+ * event loop, so that other requests are not delayed.
  */
 const standardThreads = () =>
   platform() === 'linux' ? availableParallelism() : Math.max(1, availableParallelism() - 1)
@@ -49,8 +49,8 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   const inTime = () => AbortSignal.timeout(deadline)
 
   /**
-   * Unlike a hash, an estimate depends on what somebody typed: one that takes too long is ended with its thread. Loading
-   * the dictionaries does not count: on a busy machine it takes seconds, and would be cut off again and again.
+   * The time of an estimate depends on what the user typed, so one that takes too long is stopped with its thread. Loading
+   * the dictionaries does not count: on a busy machine it takes seconds, and would be stopped again and again.
    */
   const estimate = async (task: { password: string; inputs: string[] }): Promise<Estimate | Busy> => {
     await estimating.run(undefined, { name: 'load' })

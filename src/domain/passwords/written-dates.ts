@@ -1,4 +1,4 @@
-/** Months in the languages of the pages, whole and as they are shortened. */
+/** Months in the languages of the pages, in full and abbreviated. */
 const months = [
   ...['january', 'february', 'march', 'april', 'may', 'june', 'july', 'august', 'september', 'october', 'november'],
   ...['december', 'januar', 'februar', 'märz', 'maerz', 'mai', 'juni', 'juli', 'oktober', 'dezember'],
@@ -28,7 +28,7 @@ const shapes: readonly (readonly [shape: string, cost: number])[] = [
 
 const patterns = shapes.map(([shape, cost]) => ({ pattern: new RegExp(shape, 'y'), cost }))
 
-/** The dates that begin at this place of a text in lower case. */
+/** The dates that begin at this index of a text in lower case. */
 export const datesAt = (text: string, start: number) =>
   patterns.flatMap(({ pattern, cost }) => {
     pattern.lastIndex = start

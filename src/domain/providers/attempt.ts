@@ -8,7 +8,7 @@ import { isFields, isText, sealedFields } from './sealed-object.js'
 
 export const attemptLifetime = 10 * minutes
 
-/** Signing in, or linking an identity to an account on behalf of a session that must still live at the end. */
+/** Signing in, or linking an identity to an account for a session that must still be valid at the end. */
 export type Purpose = { kind: 'sign_in' } | { kind: 'link'; userId: string; sessionId: string }
 
 export type Attempt = Checks & { provider: ProviderId; returnTo: string; purpose: Purpose; expiresAt: Date }
@@ -30,7 +30,7 @@ export const createAttempts = ({ seal, clock }: { seal: Seal; clock: Clock }) =>
   seal: ({ expiresAt, ...attempt }: Attempt) =>
     seal.seal(JSON.stringify({ ...attempt, expiresAt: expiresAt.getTime() })),
 
-  /** The attempt, unless it was altered or is past its time. */
+  /** The attempt, unless it was changed or has expired. */
   open: (sealed: string): Attempt | undefined => {
     const attempt = attemptFrom(sealedFields(seal.open(sealed)))
     return attempt && attempt.expiresAt > clock.now() ? attempt : undefined

@@ -9,9 +9,9 @@ const failureFor = 5 * seconds
 export type DiscoverySettings = { issuer: string; clientId: string; allowLoopbackHttp: boolean }
 
 /**
- * What the provider publishes about itself, asked for when it is first needed: a provider that is down when the service
- * starts must not keep it from starting. A failure is remembered briefly, so that a crowd does not wait for it one by
- * one; once something is known, it serves while a newer copy is fetched behind it.
+ * The provider's discovery document, loaded when it is first needed, so that the service starts while a provider is down. A
+ * failure is remembered briefly, so that many requests do not wait for it one after the other. A known document is used
+ * while a newer one is loaded in the background.
  */
 export const createDiscovery = (settings: DiscoverySettings, { clock }: { clock: Clock }) => {
   let known: { metadata: oidc.ServerMetadata; at: number } | undefined
@@ -52,7 +52,7 @@ export const createDiscovery = (settings: DiscoverySettings, { clock }: { clock:
   }
 }
 
-/** A document that nobody could sign in with must not take the place of a good one. */
+/** A document that does not work for sign-ins must not replace a good one. */
 const isUsable = ({ authorization_endpoint, token_endpoint, jwks_uri }: oidc.ServerMetadata) =>
   [authorization_endpoint, token_endpoint, jwks_uri].every(
     (address) => address !== undefined && URL.canParse(address) && /^https?:$/.test(new URL(address).protocol),

@@ -14,7 +14,7 @@ class UnexpectedAnswer extends Error {
   override name = 'UnexpectedAnswer'
 }
 
-/** GitHub, GitHub Enterprise, and whatever else speaks their OAuth and REST interfaces. */
+/** GitHub, GitHub Enterprise, and other services with the same OAuth and REST interfaces. */
 export const createGitHub = (
   id: ProviderId,
   settings: GitHubSettings,
@@ -98,14 +98,14 @@ const createAsk =
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
-/** The number is the identity. A login can be given up and taken by somebody else. */
+/** The number identifies the user. A login can be released and taken by another user. */
 const readUser = (body: unknown) => {
   if (!isObject(body) || !Number.isSafeInteger(body.id) || Number(body.id) < 1) return undefined
   if (typeof body.login !== 'string' || body.login === '') return undefined
   return { subject: String(body.id), username: body.login, name: displayName(body.name) }
 }
 
-/** Only the address that is both primary and verified, wherever in the list it stands. A failure here throws. */
+/** Only the address that is both primary and verified, anywhere in the list. A failure here throws. */
 const primaryEmail = async (ask: Ask, firstPage: string) => {
   const { origin } = new URL(firstPage)
   let page: string | undefined = firstPage
@@ -115,7 +115,7 @@ const primaryEmail = async (ask: Ask, firstPage: string) => {
     const primary = body.find((entry) => isObject(entry) && entry.primary === true)
     if (primary) return primary.verified === true ? usableEmail(primary.email) : undefined
     page = nextPage(link, page)
-    // The token goes along with each request, so a page elsewhere is not asked for.
+    // The token is sent with each request, so pages on another host are not requested.
     if (page !== undefined && new URL(page).origin !== origin) throw new UnexpectedAnswer()
   }
   if (page !== undefined) throw new UnexpectedAnswer()

@@ -8,18 +8,18 @@ import type { User, Users } from '../users/users.js'
 import { decide, type LinkingRefusal } from './linking.js'
 import type { Profile } from './provider.js'
 
-/** More rounds than this would mean that every look at the accounts was outdated by the time it was acted on. */
+/** More rounds than this would mean that the accounts changed between each decision and its statement. */
 const rounds = 10
 
-/** `language` is that of the mail which tells the owner about a new way in. */
+/** `language` is that of the mail about the new way to sign in. */
 type Request = { provider: ProviderId; profile: Profile; linkingTo?: string; language?: Language }
 
 export type Resolved = { user: User; how: 'sign_in' | 'link' | 'create' }
 export type Identities = ReturnType<typeof createIdentities>
 
 /**
- * Applies the linking policy. Each change is one statement that fails when what it was decided on is no longer so; then
- * the policy is asked again about how things stand now. Twenty first sign-ins at once make one account this way.
+ * Applies the linking policy. Each change is one statement, which fails if the accounts have changed since the decision; then
+ * the policy decides again. So twenty first sign-ins at once create one account.
  */
 export const createIdentities = (parts: {
   database: Database
@@ -38,7 +38,7 @@ export const createIdentities = (parts: {
     return isRefused(created) ? undefined : { user: created, how: 'create' }
   }
 
-  /** The link and the mail that tells its owner are one change: nobody is linked without hearing of it. */
+  /** The link and the mail about it are one transaction: no user is linked without a mail. */
   const link = async ({ provider, profile, language }: Request, user: User): Promise<Resolved | undefined> => {
     const linked = await database.transaction(async (sql) => {
       const linked = await users.linkProvider(sql, user.id, { provider, subject: profile.subject })
@@ -55,14 +55,14 @@ export const createIdentities = (parts: {
     const linkingTo = request.linkingTo === undefined ? undefined : await users.findById(request.linkingTo)
     if (request.linkingTo !== undefined && !linkingTo) return refuse('disabled')
     const namesake = await users.findByEmail(profile.email)
-    // Asked last: whoever else signs this person in meanwhile is then seen as the owner, never as a stranger with the
-    // same address and another identity.
+    // Read last: if another request creates the account in the meantime, it is found as the owner of this identity, not as
+    // another user with the same email.
     const owner = await users.findByIdentity({ provider, subject: profile.subject })
     const decision = decide({ provider, owner, namesake, registration, linkingTo })
     if (isRefused(decision)) return decision
     if (decision.action === 'create') return create(request)
     const user = [owner, namesake, linkingTo].find((account) => account?.id === decision.userId)
-    if (!user) throw new Error('The policy named an account that nobody asked about')
+    if (!user) throw new Error('The policy named an unknown account')
     return decision.action === 'sign_in' ? { user, how: 'sign_in' as const } : link(request, user)
   }
 

@@ -25,7 +25,7 @@ export const createOpenIdConnect = (
   const keys = createSigningKeys({ clock })
   const redirectUri = new URL(settings.redirectUri)
 
-  /** Made anew for each attempt: the clock may have moved, and the requests of one attempt share one deadline. */
+  /** Created for each attempt: the clock may have moved, and the requests of one attempt share one deadline. */
   const configuration = async (fetch: Fetch) => {
     const metadata = await discovered(fetch)
     const config = new oidc.Configuration(
@@ -36,7 +36,7 @@ export const createOpenIdConnect = (
     )
     config[oidc.customFetch] = (url, request) =>
       url === metadata.jwks_uri ? keys.answer(fetch, url, request) : fetch(url, request)
-    // In the code flow the library trusts TLS for the ID token unless it is told to check the signature too.
+    // In the code flow the library relies on TLS for the ID token, unless it is configured to check the signature too.
     oidc.enableNonRepudiationChecks(config)
     if (allowLoopbackHttp) oidc.allowInsecureRequests(config)
     const held = keys.held()
@@ -82,7 +82,7 @@ export const createOpenIdConnect = (
   return { id, name: settings.name, begin, finish }
 }
 
-/** OpenID Connect Discovery 1.0, section 3: a provider that names no method takes basic. */
+/** OpenID Connect Discovery 1.0, section 3: a provider that names no method accepts basic. */
 const authenticationFor = (metadata: oidc.ServerMetadata, secret: string) =>
   metadata.token_endpoint_auth_methods_supported?.includes('client_secret_post')
     ? oidc.ClientSecretPost(secret)
@@ -90,14 +90,14 @@ const authenticationFor = (metadata: oidc.ServerMetadata, secret: string) =>
 
 const speaksOfEmail = (claims: Claims) => 'email' in claims && 'email_verified' in claims
 
-/** The library compares the subject: userinfo about somebody else is an error, not a profile. */
+/** The library compares the subject: userinfo about another user is an error. */
 const userinfoIfNeeded = async (config: oidc.Configuration, idToken: Claims, subject: string, token: string) => {
   const complete = speaksOfEmail(idToken) && 'name' in idToken
   if (complete || !config.serverMetadata().userinfo_endpoint) return {}
   return { ...(await oidc.fetchUserInfo(config, token, subject)) }
 }
 
-/** An address and the word that it is verified must come from one and the same document. */
+/** An email and `email_verified` must come from the same document. */
 const profileFrom = (subject: string, idToken: Claims, userinfo: Claims): Profile | ReturnType<typeof refusal> => {
   const source = speaksOfEmail(idToken) ? idToken : userinfo
   const email = usableEmail(source.email)

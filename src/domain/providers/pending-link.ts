@@ -7,15 +7,15 @@ import { isText, sealedFields } from './sealed-object.js'
 
 export const pendingLinkLifetime = 10 * minutes
 
-/** Who began to link, in which session. */
+/** The user who began to link, and the session. */
 export type Linker = { userId: string; sessionId: string }
 
-/** An identity that the provider has proven, and that waits to be linked by the session which began it. */
+/** An identity that the provider has proven, waiting for the session that began the link. */
 export type PendingLink = { provider: ProviderId; linker: Linker; state: string; profile: Profile; expiresAt: Date }
 
 /**
  * Nothing of it is kept on the server: the browser holds it, sealed, until the account page sends it back. The callback
- * alone links nothing, because it comes without the session: whoever planted the attempt would link their own account.
+ * itself links nothing, because it comes without the session: an attacker who planted the attempt could link an account.
  */
 export const createPendingLinks = ({ seal, clock }: { seal: Seal; clock: Clock }) => ({
   seal: ({ provider, linker, state, profile }: Omit<PendingLink, 'expiresAt'>) => {
@@ -24,7 +24,7 @@ export const createPendingLinks = ({ seal, clock }: { seal: Seal; clock: Clock }
     return seal.seal(JSON.stringify({ provider, ...linker, state, subject, email, username, expiresAt }))
   },
 
-  /** The link, unless it was altered or is past its time. */
+  /** The link, unless it was changed or has expired. */
   open: (sealed: string): PendingLink | undefined => {
     const link = linkFrom(sealedFields(seal.open(sealed)))
     return link && link.expiresAt > clock.now() ? link : undefined

@@ -3,8 +3,8 @@ import { OutboundFailed } from '../../platform/outbound/outbound-failed.js'
 import { type ProviderRefusal, refusal } from './provider.js'
 
 /**
- * Turns whatever went wrong at a provider into a refusal. Library errors carry whole responses as their cause, so only
- * their codes are kept, and of what the provider itself wrote only the answers that a standard names.
+ * Turns a failure at a provider into a refusal. Library errors contain whole responses as their cause, so only their codes
+ * are kept, and of the provider's own text only the error codes of the standards.
  */
 export const refusalFrom = (error: unknown): ProviderRefusal => {
   if (error instanceof oidc.AuthorizationResponseError)

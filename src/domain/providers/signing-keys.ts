@@ -9,8 +9,8 @@ const usableFor = 24 * hours
 type KeySet = { body: string; fetchedAt: number }
 
 /**
- * The provider's signing keys, asked for again when they grow old or when a token names a key they lack. Tokens with
- * made-up key names cost the provider one request per cool-down, and while it is out of reach the last good set serves.
+ * The provider's signing keys, loaded again when they are old or when a token names an unknown key. Tokens with invented
+ * key names cause at most one request per cool-down. While the provider cannot be reached, the last good set is used.
  */
 export const createSigningKeys = ({ clock }: { clock: Clock }) => {
   let current: KeySet | undefined
@@ -46,12 +46,12 @@ export const createSigningKeys = ({ clock }: { clock: Clock }) => {
   const cooling = () => askedAgainAt !== undefined && clock.now().getTime() - askedAgainAt < coolDown
 
   return {
-    /** The set as the library takes it: recent enough to be used, old enough to be asked for again. */
+    /** The set for the library: recent enough to be used, old enough to be loaded again. */
     held: () =>
       current && age() < freshFor
         ? { jwks: JSON.parse(current.body), uat: Math.floor(Date.now() / 1000) - 120 }
         : undefined,
-    /** Stands in for the request for the key set. */
+    /** Replaces the request for the key set. */
     answer: async (fetch: Fetch, url: string, request: Parameters<Fetch>[1]) => {
       const set = current && cooling() && age() < usableFor ? current : await renew(fetch, url, request)
       return new Response(set.body, { headers: { 'content-type': 'application/json' } })

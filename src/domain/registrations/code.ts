@@ -5,8 +5,8 @@ const letters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
 const bytesOfLetter = 4
 
 /**
- * The short code of a registration, made of its id under a key of ours: every mail carries the same code, and the
- * database, which holds none, does not give it away.
+ * The short code of a registration, computed from its id with a key of ours: every mail has the same code, and the database
+ * does not contain it.
  */
 export const codeOf = (key: Buffer, registrationId: string) => {
   const digest = createHmac('sha256', key).update(registrationId).digest()
@@ -14,7 +14,7 @@ export const codeOf = (key: Buffer, registrationId: string) => {
   return starts.map((start) => letters[digest.readUInt32BE(start) % letters.length]).join('')
 }
 
-/** People type codes in lower case and with the dash; both mean the same code. */
+/** Users may type the code in lower case, and with or without the dash. */
 export const isCodeOf = (keys: readonly Buffer[], registrationId: string, typed: string) => {
   const given = Buffer.from(typed.toUpperCase().replaceAll(/[^A-Z0-9]/g, ''))
   return keys.some((key) => sameBytes(Buffer.from(codeOf(key, registrationId)), given))

@@ -24,7 +24,7 @@ const pending = {
 } as const
 const columns = selectList<PendingRow>(pending)
 
-/** Whether a browser is one that may finish the registration: it began it, or its user proved the password since. */
+/** Whether this browser may finish the registration: it began it, or its user has entered the password since. */
 const isBound = (parameter: string) => `browser_hashes @> array[${parameter}::bytea]`
 
 export const insertPending = (
@@ -65,7 +65,7 @@ export const insertPending = (
 
 type BoundRow = PendingRow & { bound: boolean }
 
-/** By the link of its newest mail or of an older one; the caller compares the hash to know which. */
+/** By the link of its newest mail or of an older one; the caller compares the hash to see which. */
 export const selectByToken = (sql: Sql, tokenHash: Uint8Array, browserHash: Uint8Array | null, now: Date) =>
   sql.query<BoundRow>(
     `select ${selectList<BoundRow>({ ...pending, bound: isBound('$2') })} from pending_registrations
@@ -105,13 +105,13 @@ const selectNewestBy = (column: 'email_key' | 'username_key') => (sql: Sql, key:
     [key, now],
   )
 
-/** Several may wait for one address or name, because none reserves it: the newest one counts. */
+/** Several may wait for one email or name, because none reserves it: the newest one counts. */
 export const selectNewestByEmail = selectNewestBy('email_key')
 export const selectNewestByUsername = selectNewestBy('username_key')
 
 /**
- * Spends a try before anything is compared, so that guesses at once cannot outnumber the tries. Wrong codes do not count
- * against the link: it is the way out when they are used up.
+ * Counts a try before the code is compared, so that parallel guesses cannot exceed the tries. When they are used up, the
+ * link still works.
  */
 export const spendTryByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
   sql.query<PendingRow>(
@@ -144,7 +144,7 @@ export const replaceToken = (sql: Sql, id: string, tokenHash: Uint8Array) =>
     [id, tokenHash],
   )
 
-/** One more browser; of many the newest count. */
+/** Adds a browser; only the newest ones are kept. */
 export const bindBrowser = (sql: Sql, id: string, browserHash: Uint8Array, most: number) =>
   sql.query(
     `update pending_registrations
@@ -152,7 +152,7 @@ export const bindBrowser = (sql: Sql, id: string, browserHash: Uint8Array, most:
     [id, browserHash, most],
   )
 
-/** The account has the password's hash now; a second copy would only be something to lose. */
+/** The account has the password's hash now; a second copy would be a risk. */
 export const markConfirmed = (sql: Sql, id: string, now: Date) =>
   sql.query(`update pending_registrations set confirmed_at = $2, password_hash = '' where id = $1`, [id, now])
 

@@ -13,7 +13,7 @@ import { codeOf, isCodeOf } from './code.js'
 import * as store from './registrations.store.js'
 
 const lifetime = 24 * hours
-/** Of a registration: a new mail brings no new ones, which would multiply the guesses at a code. */
+/** For a whole registration: a new mail gives no new tries, which would allow more guesses. */
 const tries = 5
 const mostBrowsers = 5
 
@@ -22,7 +22,7 @@ export type Pending = { id: string; passwordHash: string; user: NewUser }
 /** `isFirst`: no other registration for this address is older. */
 export type WaitingLogin = Pending & { isFirst: boolean }
 
-/** What a mailed link, or the browser that registered, is told of its registration. */
+/** The state of a registration, for its link or the browser that registered. */
 export type RegistrationState = 'waiting' | 'confirmed' | 'replaced' | 'unknown'
 type CodeRefusal = 'invalid_code' | 'already_confirmed' | 'tries_used_up'
 type Completed = User | Refused<'already_confirmed' | 'already_registered' | 'username_taken_since'>
@@ -40,7 +40,7 @@ const toPending = (row: store.PendingRow): Pending => {
   return { id: row.id, passwordHash, user: { email, username, name: row.name, passwordHash } }
 }
 
-/** A mail names whole hours, or minutes when less than an hour is left. A moment that has passed since makes no hour less. */
+/** A mail names whole hours, or minutes if less than an hour is left. A few seconds less do not reduce the hours. */
 const inWholeUnits = (span: number) => {
   const rounded = span + 1 * minutes
   return rounded - (rounded % (rounded >= hours ? hours : minutes))
@@ -60,8 +60,8 @@ export const createRegistrations = (deps: {
   if (!codeKey) throw new Error('There is no key to make codes with')
 
   /**
-   * The owner of an address that has an account is told so; everybody else gets the link and the code. Which of the two
-   * it was shows neither in the result nor in the rows that are written.
+   * The owner of an email with an account gets a mail that says so; otherwise the mail has the link and the code. The result
+   * and the written rows do not show which of the two it was.
    */
   const queueMail = async (sql: Sql, { id, email, expiresAt }: Mailed, token: string, language: Language) => {
     const owner = await users.findByEmail(email, sql)
@@ -74,7 +74,7 @@ export const createRegistrations = (deps: {
     return mails.queue(sql, { to: email, template: 'verify-email', values, language })
   }
 
-  /** Keeps a registration until its address is proven, and returns the secret of the browser that asked. */
+  /** Stores a registration until its email is verified, and returns the secret for this browser. */
   const begin = (user: NewUser, language: Language) =>
     database.transaction(async (sql) => {
       const now = clock.now()
@@ -98,7 +98,7 @@ export const createRegistrations = (deps: {
       return browserToken
     })
 
-  /** A mail with a new link. The older link works until the new one is really on its way: some mail is always good. */
+  /** A mail with a new link. The older link works until the new mail is queued, so that one link always works. */
   const sendAgain = (id: string, language: Language): Promise<SentAgain> =>
     database.transaction(async (sql): Promise<SentAgain> => {
       const [row] = await store.lockWaiting(sql, id, clock.now())
@@ -126,7 +126,7 @@ export const createRegistrations = (deps: {
   return {
     begin,
 
-    /** The newest registration that waits under this address or name; what people type into the sign-in form. */
+    /** The newest waiting registration with this email or name, as typed into the sign-in form. */
     findByLogin: async (login: string) => {
       const now = clock.now()
       const [row] = login.includes('@')
@@ -141,7 +141,7 @@ export const createRegistrations = (deps: {
       return row.bound ? toPending(row) : refuse('password_required')
     },
 
-    /** The caller must still compare the password; the try is spent already. */
+    /** The caller must still compare the password. The try is already counted. */
     findForPassword: async (token: string) => {
       const [row] = await store.spendTryByToken(database, fingerprint(token), clock.now())
       return row ? toPending(row) : refuse('invalid_link')
@@ -156,7 +156,7 @@ export const createRegistrations = (deps: {
       return refuse(known.confirmed ? 'already_confirmed' : 'tries_used_up')
     },
 
-    /** Whether a link still works, and what it asks for. Changes nothing. */
+    /** Whether a link still works, and what it needs. Changes nothing. */
     lookAtLink: async (token: string, browserToken: string | undefined) => {
       const row = await byToken(token, browserToken)
       const other = { passwordRequired: false, newerMail: false }
@@ -165,14 +165,14 @@ export const createRegistrations = (deps: {
       return { state: 'waiting' as const, passwordRequired: !row.bound, newerMail }
     },
 
-    /** How it stands with the registration that this browser began. */
+    /** The state of the registration that this browser began. */
     stateForBrowser: async (browserToken: string | undefined): Promise<RegistrationState> => {
       const row = await byBrowser(browserToken)
       if (!row) return 'unknown'
       return row.confirmed ? 'confirmed' : 'waiting'
     },
 
-    /** Whoever proved the password may finish like the browser that registered: returns the secret that says so. */
+    /** A browser whose user entered the password may finish the registration too: returns the secret for it. */
     bindBrowser: async ({ id }: Pending, browserToken: string | undefined) => {
       if (browserToken !== undefined && (await byBrowser(browserToken))?.id === id) return browserToken
       const fresh = randomToken()
@@ -191,7 +191,7 @@ export const createRegistrations = (deps: {
       if (row) await sendAgain(row.id, language)
     },
 
-    /** The account comes into being, once: whoever comes second finds nothing to complete. */
+    /** Creates the account, once: a second request finds no registration. */
     complete: (pending: Pending): Promise<Completed> =>
       database.transaction(async (sql): Promise<Completed> => {
         const now = clock.now()

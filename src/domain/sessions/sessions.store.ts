@@ -27,7 +27,7 @@ export type Rotation = {
 
 /**
  * Starts a session only while the user is enabled and, if a hash is given, still has the password that was checked. The
- * lock makes a change of the password that is under way finish first, and one that comes later find this session.
+ * lock waits for a change of the password that is under way; a later one finds this session.
  */
 export const insertRecord = (
   sql: Sql,
@@ -66,8 +66,8 @@ type OwnerRow = { email: string; name: string | null }
 const owner = selectList<OwnerRow>({ email: 'u.email', name: 'u.name' })
 
 /**
- * A token of ours that is newer than its record is as good as the one that the record knows: the record was lost with a
- * primary whose standby had not heard of it yet, or the database was restored to an earlier state.
+ * A valid token that is newer than its record is accepted: the last write was lost in a failover, or the database was
+ * restored to an earlier state.
  */
 export const rotateRecord = (sql: Sql, rotation: Rotation) =>
   sql.query<OwnerRow>(
@@ -101,7 +101,7 @@ export const lockRecord = (sql: Sql, id: string, userId: string, now: Date) =>
     [id, userId, now],
   )
 
-/** A rotation whose parent gets no successor. The parent before it keeps its place: it may be in flight as well. */
+/** A rotation whose parent gets no successor. The parent before that stays recorded: a request may still use it. */
 export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'presented'>) =>
   sql.query(
     `update refresh_token_records
@@ -183,8 +183,8 @@ export const deleteAllOfUser = (sql: Sql, userId: string, except: string | null)
   )
 
 /**
- * Deletes what has expired among the next rows of the primary key and says where to go on. An index on the expiry would
- * make every rotation write it; walking the key in small steps costs the hot path nothing.
+ * Deletes what has expired among the next rows in the order of the primary key, and returns where to continue. With an index
+ * on the expiry every rotation would have to update it; reading the key in small steps costs a rotation nothing.
  */
 export const purgeAfter = (sql: Sql, cursor: string, now: Date, limit: number) =>
   sql.query<{ cursor: string | null }>(

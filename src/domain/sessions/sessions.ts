@@ -14,14 +14,14 @@ const purgeRest = 1 * hours
 
 export type SignedInUser = { id: string; username: string; email: string; name: string | null }
 
-/** What a sign-in or a rotation hands out. */
+/** The result of a sign-in or a rotation. */
 export type Issued = {
   user: SignedInUser
   sessionId: string
   accessToken: string
   accessTokenExpiresAt: Date
   refreshToken: string
-  /** In seconds: how long each cookie lives. */
+  /** How long each cookie is valid, in seconds. */
   accessTokenMaxAge: number
   refreshTokenMaxAge: number
 }
@@ -35,12 +35,12 @@ export type Rotated =
   | Refused<'invalid'>
   | (Refused<'ended' | 'theft' | 'replaced'> & { userId: string; sessionId: string })
 
-/** Who calls, and by which of the session's tokens. */
+/** The caller, and which of the session's tokens it used. */
 export type SessionCaller = { sessionId: string; userId: string; generation: number }
 
 export type Sessions = ReturnType<typeof createSessions>
 
-/** Claims count whole seconds, and so does every stored moment that a token is signed from again. */
+/** Claims have whole seconds. So must every stored time from which a token is signed again. */
 const inSeconds = (moment: Date) => Math.floor(moment.getTime() / 1000)
 const fromSeconds = (value: number) => new Date(value * 1000)
 
@@ -56,7 +56,7 @@ export const createSessions = (options: {
   let purgeCursor = firstId
   let purgeRestsUntil = new Date(0)
 
-  /** The expiry of a token issued now, never past the session's absolute end. */
+  /** The expiry of a token issued now, never after the session's absolute end. */
   const expiryFor = (authTime: number, now: Date) =>
     Math.min(inSeconds(later(now, refreshTokenLifetime)), authTime + Math.floor(sessionMaxAge / 1000))
 
@@ -104,7 +104,7 @@ export const createSessions = (options: {
 
   /**
    * Answers a token that is not the newest one of its session. Another request may have rotated it a moment ago: then it gets
-   * the same successor. The session may have ended. Any other old token is taken for a stolen one, and ends the session.
+   * the same successor. The session may have ended. Any other old token counts as stolen, and ends the session.
    */
   const answerOldToken = async (claims: RefreshClaims, presented: Uint8Array): Promise<Rotated> => {
     const { userId, sid: sessionId } = claims
@@ -156,9 +156,9 @@ export const createSessions = (options: {
   }
 
   /**
-   * New tokens for a session whose owner has just proven who they are. The token before them is refused from now on, by
-   * whoever has a copy of it; for the time of the grace that ends nothing, since another tab may be sending it right now.
-   * Nothing when the session has ended.
+   * New tokens for a session whose user has just entered the password. The token before them is refused from now on. Within
+   * the grace time it does not end the session, because another tab may be sending it right now. Undefined if the session
+   * has ended.
    */
   const rotateAtOnce = async (sql: Sql, sid: string, user: SignedInUser, client: Client) => {
     const now = clock.now()
@@ -195,12 +195,12 @@ export const createSessions = (options: {
       if (!issued) throw new Error('The user was disabled or deleted while signing in')
       return issued
     },
-    /** Nothing when the password that was checked is no longer the user's: a reset during a sign-in wins. */
+    /** Undefined if the password has changed since it was checked: a reset during a sign-in wins. */
     startByPassword: (user: SignedInUser, passwordHash: string, client: Client) => begin(user, client, passwordHash),
     rotate,
     rotateAtOnce,
 
-    /** Ends the session of a refresh token, whatever became of the token; says whose it was. */
+    /** Ends the session of a refresh token, even of an old or expired one. Returns the user. */
     endByRefreshToken: async (refreshToken: string) => {
       const claims = tokens.readRefresh(refreshToken)
       const [row] = claims ? await store.deleteRecord(database, claims.sid) : []
@@ -210,13 +210,14 @@ export const createSessions = (options: {
       (await store.deleteRecordOfUser(database, sessionId, userId)).length > 0,
     endAll: async (userId: string, { except, sql = database }: { except?: string; sql?: Sql } = {}) =>
       (await store.deleteAllOfUser(sql, userId, except ?? null)).length,
-    /** Whether the session goes on, and the caller's token is not older than the last change of the password in it. */
+    /** Whether the session is still valid, and the caller's token not older than the last change of the password in it. */
     isLive: async ({ sessionId, userId, generation }: SessionCaller) =>
       (await store.selectLive(database, { id: sessionId, userId, generation, now: clock.now() })).length > 0,
     list: (userId: string) => store.selectOfUser(database, userId, clock.now()),
     /**
-     * Deletes the expired sessions among the next records of the table. Most are alive, so a step looks at more than it may
-     * delete; while there is more to walk it counts as a full one. At the end it rests, then begins anew.
+     * Deletes the expired sessions among the next records. Most records are not expired, so a step reads more than it may
+     * delete, and returns a full batch while there are more records to read. At the end of the table it waits for a while and
+     * starts again.
      */
     purge: async (sql: Sql, limit: number) => {
       if (clock.now() < purgeRestsUntil) return 0

@@ -20,7 +20,7 @@ export const createSignIns = ({ sessions, events }: { sessions: Sessions; events
   }
 
   return {
-    /** Nothing when the password that was checked is no longer the user's, or the user was disabled meanwhile. */
+    /** Undefined if the password has changed since it was checked, or the user was disabled in the meantime. */
     byPassword: async (user: SignedInUser, passwordHash: string, client: Client) => {
       const issued = await sessions.startByPassword(user, passwordHash, client)
       return issued && began(issued, client, { kind: 'signed_in', reason: 'password', sessionBegan: 'password' })

@@ -12,19 +12,19 @@ type Kind = 'at+jwt' | 'rt+jwt'
 type Sign = (claims: object) => string
 type Verify = (token: string) => Record<string, unknown>
 
-/** Longer than any token of ours; what exceeds it is not worth a look. */
+/** Longer than any token of ours; a longer text is refused unread. */
 const maximumLength = 2048
 
 /**
- * Header, payload and the 32 bytes of an HS256 signature. They leave two bits of the last character to spare, so that four
- * spellings decode to one signature: only the canonical one, with both bits zero, counts.
+ * Header, payload and the 32 bytes of an HS256 signature. Two bits of its last character are not used, so four
+ * texts decode to the same signature: only the one with both bits zero is accepted.
  */
 const shape = /^([\w-]{1,256})\.[\w-]+\.[\w-]{42}[AEIMQUYcgkosw048]$/
 
 /**
  * Signs and checks one kind of token with a ring of secrets: the first signs, all of them verify. Our own tokens have
  * exactly one possible header for each secret, so the header text itself selects the key: another algorithm, another
- * type, an unknown key id or an embedded key does not get as far as being parsed.
+ * type, an unknown key id or an embedded key is never parsed.
  */
 const createKind = (kind: Kind, secrets: readonly string[]) => {
   const signers: Sign[] = []

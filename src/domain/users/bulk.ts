@@ -6,7 +6,7 @@ export type { ListedUser } from './users-bulk.store.js'
 
 export type Batch = {
   added: number
-  /** Those whose email already has an account: an import that was broken off is simply run again. */
+  /** Users whose email already has an account, so that an interrupted import can be run again. */
   existed: number
   refused: { user: ImportedUser; reason: string }[]
 }
@@ -16,7 +16,7 @@ const exportPage = 1_000
 
 export type BulkUsers = ReturnType<typeof createBulkUsers>
 
-/** Users by the thousand, for the command line: none of this is reachable from a request. */
+/** Many users at once, for the command line. No request uses this. */
 export const createBulkUsers = ({ database }: { database: Database }) => {
   const takenBy = async (users: readonly ImportedUser[]) => {
     const rows = await store.selectTaken(database, {
@@ -38,8 +38,8 @@ export const createBulkUsers = ({ database }: { database: Database }) => {
     const refused = others.map((user) => ({
       user,
       reason: taken.usernames.has(user.username.key)
-        ? 'the username belongs to somebody with another email'
-        : 'the id or a provider id belongs to somebody with another email',
+        ? 'the username belongs to a user with another email'
+        : 'the id or a provider id belongs to a user with another email',
     }))
     return { added, existed: users.length - others.length, refused }
   }
@@ -50,8 +50,8 @@ export const createBulkUsers = ({ database }: { database: Database }) => {
   }
 
   /**
-   * Those that went in. A batch that names one id twice, or an identity that is taken, is written in halves until the user
-   * in question stands alone and is passed over: the others go in all the same.
+   * The users that were written. If a batch has an id twice, or an identity that is taken, it is split in halves until the
+   * user in question is alone and is skipped; the others are written.
    */
   const insert = async (users: readonly ImportedUser[]): Promise<{ email_key: string }[]> => {
     if (new Set(users.map(({ id }) => id)).size < users.length) return insertHalves(users)
@@ -66,13 +66,13 @@ export const createBulkUsers = ({ database }: { database: Database }) => {
   const add = async (users: readonly ImportedUser[]): Promise<Batch> => {
     const inserted = await insert(users)
     if (inserted.length === users.length) return { added: users.length, existed: 0, refused: [] }
-    // A batch may name one email twice: only the first such row went in.
+    // A batch may have one email twice: only the first of these rows was written.
     const added = new Set(inserted.map((row) => row.email_key))
     const left = users.filter((user) => !added.delete(user.email.key))
     return sortOut(left, await takenBy(left), inserted.length)
   }
 
-  /** What `add` would say, with nothing written. Two rows of different batches are not compared with each other. */
+  /** The result that `add` would have, without writing. Rows of different batches are not compared with each other. */
   const tryOut = async (users: readonly ImportedUser[]): Promise<Batch> => {
     const taken = await takenBy(users)
     const left = users.filter((user) => {
@@ -86,7 +86,7 @@ export const createBulkUsers = ({ database }: { database: Database }) => {
 
   const page = (after: string | undefined, limit: number) => store.selectPage(database, after ?? beforeEveryId, limit)
 
-  /** Every user in the order of their ids, a page in memory at a time. */
+  /** Every user in the order of ids, with one page in memory at a time. */
   async function* everyone() {
     let after: string | undefined
     for (;;) {

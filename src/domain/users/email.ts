@@ -1,7 +1,7 @@
 import { type Refused, refuse } from '../../contract/outcome.js'
 
 /**
- * Addresses are ASCII: Unicode case rules would let one address pass for another (`ı` and `I`, the Kelvin sign and `k`),
+ * Addresses are ASCII: Unicode case rules would make two addresses equal (`ı` and `I`, the Kelvin sign and `k`),
  * and a domain with other letters has an ASCII form.
  */
 const shape =
@@ -14,7 +14,7 @@ export type Email = { email: string; key: string }
 
 export const emailKey = (text: string) => text.trim().toLowerCase()
 
-/** Spaces around an address come from pasting and mean nothing. */
+/** Spaces around an address come from pasting and are removed. */
 export const readEmail = (given: string): Email | Refused<EmailRefusal> => {
   const text = given.trim()
   const [local = ''] = text.split('@')

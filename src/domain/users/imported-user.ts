@@ -6,7 +6,7 @@ import { type Email, readEmail } from './email.js'
 import { readUsername, type Username } from './username.js'
 import type { Identity } from './users.js'
 
-/** A user as another system describes them, ready for the table. */
+/** A user from another system, ready for the table. */
 export type ImportedUser = {
   id: string
   email: Email
@@ -23,7 +23,7 @@ export type ImportedUser = {
 export const identityColumn = <Id extends ProviderId>(provider: Id) => `${provider}_id` as const
 export const identityColumns = providerIds.map(identityColumn)
 
-/** The fields that a row may have, as the export writes them. Other spellings of a name (`passwordHash`) count too. */
+/** The fields that a row may have, as the export writes them. Other forms of a name (`passwordHash`) are accepted too. */
 const importFields = [
   'id',
   'email',
@@ -45,7 +45,7 @@ const bare = (name: string) =>
 const fieldsByBareName = new Map<string, ImportField>(importFields.map((field) => [bare(field), field]))
 export const importFieldNamed = (name: string) => fieldsByBareName.get(bare(name))
 
-/** Whether a column holds passwords themselves. They are not taken: hashing a million of them would take days. */
+/** Whether a column holds passwords themselves. They are refused: hashing a million of them would take days. */
 export const isPlainPassword = (name: string) => bare(name) === 'password'
 
 class BrokenRule extends Error {}
@@ -71,7 +71,7 @@ const emailOf = (row: ImportRow) => {
   return isRefused(read) ? broken(refusals[read.refused].message) : read
 }
 
-/** Without a name of their own, people are called by the part of the address before the at-sign. */
+/** Without a username, the part of the email before the at-sign is used. */
 const usernameOf = (row: ImportRow, email: Email) => {
   const read = readUsername(textOf(row, 'username') ?? email.email.slice(0, email.email.lastIndexOf('@')))
   return isRefused(read) ? broken(refusals[read.refused].message) : read

@@ -1,6 +1,6 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 
-/** Letters of other alphabets that look like a Latin one. Folding them makes a look-alike name the same name. */
+/** Letters of other alphabets that look like a Latin one. Folding them makes a look-alike name equal. */
 // biome-ignore format: a table reads best as a table
 const lookAlikes = new Map(
   Object.entries({
@@ -23,7 +23,7 @@ const fold = (text: string) => text.toUpperCase().toLowerCase().normalize('NFKC'
 
 /**
  * Two names with one key are one name: `Ada`, `ADA`, fullwidth `Ａｄａ`, and `аdа` with Cyrillic letters. Spaces around a
- * name come from pasting and mean nothing.
+ * name come from pasting and are removed.
  */
 export const usernameKey = (text: string) =>
   Array.from(fold(text.normalize('NFKC').trim()), (letter) => lookAlikes.get(letter) ?? letter).join('')
@@ -32,7 +32,7 @@ const refusalOf = (username: string): UsernameRefusal | undefined => {
   const length = Array.from(username).length
   if (length < 1 || length > maximumLength) return 'username_length'
   if (username.includes('@')) return 'username_at_sign'
-  // A combining mark at the start has no letter to stand on: it would be drawn on whatever comes before the name.
+  // A combining mark at the start would be drawn on the character before the name.
   if (!username.isWellFormed() || invisible.test(username) || /^\p{M}/u.test(username)) return 'username_characters'
   if (latin.test(username) && resemblesLatin.test(username)) return 'username_alphabets'
   return undefined
@@ -44,7 +44,7 @@ export const readUsername = (text: string): Username | Refused<UsernameRefusal> 
   return code ? refuse(code) : { username, key: usernameKey(username) }
 }
 
-/** Makes an acceptable name of whatever a provider calls somebody, with room for a suffix. */
+/** Makes a valid username from the name at a provider, with room for a suffix. */
 export const usernameFrom = (text: string): Username => {
   const kept = Array.from(text.toWellFormed().normalize('NFKC')).filter(
     (letter) => letter !== '@' && !invisible.test(letter),

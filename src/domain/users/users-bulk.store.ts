@@ -16,7 +16,7 @@ export type ListedUser = {
 }
 
 /**
- * One statement for the whole batch, whose ids must differ. A user whose id, email or username is taken is passed over. An
+ * One statement for the whole batch, whose ids must differ. A user whose id, email or username is taken is skipped. An
  * identity that is taken is a unique violation, and nothing of the batch is written.
  */
 export const insertMany = (sql: Sql, users: readonly ImportedUser[]) => {
@@ -73,6 +73,6 @@ const listed = selectList<ListedUser>({
   disabled: 'disabled_at is not null',
 })
 
-/** By key and not by offset: the thousandth page costs what the first does, and nobody is shown twice or missed. */
+/** By key and not by offset: every page takes the same time, and no user is listed twice or missed. */
 export const selectPage = (sql: Sql, after: string, limit: number) =>
   sql.query<ListedUser>(`select ${listed} from users where id > $1 order by id limit $2`, [after, limit])

@@ -34,7 +34,7 @@ const user = selectList<UserRow>(columns)
 
 export const selectById = (sql: Sql, id: string) => sql.query<UserRow>(`select ${user} from users where id = $1`, [id])
 
-/** Until the transaction ends nobody else changes this user. Rows that refer to the user can still be written. */
+/** Until the transaction ends no other one can change this user. Rows that refer to the user can still be written. */
 export const lockById = (sql: Sql, id: string) =>
   sql.query<UserRow>(`select ${user} from users where id = $1 for no key update`, [id])
 
@@ -69,7 +69,7 @@ export const insertWithPassword = (sql: Sql, { id, email, username, ...rest }: I
 
 /**
  * The account and its identity, or neither. An email or a username that is taken gives no row. An identity that another
- * account has got meanwhile is a unique violation, which takes the account back too.
+ * account got in the meantime is a unique violation, which rolls back the account too.
  */
 export const insertFromProvider = (
   sql: Sql,
@@ -116,7 +116,7 @@ export const deleteIdentity = (sql: Sql, userId: string, provider: ProviderId) =
 export const updatePassword = (sql: Sql, userId: string, passwordHash: string) =>
   sql.query('update users set password_hash = $2 where id = $1', [userId, passwordHash])
 
-/** Only while the hash is the one that was checked: a password that was changed meanwhile stays. */
+/** Only if the hash is still the one that was checked: a password that was changed in the meantime stays. */
 export const replacePassword = (sql: Sql, userId: string, oldHash: string, newHash: string) =>
   sql.query('update users set password_hash = $3 where id = $1 and password_hash = $2 returning id', [
     userId,

@@ -21,7 +21,7 @@ export type User = {
 
 export type NewUser = { email: Email; username: Username; name: string | null; passwordHash: string }
 export type { Identity } from './users.store.js'
-/** What a provider says of a newcomer. The username is the one it has there. */
+/** A new user from a provider. The username is the one at the provider. */
 export type ProviderUser = { email: Email; username: string; name: string | null; identity: store.Identity }
 
 const fromRow = (row: store.UserRow): User => ({
@@ -55,10 +55,10 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
   const findByUsername = (username: string) => first(store.selectByUsername(database, usernameKey(username)))
   const findByIdentity = (identity: store.Identity) => first(store.selectByIdentity(database, identity))
 
-  /** What a person types into the sign-in form: an email when it holds an `@`, which no username does. */
+  /** By the name in the sign-in form: an email if it has an `@`, which no username has. */
   const findByLogin = (login: string) => (login.includes('@') ? findByEmail(login) : findByUsername(login))
 
-  /** Which unique value stood in the way of an insert; nothing when the obstacle has gone again meanwhile. */
+  /** Which unique value is taken; undefined if it is free again. */
   const obstacle = async (sql: Sql, user: { email: Email; username: Username }) => {
     if (await first(store.selectByEmail(sql, user.email.key))) return refuse('email_taken')
     if (await first(store.selectByUsername(sql, user.username.key))) return refuse('username_taken')
@@ -73,7 +73,7 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
     return created
   }
 
-  /** Creates an account on a provider's word, under the smallest free form of the name it gave. */
+  /** Creates an account for a provider's user, with the given username or the first free one with a number. */
   const createFromProvider = async (user: ProviderUser) => {
     const wanted = usernameFrom(user.username)
     for (let tries = 0; tries < 20; tries++) {
@@ -99,7 +99,7 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
 
   return {
     findById,
-    /** The user as they are now, with the row held until the transaction ends: what is decided on it stays true. */
+    /** The user as it is now, locked until the transaction ends. */
     lock: (sql: Sql, id: string) => first(store.lockById(sql, id)),
     findByEmail,
     findByUsername,

@@ -19,7 +19,7 @@ const verifySchema = {
 
 export const accessCheckRoutes = (server: Server, { callers }: { callers: Callers }) => {
   const quiet = { quiet: true }
-  // To a proxy, a request from another site is one without cookies: it leads the person to the sign-in page.
+  // For a proxy, a request from another site is one without cookies: the proxy then sends the user to the login page.
   const verifyConfig = { quiet: true, crossSite: refuse('not_authenticated') }
 
   server.get('/api/auth/me', { schema: meSchema, onRequest: callers.required, config: quiet }, async (request) => {
@@ -32,7 +32,7 @@ export const accessCheckRoutes = (server: Server, { callers }: { callers: Caller
     { schema: verifySchema, onRequest: callers.required, config: verifyConfig },
     async (request, reply) => {
       const { userId, username } = callers.of(request)
-      // A header carries bytes and no letters beyond Latin: other names travel percent-encoded.
+      // A header can hold only Latin-1 characters, so names are percent-encoded.
       return reply
         .headers({ 'X-Auth-User-Id': userId, 'X-Auth-Username': encodeURIComponent(username) })
         .status(204)

@@ -21,7 +21,7 @@ type Dependencies = {
 }
 type Request = { caller: SessionCaller; currentPassword: string; newPassword: string }
 
-/** Replaces the password of whoever knows the present one, ends every other session and renews the tokens of this one. */
+/** Replaces the password if the current one is right, ends every other session and renews the tokens of this one. */
 export const createChangePassword =
   ({ database, users, passwords, sessions, oneTimeTokens, mails, events }: Dependencies) =>
   async ({ caller, currentPassword, newPassword }: Request, client: Client, language: Language) => {

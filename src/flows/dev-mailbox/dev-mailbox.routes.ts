@@ -37,7 +37,7 @@ const asFramed = (reply: FastifyReply) =>
     'cross-origin-embedder-policy': 'credentialless',
   })
 
-/** What would be mailed, on a page. It needs a development mailbox, and none comes into being in production. */
+/** A page with the mails that would be sent. It needs a development mailbox, which does not exist in production. */
 export const devMailboxRoutes = (
   server: Server,
   { mailbox, accent }: { mailbox: DevelopmentMailbox; accent: string },
@@ -59,7 +59,7 @@ export const devMailboxRoutes = (
     return mail ? asPage(asFramed(reply), renderPicture(mail)) : sendRefusal(reply, refuse('not_found'))
   })
 
-  /** Newest first; `?to=` leaves only one recipient's. */
+  /** Newest first; `?to=` shows only one recipient. */
   server.get(
     '/dev/mailbox.json',
     {

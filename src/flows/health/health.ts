@@ -4,7 +4,7 @@ import { withTimeout } from '../../lib/with-timeout.js'
 export type CheckResult = 'ok' | 'error' | 'checking'
 export type Check = () => Promise<void>
 
-/** Runs a check under its own deadline: one that has not finished by then is still `checking`, and holds up no other. */
+/** Runs a check with its own timeout: one that has not finished by then is `checking`, and delays no other. */
 const runCheck = (check: Check, deadline: number): Promise<CheckResult> => {
   const result = check().then(
     () => 'ok' as const,
@@ -14,12 +14,12 @@ const runCheck = (check: Check, deadline: number): Promise<CheckResult> => {
 }
 
 /**
- * How long a result is used again, in milliseconds. `/health` is open to everybody and writes to both stores: so an
- * instance checks them at most four times a second, and no probe, which comes once a second at most, sees an old result.
+ * How long a result is reused, in milliseconds. Anyone can call `/health`, which writes to both stores: so an instance checks
+ * them at most four times a second. A probe comes once a second at most, and never sees an old result.
  */
 const resultLifetime = 250
 
-/** One run serves everybody who asks while it is under way, and for a moment after. */
+/** One run serves all requests that come while it is under way, and for a moment after. */
 const coalesced = <Result>(run: () => Promise<Result>) => {
   let current: Promise<Result> | undefined
   const forget = () => {
@@ -51,11 +51,11 @@ export const createHealth = (options: {
   return {
     full: async () => {
       const { checks, timestamp } = await checkStores()
-      // Not part of the result that is used again: an instance that shuts down says so at once.
+      // Not part of the reused result: an instance that shuts down says so at once.
       const isHealthy = !isDraining() && checks.database === 'ok' && checks.cache === 'ok'
       return { status: isHealthy ? ('healthy' as const) : ('unhealthy' as const), checks, timestamp }
     },
-    /** Whether this instance should get traffic. It asks no store: one that is away is away for every instance. */
+    /** Whether this instance should get traffic. It asks no store: if one is down, it is down for every instance. */
     ready: () => {
       if (isDraining()) return 'draining' as const
       return isStarting() ? ('starting' as const) : ('ready' as const)

@@ -34,7 +34,7 @@ export const createLink = (deps: Dependencies) => {
   const begin = async ({ provider: id, caller, returnTo }: Wish) => {
     const provider = id && providers[id]
     if (!provider) return refuse('not_found')
-    // An access token outlives its session by minutes; a new way in may be added by a living session only.
+    // An access token is valid for some minutes after its session has ended. Only a valid session may add a way to sign in.
     if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
     const { userId, sessionId } = caller
     const user = await users.findById(userId)
@@ -45,7 +45,7 @@ export const createLink = (deps: Dependencies) => {
     return isRefused(location) ? refuse('provider_unavailable') : { attempt, location }
   }
 
-  /** The link that waits in this browser, if the caller may finish it. */
+  /** The pending link of this browser, if the caller may finish it. */
   const waiting = async ({ provider, caller, link }: Proof) => {
     if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
     return link && link.provider === provider ? link : refuse('nothing_to_link')
@@ -62,7 +62,7 @@ export const createLink = (deps: Dependencies) => {
   const finish = async (request: Request) => {
     const { link, caller, client, language } = request
     const { provider, profile, state, linker, expiresAt } = link
-    // A cookie that somebody planted names the session of whoever planted it.
+    // A cookie that an attacker planted names the attacker's session.
     if (linker.sessionId !== caller.sessionId || linker.userId !== caller.userId) {
       await noteFailure(request, 'signed_out')
       return refuse('link_of_another_session')

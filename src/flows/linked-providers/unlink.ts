@@ -8,7 +8,7 @@ import type { Users } from '../../domain/users/users.js'
 type Dependencies = { users: Users; sessions: Sessions; events: Events }
 type Request = { provider: ProviderId | undefined; caller: SessionCaller; client: Client }
 
-/** Removes a linked provider, unless it is the last way in. */
+/** Removes a linked provider, unless it is the last way to sign in. */
 export const createUnlink =
   ({ users, sessions, events }: Dependencies) =>
   async ({ provider, caller, client }: Request) => {

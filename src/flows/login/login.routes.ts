@@ -41,8 +41,8 @@ export const loginRoutes = (
       const result = await login(username, password, browserToken, client)
       if (!isRefused(result)) return sendSignedIn(reply, cookies, result)
       if (result.refused === 'email_not_confirmed') {
-        // The password was compared with the account's as well, if there is one. Whoever registers an address anew for each
-        // guess would otherwise never be stopped.
+        // The password was also compared with the account's, if there is one. Otherwise an attacker could register the email
+        // again before each guess, and never reach the limit.
         if (result.isFirst) limits.forgive(request)
         const { name, maxAge } = registrationCookie
         cookies.set(reply, name, result.browserToken, { sameSite: 'Strict', maxAge })

@@ -11,10 +11,10 @@ import { atLeast, equalTime } from '../../http/at-least.js'
 type Owner =
   | { user: User; needsRehash: boolean }
   | { pending: WaitingLogin; user: User | undefined }
-  | { nobody: User | undefined }
+  | { noMatch: User | undefined }
   | Busy
 
-/** Signs in by username or email. Whatever is wrong, the same work is done and the same answer given. */
+/** Signs in by username or email. For every failure the work and the answer are the same. */
 export const createLogin = (deps: {
   users: Users
   passwords: Passwords
@@ -26,8 +26,8 @@ export const createLogin = (deps: {
   const { users, passwords, registrations, signIns, events, mayRegister } = deps
 
   /**
-   * A stronger hash replaces a weaker one while the password is at hand, and is returned. A full queue puts that off to the
-   * next time.
+   * Replaces a weaker hash by a stronger one while the password is known, and returns it. If the queue is full, this happens
+   * at the next sign-in.
    */
   const strengthened = async (userId: string, password: string, oldHash: string) => {
     const newHash = await passwords.hash(password)
@@ -35,7 +35,7 @@ export const createLogin = (deps: {
     return (await users.replacePassword(userId, oldHash, newHash)) ? newHash : oldHash
   }
 
-  /** An event of a known user takes the database longer than one of nobody: the answer waits until that cannot be seen. */
+  /** An event of a known user takes the database longer than one without a user. The answer waits until that is hidden. */
   const refuseCredentials = async (client: Client, reason: string, userId?: string) => {
     const event = { kind: 'sign_in_failed' as const, reason, ...(userId !== undefined && { userId }) }
     await atLeast(equalTime, events.record(event, client))
@@ -43,9 +43,9 @@ export const createLogin = (deps: {
   }
 
   /**
-   * Whose password this is. An address may have an account and a registration that waits, one of them made by a stranger:
-   * both are compared, in every case, so that neither answer nor time tells whether there is an account. Who has a
-   * username is public, so there one look is enough.
+   * Finds the user with this password. An email may have an account and a waiting registration, one of them made by another
+   * person: both are always compared, so that neither the answer nor the time shows whether there is an account. Usernames
+   * are public, so for them one comparison is enough.
    */
   const ownerOf = async (login: string, password: string): Promise<Owner> => {
     const [user, pending] = await Promise.all([users.findByLogin(login), registrations.findByLogin(login)])
@@ -57,7 +57,7 @@ export const createLogin = (deps: {
       if (user && candidate === user) return { user, needsRehash: verified.needsRehash }
       if (pending) return { pending, user }
     }
-    return { nobody: user }
+    return { noMatch: user }
   }
 
   const signIn = async (user: User, passwordHash: string, client: Client) => {
@@ -77,8 +77,8 @@ export const createLogin = (deps: {
         browserToken: await registrations.bindBrowser(owner.pending, browserToken),
       })
     }
-    if ('nobody' in owner) {
-      const { nobody: user } = owner
+    if ('noMatch' in owner) {
+      const { noMatch: user } = owner
       if (!user) return refuseCredentials(client, 'unknown_user')
       return refuseCredentials(client, user.passwordHash ? 'wrong_password' : 'no_password', user.id)
     }

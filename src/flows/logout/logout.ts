@@ -6,7 +6,7 @@ type Owner = { userId: string; sessionId: string }
 type Held = { caller: Owner | undefined; refreshToken: string | undefined }
 
 export const createLogout = ({ sessions, events }: { sessions: Sessions; events: Events }) => {
-  /** By either cookie: an access token that has expired must not keep anybody from signing out. */
+  /** By either cookie: a user with an expired access token must be able to sign out. */
   const endSession = async ({ caller, refreshToken }: Held) => {
     if (!caller) return refreshToken === undefined ? undefined : sessions.endByRefreshToken(refreshToken)
     const { userId, sessionId } = caller

@@ -4,7 +4,7 @@ import type { PageName } from '../../contract/pages.js'
 import { compiledFile } from '../../lib/compiled.js'
 import type { Body } from './compressed.js'
 
-/** What web/build.mjs says of a page: its files, and in each language its title and the texts it hands to its script. */
+/** What web/build.mjs writes about a page: its files, and in each language its title and the texts for its script. */
 export type Page = {
   script: string
   preload: string[]
@@ -12,7 +12,7 @@ export type Page = {
   words: Record<Language, { title: string; noscript: string; sections: Record<string, unknown> }>
 }
 
-/** The one page that the server renders whole: whoever is lost may have no script either. */
+/** The only page that the server renders completely, because the browser may have no script. */
 export type NotFoundPage = {
   styles: string[]
   words: Record<Language, { title: string; heading: string; text: string; action: string }>
@@ -28,7 +28,7 @@ const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
 }
 
-/** Reads all that the build has made into memory, compressed forms included: there is little of it and it never changes. */
+/** Reads all built files into memory, with their compressed forms: they are small and never change. */
 export const loadAssets = async (folder = compiledFile('../../web/', import.meta.url)): Promise<Assets> => {
   const manifest = JSON.parse(await readFile(new URL('manifest.json', folder), 'utf8')) as Manifest
   const names = await readdir(new URL('assets/', folder))

@@ -1,7 +1,7 @@
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** One body in every form that a browser may ask for. */
+/** One body in every encoding that a browser may accept. */
 export type Body = { plain: Buffer; br: Buffer; gzip: Buffer }
 
 export const compressed = (text: string): Body => {
@@ -10,7 +10,7 @@ export const compressed = (text: string): Body => {
   return { plain, br, gzip: gzipSync(plain, { level: 9 }) }
 }
 
-/** Sends the smallest form the browser takes. No page carries a secret or what a visitor wrote, so BREACH finds nothing here. */
+/** Sends the smallest form that the browser accepts. No page has a secret or a visitor's text, so BREACH is not possible. */
 export const sendCompressed = (request: FastifyRequest, reply: FastifyReply, body: Body) => {
   const accepts = acceptedBy(request.headers['accept-encoding'] ?? '')
   if (accepts('br')) return reply.header('content-encoding', 'br').send(body.br)
@@ -23,7 +23,7 @@ const acceptedBy = (header: string) => {
     .toLowerCase()
     .split(',')
     .map((wish) => wish.replace(/\s/g, ''))
-  // A weight of zero is a refusal (RFC 9110, 12.4.2); between the others the smaller form is the better one.
+  // A weight of zero is a refusal (RFC 9110, 12.4.2). Of the others the smallest form is used.
   return (coding: string) =>
     wishes.some((wish) => wish === coding || new RegExp(`^${coding};q=(1|0\\.0*[1-9])`).test(wish))
 }

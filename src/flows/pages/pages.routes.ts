@@ -15,8 +15,8 @@ const { sendRefusal } = routeRefusals('not_found')
 type Dependencies = Omit<PageSettings, 'language' | 'productName'> & { assets: Assets; theme: Theme; cookies: Cookies }
 
 /**
- * The pages hold nothing of anybody: they are the same for every visitor of a language, need no cookie to load, and
- * ask the API from the same site. `notFound` is the friendly answer to a browser that has lost its way.
+ * The pages contain no user data: they are the same for every visitor of a language, need no cookie to load, and call the
+ * API of the same site. `notFound` is the page for unknown addresses.
  */
 export const pagesRoutes = (server: Server, { assets, theme, cookies, ...installation }: Dependencies) => {
   const languageOf = (request: FastifyRequest) => languageFrom(request.headers['accept-language'])
@@ -42,7 +42,7 @@ export const pagesRoutes = (server: Server, { assets, theme, cookies, ...install
   // An application on the same host may have a /dashboard of its own.
   addPage('/api/auth/account-page', 'dashboard')
 
-  // The login page moves on to where a sign-in ends. If that is this address, it must not lead back to the login page.
+  // The login page redirects to the page after a sign-in. If that is this address, it must not redirect back.
   const start = installation.afterSignIn === '/' ? '/dashboard' : '/login'
   server.get('/', { schema: { hide: true } }, (_, reply) => reply.header('cache-control', 'no-store').redirect(start))
 
@@ -58,7 +58,7 @@ export const pagesRoutes = (server: Server, { assets, theme, cookies, ...install
       const asset = assets.files.get(request.params.name)
       if (!asset) return sendRefusal(reply, refuse('not_found'))
       reply.header('content-type', asset.type).header('vary', 'accept-encoding')
-      // The name carries a hash of the content, so whoever has the file never needs to ask for it again.
+      // The name has a hash of the content, so a browser never needs to ask for the file again.
       reply.header('cache-control', 'public, max-age=31536000, immutable')
       return sendCompressed(request, reply, asset)
     },
@@ -74,7 +74,7 @@ const sendPage = (request: FastifyRequest, reply: FastifyReply, body: Body) => {
   return sendCompressed(request, reply.header('vary', 'accept-encoding, accept-language'), body)
 }
 
-/** Keeps what was rendered: there are only as many documents as pages times languages. */
+/** Keeps the rendered documents: one for each page and language. */
 const onceEach = <Name extends string>(render: (name: Name, language: Language) => string) => {
   const kept = new Map<string, Body>()
   return (name: Name, language: Language) => {

@@ -71,6 +71,6 @@ const logo = ({ logoUrl }: Theme) =>
     ? markSvg
     : `<img class="brand-mark" src="${escapeHtml(logoUrl)}" alt="" width="32" height="32">`
 
-// Inside a script element nothing but its end tag is special, so no angle bracket may be left to spell one.
+// Inside a script element only its end tag is special, so angle brackets are escaped.
 const escapeJson = (json: string) =>
   json.replace(/[<>&]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)

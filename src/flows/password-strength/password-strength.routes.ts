@@ -18,7 +18,7 @@ const schema = {
   tags: ['passwords'],
   summary: 'How strong a password is, and which rules it breaks, before it is chosen',
   body: Type.Object({
-    // Longer than any password may be, so that one that is too long is told so in the words of the rules.
+    // More than a password may have, so that a password that is too long gets the answer of the rules.
     password: Type.String({ maxLength: 1024 }),
     username: Type.Optional(Type.String({ maxLength: 254 })),
     email: Type.Optional(Type.String({ maxLength: 254 })),

@@ -21,7 +21,7 @@ const schema = {
 type Dependencies = { refresh: ReturnType<typeof createRefresh>; cookies: Cookies; limits: Limits }
 
 export const refreshRoutes = (server: Server, { refresh, cookies, limits }: Dependencies) => {
-  /** Every visit to the sign-in page asks whether there is a session; without a cookie there is nothing to count. */
+  /** Every visit to the login page asks whether there is a session; a request without a cookie is not counted. */
   const tokenRequired = async (request: FastifyRequest, reply: FastifyReply) =>
     cookies.read(request, 'refresh_token') === undefined ? sendRefusal(reply, refuse('not_authenticated')) : undefined
 

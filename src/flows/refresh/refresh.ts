@@ -9,7 +9,7 @@ type Dependencies = {
   onRefresh: (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft') => void
 }
 
-/** Trades a refresh token for new tokens. `sessionEnded` says whether the browser should forget the tokens it has. */
+/** Trades a refresh token for new tokens. `sessionEnded` says whether the browser should delete its tokens. */
 export const createRefresh =
   ({ sessions, events, onRefresh }: Dependencies) =>
   async (refreshToken: string, client: Client) => {
@@ -18,12 +18,12 @@ export const createRefresh =
       onRefresh(rotated.raced ? 'raced' : 'rotated')
       return rotated.issued
     }
-    // What is not ours is left alone; only a session that has ended takes its cookies with it.
+    // A token that is not ours is left alone. Only if the session has ended, its cookies are cleared.
     if (rotated.refused === 'invalid') return refuse('not_authenticated', { sessionEnded: false })
     const { userId, sessionId, refused } = rotated
     onRefresh(refused)
     if (refused === 'theft')
       await events.record({ kind: 'refresh_theft', userId, sessionId, reason: 'old_token' }, client)
-    // The browser may hold the newer tokens already: an answer that lost a race leaves its cookies alone.
+    // The browser may already have the newer tokens, so an answer that lost a race does not change the cookies.
     return refuse('not_authenticated', { sessionEnded: refused !== 'replaced' })
   }

@@ -8,7 +8,7 @@ import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createRegister } from './register.js'
 
-/** One body for everybody: it does not tell whether the address has an account. */
+/** The same body in every case: it does not show whether the email has an account. */
 const accepted = { message: 'Check your mail to finish the registration' }
 
 const { responses, sendRefusal } = routeRefusals(

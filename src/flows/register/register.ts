@@ -12,8 +12,8 @@ import { atLeast, equalTime } from '../../http/at-least.js'
 type Request = { username: string; email: string; password: string; name?: string | undefined }
 
 /**
- * Begins a registration and returns the secret of the browser that asked. An address that has an account takes the same
- * way and the same time; only its owner learns the difference, by mail.
+ * Begins a registration and returns the secret for this browser. An email that has an account is handled in the same way
+ * and time; only its owner sees the difference, in the mail.
  */
 export const createRegister = (deps: { users: Users; passwords: Passwords; registrations: Registrations }) => {
   const { users, passwords, registrations } = deps
@@ -31,7 +31,7 @@ export const createRegister = (deps: { users: Users; passwords: Passwords; regis
     const passwordHash = await passwords.hash(request.password)
     if (isRefused(passwordHash)) return passwordHash
 
-    // The same rows are written for an address that has an account; what its mail is about may still take longer or shorter.
+    // The same rows are written for an email that has an account, but writing its mail may take a different time.
     const begun = registrations.begin({ email, username, name, passwordHash }, language)
     return { browserToken: await atLeast(equalTime, begun) }
   }

@@ -9,7 +9,7 @@ import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createResetPassword } from './reset-password.js'
 
-/** One body for everybody: it does not tell whether the address has an account. */
+/** The same body in every case: it does not show whether the email has an account. */
 const accepted = { message: 'If this address has an account, a mail is on its way' }
 
 const requestRefusals = routeRefusals('bad_request', 'cross_site', 'too_many_attempts', 'unavailable')

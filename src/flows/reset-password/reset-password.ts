@@ -26,7 +26,7 @@ type Dependencies = {
 export const createResetPassword = (deps: Dependencies) => {
   const { database, users, passwords, sessions, oneTimeTokens, registrations, mails, events } = deps
 
-  /** The last mailed link stays good until a newer mail is really queued: beyond the ceiling nothing changes. */
+  /** The last link stays valid until a newer mail is queued. If there were too many mails, nothing changes. */
   const sendLink = (userId: string, language: Language) =>
     database.transaction(async (sql) => {
       const user = await users.lock(sql, userId)
@@ -38,8 +38,8 @@ export const createResetPassword = (deps: Dependencies) => {
     })
 
   /**
-   * Writes the mail into the outbox when the address has an account, or a registration that waits to be confirmed. Which
-   * of them it has, if any, must not show in the answer.
+   * Queues the mail if the email has an account or a registration that is not confirmed yet. The answer must not show
+   * which.
    */
   const request = async (email: string, client: Client, language: Language) => {
     const user = await users.findByEmail(email)
@@ -49,7 +49,7 @@ export const createResetPassword = (deps: Dependencies) => {
     await events.record({ kind: 'reset_requested', userId: user.id }, client)
   }
 
-  /** Whose password a link resets, for a page that asks before it shows its form. Changes nothing. */
+  /** Whether a link still works, for the page before it shows its form. Changes nothing. */
   const look = async (token: string) => {
     const userId = await oneTimeTokens.peekReset(token)
     const user = userId === undefined ? undefined : await users.findById(userId)
@@ -65,7 +65,7 @@ export const createResetPassword = (deps: Dependencies) => {
     if (isRefused(passwordHash)) return passwordHash
 
     const wasReset = await database.transaction(async (sql) => {
-      // The row first, as everybody who changes it does: a reset that is being asked for at this moment comes before or after.
+      // Locks the user's row first, like every change of it, so that a new reset request is either before or after this one.
       const owner = await users.lock(sql, user.id)
       if (!owner || owner.disabled) return false
       if ((await oneTimeTokens.takeReset(sql, token)) === undefined) return false

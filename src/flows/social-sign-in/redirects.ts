@@ -9,12 +9,12 @@ const toldOf = (refused: SocialRefusal): ToldReason | undefined => toldReasons.f
 export const failedAt = (page: string, provider: ProviderId, reason?: ToldReason) =>
   `${page}?error=${signInFailed(provider)}${reason === undefined ? '' : `&reason=${reason}`}`
 
-/** The page on which a journey ends. */
+/** The page at the end of a sign-in. */
 export const redirectFor = (outcome: Outcome, { provider, purpose, returnTo }: Attempt): string => {
   const linking = purpose.kind === 'link'
   const page = linking ? returnTo : '/login'
   if (!isRefused(outcome))
-    // The page finishes a link by a request that carries the session.
+    // The page finishes a link with a request of its own, which has the session.
     return 'issued' in outcome ? returnTo : `${page}?${linkingParameter}=${provider}`
   if (outcome.refused === 'callback_failed') return `${page}?error=${callbackFailed}`
   return failedAt(page, provider, toldOf(outcome.refused))

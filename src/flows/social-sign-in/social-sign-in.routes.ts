@@ -43,14 +43,14 @@ type Dependencies = {
   limits: Limits
   /** Where each provider sends the browser back to. */
   redirectUris: Record<ProviderId, string>
-  /** Where a sign-in ends that was not on its way anywhere. */
+  /** The page after a sign-in, if no other page was requested. */
   afterSignIn: string
 }
 
 export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
   for (const id of providerIds) {
     const path = signInPath(id)
-    // Coming back uses an attempt up, which a HEAD must not do.
+    // The callback uses up the attempt, which a HEAD request must not do.
     const options = { onRequest: deps.limits.open, exposeHeadRoute: false }
     server.get(path, { schema: beginSchema, ...options }, (request, reply) =>
       begin(id, deps, request, reply, request.query.returnTo),
@@ -86,7 +86,7 @@ const comeBack = async (id: ProviderId, deps: Dependencies, request: FastifyRequ
   const callback = callbackOf(request, redirectUris[id])
   const attempt = attemptOf(request, callback, attemptCookies)
   const provider = providers[id]
-  // An attempt that was begun for one provider is never finished with another's answer.
+  // An attempt at one provider is never finished with the answer of another.
   if (!provider || !attempt || attempt.provider !== id) {
     await socialSignIn.noteFailure(id, 'no_attempt', client)
     return goTo(reply, failedAt('/login', id))
@@ -101,7 +101,7 @@ const comeBack = async (id: ProviderId, deps: Dependencies, request: FastifyRequ
   return goTo(reply, redirectFor(outcome, attempt))
 }
 
-/** The address as the provider was given it, with the query as it came: never the `Host` header. */
+/** The callback address that the provider knows, with the query of the request. Never from the `Host` header. */
 const callbackOf = (request: FastifyRequest, redirectUri: string) => {
   const callback = new URL(redirectUri)
   const [, ...query] = request.url.split('?')

@@ -14,7 +14,7 @@ import { fingerprint } from '../../lib/random.js'
 
 export type SocialRefusal = ProviderRefusal['refused'] | LinkingRefusal | 'used_before'
 
-/** Either signed in, or proven: then the session that began the link has to finish it. */
+/** Either signed in, or an identity was proven: then the session that began the link has to finish it. */
 type Finished = { issued: Issued } | { profile: Profile; linker: Linker }
 
 export type Outcome = Finished | Refused<SocialRefusal> | (Refused<'callback_failed'> & { error: unknown })
@@ -26,8 +26,8 @@ type Dependencies = { identities: Identities; signIns: SignIns; oneTimeTokens: O
 const changes = { create: 'registered', link: 'provider_linked', sign_in: undefined } as const
 
 /**
- * The second half of a journey to a provider: the browser is back with an answer. Whatever fails at the provider is a
- * refusal; whatever fails on our side is `callback_failed`. No exception leaves, so that the browser always arrives somewhere.
+ * The second half of a sign-in at a provider: the browser is back with an answer. A failure at the provider is a refusal, a
+ * failure on our side is `callback_failed`. No exception is thrown, so that the browser always gets a page.
  */
 export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events }: Dependencies) => {
   const failed = async (
@@ -45,14 +45,14 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
 
   const finish = async (visit: Visit) => {
     const { provider, callback, attempt, language } = visit
-    // Marked before the code is exchanged: of many answers to one attempt one goes on.
+    // Marked before the code is exchanged: of several answers to one attempt only one continues.
     const isFirst = await oneTimeTokens.useOnce(fingerprint(attempt.state), attempt.expiresAt)
     if (!isFirst) return failed(visit, 'used_before')
     const profile = await provider.finish(callback, attempt)
     if (isRefused(profile)) return failed(visit, profile.refused, profile.cause)
     if (attempt.purpose.kind === 'link') {
       const { userId, sessionId } = attempt.purpose
-      // Strict cookies do not come along from the provider, so nothing here proves whose browser this is.
+      // The browser sends no Strict cookies from the provider's site, so the session is not known here.
       return { profile, linker: { userId, sessionId } }
     }
     const resolved = await identities.resolve({ provider: provider.id, profile, language })
@@ -62,7 +62,7 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
   return {
     finish: (visit: Visit): Promise<Outcome> =>
       finish(visit).catch((error: unknown) => refuse('callback_failed', { error })),
-    /** An answer that belongs to no attempt of this browser, or a provider that could not be asked. */
+    /** An answer without an attempt of this browser, or a provider that could not be reached. */
     noteFailure: (provider: Provider['id'], cause: string, client: Client) =>
       events.record({ kind: 'sign_in_failed', provider, reason: cause }, client),
   }

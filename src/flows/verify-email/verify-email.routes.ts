@@ -12,7 +12,7 @@ import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createVerifyEmail } from './verify-email.js'
 
-/** One body for everybody: it tells neither whether the address has an account nor whether it has had enough mails. */
+/** The same body in every case: it does not show whether the email has an account or has got too many mails. */
 const sent = { message: 'A mail is on its way' }
 
 const verifyRefusals = routeRefusals(

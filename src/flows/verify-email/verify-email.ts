@@ -6,7 +6,7 @@ import type { SignIns } from '../../domain/sessions/sign-ins.js'
 
 type Proof = { token?: string | undefined; code?: string | undefined; password?: string | undefined }
 
-/** Completes a registration for the browser that began it, or for whoever also knows the password that was chosen. */
+/** Completes a registration for the browser that began it, or with the password that was chosen. */
 export const createVerifyEmail = (deps: { registrations: Registrations; passwords: Passwords; signIns: SignIns }) => {
   const { registrations, passwords, signIns } = deps
 
