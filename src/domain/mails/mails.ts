@@ -1,5 +1,6 @@
 import type { BaseLogger } from 'pino'
 import type { Language } from '../../contract/languages.js'
+import { type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days, hours } from '../../lib/durations.js'
 import type { Seal } from '../../lib/seal.js'
@@ -95,16 +96,16 @@ export const createMails = ({
    * Puts a mail into the outbox, inside the caller's transaction or on the database itself. A visitor
    * must not see from the answer or its time whether the mail was queued, so callers hardly use the result.
    */
-  const queue = async (sql: Sql | Database, request: MailRequest): Promise<'queued' | 'ceiling_reached'> => {
+  const queue = async (sql: Sql | Database, request: MailRequest): Promise<undefined | Refused<'ceiling_reached'>> => {
     const rows = await ('transaction' in sql
       ? sql.transaction((inside) => insert(inside, request))
       : insert(sql, request))
     if (rows.length === 0) {
       log.warn({ kind: request.template }, 'mail not queued: too many mails of this kind to this address')
-      return 'ceiling_reached'
+      return refuse('ceiling_reached')
     }
     sender.wake(usualCommit)
-    return 'queued'
+    return undefined
   }
 
   /** Deletes mails that were sent or given up more than a day ago, oldest first. Returns how many. */

@@ -105,7 +105,7 @@ export const createRegistrations = (deps: {
       if (!row) return refuse('no_registration_waiting')
       const token = randomToken()
       const queued = await queueMail(sql, { id, email: row.email, expiresAt: row.expires_at }, token, language)
-      if (queued === 'queued') await store.replaceToken(sql, id, fingerprint(token))
+      if (!isRefused(queued)) await store.replaceToken(sql, id, fingerprint(token))
       return undefined
     })
 

@@ -34,7 +34,7 @@ export const createResetPassword = (deps: Dependencies) => {
       const token = randomToken()
       const values = { token, validFor: resetLifetime }
       const queued = await mails.queue(sql, { to: user.email, template: 'reset-password', values, language })
-      if (queued === 'queued') await oneTimeTokens.replaceReset(sql, user.id, token)
+      if (!isRefused(queued)) await oneTimeTokens.replaceReset(sql, user.id, token)
     })
 
   /**
