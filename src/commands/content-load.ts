@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { NewContent } from '../domain/content/content.js'
+import { isOneLine } from '../lib/one-line.js'
 import {
   type Command,
   type CommandContext,
@@ -24,7 +25,7 @@ const checked = (page: { slug: unknown; title: unknown; body: unknown }, where: 
     throw new CommandFailure(
       `${where}: the slug must be small letters, digits and single hyphens, at most ${longestSlug}`,
     )
-  if (typeof title !== 'string' || title.trim() === '' || /\p{Cc}/u.test(title))
+  if (typeof title !== 'string' || title.trim() === '' || !isOneLine(title))
     throw new CommandFailure(`${where}: the title must be one line of text`)
   if (typeof body !== 'string' || body.includes('\0')) throw new CommandFailure(`${where}: the body must be text`)
   return { slug, title, body }

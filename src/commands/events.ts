@@ -1,6 +1,7 @@
 import { duration, InvalidValue } from '../config/setting-values.js'
 import { type EventKind, type EventQuery, type EventRow, eventKinds } from '../domain/events/events.js'
 import { escapeTerminalControls } from '../lib/terminal-controls.js'
+import { writtenMoment } from '../lib/written-moment.js'
 import { type Command, limitFrom, print, readArguments, type Stores, UsageFault, withStores } from './command.js'
 import { findUser } from './find-user.js'
 import { asTable } from './table.js'
@@ -9,8 +10,8 @@ const mostAtOnce = 10_000
 
 /** A time such as 2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d. */
 const momentFrom = (option: string, text: string, now: Date) => {
-  const moment = new Date(text)
-  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(moment.getTime())) return moment
+  const moment = writtenMoment(text)
+  if (moment) return moment
   try {
     return new Date(now.getTime() - duration(text))
   } catch (error) {

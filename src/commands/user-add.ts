@@ -2,6 +2,7 @@ import { isRefused, type Refused } from '../contract/outcome.js'
 import { refusals } from '../contract/refusals.js'
 import { type EmailRefusal, readEmail } from '../domain/users/email.js'
 import { readUsername, type UsernameRefusal } from '../domain/users/username.js'
+import { isOneLine } from '../lib/one-line.js'
 import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from './command.js'
 import { readPassword } from './password-prompt.js'
 
@@ -14,7 +15,7 @@ const inputFault = ({ refused }: Refused<EmailRefusal | UsernameRefusal>) =>
   new CommandFailure(`${refusals[refused].message}.`)
 
 const nameFrom = (text: string | undefined) => {
-  if (text !== undefined && (/\p{Cc}/u.test(text) || !text.isWellFormed() || text.length > 255))
+  if (text !== undefined && (!isOneLine(text) || text.length > 255))
     throw new CommandFailure('The name must be one line of at most 255 characters.')
   return text || null
 }

@@ -6,6 +6,9 @@ const shape = new RegExp(uuidPattern)
 
 export const isUuid = (value: string) => shape.test(value)
 
+/** Smaller than every other id. */
+export const nilUuid = '00000000-0000-0000-0000-000000000000'
+
 /** The smallest id of this moment. */
 export const uuidFloor = (moment: Date) => {
   const hex = moment.getTime().toString(16).padStart(12, '0')

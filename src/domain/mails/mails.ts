@@ -4,7 +4,7 @@ import { type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days, hours } from '../../lib/durations.js'
 import type { Seal } from '../../lib/seal.js'
-import { uuidv7 } from '../../lib/uuid.js'
+import { uuidFloor, uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import type { Mailer } from '../../platform/mail/mail.js'
 import { resetLifetime } from '../one-time-tokens/one-time-tokens.js'
@@ -33,9 +33,6 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
 
 /** `ada+news@example.com` is delivered to `ada@example.com`, so they share one limit. */
 const recipientKey = (email: string) => emailKey(email).replace(/^([^+@]+)\+[^@]*@/, '$1@')
-
-/** The smallest id of this moment. */
-const firstIdOf = (moment: Date) => `${uuidv7(moment).slice(0, 13)}-7000-8000-000000000000`
 
 const kept = 1 * days
 /** Milliseconds. Callers queue inside a transaction, which is usually committed by then. */
@@ -110,7 +107,7 @@ export const createMails = ({
 
   /** Deletes mails that were sent or given up more than a day ago, oldest first. Returns how many. */
   const purge = async (sql: Sql, limit: number) => {
-    const gone = await store.deleteFinishedBefore(sql, firstIdOf(later(clock.now(), -kept)), limit)
+    const gone = await store.deleteFinishedBefore(sql, uuidFloor(later(clock.now(), -kept)), limit)
     return gone.length
   }
 

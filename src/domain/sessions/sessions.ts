@@ -2,14 +2,13 @@ import { type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days, hours } from '../../lib/durations.js'
 import { fingerprint, sameBytes } from '../../lib/random.js'
-import { uuidv7 } from '../../lib/uuid.js'
+import { nilUuid, uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import { accessTokenLifetime, type RefreshClaims, type Tokens } from '../tokens/tokens.js'
 import type { Client } from './client.js'
 import * as store from './sessions.store.js'
 
 const refreshTokenLifetime = 30 * days
-const firstId = '00000000-0000-0000-0000-000000000000'
 const purgeRest = 1 * hours
 
 export type SignedInUser = { id: string; username: string; email: string; name: string | null }
@@ -53,7 +52,7 @@ export const createSessions = (options: {
 }) => {
   const { database, tokens, clock, refreshGrace, sessionMaxAge } = options
 
-  let purgeCursor = firstId
+  let purgeCursor = nilUuid
   let purgeRestsUntil = new Date(0)
 
   /** The expiry of a token issued now, never after the session's absolute end. */
@@ -222,7 +221,7 @@ export const createSessions = (options: {
     purge: async (sql: Sql, limit: number) => {
       if (clock.now() < purgeRestsUntil) return 0
       const [step] = await store.purgeAfter(sql, purgeCursor, clock.now(), limit * 10)
-      purgeCursor = step?.cursor ?? firstId
+      purgeCursor = step?.cursor ?? nilUuid
       if (step?.cursor) return limit
       purgeRestsUntil = later(clock.now(), purgeRest)
       return 0

@@ -1,3 +1,4 @@
+import { nilUuid } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation } from '../../platform/database/database.js'
 import type { ImportedUser } from './imported-user.js'
 import * as store from './users-bulk.store.js'
@@ -11,7 +12,6 @@ export type Batch = {
   refused: { user: ImportedUser; reason: string }[]
 }
 
-const beforeEveryId = '00000000-0000-0000-0000-000000000000'
 const exportPage = 1_000
 
 export type BulkUsers = ReturnType<typeof createBulkUsers>
@@ -84,7 +84,7 @@ export const createBulkUsers = ({ database }: { database: Database }) => {
     return sortOut(left, taken, users.length - left.length)
   }
 
-  const page = (after: string | undefined, limit: number) => store.selectPage(database, after ?? beforeEveryId, limit)
+  const page = (after: string | undefined, limit: number) => store.selectPage(database, after ?? nilUuid, limit)
 
   /** Every user in the order of ids, with one page in memory at a time. */
   async function* everyone() {

@@ -1,7 +1,10 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
-import { type ProviderId, providerIds } from '../../contract/providers.js'
+import { isProviderId, type ProviderId, providerIds } from '../../contract/providers.js'
 import { refusals } from '../../contract/refusals.js'
+import { isOneLine } from '../../lib/one-line.js'
 import { isUuid, uuidv7 } from '../../lib/uuid.js'
+import { writtenMoment } from '../../lib/written-moment.js'
+import { costOf } from '../passwords/hashes.js'
 import { type Email, readEmail } from './email.js'
 import { readUsername, type Username } from './username.js'
 import type { Identity } from './users.js'
@@ -53,7 +56,7 @@ const broken = (reason: string): never => {
   throw new BrokenRule(reason)
 }
 
-const bcryptHash = /^\$2[aby]\$(0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/
+const highestCost = 15
 const longestText = 255
 
 export type ImportRow = Partial<Record<ImportField, unknown>>
@@ -62,7 +65,7 @@ const textOf = (row: ImportRow, field: ImportField): string | undefined => {
   const value = row[field]
   if (value === undefined || value === null || value === '') return undefined
   if (typeof value !== 'string') return broken(`${field} must be text`)
-  if (!value.isWellFormed() || /\p{Cc}/u.test(value)) return broken(`${field} must not contain control characters`)
+  if (!isOneLine(value)) return broken(`${field} must not contain control characters`)
   return value.length > longestText ? broken(`${field} must have at most ${longestText} characters`) : value
 }
 
@@ -79,7 +82,7 @@ const usernameOf = (row: ImportRow, email: Email) => {
 
 const passwordHashOf = (row: ImportRow) => {
   const hash = textOf(row, 'password_hash')
-  if (hash !== undefined && !bcryptHash.test(hash))
+  if (hash !== undefined && (costOf(hash) ?? Number.POSITIVE_INFINITY) > highestCost)
     broken('password_hash must be a bcrypt hash ($2a$, $2b$ or $2y$) of cost 4 to 15')
   return hash ?? null
 }
@@ -87,7 +90,7 @@ const passwordHashOf = (row: ImportRow) => {
 const providerOf = (row: ImportRow) => {
   const text = textOf(row, 'provider')
   if (text === undefined) return null
-  return providerIds.find((provider) => provider === text) ?? broken(`provider must be ${providerIds.join(' or ')}`)
+  return isProviderId(text) ? text : broken(`provider must be ${providerIds.join(' or ')}`)
 }
 
 const identitiesOf = (row: ImportRow): Identity[] =>
@@ -99,9 +102,10 @@ const identitiesOf = (row: ImportRow): Identity[] =>
 const createdAtOf = (row: ImportRow, now: Date) => {
   const text = textOf(row, 'created_at')
   if (text === undefined) return now
-  const moment = new Date(text)
-  const known = /^\d{4}-\d\d-\d\d/.test(text) && moment.getTime() > 0 && moment <= now
-  return known ? moment : broken('created_at must be a date like 2026-01-31T12:00:00Z, and not in the future')
+  const moment = writtenMoment(text)
+  return moment && moment.getTime() > 0 && moment <= now
+    ? moment
+    : broken('created_at must be a date like 2026-01-31T12:00:00Z, and not in the future')
 }
 
 const disabledAtOf = (row: ImportRow, now: Date) => {
