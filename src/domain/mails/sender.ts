@@ -79,7 +79,7 @@ export const createSender = ({
     }
     const expiresAt = mail.created_at.getTime() + Math.min(content.worthSendingFor ?? givenUpAfter, givenUpAfter)
     if (clock.now().getTime() >= expiresAt) {
-      await giveUp(mail, 'its link has expired')
+      await giveUp(mail, 'it is too late to send it')
       return true
     }
     try {
