@@ -8,7 +8,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { build } from 'esbuild'
 
 /** @typedef {import('./words/catalogue.js').Words} Words */
-/** @typedef {import('./words/catalogue.js').PageName} PageName */
+/** @typedef {import('../src/contract/pages.js').PageName} PageName */
 /** @typedef {Record<string, Words>} Catalogue */
 
 const home = fileURLToPath(new URL('..', import.meta.url))

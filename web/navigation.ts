@@ -1,3 +1,4 @@
+import type { LoginNotice } from '../src/contract/pages.js'
 import { safeReturnTo } from '../src/contract/return-to.js'
 import { readSettings } from './settings.js'
 
@@ -20,7 +21,7 @@ export const redirectAfterSignIn = (returnTo: string | undefined) =>
   location.replace(returnTo ?? readSettings().afterSignIn)
 
 /** Goes to the login page, which leads back to this page. */
-export const redirectToLogin = (notice: 'sign_in' | 'session_ended') =>
+export const redirectToLogin = (notice: LoginNotice) =>
   location.replace(withReturnTo(`/login?notice=${notice}`, location.pathname + location.search + location.hash))
 
 /** The link in a mail opens a new tab, so the page that the visitor wanted is stored where that tab finds it. */

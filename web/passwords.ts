@@ -1,30 +1,33 @@
+import type { PasswordFindings } from '../src/contract/password-rules.js'
+import type { RefusalCode } from '../src/contract/refusals.js'
+import type { Problems } from './components/form.js'
+import { useProblems } from './refusals.js'
+import type { Refusal } from './requests.js'
+import { useWords } from './settings.js'
 import type { Words } from './words/catalogue.js'
 
-type PasswordWords = Words['password']
+type PasswordWords = Pick<Words['password'], 'errors' | 'feedback'>
 
-const tooWeak = 'Password is too weak.'
+/** Sentences by id. A newer server may send an id that this page does not know; it is left out. */
+const sentencesOf = <Id extends string>(ids: Id[], sentences: Record<Id, string>) =>
+  ids.filter((id) => Object.hasOwn(sentences, id)).map((id) => sentences[id])
 
-/** The rules of the specification (5.4) that a page can tell without asking, in their order. */
-export const rules = {
-  length: (password: string) => Array.from(password).length >= 8,
-  lowercase: (password: string) => /\p{Ll}/u.test(password),
-  uppercase: (password: string) => /\p{Lu}/u.test(password),
-  digit: (password: string) => /\p{Nd}/u.test(password),
-  special: (password: string) => /[^\p{L}\p{M}\p{Nd}]/u.test(password),
-} satisfies Record<keyof PasswordWords['rules'], (password: string) => boolean>
+export const feedbackOf = ({ feedback }: PasswordFindings, words: PasswordWords) =>
+  sentencesOf(feedback, words.feedback)
 
-/** The service says what is wrong with a password in fixed English sentences; the catalogue has each of them. */
-export const translateMessage = (message: string, { messages, feedback }: PasswordWords): string => {
-  const known: Record<string, string> = messages
-  if (!message.startsWith(tooWeak)) return known[message] ?? message
-  const sentences = Object.entries(feedback).reduce(
-    (text, [english, translated]) => text.replace(english, translated),
-    message.slice(tooWeak.length).trim(),
-  )
-  return `${messages[tooWeak]} ${sentences}`.trim()
-}
+/** Why a password was rejected. The feedback of the estimate explains why it is too weak. */
+export const errorsOf = (findings: PasswordFindings, words: PasswordWords) =>
+  findings.errors.flatMap((id) => {
+    const sentences = sentencesOf([id], words.errors)
+    return id === 'too_weak' ? [[...sentences, ...feedbackOf(findings, words)].join(' ')] : sentences
+  })
 
-export const translateFeedback = (sentence: string, { feedback }: PasswordWords): string => {
-  const known: Record<string, string> = feedback
-  return known[sentence] ?? sentence
+/** `useProblems` for a form with a new password, whose field shows every broken rule. */
+export const useNewPasswordProblems = (field: string, fields: { [Code in RefusalCode]?: string } = {}) => {
+  const words = useWords('password')
+  const problemsOf = useProblems({ ...fields, password_rejected: field })
+  return (refusal: Refusal): Problems => {
+    const errors = refusal.findings ? errorsOf(refusal.findings, words) : []
+    return errors.length > 0 ? { fields: { [field]: errors } } : problemsOf(refusal)
+  }
 }

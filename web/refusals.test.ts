@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
+import type { PasswordFindings } from '../src/contract/password-rules.js'
 import type { RefusalCode } from '../src/contract/refusals.js'
-import { translateFeedback, translateMessage } from './passwords.js'
+import { errorsOf, feedbackOf } from './passwords.js'
 import { providerErrorFor, sentenceOf } from './refusals.js'
 import { send } from './requests.js'
 import { de } from './words/de.js'
@@ -9,7 +10,7 @@ import { en } from './words/en.js'
 const refusal = (status: number, code?: string) => ({
   status,
   code: code as RefusalCode | undefined,
-  errors: [],
+  findings: undefined,
   retryAfter: undefined,
 })
 const providers = [
@@ -56,6 +57,9 @@ describe('an answer of the service', () => {
     expect(locked).toEqual({ ok: false, refusal: { ...refusal(429, 'too_many_attempts'), retryAfter: 4 } })
     const taken = await answered(409, JSON.stringify({ error: 'Any title', code: 'username_taken' }))
     expect(taken).toEqual({ ok: false, refusal: refusal(409, 'username_taken') })
+    const ids = { errors: ['length'], feedback: [] }
+    const rejected = await answered(422, JSON.stringify({ code: 'password_rejected', ids }))
+    expect(rejected).toEqual({ ok: false, refusal: { ...refusal(422, 'password_rejected'), findings: ids } })
   })
 
   it('is no answer when another page comes in its place, and keeps its status when that is an error page', async () => {
@@ -85,22 +89,27 @@ describe('a failed sign-in with a provider', () => {
 })
 
 describe('what is wrong with a password', () => {
-  const weak = 'Password is too weak. This is a commonly used password. Add more words that are less common.'
+  const weak: PasswordFindings = { errors: ['digit', 'too_weak'], feedback: ['commonly_used', 'add_words'] }
 
-  it('stays as it is in English', () => {
-    expect(translateMessage(weak, en.password)).toBe(weak)
-    expect(translateMessage('Password must contain numbers', en.password)).toBe('Password must contain numbers')
+  it('is a sentence for each broken rule, and the reasons of the estimate behind "too weak"', () => {
+    expect(errorsOf(weak, en.password)).toEqual([
+      'Password must contain numbers',
+      'Password is too weak. This is a commonly used password. Add more words that are less common.',
+    ])
   })
 
-  it('is translated sentence by sentence', () => {
-    expect(translateMessage(weak, de.password)).toBe(
+  it('is said in the language of the page', () => {
+    expect(errorsOf(weak, de.password)[1]).toBe(
       'Das Passwort ist zu schwach. Dieses Passwort ist weit verbreitet. Fügen Sie weitere, seltenere Wörter hinzu.',
     )
-    expect(translateFeedback('Dates are easy to guess.', de.password)).toBe('Datumsangaben sind leicht zu erraten.')
+    expect(feedbackOf({ errors: [], feedback: ['dates'] }, de.password)).toEqual([
+      'Datumsangaben sind leicht zu erraten.',
+    ])
   })
 
-  it('is shown as it comes when we have no words for it', () => {
-    expect(translateMessage('Password must rhyme', de.password)).toBe('Password must rhyme')
-    expect(translateFeedback('It must rhyme.', de.password)).toBe('It must rhyme.')
+  it('leaves out what this page has no words for', () => {
+    const newer = { errors: ['rhyme', 'too_weak'], feedback: ['rhyme', 'toString'] } as unknown as PasswordFindings
+    expect(errorsOf(newer, de.password)).toEqual(['Das Passwort ist zu schwach.'])
+    expect(feedbackOf(newer, de.password)).toEqual([])
   })
 })

@@ -1,7 +1,8 @@
+import { callbackFailed, type ProviderButton, providerOfFailure, type ToldReason } from '../src/contract/pages.js'
 import type { RefusalCode } from '../src/contract/refusals.js'
 import type { Problems } from './components/form.js'
 import type { Refusal } from './requests.js'
-import { type Provider, useWords } from './settings.js'
+import { useWords } from './settings.js'
 import type { Words } from './words/catalogue.js'
 import { fill } from './words/format.js'
 
@@ -41,15 +42,13 @@ export const useProblems = (fields: { [Code in RefusalCode]?: string } = {}) => 
 export const providerErrorFor = (
   error: string,
   reason: string | undefined,
-  providers: Provider[],
+  providers: ProviderButton[],
   { providerErrors }: Words['common'],
 ): string => {
-  if (error === 'callback_failed') return providerErrors.callback
-  const failed = providers.find(({ id }) => error === `${id}_auth_failed`)
+  if (error === callbackFailed) return providerErrors.callback
+  const failed = providers.find(({ id }) => id === providerOfFailure(error))
   if (!failed) return providerErrors.unknown
-  const sentences = new Map([
-    ['no_email', providerErrors.noEmail],
-    ['registration_closed', providerErrors.registrationClosed],
-  ])
-  return fill(sentences.get(reason ?? '') ?? providerErrors.failed, { provider: failed.name })
+  const { reasons } = providerErrors
+  const isTold = reason !== undefined && Object.hasOwn(reasons, reason)
+  return fill(isTold ? reasons[reason as ToldReason] : providerErrors.failed, { provider: failed.name })
 }

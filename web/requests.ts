@@ -1,4 +1,5 @@
 import { codeOfLimit } from '../src/contract/limits.js'
+import type { PasswordFindings } from '../src/contract/password-rules.js'
 import type { RefusalCode } from '../src/contract/refusals.js'
 
 /** A request that was refused or failed. Status 0: there was no answer. */
@@ -6,8 +7,8 @@ export type Refusal = {
   status: number
   /** Missing when the answer came from a proxy. A newer server may send a code that this page does not know. */
   code: RefusalCode | undefined
-  /** The broken rules of a password. */
-  errors: string[]
+  /** What is wrong with a password that was rejected. */
+  findings: PasswordFindings | undefined
   retryAfter: number | undefined
 }
 export type Answer<Value> = { ok: true; value: Value } | { ok: false; refusal: Refusal }
@@ -41,7 +42,7 @@ export const send = async <Value>(
   }
 }
 
-const noAnswer: Refusal = { status: 0, code: undefined, errors: [], retryAfter: undefined }
+const noAnswer: Refusal = { status: 0, code: undefined, findings: undefined, retryAfter: undefined }
 
 const readJson = (text: string): unknown => {
   try {
@@ -52,12 +53,12 @@ const readJson = (text: string): unknown => {
 }
 
 const readRefusal = (response: Response, answer: unknown): Refusal => {
-  const { error, code, errors } = (answer ?? {}) as { error?: unknown; code?: unknown; errors?: unknown }
+  const { error, code, ids } = (answer ?? {}) as { error?: unknown; code?: unknown; ids?: PasswordFindings }
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
   return {
     status: response.status,
     code: response.status === 429 ? codeOfLimit(error) : typeof code === 'string' ? (code as RefusalCode) : undefined,
-    errors: Array.isArray(errors) ? errors.filter((line) => typeof line === 'string') : [],
+    findings: code === 'password_rejected' ? ids : undefined,
     retryAfter: seconds > 0 ? Math.ceil(seconds) : undefined,
   }
 }

@@ -1,28 +1,19 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
-import type { ProviderId } from '../src/contract/providers.js'
+import { type PageSettings, settingsElement } from '../src/contract/pages.js'
 import type { Words } from './words/catalogue.js'
 import { regional } from './words/format.js'
 
-export type Provider = { id: ProviderId; name: string; path: string }
-
-/** What the server hands over with the page. Nothing in it is about the visitor. */
-export type Settings = {
-  language: string
+/** What the server gives to the page. Nothing in it is about the visitor. */
+export type Settings = PageSettings & {
   /** The language as it is written where the visitor lives. */
   locale: string
-  productName: string
-  providers: Provider[]
-  registration: 'open' | 'closed'
-  /** A path of this site. */
-  afterSignIn: string
-  development: boolean
   /** The parts of the catalogue that words/catalogue.ts lists for this page. */
   words: Partial<Words>
 }
 
 export const readSettings = (): Settings => {
-  const element = document.getElementById('settings')
+  const element = document.getElementById(settingsElement)
   if (!element?.textContent) throw new Error('The page came without its settings')
   const settings = JSON.parse(element.textContent) as Omit<Settings, 'locale'>
   return { ...settings, locale: regional(settings.language, navigator.languages) }

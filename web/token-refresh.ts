@@ -5,7 +5,7 @@ const timeKey = 'latchkey.refreshed'
 const lockTimeout = 4_000
 
 const done: Answer<undefined> = { ok: true, value: undefined }
-const signedOut: Refusal = { status: 401, code: 'not_authenticated', errors: [], retryAfter: undefined }
+const signedOut: Refusal = { status: 401, code: 'not_authenticated', findings: undefined, retryAfter: undefined }
 
 let running: Promise<Answer<undefined>> | undefined
 

@@ -33,7 +33,8 @@ const errorSentences = {
 
 export type PasswordErrorId = keyof typeof errorSentences
 
-export const passwordErrorIds = Object.keys(errorSentences) as PasswordErrorId[]
+// PURE: a page that does not use the sentences does not load them.
+export const passwordErrorIds = /* @__PURE__ */ Object.keys(errorSentences) as PasswordErrorId[]
 
 /** What the strength estimate says about a password: first what makes it weak, then advice. */
 const feedbackSentences = {
@@ -72,7 +73,7 @@ const feedbackSentences = {
 
 export type FeedbackId = keyof typeof feedbackSentences
 
-export const feedbackIds = Object.keys(feedbackSentences) as FeedbackId[]
+export const feedbackIds = /* @__PURE__ */ Object.keys(feedbackSentences) as FeedbackId[]
 
 export const isFeedbackId = (text: string): text is FeedbackId => Object.hasOwn(feedbackSentences, text)
 

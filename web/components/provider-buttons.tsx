@@ -1,5 +1,5 @@
 import { storeReturnTo, withReturnTo } from '../navigation.js'
-import { type Provider, useSettings, useWords } from '../settings.js'
+import { useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'
 import { ProviderLogo } from './provider-logo.js'
 
@@ -12,7 +12,7 @@ export const ProviderButtons = ({ returnTo }: { returnTo: string | undefined }) 
     <>
       <p class="divider">{words.or}</p>
       <ul class="provider-buttons">
-        {providers.map((provider: Provider) => (
+        {providers.map((provider) => (
           <li key={provider.id}>
             <a class="button" href={withReturnTo(provider.path, returnTo)} onClick={() => storeReturnTo(returnTo)}>
               <ProviderLogo name={provider.name} />

@@ -1,6 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { api, type PersonalData, type Strength } from '../api.js'
-import { rules, translateFeedback } from '../passwords.js'
+import { passwordRuleIds, passwordRules } from '../../src/contract/password-rules.js'
+import type { Strength } from '../../src/contract/schemas.js'
+import { api, type PersonalData } from '../api.js'
+import { feedbackOf } from '../passwords.js'
 import { useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
 import { CheckIcon, CircleIcon } from './icons.js'
@@ -17,65 +19,80 @@ const pauseInTyping = 450
 export const StrengthMeter = ({ password, quiet = false }: Props) => {
   const words = useWords('password')
   const place = useRef<HTMLDivElement>(null)
-  const estimate = useStrength(password, () => personalDataAround(place.current))
-  const strength = estimate === 'failed' ? undefined : estimate
-  const score = strength?.score ?? 0
-  const shown = password !== '' && strength !== undefined
-  const unchecked = password !== '' && estimate === 'failed'
+  const estimate = useEstimate(password, () => personalDataAround(place.current))
+  const isFailed = password !== '' && estimate === 'failed'
+  const shown = password === '' || estimate === 'failed' ? undefined : estimate
   return (
-    <div class={unchecked ? 'strength unchecked' : 'strength'} ref={place}>
+    <div class={isFailed ? 'strength unchecked' : 'strength'} ref={place}>
       {/* Always there, so that the button below does not move away when the user is about to press it. */}
       <div class="strength-line">
-        <div class={`strength-bar score-${score}`} aria-hidden="true">
-          {[1, 2, 3, 4].map((step) => (
-            <span key={step} class={shown && step <= Math.max(1, score) ? 'filled' : ''} />
-          ))}
-        </div>
-        <p class="strength-label" role="status">
-          {shown && (
-            <>
-              <span class="visually-hidden">{words.strength} </span>
-              {words.scores[score]}
-            </>
-          )}
-        </p>
+        <Score score={shown?.strength.score} />
       </div>
-      <ul class="password-rules" aria-label={words.rulesTitle}>
-        {Object.entries(words.rules).map(([rule, text]) => {
-          const met = rules[rule as keyof typeof rules](password)
-          return (
-            <li key={rule} class={met ? 'met' : ''}>
-              {met ? <CheckIcon size={14} /> : <CircleIcon size={14} />}
-              {text}
-              <span class="visually-hidden"> ({met ? words.met : words.unmet})</span>
-            </li>
-          )
-        })}
-      </ul>
+      <Rules password={password} />
       <div class="strength-feedback" aria-live="polite">
-        {unchecked && <p class="field-hint">{words.unchecked}</p>}
+        {isFailed && <p class="field-hint">{words.unchecked}</p>}
         {shown &&
           !quiet &&
-          !strength.isStrong &&
-          strength.feedback.map((line) => <p key={line}>{translateFeedback(line, words)}</p>)}
+          !shown.strength.isStrong &&
+          feedbackOf(shown.ids, words).map((sentence) => <p key={sentence}>{sentence}</p>)}
       </div>
     </div>
   )
 }
 
-const useStrength = (password: string, readPersonalData: () => PersonalData) => {
+const Score = ({ score }: { score: number | undefined }) => {
+  const words = useWords('password')
+  const steps = score === undefined ? 0 : Math.max(1, score)
+  return (
+    <>
+      <div class={`strength-bar score-${score ?? 0}`} aria-hidden="true">
+        {[1, 2, 3, 4].map((step) => (
+          <span key={step} class={step <= steps ? 'filled' : ''} />
+        ))}
+      </div>
+      <p class="strength-label" role="status">
+        {score !== undefined && (
+          <>
+            <span class="visually-hidden">{words.strength} </span>
+            {words.scores[score as keyof typeof words.scores]}
+          </>
+        )}
+      </p>
+    </>
+  )
+}
+
+const Rules = ({ password }: { password: string }) => {
+  const words = useWords('password')
+  return (
+    <ul class="password-rules" aria-label={words.rulesTitle}>
+      {passwordRuleIds.map((rule) => {
+        const met = passwordRules[rule].test(password)
+        return (
+          <li key={rule} class={met ? 'met' : ''}>
+            {met ? <CheckIcon size={14} /> : <CircleIcon size={14} />}
+            {words.rules[rule]}
+            <span class="visually-hidden"> ({met ? words.met : words.unmet})</span>
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+const useEstimate = (password: string, readPersonalData: () => PersonalData) => {
   const personalData = useStableCallback(readPersonalData)
-  const [strength, setStrength] = useState<Strength['strength'] | 'failed'>()
+  const [result, setResult] = useState<Strength | 'failed'>()
   useEffect(() => {
     let current = true
     if (password === '') {
-      setStrength(undefined)
+      setResult(undefined)
       return
     }
     const estimate = async () => {
       const answer = await api.strength(password, personalData())
       // A late answer is about an older password.
-      if (current) setStrength(answer.ok ? answer.value.strength : 'failed')
+      if (current) setResult(answer.ok ? answer.value : 'failed')
     }
     const timer = setTimeout(() => void estimate(), pauseInTyping)
     return () => {
@@ -83,7 +100,7 @@ const useStrength = (password: string, readPersonalData: () => PersonalData) => 
       clearTimeout(timer)
     }
   }, [password])
-  return strength
+  return result
 }
 
 /** What the user has typed into the other fields of the form. */

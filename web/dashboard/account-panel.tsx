@@ -1,4 +1,4 @@
-import type { Account } from '../api.js'
+import type { Account } from '../../src/contract/schemas.js'
 import { useWords } from '../settings.js'
 import { Panel } from './panel.js'
 

@@ -1,17 +1,17 @@
 import type { Words } from '../words/catalogue.js'
 import { fill } from '../words/format.js'
 
-type Device = { device: string }
+type Device = { browser: string | null; system: string | null }
 
-/** The service names a device in English, "Firefox on Windows"; only the words between are ours to translate. */
-export const deviceName = ({ device }: Device, words: Words['dashboard']) => {
-  const [browser, system] = device.split(' on ')
-  if (browser !== undefined && system !== undefined) return fill(words.device, { browser, system })
-  return device === '' || device === 'Unknown device' ? words.unknownDevice : device
-}
+export const deviceName = ({ browser, system }: Device, words: Words['dashboard']) =>
+  browser !== null && system !== null
+    ? fill(words.device, { browser, system })
+    : (browser ?? system ?? words.unknownDevice)
 
-/** A phone or a computer, as far as the device's name tells. */
-export const DeviceIcon = ({ device }: Device) => (
+const phones = ['iPhone', 'iPad', 'Android']
+
+/** A phone or a computer. */
+export const DeviceIcon = ({ system }: Device) => (
   <span class="row-icon">
     <svg
       viewBox="0 0 20 20"
@@ -24,7 +24,7 @@ export const DeviceIcon = ({ device }: Device) => (
       stroke-linejoin="round"
       aria-hidden="true"
     >
-      {/iphone|ipad|ios|android|mobile/i.test(device) ? (
+      {phones.includes(system ?? '') ? (
         <>
           <rect x="5.5" y="2" width="9" height="16" rx="2" />
           <path d="M9 15.2h2" />

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { AccountEvent } from '../api.js'
+import type { AccountEvent } from '../../src/contract/schemas.js'
 import { Button } from '../components/button.js'
 import { moveFocusTo } from '../focus.js'
 import { useSettings, useWords } from '../settings.js'

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { linkingParameter, providerOfFailure } from '../../src/contract/pages.js'
 import { api } from '../api.js'
 import { queryValue } from '../navigation.js'
 import { useSettings, useWords } from '../settings.js'
@@ -16,7 +17,7 @@ export const useLinkErrorInAddress = () => {
     if (error === undefined) return undefined
     const hasNoEmail = queryValue('reason') === 'no_email'
     history.replaceState(null, '', location.pathname)
-    const provider = providers.find(({ id }) => error === `${id}_auth_failed`)
+    const provider = providers.find(({ id }) => id === providerOfFailure(error))
     if (!provider) return providerErrors.callback
     return fill(hasNoEmail ? linkErrors.noEmail : linkErrors.failed, { provider: provider.name })
   })
@@ -31,7 +32,7 @@ export const useFinishedLink = (isLoaded: boolean, actions: DashboardActions) =>
   const { providers } = useSettings()
   const words = useWords('dashboard')
   const finish = useStableCallback(async () => {
-    const provider = providers.find(({ id }) => id === queryValue('linking'))
+    const provider = providers.find(({ id }) => id === queryValue(linkingParameter))
     if (!provider) return
     history.replaceState(null, '', location.pathname)
     const answer = await api.finishLink(provider.id)

@@ -1,13 +1,13 @@
 import { useEffect } from 'preact/hooks'
-import { type Account, api } from '../api.js'
+import type { Account } from '../../src/contract/schemas.js'
+import { api } from '../api.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { HiddenUsername } from '../components/hidden-username.js'
 import { NewPasswordField } from '../components/new-password-field.js'
 import { useDisclosure } from '../focus.js'
-import { translateMessage } from '../passwords.js'
-import { useProblems } from '../refusals.js'
+import { useNewPasswordProblems } from '../passwords.js'
 import { isSignedOut } from '../requests.js'
 import { useWords } from '../settings.js'
 import { useDashboardActions } from './dashboard-actions.js'
@@ -55,7 +55,7 @@ const ChangePassword = ({ account, onDone }: Props & { onDone: () => void }) => 
   const words = useWords('dashboard')
   const passwordWords = useWords('password')
   const actions = useDashboardActions()
-  const problemsOf = useProblems({ wrong_current_password: 'currentPassword' })
+  const problemsOf = useNewPasswordProblems('newPassword', { wrong_current_password: 'currentPassword' })
 
   const submit = async ({ currentPassword = '', newPassword = '' }: Values): Promise<Problems | undefined> => {
     const answer = await api.changePassword(currentPassword, newPassword)
@@ -65,13 +65,9 @@ const ChangePassword = ({ account, onDone }: Props & { onDone: () => void }) => 
       await actions.reload()
       return undefined
     }
-    const { refusal } = answer
-    if (isSignedOut(refusal)) {
-      actions.showRefusal(refusal)
-      return undefined
-    }
-    if (refusal.code !== 'password_rejected') return problemsOf(refusal)
-    return { fields: { newPassword: refusal.errors.map((message) => translateMessage(message, passwordWords)) } }
+    if (!isSignedOut(answer.refusal)) return problemsOf(answer.refusal)
+    actions.showRefusal(answer.refusal)
+    return undefined
   }
 
   return (

@@ -1,8 +1,11 @@
 import { useState } from 'preact/hooks'
-import { type Account, api } from '../api.js'
+import type { ProviderButton } from '../../src/contract/pages.js'
+import type { ProviderId } from '../../src/contract/providers.js'
+import type { Account } from '../../src/contract/schemas.js'
+import { api } from '../api.js'
 import { Button } from '../components/button.js'
 import { ProviderLogo } from '../components/provider-logo.js'
-import { type Provider, useSettings, useWords } from '../settings.js'
+import { useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
 import { Panel } from './panel.js'
@@ -11,9 +14,9 @@ export const ProvidersPanel = ({ account }: { account: Account }) => {
   const words = useWords('dashboard')
   const { providers } = useSettings()
   const actions = useDashboardActions()
-  const [busy, setBusy] = useState<Provider['id']>()
+  const [busy, setBusy] = useState<ProviderId>()
 
-  const link = async (provider: Provider) => {
+  const link = async (provider: ProviderButton) => {
     setBusy(provider.id)
     const answer = await api.linkProvider(provider.id, location.pathname)
     // The button stays busy until the browser has left for the provider.
@@ -22,7 +25,7 @@ export const ProvidersPanel = ({ account }: { account: Account }) => {
     actions.showRefusal(answer.refusal, { provider: provider.name })
   }
 
-  const unlink = async (provider: Provider) => {
+  const unlink = async (provider: ProviderButton) => {
     setBusy(provider.id)
     const answer = await api.unlinkProvider(provider.id)
     await actions.reload()

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { api, type Session } from '../api.js'
+import type { Session } from '../../src/contract/schemas.js'
+import { api } from '../api.js'
 import { Button } from '../components/button.js'
 import { isFocusLost, moveFocusTo } from '../focus.js'
 import { useSettings, useWords } from '../settings.js'

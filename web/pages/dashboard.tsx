@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { type Account, type AccountEvent, api, type Session } from '../api.js'
+import type { Account, AccountEvent, Session } from '../../src/contract/schemas.js'
+import { api } from '../api.js'
 import { Button } from '../components/button.js'
 import { Notice } from '../components/notice.js'
 import { AccountPanel } from '../dashboard/account-panel.js'

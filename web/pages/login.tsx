@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { loginNotices } from '../../src/contract/pages.js'
 import { api } from '../api.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
@@ -90,9 +91,9 @@ const AddressNotice = () => {
   if (error !== undefined) {
     return <Notice kind="error">{providerErrorFor(error, queryValue('reason'), providers, common)}</Notice>
   }
-  if (notice === undefined || !Object.hasOwn(notices, notice)) return null
-  const known = notice as keyof typeof notices
-  const isSuccess = known === 'password_reset' || known === 'signed_out' || known === 'signed_out_everywhere'
+  const known = loginNotices.find((each) => each === notice)
+  if (known === undefined) return null
+  const isSuccess = known !== 'sign_in' && known !== 'session_ended'
   return <Notice kind={isSuccess ? 'success' : 'info'}>{notices[known]}</Notice>
 }
 

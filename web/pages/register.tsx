@@ -7,8 +7,7 @@ import { Notice } from '../components/notice.js'
 import { ProviderButtons } from '../components/provider-buttons.js'
 import { mount } from '../mount.js'
 import { returnToInAddress, storeEmail, storeReturnTo, withReturnTo } from '../navigation.js'
-import { translateMessage } from '../passwords.js'
-import { useProblems } from '../refusals.js'
+import { useNewPasswordProblems } from '../passwords.js'
 import { useSettings, useWords } from '../settings.js'
 
 const Register = () => {
@@ -40,17 +39,13 @@ const RegisterForm = () => {
   const words = useWords('register')
   const common = useWords('common')
   const passwordWords = useWords('password')
-  const problemsOf = useProblems(fields)
+  const problemsOf = useNewPasswordProblems('password', fields)
 
   const submit = async ({ password = '', ...typed }: Values) => {
     const [name, username, email] = [typed.name, typed.username, typed.email].map((text = '') => text.trim())
     const given = { username: username ?? '', email: email ?? '', password }
     const answer = await api.register(name ? { ...given, name } : given)
-    if (!answer.ok) {
-      const { refusal } = answer
-      if (refusal.code !== 'password_rejected') return problemsOf(refusal)
-      return { fields: { password: refusal.errors.map((message) => translateMessage(message, passwordWords)) } }
-    }
+    if (!answer.ok) return problemsOf(answer.refusal)
     storeReturnTo(returnToInAddress())
     storeEmail(given.email)
     location.assign('/verify-email')

@@ -9,8 +9,7 @@ import { Notice } from '../components/notice.js'
 import { useLinkToken } from '../link-token.js'
 import { mount } from '../mount.js'
 import { forgetToken, storedReturnTo, storeReturnTo, withReturnTo } from '../navigation.js'
-import { translateMessage } from '../passwords.js'
-import { useProblems } from '../refusals.js'
+import { useNewPasswordProblems } from '../passwords.js'
 import type { Refusal } from '../requests.js'
 import { useWords } from '../settings.js'
 
@@ -19,7 +18,7 @@ const ResetPassword = () => {
   const common = useWords('common')
   const passwordWords = useWords('password')
   const { invalid_link: expired } = useWords('refusals')
-  const problemsOf = useProblems()
+  const problemsOf = useNewPasswordProblems('password')
   const token = useLinkToken()
   const { state, username, setExpired } = useResetLink(token)
 
@@ -33,9 +32,6 @@ const ResetPassword = () => {
       return undefined
     }
     const { refusal } = answer
-    if (refusal.code === 'password_rejected') {
-      return { fields: { password: refusal.errors.map((message) => translateMessage(message, passwordWords)) } }
-    }
     if (!isAboutLink(refusal)) return problemsOf(refusal)
     setExpired()
     return undefined

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { RefusalCode } from '../../src/contract/refusals.js'
-import { api, type LinkState } from '../api.js'
+import type { LinkState } from '../../src/contract/schemas.js'
+import { api } from '../api.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'

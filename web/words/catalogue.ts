@@ -1,3 +1,5 @@
+import type { Language } from '../../src/contract/languages.js'
+import type { PageName } from '../../src/contract/pages.js'
 import { de } from './de.js'
 import { en, type Words } from './en.js'
 import { fr } from './fr.js'
@@ -5,7 +7,7 @@ import { fr } from './fr.js'
 export type { Words } from './en.js'
 
 /** Every language. web/build.mjs writes this out for the server, which gives each page its own parts. */
-export const catalogue: Record<string, Words> = { en, de, fr }
+export const catalogue: Record<Language, Words> = { en, de, fr }
 
 /** The parts of the catalogue that each page gets, its own first. */
 export const sections = {
@@ -15,6 +17,4 @@ export const sections = {
   'forgot-password': ['forgot-password', 'common', 'refusals'],
   'reset-password': ['reset-password', 'common', 'refusals', 'password'],
   dashboard: ['dashboard', 'common', 'refusals', 'password'],
-} as const satisfies Record<string, readonly (keyof Words)[]>
-
-export type PageName = keyof typeof sections
+} as const satisfies Record<PageName, readonly (keyof Words)[]>

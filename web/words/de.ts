@@ -1,3 +1,5 @@
+import type { LoginNotice, ToldReason } from '../../src/contract/pages.js'
+import { password } from './de-password.js'
 import { refusals } from './de-refusals.js'
 import type { Words } from './en.js'
 
@@ -28,86 +30,18 @@ export const de: Words = {
     },
     providerErrors: {
       failed: 'Die Anmeldung mit {provider} ist fehlgeschlagen. Bitte versuchen Sie es noch einmal.',
-      noEmail:
-        '{provider} hat uns keine E-Mail-Adresse gegeben, daher konnten wir Sie nicht anmelden. Bestätigen Sie dort Ihre Adresse oder melden Sie sich anders an.',
-      registrationClosed:
-        'Zu Ihrer Anmeldung mit {provider} gibt es hier kein Konto, und die Registrierung ist geschlossen. Bitte wenden Sie sich an Ihre Administration.',
+      reasons: {
+        no_email:
+          '{provider} hat uns keine E-Mail-Adresse gegeben, daher konnten wir Sie nicht anmelden. Bestätigen Sie dort Ihre Adresse oder melden Sie sich anders an.',
+        registration_closed:
+          'Zu Ihrer Anmeldung mit {provider} gibt es hier kein Konto, und die Registrierung ist geschlossen. Bitte wenden Sie sich an Ihre Administration.',
+      } satisfies Record<ToldReason, string>,
       callback: 'Wir konnten die Anmeldung nicht abschließen. Bitte versuchen Sie es noch einmal.',
       unknown: 'Die Anmeldung ist fehlgeschlagen. Bitte versuchen Sie es noch einmal.',
     },
   },
   refusals,
-  password: {
-    newPassword: 'Neues Passwort',
-    choose: 'Passwort wählen',
-    strength: 'Stärke:',
-    unchecked: 'Die Stärke konnte nicht geprüft werden.',
-    scores: { 0: 'Sehr schwach', 1: 'Schwach', 2: 'Mäßig', 3: 'Gut', 4: 'Stark' },
-    rulesTitle: 'Anforderungen an Ihr Passwort',
-    met: 'erfüllt',
-    unmet: 'fehlt noch',
-    rules: {
-      length: '8 Zeichen oder mehr',
-      lowercase: 'ein Kleinbuchstabe',
-      uppercase: 'ein Großbuchstabe',
-      digit: 'eine Ziffer',
-      special: 'ein Sonderzeichen',
-    },
-    messages: {
-      'Password must be at least 8 characters': 'Das Passwort braucht mindestens 8 Zeichen',
-      'Password must contain lowercase letters': 'Das Passwort braucht Kleinbuchstaben',
-      'Password must contain uppercase letters': 'Das Passwort braucht Großbuchstaben',
-      'Password must contain numbers': 'Das Passwort braucht Ziffern',
-      'Password must contain special characters': 'Das Passwort braucht Sonderzeichen',
-      'Password contains characters that cannot be used':
-        'Das Passwort enthält Zeichen, die nicht verwendet werden können',
-      'Password must be at most 256 characters': 'Das Passwort darf höchstens 256 Zeichen haben',
-      'Password is too weak.': 'Das Passwort ist zu schwach.',
-    },
-    feedback: {
-      'Your name, your email address and the name of this service are easy to guess.':
-        'Ihr Name, Ihre E-Mail-Adresse und der Name dieses Dienstes sind leicht zu erraten.',
-      'Rows of keys, repetitions and dates are easy to guess.':
-        'Tastenreihen, Wiederholungen und Datumsangaben sind leicht zu erraten.',
-      'Common words with numbers and symbols added are easy to guess.':
-        'Häufige Wörter mit angehängten Ziffern und Sonderzeichen sind leicht zu erraten.',
-      'Straight rows of keys on your keyboard are easy to guess.': 'Gerade Tastenreihen sind leicht zu erraten.',
-      'Short keyboard patterns are easy to guess.': 'Kurze Tastaturmuster sind leicht zu erraten.',
-      'Repeated characters like "aaa" are easy to guess.': 'Wiederholte Zeichen wie „aaa“ sind leicht zu erraten.',
-      'Repeated character patterns like "abcabcabc" are easy to guess.':
-        'Wiederholte Muster wie „abcabcabc“ sind leicht zu erraten.',
-      'Common character sequences like "abc" are easy to guess.':
-        'Übliche Zeichenfolgen wie „abc“ sind leicht zu erraten.',
-      'Recent years are easy to guess.': 'Jahreszahlen der letzten Zeit sind leicht zu erraten.',
-      'Dates are easy to guess.': 'Datumsangaben sind leicht zu erraten.',
-      'This is a heavily used password.': 'Dieses Passwort wird sehr oft verwendet.',
-      'This is a frequently used password.': 'Dieses Passwort wird häufig verwendet.',
-      'This is a commonly used password.': 'Dieses Passwort ist weit verbreitet.',
-      'This is similar to a commonly used password.': 'Das ähnelt einem weit verbreiteten Passwort.',
-      'Single words are easy to guess.': 'Einzelne Wörter sind leicht zu erraten.',
-      'Single names or surnames are easy to guess.': 'Einzelne Namen sind leicht zu erraten.',
-      'Common names and surnames are easy to guess.': 'Häufige Namen sind leicht zu erraten.',
-      'There should not be any personal or page related data.':
-        'Verwenden Sie nichts, was mit Ihnen oder dieser Seite zu tun hat.',
-      "Avoid predictable letter substitutions like '@' for 'a'.":
-        'Vermeiden Sie vorhersehbare Ersetzungen wie „@“ für „a“.',
-      'Avoid reversed spellings of common words.': 'Vermeiden Sie rückwärts geschriebene Wörter.',
-      'Capitalize some, but not all letters.': 'Schreiben Sie einige, aber nicht alle Buchstaben groß.',
-      'Capitalize more than the first letter.': 'Schreiben Sie mehr als den ersten Buchstaben groß.',
-      'Avoid dates and years that are associated with you.':
-        'Vermeiden Sie Datumsangaben und Jahreszahlen, die mit Ihnen zu tun haben.',
-      'Avoid recent years.': 'Vermeiden Sie Jahreszahlen der letzten Zeit.',
-      'Avoid years that are associated with you.': 'Vermeiden Sie Jahreszahlen, die mit Ihnen zu tun haben.',
-      'Avoid common character sequences.': 'Vermeiden Sie übliche Zeichenfolgen.',
-      'Avoid repeated words and characters.': 'Vermeiden Sie Wiederholungen von Wörtern und Zeichen.',
-      'Use longer keyboard patterns and change typing direction multiple times.':
-        'Verwenden Sie längere Tastaturmuster und wechseln Sie mehrmals die Richtung.',
-      'Add more words that are less common.': 'Fügen Sie weitere, seltenere Wörter hinzu.',
-      'Use multiple words, but avoid common phrases.': 'Verwenden Sie mehrere Wörter, aber keine Redewendungen.',
-      'You can create strong passwords without using symbols, numbers, or uppercase letters.':
-        'Auch ohne Sonderzeichen, Ziffern oder Großbuchstaben kann ein Passwort stark sein.',
-    },
-  },
+  password,
   login: {
     title: 'Anmelden',
     heading: 'Willkommen zurück',
@@ -122,7 +56,7 @@ export const de: Words = {
       sign_in: 'Melden Sie sich an, um fortzufahren.',
       session_ended: 'Ihre Sitzung ist zu Ende. Melden Sie sich an, um dort weiterzumachen, wo Sie waren.',
       password_reset: 'Ihr Passwort wurde geändert. Melden Sie sich mit dem neuen an.',
-    },
+    } satisfies Record<LoginNotice, string>,
   },
   register: {
     title: 'Konto anlegen',
@@ -137,7 +71,7 @@ export const de: Words = {
   },
   'verify-email': {
     title: 'E-Mail-Adresse bestätigen',
-    heading: 'Bestätigen Sie Ihre E-Mail-Adresse',
+    heading: 'Bestätigen Sie Ihre E\u2011Mail-Adresse',
     pressToConfirm: 'Klicken Sie auf die Schaltfläche, um die Registrierung abzuschließen.',
     confirm: 'E-Mail-Adresse bestätigen',
     checkMail: 'Sehen Sie in Ihrem Postfach nach',

@@ -1,13 +1,8 @@
-import { feedbackSentences } from './feedback.js'
-
-const sameInEnglish = Object.fromEntries(feedbackSentences.map((sentence) => [sentence, sentence])) as Record<
-  (typeof feedbackSentences)[number],
-  string
->
-
-/** The catalogue's first language, and the shape of every other: a text that a language lacks does not compile. */
+import type { LoginNotice, ToldReason } from '../../src/contract/pages.js'
+import { password } from './en-password.js'
 import { refusals } from './en-refusals.js'
 
+/** The first language of the catalogue, and the shape of all others: a missing text does not compile. */
 export const en = {
   common: {
     noscript: 'This page needs JavaScript. Please turn it on in your browser.',
@@ -35,43 +30,18 @@ export const en = {
     },
     providerErrors: {
       failed: 'Signing in with {provider} did not work. Please try again.',
-      noEmail:
-        '{provider} gave us no email address, so we could not sign you in. Confirm your email address there, or sign in another way.',
-      registrationClosed:
-        'There is no account here for your {provider} sign-in, and registration is closed. Ask your administrator for an account.',
+      reasons: {
+        no_email:
+          '{provider} gave us no email address, so we could not sign you in. Confirm your email address there, or sign in another way.',
+        registration_closed:
+          'There is no account here for your {provider} sign-in, and registration is closed. Ask your administrator for an account.',
+      } satisfies Record<ToldReason, string>,
       callback: 'We could not finish signing you in. Please try again.',
       unknown: 'Signing in did not work. Please try again.',
     },
   },
   refusals,
-  password: {
-    newPassword: 'New password',
-    choose: 'Choose a password',
-    strength: 'Strength:',
-    unchecked: 'The strength could not be checked.',
-    scores: { 0: 'Very weak', 1: 'Weak', 2: 'Fair', 3: 'Good', 4: 'Strong' },
-    rulesTitle: 'Your password needs',
-    met: 'done',
-    unmet: 'still missing',
-    rules: {
-      length: '8 characters or more',
-      lowercase: 'a lowercase letter',
-      uppercase: 'an uppercase letter',
-      digit: 'a number',
-      special: 'a special character',
-    },
-    messages: {
-      'Password must be at least 8 characters': 'Password must be at least 8 characters',
-      'Password must contain lowercase letters': 'Password must contain lowercase letters',
-      'Password must contain uppercase letters': 'Password must contain uppercase letters',
-      'Password must contain numbers': 'Password must contain numbers',
-      'Password must contain special characters': 'Password must contain special characters',
-      'Password contains characters that cannot be used': 'Password contains characters that cannot be used',
-      'Password must be at most 256 characters': 'Password must be at most 256 characters',
-      'Password is too weak.': 'Password is too weak.',
-    },
-    feedback: sameInEnglish,
-  },
+  password,
   login: {
     title: 'Sign in',
     heading: 'Welcome back',
@@ -86,7 +56,7 @@ export const en = {
       sign_in: 'Sign in to continue.',
       session_ended: 'Your session has ended. Sign in to continue where you were.',
       password_reset: 'Your password was changed. Sign in with the new one.',
-    },
+    } satisfies Record<LoginNotice, string>,
   },
   register: {
     title: 'Create an account',

@@ -1,4 +1,6 @@
+import type { LoginNotice, ToldReason } from '../../src/contract/pages.js'
 import type { Words } from './en.js'
+import { password } from './fr-password.js'
 import { refusals } from './fr-refusals.js'
 
 export const fr: Words = {
@@ -28,85 +30,18 @@ export const fr: Words = {
     },
     providerErrors: {
       failed: 'La connexion avec {provider} n’a pas abouti. Veuillez réessayer.',
-      noEmail:
-        '{provider} ne nous a transmis aucune adresse e-mail, nous n’avons donc pas pu vous connecter. Confirmez-y votre adresse ou connectez-vous autrement.',
-      registrationClosed:
-        'Aucun compte ici ne correspond à votre connexion avec {provider}, et les inscriptions sont fermées. Adressez-vous à votre administrateur.',
+      reasons: {
+        no_email:
+          '{provider} ne nous a transmis aucune adresse e-mail, nous n’avons donc pas pu vous connecter. Confirmez-y votre adresse ou connectez-vous autrement.',
+        registration_closed:
+          'Aucun compte ici ne correspond à votre connexion avec {provider}, et les inscriptions sont fermées. Adressez-vous à votre administrateur.',
+      } satisfies Record<ToldReason, string>,
       callback: 'Nous n’avons pas pu terminer la connexion. Veuillez réessayer.',
       unknown: 'La connexion n’a pas abouti. Veuillez réessayer.',
     },
   },
   refusals,
-  password: {
-    newPassword: 'Nouveau mot de passe',
-    choose: 'Choisissez un mot de passe',
-    strength: 'Robustesse :',
-    unchecked: 'La robustesse n’a pas pu être vérifiée.',
-    scores: { 0: 'Très faible', 1: 'Faible', 2: 'Moyen', 3: 'Bon', 4: 'Robuste' },
-    rulesTitle: 'Votre mot de passe doit avoir',
-    met: 'présent',
-    unmet: 'manque encore',
-    rules: {
-      length: '8 caractères ou plus',
-      lowercase: 'une minuscule',
-      uppercase: 'une majuscule',
-      digit: 'un chiffre',
-      special: 'un caractère spécial',
-    },
-    messages: {
-      'Password must be at least 8 characters': 'Le mot de passe doit avoir au moins 8 caractères',
-      'Password must contain lowercase letters': 'Le mot de passe doit contenir des minuscules',
-      'Password must contain uppercase letters': 'Le mot de passe doit contenir des majuscules',
-      'Password must contain numbers': 'Le mot de passe doit contenir des chiffres',
-      'Password must contain special characters': 'Le mot de passe doit contenir des caractères spéciaux',
-      'Password contains characters that cannot be used': 'Le mot de passe contient des caractères inutilisables',
-      'Password must be at most 256 characters': 'Le mot de passe ne doit pas dépasser 256 caractères',
-      'Password is too weak.': 'Le mot de passe est trop faible.',
-    },
-    feedback: {
-      'Your name, your email address and the name of this service are easy to guess.':
-        'Votre nom, votre e-mail et le nom de ce service sont faciles à deviner.',
-      'Rows of keys, repetitions and dates are easy to guess.':
-        'Les rangées de touches, les répétitions et les dates sont faciles à deviner.',
-      'Common words with numbers and symbols added are easy to guess.':
-        'Les mots courants complétés par des chiffres et des symboles sont faciles à deviner.',
-      'Straight rows of keys on your keyboard are easy to guess.': 'Les rangées de touches sont faciles à deviner.',
-      'Short keyboard patterns are easy to guess.': 'Les motifs courts au clavier sont faciles à deviner.',
-      'Repeated characters like "aaa" are easy to guess.':
-        'Les caractères répétés comme « aaa » sont faciles à deviner.',
-      'Repeated character patterns like "abcabcabc" are easy to guess.':
-        'Les motifs répétés comme « abcabcabc » sont faciles à deviner.',
-      'Common character sequences like "abc" are easy to guess.':
-        'Les suites courantes comme « abc » sont faciles à deviner.',
-      'Recent years are easy to guess.': 'Les années récentes sont faciles à deviner.',
-      'Dates are easy to guess.': 'Les dates sont faciles à deviner.',
-      'This is a heavily used password.': 'Ce mot de passe est extrêmement répandu.',
-      'This is a frequently used password.': 'Ce mot de passe est très répandu.',
-      'This is a commonly used password.': 'Ce mot de passe est répandu.',
-      'This is similar to a commonly used password.': 'Cela ressemble à un mot de passe répandu.',
-      'Single words are easy to guess.': 'Un mot seul est facile à deviner.',
-      'Single names or surnames are easy to guess.': 'Un nom ou un prénom seul est facile à deviner.',
-      'Common names and surnames are easy to guess.': 'Les noms et prénoms courants sont faciles à deviner.',
-      'There should not be any personal or page related data.':
-        'N’utilisez rien qui vous concerne ou concerne ce site.',
-      "Avoid predictable letter substitutions like '@' for 'a'.":
-        'Évitez les substitutions prévisibles comme « @ » pour « a ».',
-      'Avoid reversed spellings of common words.': 'Évitez les mots écrits à l’envers.',
-      'Capitalize some, but not all letters.': 'Mettez quelques lettres en majuscules, mais pas toutes.',
-      'Capitalize more than the first letter.': 'Mettez en majuscule plus que la première lettre.',
-      'Avoid dates and years that are associated with you.': 'Évitez les dates et années qui vous concernent.',
-      'Avoid recent years.': 'Évitez les années récentes.',
-      'Avoid years that are associated with you.': 'Évitez les années qui vous concernent.',
-      'Avoid common character sequences.': 'Évitez les suites de caractères courantes.',
-      'Avoid repeated words and characters.': 'Évitez les mots et caractères répétés.',
-      'Use longer keyboard patterns and change typing direction multiple times.':
-        'Utilisez des motifs plus longs et changez plusieurs fois de direction.',
-      'Add more words that are less common.': 'Ajoutez d’autres mots, moins courants.',
-      'Use multiple words, but avoid common phrases.': 'Utilisez plusieurs mots, mais pas une expression courante.',
-      'You can create strong passwords without using symbols, numbers, or uppercase letters.':
-        'Un mot de passe peut être robuste sans symboles, chiffres ni majuscules.',
-    },
-  },
+  password,
   login: {
     title: 'Connexion',
     heading: 'Bon retour parmi nous',
@@ -121,7 +56,7 @@ export const fr: Words = {
       sign_in: 'Connectez-vous pour continuer.',
       session_ended: 'Votre session est terminée. Connectez-vous pour reprendre là où vous en étiez.',
       password_reset: 'Votre mot de passe a été modifié. Connectez-vous avec le nouveau.',
-    },
+    } satisfies Record<LoginNotice, string>,
   },
   register: {
     title: 'Créer un compte',
