@@ -1,53 +1,68 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { examineSettings } from '../../src/commands/doctor.js'
-import { configurationGuide, environmentExample } from '../../src/config/guide.js'
-import { createMetrics } from '../../src/platform/metrics/metrics.js'
-import { type CommandStore, commandStores } from '../support/command-stores.js'
-import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import bcrypt from 'bcrypt'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createBrowser } from '../support/client.js'
+import { type FreshDatabase, freshPostgres } from '../support/databases.js'
+import { goodPassword } from '../support/latchkey.js'
+import { runLatchkey } from '../support/program.js'
 import { createIssuer } from '../support/providers/issuer.js'
 import { answerOf, comeBack } from '../support/providers/test-providers.js'
-import { latchkey } from '../support/terminal.js'
+import { freePort } from '../support/servers/server.js'
+
+const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+const oneMoreEntry = pathToFileURL(fileAt('../support/providers/third-provider.mjs')).href
 
 // One more entry in the table is all that an OpenID Connect provider takes: every expectation below follows from it.
-vi.mock('../../src/contract/provider-table.js', async (original) => {
-  const { providers } = await original<typeof import('../../src/contract/provider-table.js')>()
-  const provider_c = {
-    kind: 'openid_connect',
-    path: 'provider-c',
-    label: 'provider C',
-    name: 'Example',
-    issuer: 'https://id.example.com',
-  }
-  return { providers: { ...providers, provider_c } }
-})
-
-describe('a third provider in the table', () => {
+describe('the program with a third provider in its table', () => {
+  let folder: string
+  let database: FreshDatabase
   let issuer: Awaited<ReturnType<typeof createIssuer>>
-  let service: Latchkey
-  let store: CommandStore
   let settings: Record<string, string>
+  let metricsPort: number
+  let service: ReturnType<typeof runLatchkey>
+  let url: string
 
   beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'latchkey-third-'))
+    database = await freshPostgres()
     issuer = await createIssuer()
+    metricsPort = await freePort()
     settings = {
+      NODE_ENV: 'test',
+      NODE_OPTIONS: `--import=${oneMoreEntry}`,
+      DATABASE_URL: database.url,
       PROVIDER_C_ISSUER: issuer.issuer,
       PROVIDER_C_CLIENT_ID: issuer.clientId,
       PROVIDER_C_CLIENT_SECRET: issuer.clientSecret,
       PROVIDER_C_NAME: 'Our own',
     }
-    service = await startLatchkey({ settings })
-    const [postgres] = commandStores
-    if (!postgres) throw new Error('There is no store for commands')
-    store = await postgres.open()
+    service = runLatchkey(folder, { ...settings, METRICS_PORT: String(metricsPort) })
+    url = await service.ready()
   })
   afterAll(async () => {
-    await store.drop()
     await service.stop()
     await issuer.close()
+    await database.drop()
+    await rm(folder, { recursive: true, force: true })
   })
 
+  const command = async (...args: string[]) => {
+    const { output, exited } = runLatchkey(folder, settings, args)
+    const code = await exited
+    return { code, ...output }
+  }
+  const importUsers = async (users: object[]) => {
+    const file = join(folder, 'users.jsonl')
+    await writeFile(file, users.map((user) => JSON.stringify(user)).join('\n'))
+    return command('user', 'import', file)
+  }
   const begin = async () => {
-    const browser = service.browser()
+    const browser = createBrowser(url)
     const { headers } = await browser.get('/api/auth/provider-c')
     return { browser, location: new URL(headers.get('location') ?? '') }
   }
@@ -56,18 +71,13 @@ describe('a third provider in the table', () => {
     return { browser, answer: await comeBack(browser, await answerOf(location.href)) }
   }
 
-  it('has its settings, in the guide and in the example file', () => {
-    expect(configurationGuide()).toContain('| `PROVIDER_C_ISSUER` | `https://id.example.com` | OpenID Connect issuer')
-    expect(configurationGuide()).toContain('`PUBLIC_URL/api/auth/provider-c/callback`')
-    expect(environmentExample()).toContain('#PROVIDER_C_NAME=Example\n')
-    expect(service.config.providers).toMatchObject({ provider_c: { name: 'Our own', clientId: issuer.clientId } })
-  })
-
   it('has a button, and signs in by its own address and callback', async () => {
-    const page = await (await fetch(`${service.url}/login`)).text()
+    const page = await (await fetch(`${url}/login`)).text()
     expect(page).toContain('{"id":"provider_c","name":"Our own","path":"/api/auth/provider-c"}')
     const { location } = await begin()
-    expect(location.searchParams.get('redirect_uri')).toBe(`${service.url}/api/auth/provider-c/callback`)
+    expect(location.searchParams.get('redirect_uri')).toMatch(
+      /^http:\/\/localhost:\d+\/api\/auth\/provider-c\/callback$/,
+    )
     const { browser, answer } = await signIn()
     expect(answer.location).toBe('/dashboard')
     const { body } = await browser.get('/api/auth/account')
@@ -82,7 +92,10 @@ describe('a third provider in the table', () => {
 
   it('is linked and removed from the account page', async () => {
     issuer.become({ sub: 'subject-2', email: 'grace@example.com' })
-    const browser = await service.signedUp('grace')
+    const password_hash = await bcrypt.hash(goodPassword, 10)
+    expect((await importUsers([{ email: 'grace@example.com', password_hash }])).code).toBe(0)
+    const browser = createBrowser(url)
+    await browser.post('/login', { username: 'grace', password: goodPassword })
     const begun = await browser.act('/api/auth/providers/provider-c/link', {})
     const { location } = await comeBack(browser, await answerOf(String(begun.body.location)))
     expect(location).toBe('/dashboard?linking=provider_c')
@@ -93,30 +106,44 @@ describe('a third provider in the table', () => {
   })
 
   it('is imported, exported and listed', async () => {
-    const input = '{"email":"ada@example.com","provider":"provider_c","provider_c_id":"subject-1"}'
-    expect((await latchkey(store, ['user', 'import', '-'], { input })).code).toBe(0)
-    const exported = await latchkey(store, ['user', 'export', '--format', 'csv'])
-    expect(exported.out).toMatch(
-      /^id,email,.*,provider,provider_a_id,provider_b_id,provider_c_id,created_at,disabled\r?\n/,
+    const edsger = { email: 'edsger@example.com', provider: 'provider_c', provider_c_id: 'subject-3' }
+    expect((await importUsers([edsger])).code).toBe(0)
+    const [exported, listed, help] = await Promise.all([
+      command('user', 'export', '--format', 'csv'),
+      command('user', 'list'),
+      command('user', 'import', '--help'),
+    ])
+    expect(exported.stdout).toMatch(
+      /^id,.*,provider,provider_a_id,provider_b_id,provider_c_id,created_at,disabled\r?\n/,
     )
-    expect(exported.out).toContain(',provider_c,,,subject-1,')
-    expect((await latchkey(store, ['user', 'list'])).out).toContain('provider C')
-    expect((await latchkey(store, ['user', 'import', '--help'])).out).toContain('provider_c_id')
+    expect(exported.stdout).toMatch(/,edsger@example\.com,.*,provider_c,,,subject-3,/)
+    expect(listed.stdout).toMatch(/edsger@example\.com +provider C/)
+    expect(help.stdout).toContain('provider_c_id')
   })
 
-  it('is looked at by doctor, which hides its secret', async () => {
-    let text = ''
-    const write = (chunk: string) => {
-      text += chunk
-      return true
-    }
-    await examineSettings({ NODE_ENV: 'test', ...settings, PROVIDER_C_CLIENT_SECRET: issuer.issuer }, { write })
-    expect(text).toMatch(/^ok +provider C +\[hidden\] publishes what is needed$/m)
+  it('is looked at by doctor', async () => {
+    const { stdout } = await command('doctor')
+    expect(stdout).toMatch(/^ok +provider C +\S+ publishes what is needed$/m)
+    expect(stdout).not.toContain(issuer.clientSecret)
   })
 
   it('is counted and documented', async () => {
-    expect(await createMetrics().text()).toContain('latchkey_sign_ins_total{way="provider_c"} 0')
-    const { body } = await service.browser().get('/api/openapi.json')
+    const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+    expect(metrics).toMatch(/^latchkey_sign_ins_total\{way="provider_c"\} 1$/m)
+    const { body } = await createBrowser(url).get('/api/openapi.json')
     expect(body.paths).toMatchObject({ '/api/auth/provider-c': {}, '/api/auth/provider-c/callback': {} })
+  })
+
+  it('has its settings in the guide and in the example file', async () => {
+    const guide = pathToFileURL(fileAt('../../dist/config/guide.js')).href
+    const program = `import { configurationGuide, environmentExample } from '${guide}'
+      process.stdout.write(configurationGuide() + environmentExample())`
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      ...['--import', oneMoreEntry],
+      ...['--input-type=module', '--eval', program],
+    ])
+    expect(stdout).toContain('| `PROVIDER_C_ISSUER` | `https://id.example.com` | OpenID Connect issuer')
+    expect(stdout).toContain('`PUBLIC_URL/api/auth/provider-c/callback`')
+    expect(stdout).toContain('#PROVIDER_C_NAME=Example\n')
   })
 })
