@@ -21,7 +21,7 @@ const schemes = ['light', 'dark'] as const
 const sizes = { wide: { width: 1280, height: 900 }, narrow: { width: 360, height: 740 } }
 
 /** Every page, and the states of it that people see. */
-const scenes: Record<string, (page: Page) => Promise<unknown>> = {
+const views: Record<string, (page: Page) => Promise<unknown>> = {
   login: (page) => page.goto('/login'),
   'login-refused': async (page) => {
     await page.goto('/login?error=provider_a_auth_failed&reason=no_email')
@@ -106,7 +106,7 @@ const widerThanItsWindow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
 
 describe.each(schemes)('in the %s scheme', (colorScheme) => {
-  it.each(Object.entries(scenes))(
+  it.each(Object.entries(views))(
     '%s can be used by everybody, on a phone and on a desk',
     { timeout },
     async (name, act) => {

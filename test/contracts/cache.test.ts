@@ -10,21 +10,12 @@ import { openCache } from '../../src/platform/cache/open.js'
 import { createRedisCache } from '../../src/platform/cache/redis.js'
 import { readRedisAddress } from '../../src/platform/cache/redis-address.js'
 import { validAddress } from '../../src/platform/invalid-address.js'
-import { answersPing, until } from '../support/servers/redis-server.js'
+import { createMovableClock } from '../support/clock.js'
+import { answersPing } from '../support/servers/redis-server.js'
+import { until } from '../support/until.js'
 
 const log = pino({ level: 'silent' })
 const limit = { maximum: 5, window: 15 * minutes }
-
-const createMovableClock = (): Clock & { move(by: number): void } => {
-  let offset = 0
-  return {
-    now: () => new Date(Date.now() + offset),
-    offset: () => offset,
-    move: (by) => {
-      offset += by
-    },
-  }
-}
 
 const url = process.env.TEST_REDIS_URL ?? ''
 
@@ -36,7 +27,7 @@ const prefix = `test:${randomUUID()}:`
 const openRedis = async (clock: Clock) => {
   const address = validAddress('TEST_REDIS_URL', readRedisAddress(url))
   const cache = createRedisCache({ address, prefix, clock, log })
-  await until(() => answersPing(cache), 3_000)
+  await until('Redis answers', () => answersPing(cache))
   return cache
 }
 
@@ -73,7 +64,7 @@ describe.each(sides)('counters $name', ({ open }) => {
       expect(first).toMatchObject({ granted: true, remaining: 4 })
       expect(first.resetsIn).toBeGreaterThan(limit.window - 2_000)
       expect(first.resetsIn).toBeLessThanOrEqual(limit.window)
-      clock.move(5 * minutes)
+      clock.advance(5 * minutes)
       const second = await cache.reserve(name, limit)
       expect(second).toMatchObject({ granted: true, remaining: 3, window: first.window })
       expect(second.resetsIn).toBeLessThanOrEqual(10 * minutes)
@@ -83,7 +74,7 @@ describe.each(sides)('counters $name', ({ open }) => {
     it('count nothing when they refuse, and keep the end of the window where it was', async () => {
       const name = key()
       await take(name, 5)
-      clock.move(14 * minutes)
+      clock.advance(14 * minutes)
       const refused = await cache.reserve(name, limit)
       expect(refused).toMatchObject({ granted: false, remaining: 0 })
       expect(refused.resetsIn).toBeLessThanOrEqual(1 * minutes)
@@ -94,7 +85,7 @@ describe.each(sides)('counters $name', ({ open }) => {
     it('begin again when the window has ended', async () => {
       const name = key()
       await take(name, 6)
-      clock.move(limit.window + 1)
+      clock.advance(limit.window + 1)
       expect(await cache.reserve(name, limit)).toMatchObject({ granted: true, remaining: 4 })
     })
 
@@ -121,7 +112,7 @@ describe.each(sides)('counters $name', ({ open }) => {
     it('do not take a refund into a later window', async () => {
       const name = key()
       const { window } = await cache.reserve(name, limit)
-      clock.move(limit.window + 1)
+      clock.advance(limit.window + 1)
       await cache.reserve(name, limit)
       await cache.refund(name, window)
       expect(await cache.reserve(name, limit)).toMatchObject({ remaining: 3 })
@@ -130,9 +121,9 @@ describe.each(sides)('counters $name', ({ open }) => {
     it('keep a window no longer than its limit says when the clock is set back', async () => {
       const name = key()
       await take(name, 2)
-      clock.move(-1 * 60 * minutes)
+      clock.advance(-1 * 60 * minutes)
       const after = await cache.reserve(name, limit)
-      clock.move(1 * 60 * minutes)
+      clock.advance(1 * 60 * minutes)
       expect(after).toMatchObject({ granted: true, remaining: 2 })
       expect(after.resetsIn).toBeLessThanOrEqual(limit.window)
     })

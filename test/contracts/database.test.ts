@@ -1,42 +1,21 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Database, StoreUnavailable, TransactionMisuse } from '../../src/platform/database/database.js'
-import { openDatabase } from '../../src/platform/database/open.js'
-import { emptyPostgres, testPostgres } from '../support/databases.js'
-
-type Opened = { database: Database; remove(): Promise<void> }
-
-const openEmbedded = async (): Promise<Opened> => {
-  const folder = await mkdtemp(join(tmpdir(), 'latchkey-data-'))
-  const database = await openDatabase({ embedded: { directory: join(folder, 'database'), statementTimeoutMs: 10_000 } })
-  return { database, remove: () => rm(folder, { recursive: true, force: true }) }
-}
-
-const openPostgres = async (): Promise<Opened> => {
-  const { url, drop } = await emptyPostgres()
-  return { database: testPostgres(url), remove: drop }
-}
+import { type TestStore, testStores } from '../support/stores.js'
 
 // One list of expectations, run on both: whatever holds here may be relied upon by every store.
-describe.each([
-  { name: 'the embedded database', open: openEmbedded },
-  { name: 'PostgreSQL', open: openPostgres },
-])('$name', ({ open }) => {
-  let opened: Opened
+describe.each(testStores)('$name', ({ open }) => {
+  let store: TestStore
   let database: Database
 
   beforeAll(async () => {
-    opened = await open()
-    database = opened.database
+    store = await open({ empty: true })
+    database = store.database
     await database.transaction((sql) => sql.script('create table notes (id integer primary key, text text); select 1'))
   })
 
   afterAll(async () => {
-    await database.close()
-    await opened.remove()
+    await store.drop()
   })
 
   const count = async () => (await database.query<{ count: number }>('select count(*) as count from notes'))[0]?.count
@@ -269,7 +248,7 @@ describe.each([
   })
 
   it('finishes what is under way when it closes, and refuses what comes later', async () => {
-    const { database: another, remove } = await open()
+    const { database: another, drop } = await open({ empty: true })
     await another.query('create table kept (id integer)')
     const underWay = another.transaction(async (sql) => {
       await sql.query('insert into kept values (1)')
@@ -281,7 +260,7 @@ describe.each([
     expect(await underWay).toBe('kept')
     await expect(another.query('select 1')).rejects.toThrow(StoreUnavailable)
     await expect(another.close()).resolves.toBeUndefined()
-    await remove()
+    await drop()
   })
 })
 

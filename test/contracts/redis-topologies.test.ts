@@ -9,7 +9,8 @@ import { systemClock } from '../../src/lib/clock.js'
 import { minutes } from '../../src/lib/durations.js'
 import type { Cache } from '../../src/platform/cache/cache.js'
 import { openCache } from '../../src/platform/cache/open.js'
-import { createRedisServer, type RedisServer, until } from '../support/servers/redis-server.js'
+import { createRedisServer, type RedisServer } from '../support/servers/redis-server.js'
+import { until } from '../support/until.js'
 
 const limit = { maximum: 5, window: 15 * minutes }
 const log = pino({ level: 'silent' })
@@ -47,7 +48,7 @@ describe('counters in more than one Redis', () => {
     await promisify(execFile)('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-yes'], { timeout: 20_000 })
     const isReady = (node: RedisServer) => says(node, 'cluster_state:ok', 'CLUSTER', 'INFO')
     const areReady = async () => (await Promise.all(nodes.map(isReady))).every(Boolean)
-    await until(areReady, 10_000)
+    await until('every server is ready', areReady)
 
     const cache = await open(`redis://${addresses.join(',')}`)
     expect(await Promise.all(names.map((name) => granted(cache, name)))).toEqual(names.map(() => 5))
@@ -57,12 +58,12 @@ describe('counters in more than one Redis', () => {
     lost.freeze()
     const during = await Promise.all(names.map((name) => granted(cache, `${name} during`)))
     for (const count of during) expect(count).toBeLessThanOrEqual(10)
-    await until(async () => (await sideOf(cache, 'anybody')) === 'local', 5_000)
+    await until('it counts in process', async () => (await sideOf(cache, 'anybody')) === 'local')
     lost.thaw()
     const allShared = async () =>
       (await Promise.all(names.map((name) => sideOf(cache, `${name} after`)))).every((side) => side === 'shared')
-    await until(areReady, 10_000)
-    await until(allShared, 5_000)
+    await until('every server is ready', areReady)
+    await until('all counters are shared', allShared)
   })
 
   it('with sentinels: the counters move to the new master', async () => {
@@ -79,17 +80,19 @@ describe('counters in more than one Redis', () => {
       ].join('\n'),
     )
     const sentinel = await server([file], 'sentinel')
-    await until(() => says(replica, 'master_link_status:up', 'INFO', 'replication'), 10_000)
-    await until(() => says(sentinel, String(replica.port), 'SENTINEL', 'REPLICAS', 'latchkey'), 15_000)
+    await until('the replica follows', () => says(replica, 'master_link_status:up', 'INFO', 'replication'))
+    await until('the sentinel knows the replica', () =>
+      says(sentinel, String(replica.port), 'SENTINEL', 'REPLICAS', 'latchkey'),
+    )
 
     const cache = await open(`redis+sentinel://127.0.0.1:${sentinel.port}/latchkey`)
     expect(await granted(cache, 'guest')).toBe(5)
-    await until(() => says(replica, '1', 'EXISTS', 'latchkey:guest'), 15_000)
+    await until('the counter is copied', () => says(replica, '1', 'EXISTS', 'latchkey:guest'))
 
     await master.kill()
     expect((await cache.reserve('guest', limit)).granted).toBe(false)
-    await until(() => says(replica, 'role:master', 'INFO', 'replication'), 15_000)
-    await until(async () => (await sideOf(cache, 'newcomer')) === 'shared', 15_000)
+    await until('the replica is promoted', () => says(replica, 'role:master', 'INFO', 'replication'))
+    await until('it counts there', async () => (await sideOf(cache, 'newcomer')) === 'shared')
     expect((await cache.reserve('guest', limit)).granted).toBe(false)
   })
 })

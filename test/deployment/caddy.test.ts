@@ -3,10 +3,11 @@ import { browserNames, openBrowser } from '../support/browsers.js'
 import { timeout } from '../support/chromium.js'
 import { freshPostgres } from '../support/databases.js'
 import { freePort } from '../support/servers/server.js'
-import { createVisitor, type Door, type Visitor } from '../support/site/https-client.js'
-import { type Instance, startInstance, until } from '../support/site/instance.js'
+import { createVisitor, type FrontEnd, type Visitor } from '../support/site/https-client.js'
+import { type Instance, startInstance } from '../support/site/instance.js'
 import { freePorts } from '../support/site/nginx.js'
 import { addPeople, password } from '../support/site/site.js'
+import { until } from '../support/until.js'
 import { type Application, startApplication } from './application.js'
 import { arriveFromElsewhere, cookieHeaders, sendExpiredForm } from './browser-journeys.js'
 import { startCaddy } from './caddy.js'
@@ -23,7 +24,7 @@ import {
 describe('an application behind Caddy and the access check', () => {
   const leftovers: (() => Promise<void>)[] = []
   let application: Application
-  let door: Door
+  let door: FrontEnd
   let instance: Instance
   beforeAll(async () => {
     const database = await freshPostgres()

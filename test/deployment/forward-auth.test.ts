@@ -6,7 +6,7 @@ import { freshPostgres } from '../support/databases.js'
 import { freePort } from '../support/servers/server.js'
 import { createVisitor } from '../support/site/https-client.js'
 import { type Instance, startInstance } from '../support/site/instance.js'
-import { type Front, freePorts, startFront } from '../support/site/nginx.js'
+import { type Front, freePorts, startNginxSite } from '../support/site/nginx.js'
 import { addPeople, password } from '../support/site/site.js'
 import { type Application, startApplication, startElsewhere } from './application.js'
 import { arriveFromElsewhere, cookieHeaders, sendExpiredForm } from './browser-journeys.js'
@@ -46,7 +46,7 @@ beforeAll(async () => {
     PUBLIC_URL: `https://localhost:${ports.tls}`,
   })
   leftovers.push(instance.stop)
-  front = await startFront({
+  front = await startNginxSite({
     instances: [instance.port],
     ports,
     site: 'forward-auth/nginx.conf',

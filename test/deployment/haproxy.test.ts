@@ -9,10 +9,11 @@ import { freshPostgres } from '../support/databases.js'
 import { testProgram } from '../support/servers/programs.js'
 import { type RedisServer, startRedis } from '../support/servers/redis.js'
 import { freePort, ownFolder, startServer } from '../support/servers/server.js'
-import { createVisitor, type Door, type Visitor } from '../support/site/https-client.js'
-import { type Instance, startInstance, until } from '../support/site/instance.js'
+import { createVisitor, type FrontEnd, type Visitor } from '../support/site/https-client.js'
+import { type Instance, startInstance } from '../support/site/instance.js'
 import { freePorts, listens, makeCertificate } from '../support/site/nginx.js'
 import { addPeople, password } from '../support/site/site.js'
+import { until } from '../support/until.js'
 
 const run = promisify(execFile)
 const file = fileURLToPath(new URL('../../deploy/haproxy/haproxy.cfg', import.meta.url))
@@ -69,7 +70,7 @@ describe('two instances behind HAProxy', { timeout: 90_000 }, () => {
   let redis: RedisServer
   let instances: Instance[]
   let haproxy: Awaited<ReturnType<typeof startHaproxy>>
-  let door: Door
+  let door: FrontEnd
   let ada: Visitor
   beforeAll(async () => {
     const database = await freshPostgres()

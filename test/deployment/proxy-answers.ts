@@ -1,7 +1,7 @@
 import { connect } from 'node:tls'
 import { expect } from 'vitest'
 import { securityHeaders } from '../../src/http/headers.js'
-import type { Answer, Door, Visitor } from '../support/site/https-client.js'
+import type { Answer, FrontEnd, Visitor } from '../support/site/https-client.js'
 import type { Application } from './application.js'
 
 /** What a browser sends along when a person follows a link, or sends a form. */
@@ -85,7 +85,7 @@ export const expectForeignForm = async (visitor: Visitor) => {
 }
 
 /** Writes exactly these bytes, which no HTTP library would, and reads the one answer. */
-export const speak = async ({ port, certificate }: Door, bytes: string): Promise<Answer> => {
+export const speak = async ({ port, certificate }: FrontEnd, bytes: string): Promise<Answer> => {
   const heard = await new Promise<string>((resolve, reject) => {
     let text = ''
     const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca: certificate })

@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { examineSettings } from '../../src/commands/doctor.js'
-import { noStore } from '../support/command-stores.js'
 import { testPostgres, urlFor } from '../support/databases.js'
 import { read } from '../support/project.js'
 import { findProgram } from '../support/servers/programs.js'
+import { noStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
 const run = promisify(execFile)

@@ -2,15 +2,15 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type CommandStore, commandStores } from '../support/command-stores.js'
+import { type CommandStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
-describe.each(commandStores)('content load on $name', ({ open }) => {
+describe('content load', () => {
   let store: CommandStore
   let folder: string
 
   beforeAll(async () => {
-    store = await open()
+    store = await openCommandStore()
     folder = await mkdtemp(join(tmpdir(), 'latchkey-content-'))
   })
   afterAll(async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { noStore } from '../support/command-stores.js'
 import { emptyPostgres, type FreshDatabase, testPostgres, urlFor } from '../support/databases.js'
+import { noStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
 const role = `latchkey_service_${randomBytes(6).toString('hex')}`

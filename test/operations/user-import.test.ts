@@ -2,18 +2,18 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type CommandStore, commandStores, noStore } from '../support/command-stores.js'
+import { type CommandStore, noStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
 const hash = `$2y$10$${'a'.repeat(53)}`
 type Stored = { email: string; username: string; name: string | null; password_hash: string | null; disabled: boolean }
 
-describe.each(commandStores)('user import on $name', ({ open }) => {
+describe('user import', () => {
   let store: CommandStore
   let folder: string
 
   beforeAll(async () => {
-    store = await open()
+    store = await openCommandStore()
     folder = await mkdtemp(join(tmpdir(), 'latchkey-import-'))
   })
   afterAll(async () => {

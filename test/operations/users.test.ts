@@ -6,19 +6,19 @@ import { createTokens } from '../../src/domain/tokens/tokens.js'
 import { systemClock as clock } from '../../src/lib/clock.js'
 import { days, seconds } from '../../src/lib/durations.js'
 import { randomToken } from '../../src/lib/random.js'
-import { type CommandStore, commandStores, noStore } from '../support/command-stores.js'
 import { goodPassword } from '../support/latchkey.js'
+import { type CommandStore, noStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
 const ada = ['user', 'add', '--email', 'ada@example.com', '--username', 'ada', '--name', 'Ada Lovelace']
 const piped = { input: `${goodPassword}\n` }
 type Stored = { id: string; name: string | null; password_hash: string; disabled: boolean }
 
-describe.each(commandStores)('users from the command line, on $name', ({ open }) => {
+describe('users from the command line', () => {
   let store: CommandStore
 
   beforeAll(async () => {
-    store = await open()
+    store = await openCommandStore()
   })
   afterAll(() => store.drop())
   beforeEach(() => store.database.query('delete from users'))

@@ -1,35 +1,35 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerOf, comeBack, sessionCookiesOf, signInWith, usersOf } from '../support/providers/test-providers.js'
-import { createStage, onlyAddress, type Stage } from './numbered-users.js'
+import { createProviderSetup, onlyAddress, type ProviderSetup } from './provider-setup.js'
 
 const failedA = '/login?error=provider_a_auth_failed'
 
 describe('the account page', () => {
-  let stage: Stage
+  let setup: ProviderSetup
 
   beforeAll(async () => {
-    stage = await createStage()
+    setup = await createProviderSetup()
   })
-  afterAll(() => stage.close())
-  beforeEach(() => stage.nextTurn())
+  afterAll(() => setup.close())
+  beforeEach(() => setup.nextTurn())
 
   describe('from the account page', () => {
     it('adds a provider whatever its address, tells the owner, and then signs in with it', async () => {
-      const ada = await stage.signedUp('ada')
-      stage.providers.github.become({ login: 'at-work' }, onlyAddress(stage.addressOf('work')))
-      const callback = await stage.beginLink(ada, 'provider-b')
-      expect(await stage.finishLink(ada, callback)).toBe('linked')
+      const ada = await setup.signedUp('ada')
+      setup.providers.github.become({ login: 'at-work' }, onlyAddress(setup.addressOf('work')))
+      const callback = await setup.beginLink(ada, 'provider-b')
+      expect(await setup.finishLink(ada, callback)).toBe('linked')
       expect((await ada.get('/api/auth/account')).body.user).toMatchObject({ providers: ['provider_b'] })
-      await stage.service.mailTo(stage.addressOf('ada'), /GitHub/)
-      expect(stage.service.mails().filter(({ to }) => to === stage.addressOf('work'))).toEqual([])
-      const browser = stage.service.browser()
+      await setup.service.mailTo(setup.addressOf('ada'), /GitHub/)
+      expect(setup.service.mails().filter(({ to }) => to === setup.addressOf('work'))).toEqual([])
+      const browser = setup.service.browser()
       await signInWith(browser, 'provider-b')
-      expect(await stage.idOf(browser)).toBe(await stage.idOf(ada))
+      expect(await setup.idOf(browser)).toBe(await setup.idOf(ada))
     })
 
     it('comes back without Strict cookies, as from another site', async () => {
-      const ada = await stage.signedUp('ada')
-      const callback = await stage.beginLink(ada, 'provider-a')
+      const ada = await setup.signedUp('ada')
+      const callback = await setup.beginLink(ada, 'provider-a')
       const away = ada.copy()
       for (const name of ['access_token', 'refresh_token', 'csrf_secret']) away.jar.delete(name)
       const back = await comeBack(away, callback)
@@ -38,16 +38,16 @@ describe('the account page', () => {
       expect(back.setCookies.find((line) => line.startsWith('pending_link='))).toMatch(
         /^pending_link=[\w-]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Strict$/,
       )
-      expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: null }])
+      expect(await usersOf(setup.service)).toMatchObject([{ provider_a_id: null }])
       ada.jar.set('pending_link', away.jar.get('pending_link') ?? '')
       const finished = await ada.act('/api/auth/providers/provider-a/link/finish', {})
       expect(finished.status).toBe(204)
       expect(finished.setCookies.join()).toContain('pending_link=; Max-Age=0')
-      expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: 'subject-1' }])
+      expect(await usersOf(setup.service)).toMatchObject([{ provider_a_id: 'subject-1' }])
     })
 
     it('comes back to the page that it began on', async () => {
-      const ada = await stage.signedUp('ada')
+      const ada = await setup.signedUp('ada')
       const begin = (returnTo: string) => ada.act('/api/auth/providers/provider-a/link', { returnTo })
       const { body } = await begin('/api/auth/account-page')
       const back = await comeBack(ada, await answerOf(String(body.location)))
@@ -56,20 +56,20 @@ describe('the account page', () => {
     })
 
     it('links nothing in a browser where somebody planted their own attempt', async () => {
-      const mallory = await stage.signedUp('mallory')
-      const callback = await stage.beginLink(mallory, 'provider-a')
-      const ada = await stage.signedUp('ada')
-      stage.atIssuer({ email: stage.addressOf('elsewhere') })
+      const mallory = await setup.signedUp('mallory')
+      const callback = await setup.beginLink(mallory, 'provider-a')
+      const ada = await setup.signedUp('ada')
+      setup.atIssuer({ email: setup.addressOf('elsewhere') })
       for (const [name, value] of mallory.jar) if (name.startsWith('attempt_')) ada.jar.set(name, value)
-      expect(await stage.finishLink(ada, callback)).toBe('link_of_another_session')
-      expect((await usersOf(stage.service)).every(({ provider_a_id }) => provider_a_id === null)).toBe(true)
+      expect(await setup.finishLink(ada, callback)).toBe('link_of_another_session')
+      expect((await usersOf(setup.service)).every(({ provider_a_id }) => provider_a_id === null)).toBe(true)
       // Nor does what was planted help whoever planted it: the proof is in the other browser.
       expect((await mallory.act('/api/auth/providers/provider-a/link/finish', {})).body.code).toBe('nothing_to_link')
     })
 
     it('links once when the page says so fifty times at once, and never again', async () => {
-      const ada = await stage.signedUp('ada')
-      await comeBack(ada, await stage.beginLink(ada, 'provider-a'))
+      const ada = await setup.signedUp('ada')
+      await comeBack(ada, await setup.beginLink(ada, 'provider-a'))
       const again = ada.copy()
       const [path, headers] = ['/api/auth/providers/provider-a/link/finish', { 'x-csrf-token': await ada.csrfToken() }]
       const tabs = Array.from({ length: 50 }, () => ada.copy())
@@ -78,27 +78,27 @@ describe('the account page', () => {
       expect(answers.filter(({ body }) => body.code === 'link_used_before')).toHaveLength(49)
       await ada.remove('/api/auth/providers/provider-a')
       expect((await again.act(path, {})).body.code).toBe('link_used_before')
-      expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: null }])
+      expect(await usersOf(setup.service)).toMatchObject([{ provider_a_id: null }])
     })
 
     it('takes no altered proof, none of the other provider, and none without session and CSRF token', async () => {
-      const ada = await stage.signedUp('ada')
-      await comeBack(ada, await stage.beginLink(ada, 'provider-a'))
+      const ada = await setup.signedUp('ada')
+      await comeBack(ada, await setup.beginLink(ada, 'provider-a'))
       const path = '/api/auth/providers/provider-a/link/finish'
       expect((await ada.post(path, {})).status).toBe(403)
       expect((await ada.act('/api/auth/providers/provider-b/link/finish', {})).body.code).toBe('nothing_to_link')
-      const stranger = stage.service.browser()
+      const stranger = setup.service.browser()
       stranger.jar.set('pending_link', ada.jar.get('pending_link') ?? '')
       expect((await stranger.act(path, {})).status).toBe(401)
       ada.jar.set('pending_link', `${ada.jar.get('pending_link')?.slice(0, -2)}AA`)
       expect((await ada.act(path, {})).body.code).toBe('nothing_to_link')
-      expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: null }])
+      expect(await usersOf(setup.service)).toMatchObject([{ provider_a_id: null }])
     })
 
     it('needs an access token and a CSRF token, and a provider that exists', async () => {
-      const ada = await stage.signedUp('ada')
+      const ada = await setup.signedUp('ada')
       const path = '/api/auth/providers/provider-a/link'
-      expect((await stage.service.browser().act(path, {})).status).toBe(401)
+      expect((await setup.service.browser().act(path, {})).status).toBe(401)
       expect((await ada.post(path, {})).status).toBe(403)
       const crossSite = { headers: { 'sec-fetch-site': 'cross-site' } }
       expect((await ada.post(path, {}, { csrf: true, ...crossSite })).status).toBe(403)
@@ -107,71 +107,71 @@ describe('the account page', () => {
     })
 
     it('refuses once the session that began it has ended', async () => {
-      const ada = await stage.signedUp('ada')
-      const callback = await stage.beginLink(ada, 'provider-a')
+      const ada = await setup.signedUp('ada')
+      const callback = await setup.beginLink(ada, 'provider-a')
       await ada.copy().act('/api/auth/logout')
       expect((await comeBack(ada, callback)).location).toBe('/dashboard?linking=provider_a')
       expect((await ada.act('/api/auth/providers/provider-a/link/finish', {})).status).toBe(401)
-      expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: null }])
+      expect(await usersOf(setup.service)).toMatchObject([{ provider_a_id: null }])
       expect((await ada.act('/api/auth/providers/provider-a/link', {})).status).toBe(401)
     })
 
     it('refuses in a browser that did not begin it', async () => {
-      const mallory = await stage.signedUp('mallory')
-      const callback = await stage.beginLink(mallory, 'provider-a')
-      const ada = await stage.signedUp('ada')
+      const mallory = await setup.signedUp('mallory')
+      const callback = await setup.beginLink(mallory, 'provider-a')
+      const ada = await setup.signedUp('ada')
       expect((await comeBack(ada, callback)).location).toBe(failedA)
-      expect((await usersOf(stage.service)).every(({ provider_a_id }) => provider_a_id === null)).toBe(true)
+      expect((await usersOf(setup.service)).every(({ provider_a_id }) => provider_a_id === null)).toBe(true)
     })
 
     it('refuses an identity that belongs to another account', async () => {
-      await signInWith(stage.service.browser(), 'provider-a')
-      const bob = await stage.signedUp('bob')
-      expect(await stage.finishLink(bob, await stage.beginLink(bob, 'provider-a'))).toBe('link_identity_taken')
-      expect(await usersOf(stage.service)).toMatchObject([{ provider_a_id: 'subject-1' }, { provider_a_id: null }])
+      await signInWith(setup.service.browser(), 'provider-a')
+      const bob = await setup.signedUp('bob')
+      expect(await setup.finishLink(bob, await setup.beginLink(bob, 'provider-a'))).toBe('link_identity_taken')
+      expect(await usersOf(setup.service)).toMatchObject([{ provider_a_id: 'subject-1' }, { provider_a_id: null }])
     })
 
     it('refuses an identity whose address has an account of its own', async () => {
-      await stage.signedUp('ada')
-      const mallory = await stage.signedUp('mallory')
-      expect(await stage.finishLink(mallory, await stage.beginLink(mallory, 'provider-a'))).toBe('link_email_taken')
+      await setup.signedUp('ada')
+      const mallory = await setup.signedUp('mallory')
+      expect(await setup.finishLink(mallory, await setup.beginLink(mallory, 'provider-a'))).toBe('link_email_taken')
     })
 
     it('refuses a second identity of one provider, before the way and after it', async () => {
-      const ada = await stage.signedUp('ada')
-      const early = await stage.beginLink(ada, 'provider-a')
-      expect(await stage.finishLink(ada, await stage.beginLink(ada, 'provider-a'))).toBe('linked')
+      const ada = await setup.signedUp('ada')
+      const early = await setup.beginLink(ada, 'provider-a')
+      expect(await setup.finishLink(ada, await setup.beginLink(ada, 'provider-a'))).toBe('linked')
       expect((await ada.act('/api/auth/providers/provider-a/link', {})).status).toBe(409)
-      expect(await stage.finishLink(ada, early)).toBe('linked')
+      expect(await setup.finishLink(ada, early)).toBe('linked')
       await ada.remove('/api/auth/providers/provider-a')
-      const late = await stage.beginLink(ada, 'provider-a')
-      stage.atIssuer({ sub: 'subject-2', email: stage.addressOf('other') })
-      const other = await stage.beginLink(ada, 'provider-a')
-      expect(await stage.finishLink(ada, other)).toBe('linked')
-      stage.atIssuer()
-      expect(await stage.finishLink(ada, late)).toBe('link_other_identity')
+      const late = await setup.beginLink(ada, 'provider-a')
+      setup.atIssuer({ sub: 'subject-2', email: setup.addressOf('other') })
+      const other = await setup.beginLink(ada, 'provider-a')
+      expect(await setup.finishLink(ada, other)).toBe('linked')
+      setup.atIssuer()
+      expect(await setup.finishLink(ada, late)).toBe('link_other_identity')
     })
 
     it('ends on the dashboard when the person declines', async () => {
-      const ada = await stage.signedUp('ada')
-      stage.providers.github.behave({ callback: (p) => [p.delete('code'), p.set('error', 'access_denied')] })
-      expect((await comeBack(ada, await stage.beginLink(ada, 'provider-b'))).location).toBe(
+      const ada = await setup.signedUp('ada')
+      setup.providers.github.behave({ callback: (p) => [p.delete('code'), p.set('error', 'access_denied')] })
+      expect((await comeBack(ada, await setup.beginLink(ada, 'provider-b'))).location).toBe(
         '/dashboard?error=provider_b_auth_failed',
       )
     })
 
     it('goes on once when the answer comes twenty times at once', async () => {
-      const ada = await stage.signedUp('ada')
-      const callback = await stage.beginLink(ada, 'provider-a')
+      const ada = await setup.signedUp('ada')
+      const callback = await setup.beginLink(ada, 'provider-a')
       const answers = await Promise.all(Array.from({ length: 20 }, () => comeBack(ada.copy(), callback)))
       expect(answers.filter(({ location }) => location === '/dashboard?linking=provider_a')).toHaveLength(1)
     })
 
     it('records linking and unlinking', async () => {
-      const ada = await stage.signedUp('ada')
-      await stage.finishLink(ada, await stage.beginLink(ada, 'provider-a'))
+      const ada = await setup.signedUp('ada')
+      await setup.finishLink(ada, await setup.beginLink(ada, 'provider-a'))
       await ada.remove('/api/auth/providers/provider-a')
-      const events = await stage.service.sql.query(
+      const events = await setup.service.sql.query(
         `select kind, reason from events where kind like 'provider%' order by kind`,
       )
       expect(events).toEqual([
@@ -183,30 +183,30 @@ describe('the account page', () => {
 
   describe('unlinking', () => {
     it('removes a provider, after which it signs in nobody to that account', async () => {
-      const ada = await stage.signedUp('ada')
-      stage.atIssuer({ email: stage.addressOf('elsewhere') })
-      await stage.finishLink(ada, await stage.beginLink(ada, 'provider-a'))
+      const ada = await setup.signedUp('ada')
+      setup.atIssuer({ email: setup.addressOf('elsewhere') })
+      await setup.finishLink(ada, await setup.beginLink(ada, 'provider-a'))
       expect((await ada.remove('/api/auth/providers/provider-a')).status).toBe(204)
       expect((await ada.remove('/api/auth/providers/provider-a')).status).toBe(404)
-      const browser = stage.service.browser()
+      const browser = setup.service.browser()
       await signInWith(browser, 'provider-a')
-      expect(await stage.idOf(browser)).not.toBe(await stage.idOf(ada))
+      expect(await setup.idOf(browser)).not.toBe(await setup.idOf(ada))
     })
 
     it('refuses to remove the last way in', async () => {
-      const browser = stage.service.browser()
+      const browser = setup.service.browser()
       await signInWith(browser, 'provider-a')
       const refused = await browser.remove('/api/auth/providers/provider-a')
       expect(refused.status).toBe(409)
       expect(refused.body).toMatchObject({ error: 'Last way in' })
-      await signInWith(stage.service.browser(), 'provider-b')
+      await signInWith(setup.service.browser(), 'provider-b')
       expect((await browser.remove('/api/auth/providers/provider-a')).status).toBe(204)
     })
 
     it('leaves one of two when both are removed at once', async () => {
-      const browser = stage.service.browser()
+      const browser = setup.service.browser()
       await signInWith(browser, 'provider-a')
-      await signInWith(stage.service.browser(), 'provider-b')
+      await signInWith(setup.service.browser(), 'provider-b')
       const answers = await Promise.all(
         (['provider-a', 'provider-b'] as const).map((side) => browser.remove(`/api/auth/providers/${side}`)),
       )
@@ -214,8 +214,8 @@ describe('the account page', () => {
     })
 
     it('needs an access token and a CSRF token', async () => {
-      const ada = await stage.signedUp('ada')
-      expect((await stage.service.browser().remove('/api/auth/providers/provider-a')).status).toBe(401)
+      const ada = await setup.signedUp('ada')
+      expect((await setup.service.browser().remove('/api/auth/providers/provider-a')).status).toBe(401)
       expect((await ada.send('DELETE', '/api/auth/providers/provider-a')).status).toBe(403)
     })
   })

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
 import { comeBack, goToProvider, type Side, sessionCookiesOf } from '../support/providers/test-providers.js'
-import { expectNobody, failedAt, setScene, sides } from './shared-service.js'
+import { expectNobody, failedAt, sides, useProviders } from './shared-service.js'
 
-const scene = setScene()
+const shared = useProviders()
 
 describe.each(sides)('an answer from %s', (side) => {
   const other: Side = side === 'provider-a' ? 'provider-b' : 'provider-a'
 
   it('is refused without a state, with a made-up one, or with two', async () => {
-    const browser = scene.service.browser()
+    const browser = shared.service.browser()
     const callback = await goToProvider(browser, side)
     const state = new URLSearchParams(callback.split('?')[1]).get('state') ?? ''
     const forged = [
@@ -22,30 +22,30 @@ describe.each(sides)('an answer from %s', (side) => {
     for (const each of forged) {
       const answer = await comeBack(browser, each)
       expect(answer.location).toBe(failedAt(side))
-      await expectNobody(scene.service, answer)
+      await expectNobody(shared.service, answer)
     }
   })
 
   it('is refused in another browser', async () => {
-    const callback = await goToProvider(scene.service.browser(), side)
-    const stranger = scene.service.browser()
+    const callback = await goToProvider(shared.service.browser(), side)
+    const stranger = shared.service.browser()
     await goToProvider(stranger, side)
     const answer = await comeBack(stranger, callback)
     expect(answer.location).toBe(failedAt(side))
-    await expectNobody(scene.service, answer)
+    await expectNobody(shared.service, answer)
   })
 
   it('is refused when the attempt was altered', async () => {
-    const browser = scene.service.browser()
+    const browser = shared.service.browser()
     const callback = await goToProvider(browser, side)
     for (const [name, value] of browser.jar) browser.jar.set(name, `${value.slice(0, 20)}x${value.slice(21)}x`)
     const answer = await comeBack(browser, callback)
     expect(answer.location).toBe(failedAt(side))
-    await expectNobody(scene.service, answer)
+    await expectNobody(shared.service, answer)
   })
 
   it('is refused when it comes twice', async () => {
-    const browser = scene.service.browser()
+    const browser = shared.service.browser()
     const callback = await goToProvider(browser, side)
     const thief = browser.copy()
     expect((await comeBack(browser, callback)).location).toBe('/dashboard')
@@ -55,43 +55,43 @@ describe.each(sides)('an answer from %s', (side) => {
   })
 
   it('makes one session when it comes twenty times at once', async () => {
-    const browser = scene.service.browser()
+    const browser = shared.service.browser()
     const callback = await goToProvider(browser, side)
     const tabs = Array.from({ length: 20 }, () => browser.copy())
     const answers = await Promise.all(tabs.map((tab) => comeBack(tab, callback)))
     expect(answers.filter(({ location }) => location === '/dashboard')).toHaveLength(1)
     expect(answers.filter(({ location }) => location === failedAt(side))).toHaveLength(19)
     expect(answers.flatMap(sessionCookiesOf)).toHaveLength(2)
-    expect(await scene.service.sql.query('select id from refresh_token_records')).toHaveLength(1)
+    expect(await shared.service.sql.query('select id from refresh_token_records')).toHaveLength(1)
   })
 
   it('is refused at the other provider\u2019s callback', async () => {
-    const browser = scene.service.browser()
+    const browser = shared.service.browser()
     const callback = await goToProvider(browser, side)
     const answer = await comeBack(browser, callback.replace(side, other))
     expect(answer.location).toBe(failedAt(other))
-    await expectNobody(scene.service, answer)
+    await expectNobody(shared.service, answer)
   })
 
   it('is not looked at when only its headers are asked for', async () => {
-    const browser = scene.service.browser()
+    const browser = shared.service.browser()
     const callback = await goToProvider(browser, side)
     const cookie = [...browser.jar].map(([name, value]) => `${name}=${value}`).join('; ')
-    const looked = await fetch(new URL(callback, scene.service.url), { method: 'HEAD', headers: { cookie } })
+    const looked = await fetch(new URL(callback, shared.service.url), { method: 'HEAD', headers: { cookie } })
     expect(looked.status).toBe(405)
     expect((await comeBack(browser, callback)).location).toBe('/dashboard')
   })
 
   it('is refused after ten minutes', async () => {
-    const browser = scene.service.browser()
+    const browser = shared.service.browser()
     const callback = await goToProvider(browser, side)
-    scene.service.clock.advance(10 * minutes + 1000)
+    shared.service.clock.advance(10 * minutes + 1000)
     try {
       const answer = await comeBack(browser, callback)
       expect(answer.location).toBe(failedAt(side))
-      await expectNobody(scene.service, answer)
+      await expectNobody(shared.service, answer)
     } finally {
-      scene.service.clock.advance(-10 * minutes - 1000)
+      shared.service.clock.advance(-10 * minutes - 1000)
     }
   })
 })

@@ -11,9 +11,9 @@ import {
   signInWith,
   usersOf,
 } from '../support/providers/test-providers.js'
-import { setScene } from './shared-service.js'
+import { useProviders } from './shared-service.js'
 
-const scene = setScene()
+const shared = useProviders()
 
 const landings = (side: Side): Record<Outcome, string> => {
   const failed = `/login?error=${side.replace('-', '_')}_auth_failed`
@@ -21,57 +21,57 @@ const landings = (side: Side): Record<Outcome, string> => {
 }
 
 const expectOutcome = async (side: Side, outcome: Outcome) => {
-  const answer = await signInWith(scene.service.browser(), side)
+  const answer = await signInWith(shared.service.browser(), side)
   expect(answer.status).toBe(303)
   expect(answer.location).toBe(landings(side)[outcome])
   expect(sessionCookiesOf(answer)).toHaveLength(outcome === 'signed_in' ? 2 : 0)
-  expect(await usersOf(scene.service)).toHaveLength(outcome === 'signed_in' ? 1 : 0)
+  expect(await usersOf(shared.service)).toHaveLength(outcome === 'signed_in' ? 1 : 0)
 }
 
 describe('provider A, before it was ever reached', () => {
   it.each(discoveryModes)('%s: the browser stays here', async (_sentence, behaviour) => {
-    scene.providers.issuer.behave(behaviour)
+    shared.providers.issuer.behave(behaviour)
     // A failure is remembered for some seconds.
-    scene.service.clock.advance(6 * seconds)
-    const answer = await scene.service.browser().get('/api/auth/provider-a')
+    shared.service.clock.advance(6 * seconds)
+    const answer = await shared.service.browser().get('/api/auth/provider-a')
     expect(answer.status).toBe(303)
     expect(answer.headers.get('location')).toBe('/login?error=provider_a_auth_failed')
     expect(answer.setCookies).toEqual([])
   })
 
   it('is found once it is back, without a restart', async () => {
-    scene.service.clock.advance(6 * seconds)
+    shared.service.clock.advance(6 * seconds)
     await expectOutcome('provider-a', 'signed_in')
   })
 })
 
-// What is known of discovery and keys serves on through trouble with them, which scene.providers.test.ts looks at.
+// What is known of discovery and keys serves on through trouble with them, which shared.providers.test.ts looks at.
 const whileKnown = issuerModes.filter(([, { document, keySet, instead }]) => !document && !keySet && !instead?.keys)
 
 describe('provider A', () => {
   it.each(whileKnown)('%s', async (_sentence, behaviour, outcome) => {
-    scene.providers.issuer.behave(behaviour)
+    shared.providers.issuer.behave(behaviour)
     await expectOutcome('provider-a', outcome)
   })
 })
 
 describe('provider B', () => {
   it.each(githubModes)('%s', async (_sentence, behaviour, outcome) => {
-    scene.providers.github.behave(behaviour)
+    shared.providers.github.behave(behaviour)
     await expectOutcome('provider-b', outcome)
   })
 })
 
 describe('a provider that is stuck', () => {
   it('is given up after ten seconds, and holds up nobody meanwhile', async () => {
-    const browsers = Array.from({ length: 40 }, () => scene.service.browser())
+    const browsers = Array.from({ length: 40 }, () => shared.service.browser())
     const callbacks = await Promise.all(browsers.map((browser) => goToProvider(browser, 'provider-a')))
-    scene.providers.issuer.behave({ instead: { token: replies.silent } })
+    shared.providers.issuer.behave({ instead: { token: replies.silent } })
     const started = Date.now()
     const stuck = Promise.all(browsers.map((browser, index) => comeBack(browser, callbacks[index] ?? '')))
 
-    expect((await signInWith(scene.service.browser(), 'provider-b')).location).toBe('/dashboard')
-    expect((await scene.service.browser().get('/health')).status).toBe(200)
+    expect((await signInWith(shared.service.browser(), 'provider-b')).location).toBe('/dashboard')
+    expect((await shared.service.browser().get('/health')).status).toBe(200)
     expect(Date.now() - started).toBeLessThan(5 * seconds)
 
     const answers = await stuck

@@ -6,6 +6,7 @@ import type { Clock } from '../../src/lib/clock.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { randomToken } from '../../src/lib/random.js'
 import { createOutbound, type OutboundOptions } from '../../src/platform/outbound/outbound.js'
+import { createMovableClock } from '../support/clock.js'
 import { createGitHubShaped, type GitHubShaped } from '../support/providers/github.js'
 import { githubModes } from '../support/providers/github-modes.js'
 import { createIssuer, type Issuer } from '../support/providers/issuer.js'
@@ -14,15 +15,6 @@ import { replies } from '../support/providers/replies.js'
 
 const redirectUri = 'http://localhost:3000/api/auth/callback'
 const outbound = (options: OutboundOptions = {}) => createOutbound({ allowLoopbackHttp: true, ...options })
-
-const movableClock = () => {
-  let moved = 0
-  const clock: Clock = { now: () => new Date(Date.now() + moved), offset: () => moved }
-  const move = (milliseconds: number) => {
-    moved += milliseconds
-  }
-  return { ...clock, move }
-}
 
 const newChecks = () => ({ state: randomToken(), verifier: randomToken(), nonce: randomToken() })
 
@@ -59,7 +51,7 @@ beforeEach(() => {
   github.become({})
 })
 
-const openIdConnect = (options: OutboundOptions = {}, clock: Clock = movableClock()) =>
+const openIdConnect = (options: OutboundOptions = {}, clock: Clock = createMovableClock()) =>
   createOpenIdConnect(
     'provider_a',
     { ...issuer, name: 'An issuer', redirectUri, production: false },
@@ -137,7 +129,7 @@ describe('an OpenID Connect provider', () => {
   })
 
   it('discovers once for many, and again after a failure once that has cooled', async () => {
-    const clock = movableClock()
+    const clock = createMovableClock()
     const provider = openIdConnect({}, clock)
     const discoveries = () => issuer.requests.filter((path) => path.startsWith('/.well-known/')).length
     const before = discoveries()
@@ -147,17 +139,17 @@ describe('an OpenID Connect provider', () => {
     expect(await provider.begin(newChecks())).toMatchObject({ refused: 'failed' })
     expect(discoveries() - before).toBe(1)
     issuer.behave({})
-    clock.move(6 * seconds)
+    clock.advance(6 * seconds)
     await Promise.all(Array.from({ length: 20 }, () => provider.begin(newChecks())))
     expect(await outcomeOf(walk(provider))).toBe('signed_in')
     expect(discoveries() - before).toBe(2)
   })
 
   it('goes on with what it knows while a newer discovery fails', async () => {
-    const clock = movableClock()
+    const clock = createMovableClock()
     const provider = openIdConnect({}, clock)
     expect(await outcomeOf(walk(provider))).toBe('signed_in')
-    clock.move(90 * minutes)
+    clock.advance(90 * minutes)
     issuer.behave({
       instead: { discovery: replies.serverError },
       idToken: (claims) => ({ ...claims, iat: Number(claims.iat) + 5400, exp: Number(claims.exp) + 5400 }),
@@ -166,15 +158,15 @@ describe('an OpenID Connect provider', () => {
   })
 
   it('goes by the clock it was given when it looks at the times of a token', async () => {
-    const clock = movableClock()
+    const clock = createMovableClock()
     const provider = openIdConnect({}, clock)
-    clock.move(60 * minutes)
+    clock.advance(60 * minutes)
     expect(await outcomeOf(walk(provider))).toBe('failed')
   })
 
   it('speaks plain http to no issuer in production, nor to one elsewhere', async () => {
     const settings = { ...issuer, name: 'An issuer', redirectUri }
-    const parts = { outbound: outbound(), clock: movableClock() }
+    const parts = { outbound: outbound(), clock: createMovableClock() }
     const inProduction = createOpenIdConnect('provider_a', { ...settings, production: true }, parts)
     expect(await inProduction.begin(newChecks())).toMatchObject({ refused: 'failed' })
     const elsewhere = { ...settings, issuer: 'http://issuer.example', production: false }
@@ -208,7 +200,7 @@ describe('the signing keys of an OpenID Connect provider', () => {
   })
 
   it('are asked for once in a cool-down, however many tokens name unknown keys', async () => {
-    const clock = movableClock()
+    const clock = createMovableClock()
     const provider = openIdConnect({}, clock)
     expect(await outcomeOf(walk(provider))).toBe('signed_in')
     const before = keyRequests()
@@ -216,7 +208,7 @@ describe('the signing keys of an OpenID Connect provider', () => {
     issuer.behave(unknownKey?.[1] ?? {})
     for (let count = 0; count < 5; count += 1) expect(await outcomeOf(walk(provider))).toBe('failed')
     expect(keyRequests() - before).toBe(1)
-    clock.move(31 * seconds)
+    clock.advance(31 * seconds)
     expect(await outcomeOf(walk(provider))).toBe('failed')
     expect(keyRequests() - before).toBe(2)
     issuer.behave({})
@@ -224,10 +216,10 @@ describe('the signing keys of an OpenID Connect provider', () => {
   })
 
   it('serve on while the provider cannot give them out anew', async () => {
-    const clock = movableClock()
+    const clock = createMovableClock()
     const provider = openIdConnect({}, clock)
     expect(await outcomeOf(walk(provider))).toBe('signed_in')
-    clock.move(10 * minutes)
+    clock.advance(10 * minutes)
     issuer.behave({
       instead: { keys: replies.serverError },
       idToken: (claims) => ({ ...claims, iat: Number(claims.iat) + 600, exp: Number(claims.exp) + 600 }),

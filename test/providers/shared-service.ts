@@ -14,21 +14,21 @@ export const sides: Side[] = ['provider-a', 'provider-b']
 export const failedAt = (side: Side) => `/login?error=${side.replace('-', '_')}_auth_failed`
 
 /** Both providers and a service for the tests of a file; before each of them the providers behave and nobody is known. */
-export const setScene = () => {
-  const scene = {} as { providers: TestProviders; service: Latchkey }
+export const useProviders = () => {
+  const shared = {} as { providers: TestProviders; service: Latchkey }
   beforeAll(async () => {
-    scene.providers = await startProviders()
-    scene.service = await startService(scene.providers)
+    shared.providers = await startProviders()
+    shared.service = await startService(shared.providers)
   })
   afterAll(async () => {
-    await scene.service.stop()
-    await scene.providers.close()
+    await shared.service.stop()
+    await shared.providers.close()
   })
   beforeEach(async () => {
-    scene.providers.behaveWell()
-    await forgetEverybody(scene.service)
+    shared.providers.behaveWell()
+    await forgetEverybody(shared.service)
   })
-  return scene
+  return shared
 }
 
 export const expectNobody = async (service: Latchkey, answer: { setCookies: string[] }) => {

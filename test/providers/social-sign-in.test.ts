@@ -8,13 +8,13 @@ import {
   signInWith,
   usersOf,
 } from '../support/providers/test-providers.js'
-import { expectNobody, failedAt, setScene, sides } from './shared-service.js'
+import { expectNobody, failedAt, sides, useProviders } from './shared-service.js'
 
-const scene = setScene()
+const shared = useProviders()
 
 describe.each(sides)('signing in with %s', (side) => {
   it('ends on the dashboard, signed in as who the provider says', async () => {
-    const browser = scene.service.browser()
+    const browser = shared.service.browser()
     const answer = await signInWith(browser, side)
     expect(answer.status).toBe(303)
     expect(answer.location).toBe('/dashboard')
@@ -29,7 +29,7 @@ describe.each(sides)('signing in with %s', (side) => {
   })
 
   it('sets both cookies as a login does, and clears the attempt', async () => {
-    const answer = await signInWith(scene.service.browser(), side)
+    const answer = await signInWith(shared.service.browser(), side)
     const [access = '', refresh = ''] = sessionCookiesOf(answer)
     for (const cookie of [access, refresh]) expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/)
     expect(access).toMatch(/; Max-Age=900;/)
@@ -40,10 +40,10 @@ describe.each(sides)('signing in with %s', (side) => {
   })
 
   it('keeps a record with the address and the user agent of the callback', async () => {
-    const browser = scene.service.browser()
+    const browser = shared.service.browser()
     const callback = await goToProvider(browser, side)
     await browser.get(callback, { address: '203.0.113.9', headers: { 'user-agent': 'A browser' } })
-    const records = await scene.service.sql.query(
+    const records = await shared.service.sql.query(
       'select ip, user_agent, expires_at, created_at from refresh_token_records',
     )
     expect(records).toMatchObject([{ ip: '203.0.113.9', user_agent: 'A browser' }])
@@ -52,26 +52,26 @@ describe.each(sides)('signing in with %s', (side) => {
   })
 
   it('finds the same user the next time, by the id at the provider and not by email or name', async () => {
-    await signInWith(scene.service.browser(), side)
-    scene.providers.issuer.become({ email: 'countess@example.com', name: 'Ada Renamed' })
-    scene.providers.github.become({ login: 'renamed' }, [
+    await signInWith(shared.service.browser(), side)
+    shared.providers.issuer.become({ email: 'countess@example.com', name: 'Ada Renamed' })
+    shared.providers.github.become({ login: 'renamed' }, [
       { email: 'countess@example.com', primary: true, verified: true },
     ])
-    expect((await signInWith(scene.service.browser(), side)).location).toBe('/dashboard')
-    expect(await usersOf(scene.service)).toMatchObject([{ email: 'ada@example.com', username: 'ada' }])
+    expect((await signInWith(shared.service.browser(), side)).location).toBe('/dashboard')
+    expect(await usersOf(shared.service)).toMatchObject([{ email: 'ada@example.com', username: 'ada' }])
   })
 
   it('goes where the visitor was going, if that is a path of ours', async () => {
     const wanted = `?returnTo=${encodeURIComponent('/notes/7?tab=2')}`
-    expect((await signInWith(scene.service.browser(), side, wanted)).location).toBe('/notes/7?tab=2')
+    expect((await signInWith(shared.service.browser(), side, wanted)).location).toBe('/notes/7?tab=2')
     for (const evil of ['//evil.example', '/\\evil.example', '/%09/evil.example', 'https:evil.example', 'javascript:x'])
-      expect((await signInWith(scene.service.browser(), side, `?returnTo=${encodeURIComponent(evil)}`)).location).toBe(
+      expect((await signInWith(shared.service.browser(), side, `?returnTo=${encodeURIComponent(evil)}`)).location).toBe(
         '/dashboard',
       )
   })
 
   it('keeps the attempt in a sealed, short-lived, Lax cookie that scripts cannot read', async () => {
-    const answer = await scene.service.browser().get(`/api/auth/${side}`)
+    const answer = await shared.service.browser().get(`/api/auth/${side}`)
     expect(answer.status).toBe(303)
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(answer.setCookies).toEqual([
@@ -83,7 +83,7 @@ describe.each(sides)('signing in with %s', (side) => {
   })
 
   it('runs two attempts in two tabs at once', async () => {
-    const browser = scene.service.browser()
+    const browser = shared.service.browser()
     const first = await goToProvider(browser, side)
     const second = await goToProvider(browser, side, '?returnTo=/second')
     expect((await comeBack(browser, first)).location).toBe('/dashboard')
@@ -91,7 +91,7 @@ describe.each(sides)('signing in with %s', (side) => {
   })
 
   it('holds a bounded number of attempts, and forgets the oldest', async () => {
-    const browser = scene.service.browser()
+    const browser = shared.service.browser()
     const callbacks = []
     for (let tab = 0; tab < 12; tab += 1)
       callbacks.push(await goToProvider(browser, side, `?returnTo=/${'x'.repeat(100)}`))
@@ -104,10 +104,10 @@ describe.each(sides)('signing in with %s', (side) => {
   })
 
   it('records what happened', async () => {
-    await signInWith(scene.service.browser(), side)
-    await signInWith(scene.service.browser(), side)
+    await signInWith(shared.service.browser(), side)
+    await signInWith(shared.service.browser(), side)
     const reason = side.replace('-', '_')
-    const events = await scene.service.sql.query(
+    const events = await shared.service.sql.query(
       'select kind, reason from events where user_id is not null order by kind',
     )
     expect(events).toEqual([
@@ -120,77 +120,77 @@ describe.each(sides)('signing in with %s', (side) => {
 
 describe('many first sign-ins of one person at once', () => {
   it('make one user, and sign everybody in', async () => {
-    const browsers = Array.from({ length: 20 }, () => scene.service.browser())
+    const browsers = Array.from({ length: 20 }, () => shared.service.browser())
     const callbacks = await Promise.all(browsers.map((browser) => goToProvider(browser, 'provider-a')))
     const answers = await Promise.all(browsers.map((browser, index) => comeBack(browser, callbacks[index] ?? '')))
     expect(answers.map(({ location }) => location)).toEqual(Array(20).fill('/dashboard'))
-    expect(await usersOf(scene.service)).toHaveLength(1)
+    expect(await usersOf(shared.service)).toHaveLength(1)
   })
 
   it('make one user also through both providers', async () => {
-    const browsers = Array.from({ length: 20 }, () => scene.service.browser())
+    const browsers = Array.from({ length: 20 }, () => shared.service.browser())
     const sideOf = (index: number): Side => (index % 2 ? 'provider-a' : 'provider-b')
     const callbacks = await Promise.all(browsers.map((browser, index) => goToProvider(browser, sideOf(index))))
     const answers = await Promise.all(browsers.map((browser, index) => comeBack(browser, callbacks[index] ?? '')))
     expect(answers.map(({ location }) => location)).toEqual(Array(20).fill('/dashboard'))
-    expect(await usersOf(scene.service)).toMatchObject([{ provider_a_id: 'subject-1', provider_b_id: '583231' }])
+    expect(await usersOf(shared.service)).toMatchObject([{ provider_a_id: 'subject-1', provider_b_id: '583231' }])
   })
 
   it('give people with one name the smallest free suffixes', async () => {
     let number = 0
-    scene.providers.issuer.behave({
+    shared.providers.issuer.behave({
       idToken: (claims) => {
         number += 1
         return { ...claims, sub: `subject-${number}`, email: `ada@host${number}.example.com` }
       },
     })
-    await Promise.all(Array.from({ length: 8 }, () => signInWith(scene.service.browser(), 'provider-a')))
-    const names = (await usersOf(scene.service)).map(({ username }) => username)
+    await Promise.all(Array.from({ length: 8 }, () => signInWith(shared.service.browser(), 'provider-a')))
+    const names = (await usersOf(shared.service)).map(({ username }) => username)
     expect(names.sort()).toEqual(['ada', 'ada-2', 'ada-3', 'ada-4', 'ada-5', 'ada-6', 'ada-7', 'ada-8'])
   })
 })
 
 describe('when our own side fails', () => {
   it('ends at callback_failed, with nobody signed in, and the log says why', async () => {
-    const browser = scene.service.browser()
+    const browser = shared.service.browser()
     const callback = await goToProvider(browser, 'provider-a')
-    await scene.service.sql.query('alter table refresh_token_records rename to records_elsewhere')
+    await shared.service.sql.query('alter table refresh_token_records rename to records_elsewhere')
     try {
       const answer = await comeBack(browser, callback)
       expect(answer.location).toBe('/login?error=callback_failed')
       expect(sessionCookiesOf(answer)).toEqual([])
     } finally {
-      await scene.service.sql.query('alter table records_elsewhere rename to refresh_token_records')
+      await shared.service.sql.query('alter table records_elsewhere rename to refresh_token_records')
     }
-    expect(scene.service.logLines.join('')).toContain('a sign-in with a provider could not be completed')
+    expect(shared.service.logLines.join('')).toContain('a sign-in with a provider could not be completed')
     expect((await signInWith(browser, 'provider-a')).location).toBe('/dashboard')
   })
 
   it('ends at callback_failed when the attempt cannot be marked as used', async () => {
-    const browser = scene.service.browser()
+    const browser = shared.service.browser()
     const callback = await goToProvider(browser, 'provider-b')
-    await scene.service.sql.query('alter table one_time_tokens rename to tokens_elsewhere')
+    await shared.service.sql.query('alter table one_time_tokens rename to tokens_elsewhere')
     try {
       const answer = await comeBack(browser, callback)
       expect(answer.location).toBe('/login?error=callback_failed')
-      await expectNobody(scene.service, answer)
+      await expectNobody(shared.service, answer)
     } finally {
-      await scene.service.sql.query('alter table tokens_elsewhere rename to one_time_tokens')
+      await shared.service.sql.query('alter table tokens_elsewhere rename to one_time_tokens')
     }
   })
 })
 
 describe('what is written down', () => {
   it('holds no code, state, verifier, token or secret of any sign-in', async () => {
-    const browser = scene.service.browser()
+    const browser = shared.service.browser()
     const callbackA = await goToProvider(browser, 'provider-a')
     const callbackB = await goToProvider(browser, 'provider-b')
     const cookies = [...browser.jar.values()]
     await comeBack(browser, callbackA)
     await comeBack(browser, callbackB)
     const secrets = [callbackA, callbackB].flatMap((path) => [...new URLSearchParams(path.split('?')[1]).values()])
-    const { clientSecret } = scene.providers.issuer
-    const log = scene.service.logLines.join('')
+    const { clientSecret } = shared.providers.issuer
+    const log = shared.service.logLines.join('')
     for (const secret of [...secrets, ...cookies, clientSecret, 'provider-access-token', 'gho_provider_token'])
       expect(log).not.toContain(secret)
   })

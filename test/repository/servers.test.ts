@@ -104,11 +104,11 @@ describe('a Redis of a test', () => {
       log: `${folder}/server.log`,
       endSignal: 'SIGTERM',
     }
-    const keeper = fileURLToPath(new URL('../support/servers/watchdog.mjs', import.meta.url))
+    const watchdog = fileURLToPath(new URL('../support/servers/watchdog.mjs', import.meta.url))
     const program = `
       const child = require('node:child_process').spawn(process.execPath, process.argv.slice(1), { detached: true })
       child.stdout.pipe(process.stdout)`
-    const parent = spawn(process.execPath, ['-e', program, keeper, JSON.stringify(task)])
+    const parent = spawn(process.execPath, ['-e', program, watchdog, JSON.stringify(task)])
     const pid = await new Promise<number>((resolve) => {
       parent.stdout.on('data', (text) => resolve(Number(/started (\d+)/.exec(String(text))?.[1])))
     })

@@ -3,8 +3,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { freshPostgres, testPostgres } from '../support/databases.js'
 import { startPostgres } from '../support/servers/postgres.js'
 import type { Visitor } from '../support/site/https-client.js'
-import { until } from '../support/site/instance.js'
 import { addPeople, password, startSite } from '../support/site/site.js'
+import { until } from '../support/until.js'
 import { createRedisCluster, createSentinelGroup } from './redis-groups.js'
 
 const leftovers: (() => Promise<void>)[] = []

@@ -3,8 +3,9 @@ import { createHousekeeping } from '../../src/domain/housekeeping/housekeeping.j
 import type { Database } from '../../src/platform/database/database.js'
 import { freshPostgres, testPostgres } from '../support/databases.js'
 import type { Visitor } from '../support/site/https-client.js'
-import { secretOf, until } from '../support/site/instance.js'
+import { secretOf } from '../support/site/instance.js'
 import { addPeople, password, type Site, startSite } from '../support/site/site.js'
+import { until } from '../support/until.js'
 import { startLoad } from './load.js'
 
 const names = Array.from({ length: 8 }, (_, index) => `person-${index}`)
@@ -138,7 +139,7 @@ describe('the purges of several instances', () => {
       return 0
     }
     const failures: unknown[] = []
-    const keepers = databases.map((database) =>
+    const housekeepers = databases.map((database) =>
       createHousekeeping({
         database,
         interval: 60_000,
@@ -146,9 +147,9 @@ describe('the purges of several instances', () => {
         onFailure: (error) => failures.push(error),
       }),
     )
-    await Promise.all(keepers.map(({ sweep }) => sweep()))
+    await Promise.all(housekeepers.map(({ sweep }) => sweep()))
     expect({ most, runs, failures }).toEqual({ most: 1, runs: 1, failures: [] })
-    await keepers[1]?.sweep()
+    await housekeepers[1]?.sweep()
     expect(runs).toBe(2)
     await Promise.all(databases.map((database) => database.close()))
     await fresh.drop()

@@ -1,5 +1,5 @@
 import type { Answer, Visitor } from '../support/site/https-client.js'
-import { until } from '../support/site/instance.js'
+import { until } from '../support/until.js'
 
 type Ask = (visitor: Visitor) => Promise<Answer>
 type Fault = { at: number; what: string }

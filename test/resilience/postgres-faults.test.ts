@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/platform/database/database.js'
 import { type PostgresServer, startPostgres } from '../support/servers/postgres.js'
 import { freePort } from '../support/servers/server.js'
-import { closeAll, openImpatient as open, timed, untilItAnswers } from '../support/short-timeouts.js'
+import { closeAll, openWithShortTimeouts as open, timed, untilItAnswers } from '../support/short-timeouts.js'
 
 afterEach(closeAll)
 

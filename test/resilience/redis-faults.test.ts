@@ -4,7 +4,8 @@ import { systemClock } from '../../src/lib/clock.js'
 import { minutes } from '../../src/lib/durations.js'
 import type { Cache } from '../../src/platform/cache/cache.js'
 import { openCache } from '../../src/platform/cache/open.js'
-import { answersPing, createRedisServer, type RedisServer, until } from '../support/servers/redis-server.js'
+import { answersPing, createRedisServer, type RedisServer } from '../support/servers/redis-server.js'
+import { until } from '../support/until.js'
 
 const limit = { maximum: 5, window: 15 * minutes }
 
@@ -39,10 +40,10 @@ describe.concurrent('counters when Redis', () => {
   /** On a machine with much else to do, the first commands may well take longer than they are given. */
   const guesserWithTwoAttempts = async (cache: Cache) => {
     let name = ''
-    await until(async () => {
+    await until('both counters are in Redis', async () => {
       name = `guesser ${Math.random()}`
       return (await attempts(cache, name, 2)).every(({ side }) => side === 'shared')
-    }, 10_000)
+    })
     return name
   }
 
@@ -93,7 +94,10 @@ describe.concurrent('counters when Redis', () => {
     // A few seconds, so that the pauses between attempts to connect have grown to their longest.
     await new Promise((resolve) => setTimeout(resolve, 2_000))
     await heal(redis)
-    await until(async () => (await attempt(cache, `after ${Math.random()}`)).side === 'shared', 5_000)
+    await until(
+      'it counts in Redis again',
+      async () => (await attempt(cache, `after ${Math.random()}`)).side === 'shared',
+    )
     expect(await answersPing(cache)).toBe(true)
     expect(lines.slice(before)).toEqual([
       expect.stringContaining('cannot be reached'),
@@ -115,7 +119,7 @@ describe.concurrent('counters when Redis', () => {
     const other = await attempt(cache, 'other guest')
     await cache.refund('other guest', other.window)
     await redis.start()
-    await until(() => answersPing(cache), 5_000)
+    await until('Redis answers', () => answersPing(cache))
     await redis.command('DEL', 'latchkey:guest', 'latchkey:other guest')
     await cache.refund('guest', local.window)
     await cache.refund('other guest', other.window)
@@ -143,7 +147,7 @@ describe.concurrent('counters when Redis', () => {
     await one.refund('refunded', refunded.window)
 
     await heal(redis)
-    await until(async () => (await answersPing(one)) && (await answersPing(two)), 10_000)
+    await until('both answer', async () => (await answersPing(one)) && (await answersPing(two)))
     const left = async (key: string) => (await attempts(two, key, 6)).filter(({ granted }) => granted).length
     expect(await left('used up before')).toBe(0)
     expect(await left('used up meanwhile')).toBe(0)
@@ -173,7 +177,10 @@ describe.concurrent('counters when Redis', () => {
     expect(lines).toHaveLength(1)
     expect(await attempt(cache, 'guest')).toMatchObject({ granted: true, side: 'local' })
     await redis.start()
-    await until(async () => (await attempt(cache, `new ${Math.random()}`)).side === 'shared', 5_000)
+    await until(
+      'it counts in Redis again',
+      async () => (await attempt(cache, `new ${Math.random()}`)).side === 'shared',
+    )
     expect(lines).toHaveLength(2)
   })
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { findProgram } from '../support/servers/programs.js'
 import { startRedis } from '../support/servers/redis.js'
-import { until } from '../support/site/instance.js'
+import { until } from '../support/until.js'
 
 const run = promisify(execFile)
 

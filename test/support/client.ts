@@ -1,3 +1,5 @@
+import { createCookieJar } from './cookie-jar.js'
+
 type Options = { headers?: Record<string, string>; csrf?: boolean; address?: string }
 
 export type Answer = {
@@ -8,20 +10,11 @@ export type Answer = {
   body: Record<string, unknown>
 }
 
-/** Keeps cookies as a browser does, as far as one origin goes, and sends what our own pages send. */
-export const createBrowser = (origin: string) => {
-  const jar = new Map<string, string>()
-
-  const keep = (setCookie: string) => {
-    const [pair = '', ...attributes] = setCookie.split('; ')
-    const [name = '', ...value] = pair.split('=')
-    if (attributes.includes('Max-Age=0')) jar.delete(name)
-    else jar.set(name, value.join('='))
-  }
-
+/** Sends what our own pages send, with the cookies that a browser would have. */
+export const createBrowser = (origin: string, jar = createCookieJar()) => {
   const send = async (method: string, path: string, body?: unknown, options: Options = {}): Promise<Answer> => {
     const csrf: Record<string, string> = options.csrf ? { 'x-csrf-token': await csrfToken() } : {}
-    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    const cookie = jar.header()
     const response = await fetch(new URL(path, origin), {
       method,
       redirect: 'manual',
@@ -36,7 +29,7 @@ export const createBrowser = (origin: string) => {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const setCookies = response.headers.getSetCookie()
-    for (const each of setCookies) keep(each)
+    jar.keep(setCookies)
     const text = await response.text()
     const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
     return {
@@ -63,11 +56,7 @@ export const createBrowser = (origin: string) => {
     act: (path: string, body?: unknown) => send('POST', path, body, { csrf: true }),
     remove: (path: string) => send('DELETE', path, undefined, { csrf: true }),
     /** Another browser with the same cookies, as they are now: another tab, or a thief. */
-    copy: () => {
-      const other = createBrowser(origin)
-      for (const [name, value] of jar) other.jar.set(name, value)
-      return other
-    },
+    copy: () => createBrowser(origin, createCookieJar(jar)),
   }
 }
 

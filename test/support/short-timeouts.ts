@@ -2,11 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Database } from '../../src/platform/database/database.js'
 import { testPostgres } from './databases.js'
 
-const impatient = { connectTimeoutMs: 1_000, statementTimeoutMs: 500 }
+const shortTimeouts = { connectTimeoutMs: 1_000, statementTimeoutMs: 500 }
 const opened: Database[] = []
 /** Gives up within a second or so. `closeAll` closes what was opened. */
-export const openImpatient = (url: string, options = {}) => {
-  const database = testPostgres(url, { ...impatient, ...options })
+export const openWithShortTimeouts = (url: string, options = {}) => {
+  const database = testPostgres(url, { ...shortTimeouts, ...options })
   opened.push(database)
   return database
 }

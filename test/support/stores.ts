@@ -1,10 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { CommandContext } from '../../src/commands/command.js'
+import { openStores } from '../../src/commands/open-stores.js'
+import { loadConfig } from '../../src/config.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { migrate } from '../../src/platform/database/migrate.js'
 import { openDatabase } from '../../src/platform/database/open.js'
-import { freshPostgres, migrationsDirectory, testPostgres } from './databases.js'
+import { emptyPostgres, freshPostgres, migrationsDirectory, testPostgres } from './databases.js'
 
 export type TestStore = {
   database: Database
@@ -17,8 +20,10 @@ export type TestStore = {
   drop(): Promise<void>
 }
 
-const postgresStore = async (): Promise<TestStore> => {
-  const { url, drop } = await freshPostgres()
+type Options = { empty?: boolean }
+
+const openPostgresStore = async ({ empty = false }: Options = {}): Promise<TestStore> => {
+  const { url, drop } = await (empty ? emptyPostgres() : freshPostgres())
   const opened: Database[] = []
   const another = async () => {
     const database = testPostgres(url)
@@ -31,12 +36,12 @@ const postgresStore = async (): Promise<TestStore> => {
   return { database: await another(), place: { url }, another, release, drop: () => release().then(drop) }
 }
 
-const embeddedStore = async (): Promise<TestStore> => {
-  const folder = await mkdtemp(join(tmpdir(), 'latchkey-mails-'))
+const openEmbeddedStore = async ({ empty = false }: Options = {}): Promise<TestStore> => {
+  const folder = await mkdtemp(join(tmpdir(), 'latchkey-store-'))
   const directory = join(folder, 'database')
   let open: Database | undefined
   const another = async () => {
-    open ??= await openDatabase({ embedded: { directory } })
+    open ??= await openDatabase({ embedded: { directory, statementTimeoutMs: 10_000 } })
     return open
   }
   const release = async () => {
@@ -44,7 +49,7 @@ const embeddedStore = async (): Promise<TestStore> => {
     open = undefined
   }
   const database = await another()
-  await migrate({ database, directory: migrationsDirectory })
+  if (!empty) await migrate({ database, directory: migrationsDirectory })
   const drop = async () => {
     await release()
     await rm(folder, { recursive: true, force: true })
@@ -54,18 +59,24 @@ const embeddedStore = async (): Promise<TestStore> => {
 
 /** The same expectations hold on both. */
 export const testStores = [
-  { name: 'PostgreSQL', open: postgresStore },
-  { name: 'the embedded database', open: embeddedStore },
+  { name: 'PostgreSQL', open: openPostgresStore },
+  { name: 'the embedded database', open: openEmbeddedStore },
 ]
 
-/** A clock that a test moves forward. */
-export const movableClock = () => {
-  let offset = 0
+export type CommandStore = { database: Database; openStores: CommandContext['openStores']; drop(): Promise<void> }
+
+/** PostgreSQL for the commands, opened once and kept open between them. */
+export const openCommandStore = async (): Promise<CommandStore> => {
+  const { url, drop } = await freshPostgres()
+  const stores = await openStores(loadConfig({ NODE_ENV: 'test', BCRYPT_COST: '10', DATABASE_URL: url }), 'owner')
   return {
-    now: () => new Date(Date.now() + offset),
-    offset: () => offset,
-    forward: (milliseconds: number) => {
-      offset += milliseconds
-    },
+    database: stores.database,
+    openStores: async () => ({ ...stores, close: async () => {} }),
+    drop: () => stores.close().then(drop),
   }
+}
+
+/** For commands that never get as far as a database. */
+export const noStore: Pick<CommandStore, 'openStores'> = {
+  openStores: () => Promise.reject(new Error('No database was expected to be opened')),
 }

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { runCommand } from '../../src/commands/commands.js'
-import type { CommandStore } from './command-stores.js'
+import type { CommandStore } from './stores.js'
 
 const listen = (stream: PassThrough) => {
   const chunks: Buffer[] = []

@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createMovableClock, type MovableClock } from '../../../test/support/clock.js'
 import { startOddServer, startSmtpInbox } from '../../../test/support/smtp-inbox.js'
-import { movableClock, type TestStore, testStores } from '../../../test/support/stores.js'
+import { type TestStore, testStores } from '../../../test/support/stores.js'
 import { isRefused } from '../../contract/outcome.js'
 import { days, hours, minutes } from '../../lib/durations.js'
 import { createSeal } from '../../lib/seal.js'
@@ -33,7 +34,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
   const key = randomBytes(32)
   let store: TestStore
   let database: Database
-  let clock: ReturnType<typeof movableClock>
+  let clock: MovableClock
   let lines: { level: string; text: string }[]
   let ends: (() => Promise<unknown>)[]
 
@@ -71,7 +72,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
   })
   beforeEach(async () => {
     await database.query('delete from outgoing_mail')
-    clock = movableClock()
+    clock = createMovableClock()
     lines = []
     ends = []
   })
@@ -124,7 +125,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
       await mails.queue(database, { ...reset('ada@example.com'), template: 'already-registered', values: {} }),
     ).toBeUndefined()
     expect(await mails.queue(database, reset('grace@example.com'))).toBeUndefined()
-    clock.forward(1 * hours)
+    clock.advance(1 * hours)
     expect(await mails.queue(database, reset('ada@example.com'))).toBeUndefined()
   })
 
@@ -147,7 +148,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     mails.nudge()
     await sleep(200)
     expect(second.received).toHaveLength(0)
-    clock.forward(2 * minutes)
+    clock.advance(2 * minutes)
     mails.nudge()
     await expect.poll(() => second.received.length, eventually).toBe(1)
     await expect.poll(async () => (await rowsIn(database))[0]?.next_attempt_at, eventually).toBeNull()
@@ -193,10 +194,10 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     await expect
       .poll(() => lines.filter(({ text }) => text.includes('could not be sent yet')).length, eventually)
       .toBe(2)
-    clock.forward(31 * minutes)
+    clock.advance(31 * minutes)
     mails.nudge()
     await expect.poll(() => lines.filter(({ text }) => text.includes('too late')).length, eventually).toBe(1)
-    clock.forward(2 * days)
+    clock.advance(2 * days)
     mails.nudge()
     await expect.poll(() => lines.filter(({ text }) => text.includes('too late')).length, eventually).toBe(2)
     expect((await rowsIn(database)).every((row) => row.content === null && row.sent_at === null)).toBe(true)
@@ -241,7 +242,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     mails.start()
     await sleep(300)
     expect(server.received).toHaveLength(0)
-    clock.forward(61_000)
+    clock.advance(61_000)
     mails.nudge()
     await expect.poll(() => server.received.length, eventually).toBe(1)
     await mails.stop()
@@ -257,7 +258,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     await mails.stop()
     await mails.queue(database, notice('waiting@example.com'))
     expect(await mails.purge(database, 2)).toBe(0)
-    clock.forward(1 * days + 1 * minutes)
+    clock.advance(1 * days + 1 * minutes)
     expect(await mails.purge(database, 2)).toBe(2)
     expect(await mails.purge(database, 2)).toBe(1)
     expect(await mails.purge(database, 2)).toBe(0)

@@ -1,22 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { createMovableClock } from '../../../test/support/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { deriveKey } from '../../lib/keys.js'
 import { createSeal } from '../../lib/seal.js'
 import { createAttempts } from './attempt.js'
 
-const movableClock = () => {
-  let moved = 0
-  return {
-    now: () => new Date(Date.now() + moved),
-    offset: () => moved,
-    move: (milliseconds: number) => {
-      moved += milliseconds
-    },
-  }
-}
-
 const setUp = () => {
-  const clock = movableClock()
+  const clock = createMovableClock()
   const seal = createSeal([deriveKey('a secret', 'provider attempt')])
   return { clock, seal, attempts: createAttempts({ seal, clock }) }
 }
@@ -54,9 +44,9 @@ describe('an attempt', () => {
   it('ends after ten minutes', () => {
     const { attempts, clock } = setUp()
     const sealed = attempts.seal(attempts.begin('provider_a', '/', { kind: 'sign_in' }))
-    clock.move(10 * minutes - 1000)
+    clock.advance(10 * minutes - 1000)
     expect(attempts.open(sealed)).toBeDefined()
-    clock.move(1001)
+    clock.advance(1001)
     expect(attempts.open(sealed)).toBeUndefined()
   })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createMovableClock } from '../../../test/support/clock.js'
 import { systemClock } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { createMemoryCache } from './memory.js'
@@ -34,11 +35,10 @@ describe('the bound of the in-process counters', () => {
   })
 
   it('forgets counters whose window has ended, so that memory comes back', async () => {
-    let offset = 0
-    const clock = { now: () => new Date(Date.now() + offset), offset: () => offset }
+    const clock = createMovableClock()
     const cache = createMemoryCache({ clock, maximumKeys: 2 })
     await spend(cache, 'one', 5)
-    offset = 16 * minutes
+    clock.advance(16 * minutes)
     await spend(cache, 'two', 1)
     await spend(cache, 'three', 1)
     expect(await cache.reserve('two', limit)).toMatchObject({ remaining: 3 })

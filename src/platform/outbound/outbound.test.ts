@@ -105,8 +105,8 @@ describe('outbound', () => {
   })
 
   it('shares one deadline among the requests that share a deadline', async () => {
-    const slow = await serve((_request, response) => setTimeout(() => response.end('late'), 150))
-    const fetch = outboundTo({ totalTimeout: 400 }).withDeadline()
+    const slow = await serve((_request, response) => setTimeout(() => response.end('late'), 700))
+    const fetch = outboundTo({ totalTimeout: 2000 }).withDeadline()
     const outcomes = []
     for (let request = 0; request < 4; request += 1) outcomes.push(await codeOf(fetch(slow)))
     expect(outcomes).toEqual([undefined, undefined, 'timeout', 'timeout'])

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Answer, Visitor } from '../../support/site/https-client.js'
-import { until } from '../../support/site/instance.js'
 import { password, type Site } from '../../support/site/site.js'
+import { until } from '../../support/until.js'
 
 type Registration = { visitor: Visitor; username: string; email: string; state: 'asked' | 'tried' | 'confirmed' }
 

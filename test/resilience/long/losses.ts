@@ -1,6 +1,6 @@
 import { testPostgres } from '../../support/databases.js'
-import { until } from '../../support/site/instance.js'
 import { password, type Site } from '../../support/site/site.js'
+import { until } from '../../support/until.js'
 import type { Clients } from './clients.js'
 
 const inTurns = async <Item>(items: Item[], work: (item: Item) => Promise<boolean>, width = 4) => {

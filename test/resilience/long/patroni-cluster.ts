@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { testProgram } from '../../support/servers/programs.js'
-import { until } from '../../support/site/instance.js'
+import { until } from '../../support/until.js'
 import { startEtcd } from './etcd.js'
 import { type PatroniNode, startNode } from './patroni-node.js'
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Cache } from '../../../src/platform/cache/cache.js'
+import { until } from '../until.js'
 import { testProgram } from './programs.js'
 
 /** A real server for the tests that break it. */
@@ -50,14 +51,6 @@ const answers = (port: number) =>
     socket.once('close', () => resolve(false))
   })
 
-export const until = async (holds: () => boolean | Promise<boolean>, milliseconds: number) => {
-  const end = performance.now() + milliseconds
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`It did not come about within ${milliseconds} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
-
 export const answersPing = (cache: Cache) =>
   cache.ping().then(
     () => true,
@@ -77,7 +70,7 @@ export const createRedisServer = async (
 
   const start = async () => {
     running = spawn(testProgram('redis'), [...words, ...fixed, ...lasting], { stdio: 'ignore' })
-    await until(() => answers(port), 5_000)
+    await until('Redis answers', () => answers(port), 30_000)
   }
   const kill = async () => {
     if (running === undefined || running.exitCode !== null || running.signalCode !== null) return

@@ -31,22 +31,22 @@ export type RunningServer = {
   stop: () => Promise<void>
 }
 
-const keeperFile = fileURLToPath(new URL('watchdog.mjs', import.meta.url))
+const watchdogFile = fileURLToPath(new URL('watchdog.mjs', import.meta.url))
 const startDeadline = 30_000
 
 export const startServer = async (task: ServerTask): Promise<RunningServer> => {
-  let keeper = await startKeeper(task)
+  let watchdog = await startWatched(task)
   return {
-    pid: () => keeper.pid,
-    alive: () => keeper.alive(),
+    pid: () => watchdog.pid,
+    alive: () => watchdog.alive(),
     signal: (name) => {
-      if (keeper.alive()) sendSignal(keeper.pid, name)
+      if (watchdog.alive()) sendSignal(watchdog.pid, name)
     },
     restart: async () => {
-      await keeper.end({ keepFolder: true })
-      keeper = await startKeeper(task)
+      await watchdog.end({ keepFolder: true })
+      watchdog = await startWatched(task)
     },
-    stop: () => keeper.end({ keepFolder: false }),
+    stop: () => watchdog.end({ keepFolder: false }),
   }
 }
 
@@ -64,29 +64,29 @@ export const freePort = (): Promise<number> =>
     })
   })
 
-const startKeeper = async (task: ServerTask) => {
-  const keeper = openKeeper(task)
+const startWatched = async (task: ServerTask) => {
+  const watchdog = openWatchdog(task)
   const failed = async (why: string) => {
     const log = await readFile(logOf(task), 'utf8').catch(() => '')
-    await keeper.end({ keepFolder: false })
+    await watchdog.end({ keepFolder: false })
     return new Error(`${task.command} ${why}\n${log.split('\n').slice(-15).join('\n')}`)
   }
-  const pid = await keeper.started
+  const pid = await watchdog.started
   const deadline = Date.now() + startDeadline
   while (!(await task.ready())) {
-    if (!keeper.alive()) throw await failed('ended while it was starting')
+    if (!watchdog.alive()) throw await failed('ended while it was starting')
     if (Date.now() > deadline) throw await failed('did not get ready in time')
     await sleep(20)
   }
-  keeper.letGo()
-  return { ...keeper, pid }
+  watchdog.letGo()
+  return { ...watchdog, pid }
 }
 
-const openKeeper = ({ command, args, folder, account, env, endSignal = 'SIGTERM', ...rest }: ServerTask) => {
+const openWatchdog = ({ command, args, folder, account, env, endSignal = 'SIGTERM', ...rest }: ServerTask) => {
   const log = logOf({ command, args, folder, ...rest })
   const task = JSON.stringify({ command, args, folder, log, env, endSignal, ...account })
-  // A process group of its own keeps Ctrl-C in the terminal for the tests; the closing pipe tells the keeper in order.
-  const child = spawn(process.execPath, [keeperFile, task], { detached: true, stdio: ['pipe', 'pipe', 'inherit'] })
+  // A process group of its own keeps Ctrl-C in the terminal for the tests; the closing pipe tells the watchdog in order.
+  const child = spawn(process.execPath, [watchdogFile, task], { detached: true, stdio: ['pipe', 'pipe', 'inherit'] })
   let serverAlive = true
   const started = new Promise<number>((resolve) => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -110,7 +110,7 @@ const openKeeper = ({ command, args, folder, account, env, endSignal = 'SIGTERM'
   }
 }
 
-// Neither the keeper nor its pipes may hold up the end of the test process.
+// Neither the watchdog nor its pipes may hold up the end of the test process.
 const letGo = (child: ReturnType<typeof spawn>) => {
   child.unref()
   for (const stream of [child.stdin, child.stdout]) {

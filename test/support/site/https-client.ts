@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:https'
+import { createCookieJar } from '../cookie-jar.js'
 
 type Options = { headers?: Record<string, string>; csrf?: boolean }
 
@@ -12,10 +13,10 @@ export type Answer = {
   body: Record<string, unknown>
 }
 
-export type Door = { port: number; certificate: string }
+export type FrontEnd = { port: number; certificate: string }
 
 /** Connections to the front end that are kept, as a browser keeps them. `from` is the client's address on loopback. */
-export const createConnections = ({ certificate }: Door, from = '127.0.0.1') =>
+export const createConnections = ({ certificate }: FrontEnd, from = '127.0.0.1') =>
   new Agent({ ca: certificate, keepAlive: true, maxSockets: 64, localAddress: from })
 
 const linesOf = ({ rawHeaders }: IncomingMessage) =>
@@ -26,16 +27,8 @@ const linesOf = ({ rawHeaders }: IncomingMessage) =>
 const readJson = (text: string, type = '') => (type.startsWith('application/json') ? JSON.parse(text) : {})
 
 /** Somebody's browser at the front end: keeps cookies, and sends what our own pages send. */
-export const createVisitor = (door: Door, connections = createConnections(door)) => {
-  const jar = new Map<string, string>()
+export const createVisitor = (door: FrontEnd, connections = createConnections(door), jar = createCookieJar()) => {
   const origin = `https://localhost:${door.port}`
-
-  const keep = (setCookie: string) => {
-    const [pair = '', ...attributes] = setCookie.split('; ')
-    const [name = '', ...value] = pair.split('=')
-    if (attributes.includes('Max-Age=0')) jar.delete(name)
-    else jar.set(name, value.join('='))
-  }
 
   const exchange = (method: string, path: string, text: string | undefined, headers: Record<string, string>) =>
     new Promise<Answer>((resolve, reject) => {
@@ -48,7 +41,7 @@ export const createVisitor = (door: Door, connections = createConnections(door))
         })
         answer.once('error', reject)
         answer.once('end', () => {
-          for (const each of answer.headers['set-cookie'] ?? []) keep(each)
+          jar.keep(answer.headers['set-cookie'] ?? [])
           const body = readJson(received, answer.headers['content-type'])
           const { headers: got, statusCode: status = 0 } = answer
           resolve({ status, headers: got, lines: linesOf(answer), text: received, body })
@@ -59,7 +52,7 @@ export const createVisitor = (door: Door, connections = createConnections(door))
 
   const send = async (method: string, path: string, body?: unknown, options: Options = {}): Promise<Answer> => {
     const headers: Record<string, string> = options.csrf ? { 'x-csrf-token': await csrfToken() } : {}
-    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    const cookie = jar.header()
     const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body)
     if (method !== 'GET') Object.assign(headers, { origin, 'sec-fetch-site': 'same-origin' })
     if (text !== undefined) headers['content-type'] = 'application/json'
@@ -79,11 +72,7 @@ export const createVisitor = (door: Door, connections = createConnections(door))
     act: (path: string, body: unknown = {}) => send('POST', path, body, { csrf: true }),
     refresh: () => send('POST', '/api/auth/refresh', {}),
     /** The same cookies in another hand. */
-    copy: () => {
-      const other = createVisitor(door, connections)
-      for (const [name, value] of jar) other.jar.set(name, value)
-      return other
-    },
+    copy: () => createVisitor(door, connections, createCookieJar(jar)),
   }
 }
 

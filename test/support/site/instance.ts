@@ -1,6 +1,7 @@
 import { get } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { ownFolder, type RunningServer, startServer } from '../servers/server.js'
+import { until } from '../until.js'
 
 const program = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
 
@@ -39,14 +40,6 @@ const isHealthy = (port: number) =>
     asked.once('timeout', () => asked.destroy())
     asked.once('error', () => resolve(false))
   })
-
-export const until = async (what: string, holds: () => boolean | Promise<boolean>, milliseconds = 20_000) => {
-  const end = performance.now() + milliseconds
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`It did not come about within ${milliseconds} ms: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 25))
-  }
-}
 
 /** The program itself in a process of its own, in production, on the port that is given. */
 export const startInstance = async (port: number, given: Record<string, string>): Promise<Instance> => {

@@ -10,7 +10,7 @@ import { freePort, ownFolder, startServer } from '../servers/server.js'
 const run = promisify(execFile)
 const deploy = fileURLToPath(new URL('../../../deploy', import.meta.url))
 
-export type Front = Awaited<ReturnType<typeof startFront>>
+export type Front = Awaited<ReturnType<typeof startNginxSite>>
 
 type Ports = { plain: number; tls: number }
 
@@ -66,7 +66,7 @@ export const listens = (port: number) =>
     socket.once('error', () => resolve(false))
   })
 
-export type FrontOptions = {
+export type NginxOptions = {
   /** Ports of the instances behind it. */
   instances: number[]
   ports?: Ports
@@ -80,7 +80,12 @@ export type FrontOptions = {
 export const freePorts = async (): Promise<Ports> => ({ plain: await freePort(), tls: await freePort() })
 
 /** A real nginx with a shipped configuration, a throw-away certificate and a folder of its own. */
-export const startFront = async ({ instances, site = 'nginx/latchkey.conf', changes = [], ...rest }: FrontOptions) => {
+export const startNginxSite = async ({
+  instances,
+  site = 'nginx/latchkey.conf',
+  changes = [],
+  ...rest
+}: NginxOptions) => {
   const command = testProgram('nginx')
   if (!command) throw new Error('nginx is not on this machine')
   const ports = rest.ports ?? (await freePorts())

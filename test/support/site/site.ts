@@ -5,7 +5,7 @@ import { freePort } from '../servers/server.js'
 import { startSmtpInbox } from '../smtp-inbox.js'
 import { createConnections, createVisitor, type Visitor } from './https-client.js'
 import { type Instance, startInstance } from './instance.js'
-import { freePorts, startFront } from './nginx.js'
+import { freePorts, startNginxSite } from './nginx.js'
 
 export const password = 'violet-Harbor-91-lantern'
 
@@ -58,7 +58,7 @@ export const startSite = async ({ instances: count, settings = {}, ...stores }: 
   const instances: Instance[] = await Promise.all(
     Array.from({ length: count }, async () => startInstance(await freePort(), common)),
   )
-  const front = await startFront({ instances: instances.map(({ port }) => port), ports })
+  const front = await startNginxSite({ instances: instances.map(({ port }) => port), ports })
   const connections = createConnections(front)
   const others = new Map<string, ReturnType<typeof createConnections>>()
 

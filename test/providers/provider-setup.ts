@@ -15,7 +15,7 @@ export const onlyAddress = (email: string, verified = true) => [{ email, primary
  * A service, its providers, and people who are new in each turn: mails to one address are bounded, and what happened to
  * somebody in one test must not answer for another.
  */
-export const createStage = async (settings: Record<string, string> = {}) => {
+export const createProviderSetup = async (settings: Record<string, string> = {}) => {
   const providers = await startProviders()
   const service = await startService(providers, settings)
   let turn = 0
@@ -65,4 +65,4 @@ export const createStage = async (settings: Record<string, string> = {}) => {
   }
 }
 
-export type Stage = Awaited<ReturnType<typeof createStage>>
+export type ProviderSetup = Awaited<ReturnType<typeof createProviderSetup>>
