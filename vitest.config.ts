@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/support/sequencer.js'
 
 export default defineConfig({
   test: {
@@ -11,17 +12,21 @@ export default defineConfig({
     ],
     exclude: ['test/resilience/long/**'],
     globalSetup: ['test/support/global-setup.ts'],
-    // Loading the service's modules takes longer than most tests, so the files of a process share them. Tests that use
-    // the cores and tests that wait run side by side: more processes than cores keep the cores at work.
     pool: 'forks',
+    // Loading the service's modules takes longer than most tests, so the files of a process share them. A file that
+    // replaces modules (`vi.mock`) would need a project of its own.
     isolate: false,
+    // The baseline compiler only: the embedded database runs too briefly here to be worth optimising.
+    execArgv: ['--liftoff-only'],
+    // Some tests use the cores and some wait: more processes than cores keep the cores at work.
     maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     // Generous, because the machine may be busy with other programs. A test that waits for something waits no longer
     // than it takes.
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 20_000, interval: 25 } },
     teardownTimeout: 10_000,
+    expect: { poll: { timeout: 20_000, interval: 25 } },
     env: { TZ: 'UTC' },
     coverage: {
       provider: 'v8',

@@ -1,6 +1,7 @@
 // Runs all gates at once. Prints a line for each, and the output of those that failed.
 import { spawn } from 'node:child_process'
 import { realpathSync } from 'node:fs'
+import { setPriority } from 'node:os'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 
@@ -17,9 +18,12 @@ const gates = [
   { name: 'dead code', command: ['knip', '--no-progress', '--no-config-hints'] },
 ]
 
-/** @returns {Promise<boolean>} whether every gate is passed */
-export const check = async () => {
-  const results = await Promise.all(gates.map(runGate))
+/**
+ * @param {number} priority of the processes: 19 leaves the cores to whatever else runs
+ * @returns {Promise<boolean>} whether every gate is passed
+ */
+export const check = async (priority = 0) => {
+  const results = await Promise.all(gates.map((gate) => runGate(gate, priority)))
   for (const { name, passed, seconds } of results) console.log(`${passed ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)`)
   for (const { name, passed, output } of results) {
     if (!passed) console.log(`\n── ${name}\n${output.trim()}`)
@@ -27,19 +31,20 @@ export const check = async () => {
   return results.every(({ passed }) => passed)
 }
 
-/** @param {{ name: string, command: string[] }} gate */
-const runGate = async ({ name, command: [program = '', ...args] }) => {
+/** @type {(gate: { name: string, command: string[] }, priority: number) => Promise<{ name: string, passed: boolean, output: string, seconds: string }>} */
+const runGate = async ({ name, command: [program = '', ...args] }, priority) => {
   const start = performance.now()
-  const { code, output } = await run(program, args)
+  const { code, output } = await run(program, args, priority)
   return { name, passed: code === 0, output, seconds: ((performance.now() - start) / 1000).toFixed(1) }
 }
 
-/** @type {(program: string, args: string[]) => Promise<{ code: number, output: string }>} */
-const run = (program, args) =>
+/** @type {(program: string, args: string[], priority: number) => Promise<{ code: number, output: string }>} */
+const run = (program, args, priority) =>
   new Promise((resolve) => {
     const file = program === 'node' ? process.execPath : `${home}/node_modules/.bin/${program}`
     const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' }
     const child = spawn(file, args, { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    if (child.pid && priority !== 0) setPriority(child.pid, priority)
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
     child.once('error', (error) => resolve({ code: 1, output: error.message }))

@@ -1,6 +1,7 @@
-// `npm test`: parts, build, gates, tests, and one line that says how it went. With arguments (`npm test -- src/domain`)
-// only those tests, without gates. `npm run test:long`: only test/resilience/long, without gates and coverage. test/support/servers/ starts the
-// servers that the tests use.
+// `npm test`: parts, build, then gates and tests side by side, and one line that says how it went. With arguments
+// (`npm test -- src/domain`) only those tests, without gates. `npm run test:long`: only test/resilience/long.
+// `npm run coverage`: all tests, with the share of the lines that they run. test/support/servers/ starts the servers that
+// the tests use.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -17,8 +18,9 @@ const main = async () => {
   const chosen = given.includes('--long') ? ['--config', 'vitest.long.config.ts'] : given
   await installParts(given.includes('--long') ? ['--long'] : [])
   await build()
-  const gatesPassed = chosen.length > 0 || (await check())
-  const { code, passed, skipped, ...counted } = await runVitest(chosen.length > 0 ? chosen : ['--coverage'])
+  // The gates take what the tests leave: many tests wait, and some measure time.
+  const [gatesPassed, results] = await Promise.all([chosen.length > 0 || check(19), runVitest(chosen)])
+  const { code, passed, skipped, ...counted } = results
   // An error outside of the tests, or a run that was stopped, must not look like a success.
   const failed = code !== 0 && counted.failed === 0 ? 1 : counted.failed
 

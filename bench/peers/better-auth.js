@@ -30,4 +30,5 @@ const options = {
 
 const { runMigrations } = await getMigrations(options)
 await runMigrations()
-createServer(toNodeHandler(betterAuth(options))).listen(Number(port), '127.0.0.1')
+const handle = toNodeHandler(betterAuth(options))
+createServer((request, response) => void handle(request, response)).listen(Number(port), '127.0.0.1')

@@ -29,7 +29,9 @@ afterEach(async () => {
 const open = (statementTimeoutMs = 20_000) => openDatabase({ embedded: { directory, statementTimeoutMs } })
 
 const startWriter = (place = directory) => {
-  const child = spawn(process.execPath, [writerFile, dist, place], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['--liftoff-only', writerFile, dist, place], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   let output = ''
   let onOutput = () => {}
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

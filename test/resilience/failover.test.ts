@@ -5,6 +5,7 @@ import { startPostgres } from '../support/servers/postgres.js'
 import type { Visitor } from '../support/site/https-client.js'
 import { addPeople, password, startSite } from '../support/site/site.js'
 import { until } from '../support/until.js'
+import { pauseMs } from './load.js'
 import { createRedisCluster, createSentinelGroup } from './redis-groups.js'
 
 const leftovers: (() => Promise<void>)[] = []
@@ -38,6 +39,7 @@ describe('PostgreSQL with a synchronous standby', { timeout: 120_000 }, () => {
     }
     const signIn = async (name: string) => {
       while (going) {
+        await pause(pauseMs)
         const visitor = site.visitor()
         if ((await attempt(() => visitor.post('/login', { username: name, password }))) !== 200) continue
         signedIn.push(visitor)
@@ -46,7 +48,10 @@ describe('PostgreSQL with a synchronous standby', { timeout: 120_000 }, () => {
     }
     const registerAgain = async () => {
       const body = { username: 'newcomer', email: 'newcomer@example.com', password }
-      while (going) await attempt(() => site.visitor().post('/api/auth/register', body))
+      while (going) {
+        await attempt(() => site.visitor().post('/api/auth/register', body))
+        await pause(5 * pauseMs)
+      }
     }
     const work = [...names.slice(0, 3).map(signIn), registerAgain()]
     await until('some have signed in', () => signedIn.length >= 6)
@@ -120,7 +125,10 @@ describe('an instance killed in the middle of rotations', { timeout: 60_000 + ro
     const people = await Promise.all(names.map((name) => site.signedIn(name)))
     let going = true
     const rotate = async (person: Visitor) => {
-      while (going) await person.refresh().catch(() => undefined)
+      while (going) {
+        await person.refresh().catch(() => undefined)
+        await pause(Math.random() * pauseMs)
+      }
     }
     const work = people.map(rotate)
     for (let round = 0; round < rounds; round += 1) {

@@ -1,5 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Answer, Visitor } from '../support/site/https-client.js'
 import { until } from '../support/until.js'
+
+/** Between two requests of a visitor. Without it, all cores would be busy with the load instead of with the test. */
+export const pauseMs = 20
 
 type Ask = (visitor: Visitor) => Promise<Answer>
 type Fault = { at: number; what: string }
@@ -30,6 +34,7 @@ export const startLoad = (
       } catch (error) {
         note(`${name}: ${error instanceof Error ? error.message : 'unknown failure'}`)
       }
+      await pause(pauseMs)
     }
   }
   const workers = visitors.map(work)

@@ -107,19 +107,23 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
   })
 
   it('for a port in use', async () => {
+    const { url, drop } = await freshPostgres()
     const port = await freePort()
     const other = createServer().listen(port, '127.0.0.1')
-    expect(await refusal({ PORT: String(port) })).toBe(
+    expect(await refusal({ PORT: String(port), DATABASE_URL: url })).toBe(
       'The port is in use: set PORT to another one, or stop the program that has it.',
     )
     other.close()
+    await drop()
   })
 
   it('for a HOST that is no address of this machine', async () => {
+    const { url, drop } = await freshPostgres()
     for (const host of ['nohost.invalid', '192.0.2.1'])
-      expect(await refusal({ HOST: host, DEVELOPMENT_ON_NETWORK: 'true' })).toBe(
+      expect(await refusal({ HOST: host, DEVELOPMENT_ON_NETWORK: 'true', DATABASE_URL: url })).toBe(
         'HOST cannot be listened on: it must be an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them.',
       )
+    await drop()
   })
 
   it('for a data directory that is a file', async () => {
@@ -158,7 +162,7 @@ describe('a database at a newer schema that lets this program run', () => {
     )
     await database.close()
     const program = run({ DATABASE_URL: url })
-    await program.until(/the database schema is newer than this program, and compatible with it/)
+    await program.says(/the database schema is newer than this program, and compatible with it/)
     expect((await fetch(`${await program.ready()}/health`)).status).toBe(200)
     await program.stop()
     await drop()
@@ -169,9 +173,9 @@ describe('a database that cannot be reached at the start', () => {
   it('is waited for: the log says so, health is 503, and access goes on once it is there', async () => {
     const port = await freePort()
     const program = run({ DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/latchkey` })
-    const [line] = await program.until(/.*cannot be reached; trying again.*/)
+    const [line] = await program.says(/.*cannot be reached; trying again.*/)
     expect(line).toMatch(/reason=.*ECONNREFUSED/)
-    const [, url = ''] = await program.until(/listening at (http:[^\s;]+); waiting for the database/)
+    const [, url = ''] = await program.says(/listening at (http:[^\s;]+); waiting for the database/)
     expect(program.output.stdout).not.toMatch(/ready at|\n\s+at /)
     const health = await fetch(`${url}/health`)
     expect([health.status, (await health.json()).checks.database]).toEqual([503, 'error'])
@@ -187,7 +191,7 @@ describe('a database that cannot be reached at the start', () => {
   it('does not keep a signal waiting: it ends with 0 while it starts, and opens no port', async () => {
     const port = await freePort()
     const program = run({ DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/latchkey`, DRAIN_DELAY: '60s' })
-    await program.until(/starting/)
+    await program.says(/starting/)
     program.signal('SIGTERM')
     expect(await program.exited).toBe(0)
     expect(program.output.stdout).not.toMatch(/listening at|ready at/)

@@ -39,15 +39,21 @@ const configFor = (settings: Settings) => {
   return settings.BCRYPT_COST ? config : Object.freeze({ ...config, bcryptCost: quickBcryptCost })
 }
 
-let sharedWorkers: Workers | undefined
+let sharedWorkers: Promise<Workers> | undefined
+
+const warmedWorkers = async () => {
+  const workers = createWorkers({ threads: 2, deadline: 1 * minutes })
+  await workers.estimate(goodPassword, [])
+  return workers
+}
 
 /**
- * The threads load dictionaries, which takes most of a second: the services of a test process share them. The deadline is
- * long because the machine may be busy with other tests.
+ * The threads load dictionaries, which takes most of a second: the services of a test process share them, loaded. The
+ * deadline is long because the machine may be busy with other tests.
  */
-const workersFor = ({ WORKER_THREADS, WORKER_QUEUE }: Settings) => {
+const workersFor = async ({ WORKER_THREADS, WORKER_QUEUE }: Settings) => {
   if (WORKER_THREADS || WORKER_QUEUE) return undefined
-  sharedWorkers ??= createWorkers({ threads: 2, deadline: 1 * minutes })
+  sharedWorkers ??= warmedWorkers()
   return sharedWorkers
 }
 
@@ -76,7 +82,7 @@ export const startLatchkey = async (
   })
   const given = { ...testSettings, ...settings, ...options.settings }
   const config = configFor(given)
-  const workers = workersFor(given)
+  const workers = await workersFor(given)
   const log = createLog({ level: config.logLevel, destination })
   const app = await startApp(config, {
     clock,
