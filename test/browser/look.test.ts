@@ -143,3 +143,26 @@ describe('an accent of the operator', { timeout }, () => {
     await theirs.stop()
   })
 })
+
+describe('in forced colours', { timeout }, () => {
+  it('the focus of the keyboard stays visible on everything that can have it', async () => {
+    const { page, context } = await visit(browser, latchkey, { forcedColors: 'active', reducedMotion: 'reduce' })
+    await page.goto('/register')
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.getByLabel('Name', { exact: true }).focus()
+    const outlines: string[] = []
+    for (let step = 0; step < 9; step += 1) {
+      outlines.push(
+        await page.evaluate(() => {
+          const focused = document.activeElement ?? document.body
+          const { outlineStyle, outlineWidth } = getComputedStyle(focused)
+          return `${focused.localName} ${outlineStyle} ${outlineWidth}`
+        }),
+      )
+      await page.keyboard.press('Tab')
+    }
+    expect(outlines.filter((outline) => !outline.endsWith(' solid 2px'))).toEqual([])
+    expect(new Set(outlines.map((outline) => outline.split(' ')[0]))).toEqual(new Set(['input', 'button', 'a']))
+    await context.close()
+  })
+})

@@ -107,7 +107,7 @@ const without = (field: string, problems: Problems): Problems => {
 const valuesOf = (form: HTMLFormElement) =>
   Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, typeof value === 'string' ? value : '']))
 
-/** The browser knows which fields are invalid. The messages are ours, and stand at the fields. */
+/** The browser knows which fields are invalid. The messages are ours, and are shown at the fields. */
 const findInvalid = (form: HTMLFormElement, words: { required: string; emailShape: string }) => {
   const inputs = [...form.elements].filter((element) => element instanceof HTMLInputElement)
   const invalid = inputs.filter((input) => isEmpty(input) || !input.validity.valid)

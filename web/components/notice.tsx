@@ -11,7 +11,7 @@ type Props = {
   focused?: boolean
 }
 
-/** A message that a screen reader reads out at once. `after` stands below it and is not read out. */
+/** A message that a screen reader reads out at once. `after` is shown below it and is not read out. */
 export const Notice = ({ kind, children, after, focused = false }: Props) => {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
