@@ -57,7 +57,7 @@ export const refusals = {
   username_taken_since: {
     status: 409,
     error: 'Username taken',
-    message: 'Somebody took this username meanwhile. Register with another.',
+    message: 'Another user has taken this username. Register with another one.',
   },
   already_registered: {
     status: 409,

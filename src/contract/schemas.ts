@@ -12,7 +12,7 @@ const Moment = Type.String({ format: 'date-time' })
 const Provider = Type.Unsafe<ProviderId>(Type.Union(providerIds.map((id) => Type.Literal(id))))
 
 /** The schema of a 204. */
-export const NoContent = Type.Unsafe<undefined>({ type: 'null', description: 'Done; there is nothing to say' })
+export const NoContent = Type.Unsafe<undefined>({ type: 'null', description: 'Done, no content' })
 
 const limitCodes = refusalCodes.filter((code) => refusals[code].status === 429)
 const Code = Type.Unsafe<RefusalCode>({
@@ -117,7 +117,7 @@ export const AccountEvent = Type.Object(
 )
 export type AccountEvent = Static<typeof AccountEvent>
 
-/** What a mailed link, or the registration of this browser, is worth. `passwordRequired`: another browser registered. */
+/** The state of a mailed link, or of this browser's registration. `passwordRequired`: another browser registered. */
 export const LinkState = Type.Object(
   {
     state: Type.Union([

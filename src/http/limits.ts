@@ -35,17 +35,17 @@ export const createLimits = (deps: {
 }) => {
   const { cache, callers, onRejection } = deps
   const held = new WeakMap<FastifyRequest, Held>()
-  const forgiven = new WeakSet<FastifyRequest>()
+  const successes = new WeakSet<FastifyRequest>()
 
   /** Each signed-in caller has its own count, so that an office behind one address does not lock itself out. */
-  const callerOf = (request: FastifyRequest) => `session:${callers.of(request).sessionId}`
+  const sessionOf = (request: FastifyRequest) => `session:${callers.of(request).sessionId}`
 
   const sessionOrClientNetwork = (request: FastifyRequest) => {
     const session = callers.currentSessionOf(request)
     return session === undefined ? clientNetwork(request) : `session:${session}`
   }
 
-  const announce = (reply: FastifyReply, { name, limit }: Limiter, { remaining, resetsIn }: Reservation) => {
+  const setLimitHeaders = (reply: FastifyReply, { name, limit }: Limiter, { remaining, resetsIn }: Reservation) => {
     const seconds = Math.max(1, Math.ceil(resetsIn / 1000))
     reply.headers({
       'RateLimit-Limit': limit.maximum,
@@ -62,7 +62,7 @@ export const createLimits = (deps: {
     async (request, reply) => {
       const key = `${limiter.name}:${limiter.subject(request)}`
       const reservation = await cache.reserve(key, limiter.limit)
-      const seconds = announce(reply, limiter, reservation)
+      const seconds = setLimitHeaders(reply, limiter, reservation)
       if (reservation.granted) {
         held.set(request, { limiter, key, reservation })
         return undefined
@@ -75,13 +75,13 @@ export const createLimits = (deps: {
    * An attempt that succeeded, or that we could not check, is given back before the answer is sent. 422 is a success here:
    * the proof was right, only the new password was not.
    */
-  const settle = async (request: FastifyRequest, reply: FastifyReply) => {
+  const refundSuccess = async (request: FastifyRequest, reply: FastifyReply) => {
     const mine = held.get(request)
     const failed = reply.statusCode >= 400 && reply.statusCode < 500 && reply.statusCode !== 422
-    if (!mine?.limiter.refundsSuccess || (failed && !forgiven.has(request))) return
+    if (!mine?.limiter.refundsSuccess || (failed && !successes.has(request))) return
     held.delete(request)
     await cache.refund(mine.key, mine.reservation.window)
-    announce(reply, mine.limiter, { ...mine.reservation, remaining: mine.reservation.remaining + 1 })
+    setLimitHeaders(reply, mine.limiter, { ...mine.reservation, remaining: mine.reservation.remaining + 1 })
   }
 
   const { login, general, sensitive } = deps
@@ -97,15 +97,15 @@ export const createLimits = (deps: {
     }),
     sensitive: hook({ name: 'sensitive', limit: sensitive, code: 'too_many_attempts', ...byClientNetwork }),
     /** For routes without sign-in, by network: a token does not change what is counted. */
-    open: hook({ name: 'general', limit: general, code: 'too_many_requests', ...byClientNetwork }),
+    byNetwork: hook({ name: 'general', limit: general, code: 'too_many_requests', ...byClientNetwork }),
     /** For routes behind `callers.required`. */
-    caller: hook({ name: 'general', limit: general, code: 'too_many_requests', subject: callerOf }),
+    bySession: hook({ name: 'general', limit: general, code: 'too_many_requests', subject: sessionOf }),
     /** Separate from the general limit: a session that has used that up can still be refreshed and ended. */
     session: hook({ name: 'session', limit: general, code: 'too_many_requests', subject: sessionOrClientNetwork }),
     /** The proof was right although the answer is a refusal: the attempt is given back. */
-    forgive: (request: FastifyRequest) => {
-      forgiven.add(request)
+    countAsSuccess: (request: FastifyRequest) => {
+      successes.add(request)
     },
-    settle,
+    refundSuccess,
   }
 }

@@ -98,7 +98,7 @@ it('at most one live successor, and nothing lives after it was ended', async () 
 
   const prove = async (model: Model) => {
     const sid = sidOf(model.tokens.at(-1) ?? '')
-    const issued = await latchkey.sql.transaction((sql) => sessions.rotateAtOnce(sql, sid, user, client))
+    const issued = await latchkey.sql.transaction((sql) => sessions.rotateWithoutGrace(sql, sid, user, client))
     if (!issued) return
     expect(model.isEnded).toBe(false)
     model.voided = { token: model.tokens.at(-1) ?? '', at: now() }

@@ -159,7 +159,7 @@ export const createSessions = (options: {
    * the grace time it does not end the session, because another tab may be sending it right now. Undefined if the session
    * has ended.
    */
-  const rotateAtOnce = async (sql: Sql, sid: string, user: SignedInUser, client: Client) => {
+  const rotateWithoutGrace = async (sql: Sql, sid: string, user: SignedInUser, client: Client) => {
     const now = clock.now()
     const [record] = await store.lockRecord(sql, sid, user.id, now)
     if (!record) return undefined
@@ -197,7 +197,7 @@ export const createSessions = (options: {
     /** Undefined if the password has changed since it was checked: a reset during a sign-in wins. */
     startByPassword: (user: SignedInUser, passwordHash: string, client: Client) => begin(user, client, passwordHash),
     rotate,
-    rotateAtOnce,
+    rotateWithoutGrace,
 
     /** Ends the session of a refresh token, even of an old or expired one. Returns the user. */
     endByRefreshToken: async (refreshToken: string) => {

@@ -18,13 +18,17 @@ const schema = {
 type Dependencies = { callers: Callers; users: Users; limits: Limits }
 
 export const accountRoutes = (server: Server, { callers, users, limits }: Dependencies) => {
-  server.get('/api/auth/account', { schema, onRequest: [callers.required, limits.caller] }, async (request, reply) => {
-    const user = await users.findById(callers.of(request).userId)
-    if (!user || user.disabled) return sendRefusal(reply, refuse('not_authenticated'))
-    const { id, email, username, name, provider, providers } = user
-    const hasPassword = user.passwordHash !== undefined
-    return reply.send({
-      user: { id, email, username, name, provider, providers, hasPassword, createdAt: user.createdAt.toISOString() },
-    })
-  })
+  server.get(
+    '/api/auth/account',
+    { schema, onRequest: [callers.required, limits.bySession] },
+    async (request, reply) => {
+      const user = await users.findById(callers.of(request).userId)
+      if (!user || user.disabled) return sendRefusal(reply, refuse('not_authenticated'))
+      const { id, email, username, name, provider, providers } = user
+      const hasPassword = user.passwordHash !== undefined
+      return reply.send({
+        user: { id, email, username, name, provider, providers, hasPassword, createdAt: user.createdAt.toISOString() },
+      })
+    },
+  )
 }

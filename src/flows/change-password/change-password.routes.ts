@@ -45,7 +45,7 @@ export const changePasswordRoutes = (
   server: Server,
   { changePassword, callers, cookies, csrf, limits }: Dependencies,
 ) => {
-  const options = { schema, onRequest: [callers.required, csrf.required, limits.login], onSend: limits.settle }
+  const options = { schema, onRequest: [callers.required, csrf.required, limits.login], onSend: limits.refundSuccess }
   server.post('/api/auth/change-password', options, async (request, reply) => {
     const language = languageFrom(request.headers['accept-language'])
     const result = await changePassword({ caller: callers.of(request), ...request.body }, clientOf(request), language)

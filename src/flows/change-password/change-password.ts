@@ -42,7 +42,7 @@ export const createChangePassword =
       const current = await users.lock(sql, userId)
       if (!current || current.disabled) return refuse('not_authenticated')
       if (current.passwordHash !== user.passwordHash) return refuse('wrong_current_password')
-      const issued = await sessions.rotateAtOnce(sql, sessionId, current, client)
+      const issued = await sessions.rotateWithoutGrace(sql, sessionId, current, client)
       if (!issued) return refuse('not_authenticated')
       await users.setPassword(sql, userId, passwordHash)
       await oneTimeTokens.forgetResets(sql, userId)

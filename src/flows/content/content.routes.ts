@@ -31,7 +31,7 @@ const pageSchema = {
 type Dependencies = { content: Content; callers: Callers; limits: Limits }
 
 export const contentRoutes = (server: Server, { content, callers, limits }: Dependencies) => {
-  const onRequest = [callers.required, limits.caller]
+  const onRequest = [callers.required, limits.bySession]
 
   server.get('/api/content', { schema: listSchema, onRequest }, async () => {
     const rows = await content.list()

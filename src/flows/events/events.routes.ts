@@ -18,7 +18,7 @@ const schema = {
 type Dependencies = { events: Events; callers: Callers; limits: Limits }
 
 export const eventsRoutes = (server: Server, { events, callers, limits }: Dependencies) => {
-  server.get('/api/auth/events', { schema, onRequest: [callers.required, limits.caller] }, async (request) => {
+  server.get('/api/auth/events', { schema, onRequest: [callers.required, limits.bySession] }, async (request) => {
     const rows = await events.recent(callers.of(request).userId)
     return {
       events: rows.map(({ id, kind, reason, ip, user_agent, created_at }) => ({

@@ -70,7 +70,7 @@ type Dependencies = {
 
 export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
   const { link, unlink, attemptCookies, pendingLink, callers, csrf, limits } = deps
-  const onRequest = [callers.required, csrf.required, limits.caller]
+  const onRequest = [callers.required, csrf.required, limits.bySession]
   const path = '/api/auth/providers/:provider'
 
   server.post(`${path}/link`, { schema: linkSchema, onRequest }, async (request, reply) => {

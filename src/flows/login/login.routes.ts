@@ -34,7 +34,7 @@ export const loginRoutes = (
   { login, limits, cookies }: { login: ReturnType<typeof createLogin>; limits: Limits; cookies: Cookies },
 ) => {
   for (const path of ['/login', '/api/auth/login']) {
-    server.post(path, { schema, onRequest: limits.login, onSend: limits.settle }, async (request, reply) => {
+    server.post(path, { schema, onRequest: limits.login, onSend: limits.refundSuccess }, async (request, reply) => {
       const { username, password } = request.body
       const browserToken = cookies.read(request, registrationCookie.name)
       const client = { ...clientOf(request), typedName: username }
@@ -43,7 +43,7 @@ export const loginRoutes = (
       if (result.refused === 'email_not_confirmed') {
         // The password was also compared with the account's, if there is one. Otherwise an attacker could register the email
         // again before each guess, and never reach the limit.
-        if (result.isFirst) limits.forgive(request)
+        if (result.isFirst) limits.countAsSuccess(request)
         const { name, maxAge } = registrationCookie
         cookies.set(reply, name, result.browserToken, { sameSite: 'Strict', maxAge })
       }

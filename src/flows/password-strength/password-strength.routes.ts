@@ -29,9 +29,9 @@ const schema = {
 
 export const passwordStrengthRoutes = (
   server: Server,
-  { passwords, limits }: { passwords: Passwords; limits: Pick<Limits, 'open'> },
+  { passwords, limits }: { passwords: Passwords; limits: Pick<Limits, 'byNetwork'> },
 ) => {
-  server.post('/api/auth/password-strength', { schema, onRequest: limits.open }, async (request, reply) => {
+  server.post('/api/auth/password-strength', { schema, onRequest: limits.byNetwork }, async (request, reply) => {
     const { password, ...person } = request.body
     const checked = await passwords.check(password, person)
     return isRefused(checked) ? sendRefusal(reply, checked) : reply.send(checked)

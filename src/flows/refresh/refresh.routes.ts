@@ -13,7 +13,7 @@ const { responses, sendRefusal } = routeRefusals('not_authenticated', 'cross_sit
 
 const schema = {
   tags: ['sessions'],
-  summary: 'Trade the refresh token for a new pair of tokens',
+  summary: 'Exchange the refresh token for a new pair of tokens',
   security: [{ refreshToken: [] }],
   response: { 200: SignedIn, ...responses },
 }

@@ -9,7 +9,7 @@ type Dependencies = {
   onRefresh: (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft') => void
 }
 
-/** Trades a refresh token for new tokens. `sessionEnded` says whether the browser should delete its tokens. */
+/** Exchanges a refresh token for new tokens. `sessionEnded` says whether the browser should delete its tokens. */
 export const createRefresh =
   ({ sessions, events, onRefresh }: Dependencies) =>
   async (refreshToken: string, client: Client) => {

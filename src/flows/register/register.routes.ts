@@ -29,7 +29,7 @@ const { responses, sendRefusal } = routeRefusals(
 
 const schema = {
   tags: ['registration'],
-  summary: 'Ask for an account; it comes into being when the address is proven',
+  summary: 'Register; the account is created when the email is confirmed',
   body: Type.Object({
     username: Type.String({ minLength: 1, maxLength: 256 }),
     email: Type.String({ minLength: 3, maxLength: 254 }),
@@ -42,7 +42,7 @@ const schema = {
 type Dependencies = { register: ReturnType<typeof createRegister>; isOpen: boolean; limits: Limits; cookies: Cookies }
 
 export const registerRoutes = (server: Server, { register, isOpen, limits, cookies }: Dependencies) => {
-  server.post('/api/auth/register', { schema, onRequest: limits.open }, async (request, reply) => {
+  server.post('/api/auth/register', { schema, onRequest: limits.byNetwork }, async (request, reply) => {
     if (!isOpen) return sendRefusal(reply, refuse('registration_closed'))
     const result = await register(request.body, languageFrom(request.headers['accept-language']))
     if (isRefused(result)) return sendRefusal(reply, result)

@@ -26,7 +26,7 @@ const confirmRefusals = routeRefusals(
 
 const requestSchema = {
   tags: ['reset password'],
-  summary: 'Ask for a mail that lets its reader choose a new password',
+  summary: 'Request a password reset mail',
   body: Type.Object({ email: Type.String({ minLength: 3, maxLength: 254 }) }),
   response: { 202: Accepted, ...requestRefusals.responses },
 }
@@ -58,13 +58,13 @@ export const resetPasswordRoutes = (server: Server, { resetPassword, limits }: D
     })
   }
 
-  const checking = { schema: checkSchema, onRequest: limits.open }
+  const checking = { schema: checkSchema, onRequest: limits.byNetwork }
   server.post('/api/auth/reset-password/check', checking, async (request, reply) => {
     const user = await resetPassword.look(request.body.token)
     return isRefused(user) ? checkRefusals.sendRefusal(reply, user) : reply.send({ username: user.username })
   })
 
-  const confirming = { schema: confirmSchema, onRequest: limits.confirm, onSend: limits.settle }
+  const confirming = { schema: confirmSchema, onRequest: limits.confirm, onSend: limits.refundSuccess }
   server.post('/api/auth/reset-password/confirm', confirming, async (request, reply) => {
     const { token, password } = request.body
     const language = languageFrom(request.headers['accept-language'])

@@ -44,11 +44,11 @@ type Dependencies = {
 export const sessionsRoutes = (server: Server, { ownSessions, cookies, callers, csrf, limits }: Dependencies) => {
   const path = '/api/auth/sessions'
 
-  server.get(path, { schema: listSchema, onRequest: [callers.required, limits.caller] }, async (request) => ({
+  server.get(path, { schema: listSchema, onRequest: [callers.required, limits.bySession] }, async (request) => ({
     sessions: await ownSessions.list(callers.of(request)),
   }))
 
-  const ending = { schema: endSchema, onRequest: [callers.required, csrf.required, limits.caller] }
+  const ending = { schema: endSchema, onRequest: [callers.required, csrf.required, limits.bySession] }
   server.delete(`${path}/:id`, ending, async (request, reply) => {
     const caller = callers.of(request)
     const { id } = request.params

@@ -51,7 +51,7 @@ export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
   for (const id of providerIds) {
     const path = signInPath(id)
     // The callback uses up the attempt, which a HEAD request must not do.
-    const options = { onRequest: deps.limits.open, exposeHeadRoute: false }
+    const options = { onRequest: deps.limits.byNetwork, exposeHeadRoute: false }
     server.get(path, { schema: beginSchema, ...options }, (request, reply) =>
       begin(id, deps, request, reply, request.query.returnTo),
     )

@@ -45,7 +45,7 @@ const token = Type.String({ minLength: 1, maxLength: 128 })
 const schema = {
   tags: ['registration'],
   summary:
-    'Prove the address: by the link in the browser that registered, by the link and the password, or by the code',
+    'Confirm the email: by the link in the browser that registered, by the link and the password, or by the code',
   body: Type.Object({
     token: Type.Optional(token),
     code: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
@@ -56,7 +56,7 @@ const schema = {
 
 const checkSchema = {
   tags: ['registration'],
-  summary: 'How it stands with a mailed link or, without one, with the registration that this browser began',
+  summary: 'The state of a mailed link or, without one, of the registration that this browser began',
   body: Type.Object({ token: Type.Optional(token) }),
   response: { 200: LinkState, ...checkRefusals.responses },
 }
@@ -74,7 +74,7 @@ type Dependencies = {
 }
 
 export const verifyEmailRoutes = (server: Server, { verifyEmail, registrations, limits, cookies }: Dependencies) => {
-  const onRequest = limits.open
+  const onRequest = limits.byNetwork
   server.post('/api/auth/verify-email/check', { schema: checkSchema, onRequest }, async (request) => {
     const browserToken = cookies.read(request, registrationCookie.name)
     if (request.body.token !== undefined) return registrations.lookAtLink(request.body.token, browserToken)
