@@ -93,15 +93,6 @@ const devProvidersAreOptional = ({ path, imports }) =>
         .map(({ target, line }) => ({ line, says: `only app.ts imports ${target}, and dynamically` }))
     : []
 
-// The pages run in a browser. What they share with the service is in the contract.
-/** @type {Rule} */
-const pagesShareTheContract = ({ path, imports }) =>
-  path.startsWith('web/') && !isTest(path)
-    ? imports
-        .filter(({ target }) => isSource(target) && partOf(target) !== 'contract')
-        .map(({ target, line }) => ({ line, says: `web/ imports nothing of src/ but src/contract: ${target}` }))
-    : []
-
 /** @type {Rule} */
 const configReadsTheEnvironment = ({ path, environmentReads }) =>
   inSourceAndNoTest(path) && partOf(path) !== 'config'
@@ -157,7 +148,6 @@ const rules = {
   flowsStandAlone,
   storesStayHome,
   devProvidersAreOptional,
-  pagesShareTheContract,
   configReadsTheEnvironment,
   exportsByName,
   isNamedForWhatItIs,

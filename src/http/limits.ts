@@ -1,11 +1,9 @@
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
-import { refusals } from '../contract/refusals.js'
+import { type LimitCode, limitRefusals } from '../contract/limits.js'
 import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
 import { clientNetwork } from './client.js'
 import type { Rejection } from './limited-events.js'
-
-type LimitCode = 'too_many_logins' | 'too_many_requests' | 'too_many_attempts'
 
 type Limiter = {
   name: string
@@ -17,7 +15,7 @@ type Limiter = {
 }
 /** The bodies of docs/specification.md, 7, word for word: they carry no code. */
 const limitedBody = (code: LimitCode) => {
-  const { status: _, ...body } = refusals[code]
+  const { status: _, ...body } = limitRefusals[code]
   return body
 }
 

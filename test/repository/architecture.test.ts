@@ -61,7 +61,7 @@ const planted: [rule: string, mistake: string, files: Record<string, string>][] 
   ['storesStayHome', 'a test at a store', { 'test/a.test.ts': `import { b } from '../src/domain/b/b.store.js'` }],
   ['devProvidersAreOptional', 'loaded always', { 'src/app.ts': `import { d } from './dev-providers/d.js'` }],
   ['devProvidersAreOptional', 'loaded by a flow', { 'src/flows/a/a.ts': `void import('../../dev-providers/d.js')` }],
-  ['pagesShareTheContract', 'a page at the domain', { 'web/a.ts': `import { b } from '../src/domain/a/b.js'` }],
+  ['pagesKnowTheContract', 'a page at the domain', { 'web/a.ts': `import { b } from '../src/domain/a/b.js'` }],
   ['configReadsTheEnvironment', 'in the open', { 'src/lib/a.ts': 'export const a = process.env.A' }],
   ['configReadsTheEnvironment', 'by brackets', { 'src/lib/a.ts': `export const a = process['env']` }],
   ['configReadsTheEnvironment', 'taken apart', { 'src/lib/a.ts': 'export const { env } = process' }],
