@@ -96,4 +96,21 @@ describe('a change of the password', () => {
     expect([late.status, late.setCookies]).toEqual([401, []])
     expect((await latchkey.browser().post('/login', { username: 'cy', password: goodPassword })).status).toBe(200)
   })
+
+  it('changes a password, ends the other sessions and keeps this one', async () => {
+    const tab = await latchkey.signedUp('hal')
+    const other = latchkey.browser()
+    await other.post('/login', { username: 'hal', password: goodPassword })
+    const newPassword = 'copper-Willow-83-anchor'
+    expect((await tab.act('/api/auth/change-password', { currentPassword: 'wrong', newPassword })).status).toBe(401)
+    expect(
+      (await tab.act('/api/auth/change-password', { currentPassword: goodPassword, newPassword: 'short' })).status,
+    ).toBe(422)
+    expect((await tab.act('/api/auth/change-password', { currentPassword: goodPassword, newPassword })).status).toBe(
+      204,
+    )
+    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+    expect((await other.post('/api/auth/refresh')).status).toBe(401)
+    await latchkey.mailTo('hal@example.com', /password/i)
+  })
 })

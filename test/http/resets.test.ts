@@ -77,4 +77,63 @@ describe('asking for a new password', () => {
     expect((await tab.post('/login', { username: 'cas', password: goodPassword })).status).toBe(401)
     expect((await tab.post('/login', { username: 'cas', password: newPassword })).status).toBe(200)
   })
+
+  const tokenIn = (text: string) => /#token=([\w-]+)/.exec(text)?.[1]
+
+  it('resets a password by mail: once, ends every session, and signs nobody in', async () => {
+    const tab = await latchkey.signedUp('fay')
+    const newPassword = 'amber-Meadow-27-kettle'
+    const known = await latchkey.browser().post('/reset-password', { email: 'FAY@example.com' })
+    const unknown = await latchkey.browser().post('/api/auth/reset-password', { email: 'nobody@example.com' })
+    expect([known.status, known.body]).toEqual([unknown.status, unknown.body])
+    expect(known.status).toBe(202)
+    const token = tokenIn((await latchkey.mailTo('fay@example.com', /reset-password#/)).text)
+
+    const tries = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        latchkey.browser().post('/api/auth/reset-password/confirm', { token, password: newPassword }),
+      ),
+    )
+    expect(tries.filter(({ status }) => status === 204)).toHaveLength(1)
+    expect(tries.filter(({ status }) => status === 400)).toHaveLength(19)
+    for (const { setCookies } of tries) expect(setCookies).toEqual([])
+
+    expect((await tab.post('/api/auth/refresh')).status).toBe(401)
+    expect((await tab.post('/login', { username: 'fay', password: goodPassword })).status).toBe(401)
+    expect((await tab.post('/login', { username: 'fay', password: newPassword })).status).toBe(200)
+    await latchkey.mailTo('fay@example.com', /was (reset|changed)|has been/i)
+  })
+
+  it('forgets a reset after 30 minutes, and when a newer one was asked for', async () => {
+    await latchkey.signedUp('gus')
+    const tokens: (string | undefined)[] = []
+    for (const round of [1, 2]) {
+      await latchkey.browser().post('/reset-password', { email: 'gus@example.com' })
+      await expect
+        .poll(
+          () =>
+            latchkey.mails().filter(({ to, text }) => to === 'gus@example.com' && text.includes('reset-password#'))
+              .length,
+        )
+        .toBe(round)
+      tokens.push(tokenIn((await latchkey.mailTo('gus@example.com', /reset-password#/)).text))
+    }
+    const confirm = (token: string | undefined) =>
+      latchkey.browser().post('/api/auth/reset-password/confirm', { token, password: 'amber-Meadow-27-kettle' })
+    expect((await confirm(tokens[0])).status).toBe(400)
+    latchkey.clock.advance(30 * minutes + 1000)
+    expect((await confirm(tokens[1])).status).toBe(400)
+  })
+
+  it('a change of the password makes a reset mail worthless', async () => {
+    const tab = await latchkey.signedUp('lia')
+    await latchkey.browser().post('/reset-password', { email: 'lia@example.com' })
+    const token = tokenIn((await latchkey.mailTo('lia@example.com', /reset-password#/)).text)
+    await tab.act('/api/auth/change-password', {
+      currentPassword: goodPassword,
+      newPassword: 'copper-Willow-83-anchor',
+    })
+    const late = await latchkey.browser().post('/api/auth/reset-password/confirm', { token, password: goodPassword })
+    expect(late.status).toBe(400)
+  })
 })

@@ -251,4 +251,43 @@ describe('sessions', () => {
     expect(await latchkey.sql.query(gone)).toEqual([])
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)
   })
+
+  it('shows the account, its sessions and its events, and ends a session', async () => {
+    const tab = await latchkey.signedUp('ilse')
+    const phone = latchkey.browser()
+    const userAgent = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0'
+    await phone.post(
+      '/login',
+      { username: 'ilse', password: goodPassword },
+      { headers: { 'user-agent': userAgent }, address: '192.0.2.7' },
+    )
+    expect((await tab.get('/api/auth/account')).body.user).toMatchObject({
+      email: 'ilse@example.com',
+      username: 'ilse',
+      provider: null,
+      providers: [],
+      hasPassword: true,
+    })
+    const { sessions } = (await tab.get('/api/auth/sessions')).body as {
+      sessions: Record<string, unknown>[]
+    }
+    expect(sessions).toHaveLength(2)
+    const theirs = sessions.find(({ current }) => !current)
+    expect(theirs).toMatchObject({ ip: '192.0.2.7', device: 'Firefox on Windows', userAgent })
+
+    expect((await tab.remove(`/api/auth/sessions/${theirs?.id}`)).status).toBe(204)
+    expect((await tab.remove(`/api/auth/sessions/${theirs?.id}`)).status).toBe(404)
+    expect((await phone.post('/api/auth/refresh')).status).toBe(401)
+
+    const { events } = (await tab.get('/api/auth/events')).body as { events: { kind: string }[] }
+    expect(events.map(({ kind }) => kind)).toEqual(['session_ended', 'signed_in', 'registered'])
+  })
+
+  it('ends every session at once', async () => {
+    const tab = await latchkey.signedUp('jonas')
+    const other = latchkey.browser()
+    await other.post('/login', { username: 'jonas', password: goodPassword })
+    expect((await tab.act('/api/auth/logout-all')).status).toBe(204)
+    expect((await other.post('/api/auth/refresh')).status).toBe(401)
+  })
 })

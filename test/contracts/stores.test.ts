@@ -1,0 +1,299 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import * as contentStore from '../../src/domain/content/content.store.js'
+import * as eventsStore from '../../src/domain/events/events.store.js'
+import * as tokensStore from '../../src/domain/one-time-tokens/one-time-tokens.store.js'
+import * as registrationsStore from '../../src/domain/registrations/registrations.store.js'
+import * as sessionsStore from '../../src/domain/sessions/sessions.store.js'
+import * as usersStore from '../../src/domain/users/users.store.js'
+import * as bulkStore from '../../src/domain/users/users-bulk.store.js'
+import { days, minutes, seconds } from '../../src/lib/durations.js'
+import { nilUuid, uuidFloor, uuidv7 } from '../../src/lib/uuid.js'
+import type { Database } from '../../src/platform/database/database.js'
+import { type TestStore, testStores } from '../support/stores.js'
+
+const called = new Set<string>()
+const functionsOf = (name: string, store: object) => Object.keys(store).map((each) => `${name}.${each}`)
+
+/** The functions of a store, which note that they were called. */
+const noting = <Store extends object>(name: string, store: Store): Store =>
+  new Proxy(
+    { ...store },
+    {
+      get: (target, key, receiver) => {
+        called.add(`${name}.${String(key)}`)
+        return Reflect.get(target, key, receiver)
+      },
+    },
+  )
+
+const users = noting('users', usersStore)
+const bulk = noting('bulk', bulkStore)
+const sessions = noting('sessions', sessionsStore)
+const registrations = noting('registrations', registrationsStore)
+const tokens = noting('tokens', tokensStore)
+const events = noting('events', eventsStore)
+const content = noting('content', contentStore)
+
+const now = new Date('2026-03-01T12:00:00Z')
+const at = (milliseconds: number) => new Date(now.getTime() + milliseconds)
+const bytes = (fill: number) => Buffer.alloc(32, fill)
+const client = { ip: '192.0.2.7', userAgent: 'Test' }
+const namesOf = (name: string) => ({
+  email: { email: `${name}@Example.com`, key: `${name.toLowerCase()}@example.com` },
+  username: { username: name, key: name.toLowerCase() },
+})
+
+describe.each(testStores)('the statements of the stores on $name', ({ open }) => {
+  let store: TestStore
+  let sql: Database
+  beforeAll(async () => {
+    store = await open()
+    sql = store.database
+  })
+  afterAll(() => store.drop())
+  beforeEach(async () => {
+    for (const table of ['users', 'pending_registrations', 'one_time_tokens', 'events', 'content'])
+      await sql.query(`delete from ${table}`)
+  })
+
+  const addUser = async (name: string) => {
+    const id = uuidv7(now)
+    const [row] = await users.insertWithPassword(sql, { id, ...namesOf(name), name: null, passwordHash: 'hash', now })
+    expect(row).toMatchObject({ id, username: name, password_hash: 'hash', providers: [], disabled_at: null })
+    return id
+  }
+
+  it('keep users: found by every name, taken once, changed only as it was checked', async () => {
+    const id = await addUser('Ada')
+    const found = [
+      await users.selectById(sql, id),
+      await users.selectByEmail(sql, 'ada@example.com'),
+      await users.selectByUsername(sql, 'ada'),
+      await sql.transaction((inside) => users.lockById(inside, id)),
+    ]
+    for (const rows of found) expect(rows).toMatchObject([{ id, email: 'Ada@Example.com', created_at: now }])
+    const again = { id: uuidv7(now), ...namesOf('ADA'), name: null, passwordHash: 'other', now }
+    expect(await users.insertWithPassword(sql, again)).toEqual([])
+    expect(await users.selectFreeSuffix(sql, 'ada')).toEqual([{ suffix: 2 }])
+    await addUser('ada-2')
+    expect(await users.selectFreeSuffix(sql, 'ada')).toEqual([{ suffix: 3 }])
+    expect(await users.selectFreeSuffix(sql, 'bea')).toEqual([{ suffix: 1 }])
+
+    expect(await users.replacePassword(sql, id, 'not it', 'new')).toEqual([])
+    expect(await users.replacePassword(sql, id, 'hash', 'new')).toEqual([{ id }])
+    await users.updatePassword(sql, id, 'newest')
+    expect(await users.updateDisabled(sql, id, at(1))).toEqual([{ id }])
+    expect(await users.selectById(sql, id)).toMatchObject([{ password_hash: 'newest', disabled_at: at(1) }])
+  })
+
+  it('keep identities: one user for each, and never the last way in removed', async () => {
+    const id = await addUser('Ada')
+    const google = { provider: 'provider_a' as const, subject: '1' }
+    const newcomer = { id: uuidv7(now), ...namesOf('Bea'), name: 'Bea', now }
+    const [bea] = await users.insertFromProvider(sql, { ...newcomer, identity: { ...google, subject: '2' } })
+    expect(bea).toMatchObject({ username: 'Bea', provider: 'provider_a', providers: ['provider_a'] })
+    expect(await users.insertIdentity(sql, id, google, now)).toEqual([{ user_id: id }])
+    expect(await users.insertIdentity(sql, newcomer.id, google, now)).toEqual([])
+    expect(await users.selectByIdentity(sql, google)).toMatchObject([{ id, providers: ['provider_a'] }])
+    expect(await users.deleteIdentity(sql, newcomer.id, 'provider_a')).toEqual([])
+    expect(await users.deleteIdentity(sql, id, 'provider_a')).toEqual([{ user_id: id }])
+    expect(await users.selectByIdentity(sql, google)).toEqual([])
+  })
+
+  it('keep many users at once, and list them page by page', async () => {
+    await addUser('Ada')
+    const imported = ['ada', 'bea', 'cy'].map((name, index) => ({
+      id: uuidv7(at(index + 1)),
+      ...namesOf(name),
+      name: null,
+      passwordHash: null,
+      provider: null,
+      identities: name === 'cy' ? [{ provider: 'provider_b' as const, subject: '9' }] : [],
+      createdAt: at(index),
+      disabledAt: name === 'bea' ? now : null,
+    }))
+    const added = await bulk.insertMany(sql, imported)
+    expect(added.map(({ email_key }) => email_key).sort()).toEqual(['bea@example.com', 'cy@example.com'])
+    const taken = await bulk.selectTaken(sql, { emails: ['bea@example.com'], usernames: ['ada', 'new'] })
+    expect(taken.map(({ username_key }) => username_key).sort()).toEqual(['ada', 'bea'])
+    const first = await bulk.selectPage(sql, nilUuid, 2)
+    const second = await bulk.selectPage(sql, first.at(-1)?.id ?? '', 2)
+    expect([...first, ...second]).toMatchObject([
+      { username: 'Ada', disabled: false, identities: {} },
+      { username: 'bea', disabled: true },
+      { username: 'cy', identities: { provider_b: '9' } },
+    ])
+  })
+
+  const begin = async (userId: string, fill = 1) => {
+    const id = uuidv7(now)
+    const record = {
+      id,
+      userId,
+      tokenHash: bytes(fill),
+      issuedAt: now,
+      expiresAt: at(30 * days),
+      clockOffset: 0,
+      client,
+    }
+    expect(await sessions.insertRecord(sql, { ...record, passwordHash: 'hash' })).toEqual([{ id }])
+    return { id, record }
+  }
+  const rotation = (id: string, generation: number, presented: number, successor: number) => ({
+    ...{ id, generation, presented: bytes(presented), successor: bytes(successor) },
+    ...{ issuedAt: now, expiresAt: at(30 * days), now, clockOffset: 0, client },
+  })
+
+  it('rotate a session once, whoever asks at the same moment, and never one that has ended', async () => {
+    const userId = await addUser('Ada')
+    const { id, record } = await begin(userId)
+    const wrong = { ...record, id: uuidv7(now), passwordHash: 'changed since' }
+    expect(await sessions.insertRecord(sql, wrong)).toEqual([])
+    const tries = Array.from({ length: 10 }, (_, index) => sessions.rotateRecord(sql, rotation(id, 1, 1, 10 + index)))
+    expect((await Promise.all(tries)).flat()).toEqual([{ email: 'Ada@Example.com', name: null }])
+    const [row] = await sessions.selectRecord(sql, id, 0, 30 * seconds)
+    expect(row).toMatchObject({ generation: 1, just_rotated: true, just_voided: false, disabled: false })
+    expect(Buffer.from(row?.previous_hash ?? [])).toEqual(bytes(1))
+    expect((await sessions.selectRecord(sql, id, 5 * minutes, 30 * seconds))[0]?.just_rotated).toBe(false)
+
+    await sql.transaction(async (inside) => {
+      expect(await sessions.lockRecord(inside, id, userId, now)).toMatchObject([{ generation: 1 }])
+      const { presented: _, ...replacement } = rotation(id, 2, 0, 30)
+      await sessions.replaceToken(inside, replacement)
+    })
+    const caller = { id, userId, now }
+    expect(await sessions.selectLive(sql, { ...caller, generation: 2 })).toHaveLength(1)
+    expect(await sessions.selectLive(sql, { ...caller, generation: 1 })).toEqual([])
+    expect((await sessions.selectRecord(sql, id, 0, 30 * seconds))[0]?.just_voided).toBe(true)
+    await users.updateDisabled(sql, userId, now)
+    expect(await sessions.rotateRecord(sql, rotation(id, 3, 30, 31))).toEqual([])
+  })
+
+  it('list, end and purge sessions', async () => {
+    const userId = await addUser('Ada')
+    const [one, two, three, four] = [
+      await begin(userId, 1),
+      await begin(userId, 2),
+      await begin(userId, 3),
+      await begin(userId, 4),
+    ]
+    expect(await sessions.selectOfUser(sql, userId, now)).toHaveLength(4)
+    expect(await sessions.selectOfUser(sql, userId, at(31 * days))).toEqual([])
+    expect(await sessions.deleteRecordOfUser(sql, one.id, nilUuid)).toEqual([])
+    expect(await sessions.deleteRecordOfUser(sql, one.id, userId)).toEqual([{ id: one.id }])
+    expect(await sessions.deleteRecord(sql, two.id)).toEqual([{ user_id: userId }])
+    expect(await sessions.deleteAllOfUser(sql, userId, three.id)).toEqual([{ id: four.id }])
+    expect(await sessions.purgeAfter(sql, nilUuid, now, 10)).toEqual([{ cursor: three.id }])
+    expect(await sessions.selectOfUser(sql, userId, now)).toHaveLength(1)
+    expect(await sessions.purgeAfter(sql, nilUuid, at(31 * days), 10)).toEqual([{ cursor: three.id }])
+    expect(await sessions.purgeAfter(sql, nilUuid, at(31 * days), 10)).toEqual([{ cursor: null }])
+    expect(await sessions.deleteAllOfUser(sql, userId, null)).toEqual([])
+  })
+
+  const register = async (name: string, fill: number) => {
+    const id = uuidv7(at(fill))
+    const { email, username } = namesOf(name)
+    const keys = { email: email.email, emailKey: email.key, username: username.username, usernameKey: username.key }
+    const secrets = { passwordHash: 'hash', tokenHash: bytes(fill), browserHash: bytes(fill + 100) }
+    await registrations.insertPending(sql, { id, ...keys, ...secrets, name: null, tries: 2, expiresAt: at(1 * days) })
+    return id
+  }
+
+  it('keep registrations: the newest counts, tries are spent one by one, and several browsers may finish', async () => {
+    const [older, newer] = [await register('Ada', 1), await register('ADA', 2)]
+    expect(await registrations.selectNewer(sql, older, now)).toHaveLength(1)
+    expect(await registrations.selectNewer(sql, newer, now)).toEqual([])
+    expect(await registrations.selectNewestByEmail(sql, 'ada@example.com', now)).toMatchObject([
+      { id: newer, is_first: false },
+    ])
+    expect(await registrations.selectNewestByUsername(sql, 'ada', now)).toMatchObject([{ id: newer }])
+
+    const byCode = await Promise.all(
+      Array.from({ length: 5 }, () => registrations.spendTryByBrowser(sql, bytes(101), now)),
+    )
+    expect(
+      byCode
+        .flat()
+        .map(({ code_tries_left }) => code_tries_left)
+        .sort(),
+    ).toEqual([0, 1])
+    const byLink = await Promise.all(Array.from({ length: 5 }, () => registrations.spendTryByToken(sql, bytes(1), now)))
+    expect(byLink.flat()).toHaveLength(2)
+
+    for (const fill of [111, 112, 113]) await registrations.bindBrowser(sql, older, bytes(fill), 3)
+    expect(await registrations.selectByBrowser(sql, bytes(101), now)).toEqual([])
+    expect(await registrations.selectByBrowser(sql, bytes(112), now)).toMatchObject([{ id: older, confirmed: false }])
+    await registrations.replaceToken(sql, older, bytes(3))
+    for (const fill of [1, 3])
+      expect(await registrations.selectByToken(sql, bytes(fill), bytes(113), now)).toMatchObject([
+        { id: older, bound: true },
+      ])
+    expect(await registrations.selectByToken(sql, bytes(3), null, now)).toMatchObject([{ bound: false }])
+
+    await sql.transaction(async (inside) => {
+      expect(await registrations.lockWaiting(inside, older, now)).toHaveLength(1)
+      await registrations.markConfirmed(inside, older, now)
+    })
+    expect(await registrations.lockWaiting(sql, older, now)).toEqual([])
+    expect(await registrations.purge(sql, now, 10)).toEqual([])
+    expect(await registrations.purge(sql, at(2 * days), 10)).toHaveLength(2)
+  })
+
+  it('give a one-time token to one of many', async () => {
+    const userId = await addUser('Ada')
+    const token = { hash: bytes(1), purpose: 'reset_password' as const, userId, expiresAt: at(30 * minutes) }
+    expect(await tokens.insertToken(sql, token)).toHaveLength(1)
+    expect(await tokens.insertToken(sql, token)).toEqual([])
+    expect(await tokens.selectToken(sql, token.hash, 'provider_attempt', now)).toEqual([])
+    expect(await tokens.selectToken(sql, token.hash, token.purpose, at(31 * minutes))).toEqual([])
+    expect(await tokens.selectToken(sql, token.hash, token.purpose, now)).toEqual([{ user_id: userId }])
+    const tries = Array.from({ length: 20 }, () => tokens.takeToken(sql, token.hash, token.purpose, now))
+    expect((await Promise.all(tries)).flat()).toEqual([{ user_id: userId }])
+
+    await tokens.insertToken(sql, token)
+    await tokens.deleteOfUser(sql, userId, token.purpose)
+    await tokens.insertToken(sql, { ...token, hash: bytes(2), userId: null })
+    expect(await tokens.purge(sql, at(1 * days), 10)).toHaveLength(1)
+  })
+
+  it('keep events, newest first, and find those about a user', async () => {
+    const userId = await addUser('Ada')
+    const write = (kind: string, minute: number, more: object = {}) => {
+      const none = { userId: null, sessionId: null, reason: null, requestId: null, nameMark: null }
+      return events.insertEvent(sql, { id: uuidv7(at(minute * minutes)), kind, ...none, ...client, now, ...more })
+    }
+    expect(await write('signed_in', 1, { userId })).toEqual([{ username: 'Ada' }])
+    await write('sign_in_failed', 2, { nameMark: 'mark of ada' })
+    await write('rate_limited', 3)
+    await write('rate_limited', 4, { ip: '192.0.2.8' })
+    const span = { from: uuidFloor(now), before: uuidFloor(at(1 * days)), kind: null, limit: 10 }
+    const kinds = (rows: { kind: string }[]) => rows.map(({ kind }) => kind)
+    expect(kinds(await events.selectSpan(sql, span))).toEqual([
+      'rate_limited',
+      'rate_limited',
+      'sign_in_failed',
+      'signed_in',
+    ])
+    expect(kinds(await events.selectSpan(sql, { ...span, kind: 'signed_in' }))).toEqual(['signed_in'])
+    const about = await events.selectAbout(sql, span, { userId, nameMarks: ['mark of ada'] })
+    expect(kinds(about)).toEqual(['rate_limited', 'sign_in_failed', 'signed_in'])
+    expect(kinds(await events.selectRecentOfUser(sql, userId, 10))).toEqual(['signed_in'])
+    expect(await events.purgeBefore(sql, uuidFloor(at(3 * minutes)), 10)).toHaveLength(2)
+  })
+
+  it('keep content, and replace it by its slug', async () => {
+    await content.upsert(sql, { slug: 'b', title: 'B', body: 'one', now })
+    await content.upsert(sql, { slug: 'a', title: 'A', body: 'one', now })
+    await content.upsert(sql, { slug: 'b', title: 'B2', body: 'two', now: at(1) })
+    expect(await content.selectAll(sql)).toMatchObject([{ slug: 'a' }, { slug: 'b', title: 'B2' }])
+    expect(await content.selectBySlug(sql, 'b')).toEqual([{ slug: 'b', title: 'B2', body: 'two', updated_at: at(1) }])
+  })
+
+  // Outgoing mail has tests of its own on both databases.
+  it('are all among these', () => {
+    const all = { users: usersStore, bulk: bulkStore, sessions: sessionsStore, registrations: registrationsStore }
+    const rest = { tokens: tokensStore, events: eventsStore, content: contentStore }
+    const names = Object.entries({ ...all, ...rest }).flatMap(([name, each]) => functionsOf(name, each))
+    expect(names.filter((name) => !called.has(name))).toEqual([])
+  })
+})

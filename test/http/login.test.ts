@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+describe('signing in with a password', () => {
+  let latchkey: Latchkey
+  beforeAll(async () => {
+    latchkey = await startLatchkey()
+  })
+  afterAll(() => latchkey.stop())
+
+  it('sets the two session cookies and puts no token into a body', async () => {
+    await latchkey.signedUp('cookies')
+    const tab = latchkey.browser()
+    const { setCookies, text } = await tab.post('/login', { username: 'cookies', password: goodPassword })
+    expect(setCookies.map((cookie) => cookie.replace(/=[\w.-]+;/, '=…;'))).toEqual([
+      'access_token=…; Max-Age=900; Path=/; HttpOnly; SameSite=Strict',
+      'refresh_token=…; Max-Age=2592000; Path=/; HttpOnly; SameSite=Strict',
+    ])
+    for (const token of [tab.jar.get('access_token'), tab.jar.get('refresh_token')]) expect(text).not.toContain(token)
+  })
+
+  it('answers an unknown user, a wrong password and a refused one alike', async () => {
+    await latchkey.signedUp('alike')
+    const tab = latchkey.browser()
+    const answers = [
+      await tab.post('/login', { username: 'nobody', password: goodPassword }),
+      await tab.post('/login', { username: 'alike', password: `${goodPassword}x` }),
+      await tab.post('/login', { username: 'alike@example.com', password: 'x' }),
+    ]
+    for (const answer of answers) {
+      const { error, message, ...more } = answer.body
+      expect([answer.status, error, message]).toEqual([401, 'Invalid credentials', 'Username or password is incorrect'])
+      expect([more, answer.setCookies]).toEqual([{ code: 'invalid_credentials' }, []])
+      expect([...answer.headers.keys()]).toEqual([...(answers[0]?.headers.keys() ?? [])])
+    }
+  })
+
+  it('takes a space at the end of a password for what it is', async () => {
+    await latchkey.signedUp('spaced', { password: `${goodPassword} ` })
+    const tab = latchkey.browser()
+    expect((await tab.post('/login', { username: 'spaced', password: goodPassword })).status).toBe(401)
+    expect((await tab.post('/login', { username: 'spaced', password: `${goodPassword} ` })).status).toBe(200)
+  })
+})

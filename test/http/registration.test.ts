@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { days, minutes } from '../../src/lib/durations.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+describe('registering with a password', () => {
+  let latchkey: Latchkey
+  beforeAll(async () => {
+    latchkey = await startLatchkey()
+  })
+  afterAll(() => latchkey.stop())
+
+  const tokenIn = (text: string) => /#token=([\w-]+)/.exec(text)?.[1]
+  const codeIn = (text: string) => /^\s*([A-Z0-9]{4}-?[A-Z0-9]{4})\s*$/m.exec(text)?.[1]
+
+  it('registers, proves the address, signs out and in again', async () => {
+    const tab = latchkey.browser()
+    const asked = await tab.post('/api/auth/register', {
+      username: 'ada',
+      email: 'ada@example.com',
+      password: goodPassword,
+      name: 'Ada Example',
+    })
+    expect(asked.status).toBe(202)
+    expect((await tab.post('/login', { username: 'ada', password: goodPassword })).status).toBe(403)
+
+    const { text } = await latchkey.mailTo('ada@example.com')
+    expect(text).toMatch(new RegExp(`^${latchkey.url}/verify-email#token=[\\w-]{43}$`, 'm'))
+    const verified = await tab.post('/api/auth/verify-email', { token: tokenIn(text) })
+    expect(verified.body).toEqual({
+      user: { id: expect.any(String), username: 'ada', email: 'ada@example.com', name: 'Ada Example' },
+      accessTokenExpiresAt: expect.any(String),
+    })
+    expect((await tab.get('/api/auth/me')).body.user).toEqual({ id: expect.any(String), username: 'ada' })
+
+    expect((await tab.act('/api/auth/logout')).status).toBe(204)
+    expect((await tab.get('/api/auth/me')).status).toBe(401)
+    for (const username of ['ada', 'ADA', 'ada@example.com', 'Ada@Example.COM']) {
+      expect((await tab.post('/api/auth/login', { username, password: goodPassword })).status).toBe(200)
+    }
+  })
+
+  it('lets nobody but the browser that registered finish by the link alone', async () => {
+    await latchkey
+      .browser()
+      .post('/api/auth/register', { username: 'bea', email: 'bea@example.com', password: goodPassword })
+    const token = tokenIn((await latchkey.mailTo('bea@example.com')).text)
+    const elsewhere = latchkey.browser()
+    expect((await elsewhere.post('/api/auth/verify-email', { token })).body.error).toBe('Password required')
+    expect((await elsewhere.post('/api/auth/verify-email', { token, password: 'wrong' })).status).toBe(401)
+    expect((await elsewhere.post('/api/auth/verify-email', { token, password: goodPassword })).status).toBe(200)
+    expect((await elsewhere.post('/api/auth/verify-email', { token, password: goodPassword })).status).toBe(409)
+  })
+
+  it('takes the short code from the browser that registered, five times at most', async () => {
+    const tab = latchkey.browser()
+    await tab.post('/api/auth/register', { username: 'cy', email: 'cy@example.com', password: goodPassword })
+    const code = codeIn((await latchkey.mailTo('cy@example.com')).text)
+    expect(code).toBeDefined()
+    expect((await latchkey.browser().post('/api/auth/verify-email', { code })).status).toBe(400)
+    for (let wrong = 0; wrong < 4; wrong++) {
+      expect((await tab.post('/api/auth/verify-email', { code: 'AAAA-AAAA' })).body.error).toBe('Invalid code')
+    }
+    expect((await tab.post('/api/auth/verify-email', { code: code?.toLowerCase() })).status).toBe(200)
+
+    const unlucky = latchkey.browser()
+    await unlucky.post('/api/auth/register', { username: 'di', email: 'di@example.com', password: goodPassword })
+    const mail = await latchkey.mailTo('di@example.com')
+    const usedUp = { error: 'Invalid code', code: 'tries_used_up' }
+    const guess = (code?: string) => unlucky.post('/api/auth/verify-email', { code: code ?? 'AAAA-AAAA' })
+    for (let wrong = 0; wrong < 4; wrong++) expect((await guess()).body.code).toBe('invalid_code')
+    expect((await guess()).body).toMatchObject(usedUp)
+    // Another mail brings no more guesses. Its link is the way out, also in another browser.
+    expect((await unlucky.post('/api/auth/verify-email/resend')).status).toBe(202)
+    const known = tokenIn(mail.text)
+    await expect.poll(async () => tokenIn((await latchkey.mailTo('di@example.com')).text)).not.toBe(known)
+    expect((await guess(codeIn(mail.text))).body).toMatchObject(usedUp)
+    const token = tokenIn((await latchkey.mailTo('di@example.com')).text)
+    const phone = latchkey.browser()
+    expect((await phone.post('/api/auth/verify-email', { token, password: goodPassword })).status).toBe(200)
+  })
+
+  it('answers a registration for a taken address like any other and tells its owner by mail', async () => {
+    await latchkey.signedUp('owner')
+    const fresh = await latchkey
+      .browser()
+      .post('/api/auth/register', { username: 'new1', email: 'new1@example.com', password: goodPassword })
+    const taken = await latchkey
+      .browser()
+      .post('/api/auth/register', { username: 'new2', email: 'OWNER@example.com', password: goodPassword })
+    expect([taken.status, taken.body]).toEqual([fresh.status, fresh.body])
+    expect(taken.setCookies.map((cookie) => cookie.replace(/=[\w-]+;/, ''))).toEqual(
+      fresh.setCookies.map((cookie) => cookie.replace(/=[\w-]+;/, '')),
+    )
+    expect((await latchkey.mailTo('owner@example.com', /already/i)).text).not.toContain('token=')
+  })
+
+  it('refuses a taken username, whatever its case, and lets one of two at once win', async () => {
+    await latchkey.signedUp('eve')
+    const again = await latchkey
+      .browser()
+      .post('/api/auth/register', { username: 'EVE', email: 'e2@example.com', password: goodPassword })
+    expect([again.status, again.body.error]).toEqual([409, 'Username taken'])
+
+    const tabs = await Promise.all(
+      ['Twin', 'tWIN'].map(async (username, index) => {
+        const tab = latchkey.browser()
+        const email = `twin${index}@example.com`
+        await tab.post('/api/auth/register', { username, email, password: goodPassword })
+        return { tab, token: tokenIn((await latchkey.mailTo(email)).text) }
+      }),
+    )
+    const ends = await Promise.all(tabs.map(({ tab, token }) => tab.post('/api/auth/verify-email', { token })))
+    expect(ends.map(({ status }) => status).sort()).toEqual([200, 409])
+  })
+
+  it('forgets a registration that was not proven within a day', async () => {
+    const tab = latchkey.browser()
+    await tab.post('/api/auth/register', { username: 'late', email: 'late@example.com', password: goodPassword })
+    const token = tokenIn((await latchkey.mailTo('late@example.com')).text)
+    latchkey.clock.advance(1 * days + 1 * minutes)
+    expect((await tab.post('/api/auth/verify-email', { token })).status).toBe(400)
+  })
+
+  it('rejects a password that breaks the rules with the sentence of each rule', async () => {
+    const answer = await latchkey
+      .browser()
+      .post('/api/auth/register', { username: 'weak', email: 'weak@example.com', password: 'short' })
+    expect(answer.status).toBe(422)
+    expect(answer.body).toMatchObject({ valid: false })
+    expect((answer.body.errors as string[]).slice(0, 4)).toEqual([
+      'Password must be at least 8 characters',
+      'Password must contain uppercase letters',
+      'Password must contain numbers',
+      'Password must contain special characters',
+    ])
+  })
+})
