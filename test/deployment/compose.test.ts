@@ -30,7 +30,7 @@ const namesOf = (list: string[] | object | undefined = []) => (Array.isArray(lis
 const mountsOf = ({ volumes = [] }: Service) =>
   volumes
     .map((each) => each.split(':'))
-    .flatMap(([from = '', to = '']) => (from.startsWith('../operating/') ? [{ from, to }] : []))
+    .flatMap(([from = '', to = '']) => (from.startsWith('./') ? [{ from, to }] : []))
 
 describe('the compose file', () => {
   let compose: Compose
