@@ -177,6 +177,8 @@ describe('a registration on the way elsewhere', { timeout }, () => {
     await mailTab.goto(linkIn(await latchkey.mailTo(email)))
     await press(mailTab, 'Confirm my email')
     await mailTab.waitForURL('**/health/live')
+    // The tab that waited goes there too. Chromium may hang when it is closed while one of its tabs is on its way.
+    await page.waitForURL('**/health/live')
     await context.close()
   })
 })
