@@ -99,6 +99,11 @@ export const refusals = {
     error: 'Invalid credentials',
     message: 'That is not the password that was chosen',
   },
+  password_tries_used_up: {
+    status: 400,
+    error: 'Invalid or expired link',
+    message: 'All five tries for the password are used up. Open the link in the browser where you registered.',
+  },
   no_registration_waiting: {
     status: 400,
     error: 'No registration waiting',

@@ -79,6 +79,31 @@ describe('registering with a password', () => {
     expect((await phone.post('/api/auth/verify-email', { token, password: goodPassword })).status).toBe(200)
   })
 
+  it('says that the tries for the password are used up, and the browser that registered can still confirm', async () => {
+    const tab = latchkey.browser()
+    await tab.post('/api/auth/register', { username: 'max', email: 'max@example.com', password: goodPassword })
+    const token = tokenIn((await latchkey.mailTo('max@example.com')).text)
+    const elsewhere = (password: string) => latchkey.browser().post('/api/auth/verify-email', { token, password })
+    for (let wrong = 0; wrong < 5; wrong++)
+      expect((await elsewhere(`wrong ${wrong}`)).body.code).toBe('wrong_chosen_password')
+    expect((await elsewhere(goodPassword)).body).toMatchObject({
+      error: 'Invalid or expired link',
+      code: 'password_tries_used_up',
+    })
+    expect((await tab.post('/api/auth/verify-email', { token })).status).toBe(200)
+  })
+
+  it.each([
+    ['', 'a@example.com', 'username_length'],
+    ['x'.repeat(300), 'a@example.com', 'username_length'],
+    ['ok', '', 'email_shape'],
+    ['ok', 'x@', 'email_shape'],
+    ['ok', `${'x'.repeat(300)}@example.com`, 'email_shape'],
+  ])('refuses the name %j or the email %j by the code of its own rule', async (username, email, code) => {
+    const refused = await latchkey.browser().post('/api/auth/register', { username, email, password: goodPassword })
+    expect([refused.status, refused.body.error, refused.body.code]).toEqual([400, 'Bad request', code])
+  })
+
   it('answers a registration for a taken address like any other and tells its owner by mail', async () => {
     await latchkey.signedUp('owner')
     const fresh = await latchkey

@@ -42,6 +42,8 @@ export const refusals: Record<RefusalCode, string> = {
   tries_used_up: 'Ihre fünf Versuche sind aufgebraucht. Öffnen Sie zum Bestätigen den Link in der E-Mail.',
   password_required: 'Geben Sie das Passwort ein, das Sie bei der Registrierung gewählt haben.',
   wrong_chosen_password: 'Das ist nicht das Passwort, das Sie bei der Registrierung gewählt haben.',
+  password_tries_used_up:
+    'Ihre fünf Versuche für das Passwort sind aufgebraucht. Öffnen Sie den Link in dem Browser, in dem Sie sich registriert haben.',
   no_registration_waiting:
     'In diesem Browser wartet keine Registrierung auf Bestätigung. Öffnen Sie den Link in Ihrer E-Mail. Oder melden Sie sich mit dem gewählten Passwort an, dann können wir die E-Mail erneut schicken.',
 

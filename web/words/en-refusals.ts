@@ -41,6 +41,8 @@ export const refusals: Record<RefusalCode, string> = {
   tries_used_up: 'You have used all five attempts. Open the link in the email to confirm.',
   password_required: 'Enter the password that you chose when you registered.',
   wrong_chosen_password: 'This is not the password that you chose when you registered.',
+  password_tries_used_up:
+    'You have used all five attempts for the password. Open the link in the browser where you registered.',
   no_registration_waiting:
     'There is no registration waiting in this browser. Open the link in your email. Or sign in with the password that you chose, and we can send the email again.',
 

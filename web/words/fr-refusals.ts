@@ -41,6 +41,8 @@ export const refusals: Record<RefusalCode, string> = {
   tries_used_up: 'Vos cinq essais sont épuisés. Pour confirmer, ouvrez le lien du message.',
   password_required: 'Saisissez le mot de passe choisi lors de l’inscription.',
   wrong_chosen_password: 'Ce n’est pas le mot de passe choisi lors de l’inscription.',
+  password_tries_used_up:
+    'Vos cinq essais pour le mot de passe sont épuisés. Ouvrez le lien dans le navigateur où vous vous êtes inscrit.',
   no_registration_waiting:
     'Aucune inscription n’est en attente dans ce navigateur. Ouvrez le lien de votre message. Ou connectez-vous avec le mot de passe choisi, et nous pourrons renvoyer le message.',
 

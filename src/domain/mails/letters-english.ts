@@ -9,7 +9,7 @@ export const english: Letters = {
     blocks: [
       { text: `Welcome to ${productName}. To finish your registration, open this link and click the button there:` },
       { link: addresses.verifyEmail(token), label: 'Confirm my email' },
-      { text: 'Or enter this code on the page where you registered. You have five attempts:' },
+      { text: 'Or enter this code on the page where you registered. You have five attempts in all:' },
       { code },
       {
         text: `Both work for ${timeSpan(validFor, 'en')}. If you did not register, you can ignore this email. No account will be created.`,

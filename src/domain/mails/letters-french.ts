@@ -12,7 +12,7 @@ export const french: Letters = {
         text: `Bienvenue sur ${productName}. Pour terminer votre inscription, ouvrez ce lien, puis cliquez sur le bouton :`,
       },
       { link: addresses.verifyEmail(token), label: 'Confirmer mon adresse' },
-      { text: 'Ou saisissez ce code sur la page où vous vous êtes inscrit. Vous avez cinq essais :' },
+      { text: 'Ou saisissez ce code sur la page où vous vous êtes inscrit. Vous avez cinq essais en tout :' },
       { code },
       {
         text: `Les deux sont valables ${timeSpan(validFor, 'fr')}. Si vous ne vous êtes pas inscrit, vous pouvez ignorer ce message. Aucun compte ne sera créé.`,

@@ -13,7 +13,7 @@ export const german: Letters = {
       },
       { link: addresses.verifyEmail(token), label: 'E-Mail-Adresse bestätigen' },
       {
-        text: 'Oder geben Sie diesen Code auf der Seite ein, auf der Sie sich registriert haben. Sie haben fünf Versuche:',
+        text: 'Oder geben Sie diesen Code auf der Seite ein, auf der Sie sich registriert haben. Sie haben insgesamt fünf Versuche:',
       },
       { code },
       {

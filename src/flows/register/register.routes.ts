@@ -31,8 +31,9 @@ const schema = {
   tags: ['registration'],
   summary: 'Register; the account is created when the email is confirmed',
   body: Type.Object({
-    username: Type.String({ minLength: 1, maxLength: 256 }),
-    email: Type.String({ minLength: 3, maxLength: 254 }),
+    // Longer than a name or an email may be: their own rules say what is wrong, each with its code.
+    username: Type.String({ maxLength: 1024 }),
+    email: Type.String({ maxLength: 1024 }),
     password: Type.String({ minLength: 1, maxLength: 1024 }),
     name: Type.Optional(Type.String({ maxLength: 200 })),
   }),

@@ -23,6 +23,7 @@ const verifyRefusals = routeRefusals(
   'tries_used_up',
   'password_required',
   'wrong_chosen_password',
+  'password_tries_used_up',
   'cross_site',
   'already_confirmed',
   'already_registered',

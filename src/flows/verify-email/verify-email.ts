@@ -14,7 +14,8 @@ export const createVerifyEmail = (deps: { registrations: Registrations; password
     const pending = await registrations.findForPassword(token)
     const verified = await passwords.verify(password, isRefused(pending) ? undefined : pending.passwordHash)
     if (isRefused(verified)) return verified
-    if (isRefused(pending)) return pending
+    // The link was valid a moment ago, so it is the tries that are missing.
+    if (isRefused(pending)) return refuse('password_tries_used_up')
     return verified.matches ? pending : refuse('wrong_chosen_password')
   }
 
