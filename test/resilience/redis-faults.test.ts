@@ -9,8 +9,8 @@ import { until } from '../support/until.js'
 
 const limit = { maximum: 5, window: 15 * minutes }
 
-// Each test breaks a server of its own, and most of the time they wait: so they wait together.
-describe.concurrent('counters when Redis', () => {
+// One after another: each compares times with bounds that other tests in the same process would stretch.
+describe('counters when Redis', () => {
   const leftovers: (() => Promise<void>)[] = []
   afterAll(async () => {
     for (const remove of leftovers.splice(0).reverse()) await remove()
