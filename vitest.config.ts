@@ -1,4 +1,4 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/sequencer.js'
 
 export default defineConfig({
@@ -10,7 +10,8 @@ export default defineConfig({
       'scripts/**/*.test.ts',
       'bench/**/*.test.ts',
     ],
-    exclude: ['test/resilience/long/**'],
+    // The benchmark's peers bring their own tests in their node_modules.
+    exclude: [...configDefaults.exclude, 'test/resilience/long/**'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     // Loading the service's modules takes longer than most tests, so the files of a process share them. A file that
