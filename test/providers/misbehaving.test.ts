@@ -76,7 +76,8 @@ describe('a provider that is stuck', () => {
 
     const answers = await stuck
     expect(new Set(answers.map(({ location }) => location))).toEqual(new Set(['/login?error=provider_a_auth_failed']))
-    expect(Date.now() - started).toBeLessThan(13 * seconds)
+    // Ten seconds, and what forty answers at once take on a busy machine.
+    expect(Date.now() - started).toBeLessThan(20 * seconds)
     expect(answers.flatMap(sessionCookiesOf)).toEqual([])
   })
 })
