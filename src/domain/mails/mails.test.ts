@@ -230,7 +230,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     const server = await inbox()
     await mailsFor(server.url).queue(database, notice('ada@example.com'))
     await store.release()
-    const program = fileURLToPath(new URL('../../../test/support/claims-and-hangs.mjs', import.meta.url))
+    const program = fileURLToPath(new URL('../../../test/support/stuck-mail-sender.mjs', import.meta.url))
     const task = JSON.stringify({ place: store.place, key: key.toString('hex') })
     const child = spawn(process.execPath, [program, task], { stdio: ['ignore', 'pipe', 'inherit'] })
     const [said] = await Promise.all([new Promise((resolve) => child.stdout.once('data', resolve))])
