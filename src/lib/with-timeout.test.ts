@@ -35,5 +35,5 @@ it('takes an answer that arrived while this process was busy for longer than the
 it('leaves no unhandled rejection of work that fails after its timeout', async () => {
   const work = wait(500).then(() => Promise.reject(new Error('afterwards')))
   expect(await withTimeout(work, 2, () => 'late')).toBe('late')
-  await wait(20)
+  await wait(550)
 })
