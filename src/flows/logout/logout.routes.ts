@@ -1,3 +1,4 @@
+import { isRefused } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
@@ -8,7 +9,7 @@ import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createLogout } from './logout.js'
 
-const { responses } = routeRefusals(
+const { responses, sendRefusal } = routeRefusals(
   'not_authenticated',
   'invalid_csrf_token',
   'cross_site',
@@ -37,8 +38,9 @@ export const logoutRoutes = (server: Server, { logout, cookies, callers, csrf, l
 
   const everywhere = { schema: everywhereSchema, onRequest: [callers.required, csrf.required, limits.session] }
   server.post('/api/auth/logout-all', everywhere, async (request, reply) => {
-    await logout.everywhere(callers.of(request), clientOf(request))
+    const ended = await logout.everywhere(callers.of(request), clientOf(request))
     cookies.clearSession(reply)
+    if (isRefused(ended)) return sendRefusal(reply, ended)
     return reply.status(204).send()
   })
 }

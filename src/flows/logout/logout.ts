@@ -1,6 +1,7 @@
+import { refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { Sessions } from '../../domain/sessions/sessions.js'
+import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 
 type Owner = { userId: string; sessionId: string }
 type Held = { caller: Owner | undefined; refreshToken: string | undefined }
@@ -18,9 +19,13 @@ export const createLogout = ({ sessions, events }: { sessions: Sessions; events:
       const ended = await endSession(held)
       if (ended) await events.record({ kind: 'signed_out', ...ended }, client)
     },
-    everywhere: async ({ userId, sessionId }: Owner, client: Client) => {
+    everywhere: async (caller: SessionCaller, client: Client) => {
+      // An access token is valid for some minutes after its session has ended. It must not end the sessions that are left.
+      if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
+      const { userId, sessionId } = caller
       await sessions.endAll(userId)
       await events.record({ kind: 'signed_out_everywhere', userId, sessionId }, client)
+      return undefined
     },
   }
 }

@@ -2,14 +2,12 @@ import { refuse } from '../../contract/outcome.js'
 import type { Session } from '../../contract/schemas.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { Sessions } from '../../domain/sessions/sessions.js'
+import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import { readDevice } from '../../lib/device.js'
-
-type Owner = { userId: string; sessionId: string }
 
 /** The caller's own sessions: another user's are not found. */
 export const createOwnSessions = ({ sessions, events }: { sessions: Sessions; events: Events }) => ({
-  list: async ({ userId, sessionId }: Owner): Promise<Session[]> => {
+  list: async ({ userId, sessionId }: SessionCaller): Promise<Session[]> => {
     const rows = await sessions.list(userId)
     return rows.map((row) => ({
       id: row.id,
@@ -21,7 +19,10 @@ export const createOwnSessions = ({ sessions, events }: { sessions: Sessions; ev
       current: row.id === sessionId,
     }))
   },
-  end: async (id: string, { userId }: Owner, client: Client) => {
+  end: async (id: string, caller: SessionCaller, client: Client) => {
+    const { userId } = caller
+    // An access token is valid for some minutes after its session has ended. It must not end the sessions that are left.
+    if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
     if (!(await sessions.end(id, userId))) return refuse('not_found')
     await events.record({ kind: 'session_ended', userId, sessionId: id }, client)
     return undefined
