@@ -24,7 +24,9 @@ describe('the confirmation of an address', { timeout }, () => {
     const first = await latchkey.mailTo(email)
     await press(page, 'Send the email again')
     await page.getByText('A new email is on its way.').waitFor()
-    expect(await page.getByRole('button', { name: 'Send the email again' }).getAttribute('aria-disabled')).toBe('true')
+    await expect
+      .poll(() => page.getByRole('button', { name: 'Send the email again' }).getAttribute('aria-disabled'))
+      .toBe('true')
     await newerLink(email, linkIn(first))
 
     const mailTab = await context.newPage()
@@ -48,8 +50,8 @@ describe('the confirmation of an address', { timeout }, () => {
       if (wrong < 5) await expect.poll(() => page.locator('button[aria-busy]').count()).toBe(0)
     }
     await page.getByRole('alert').getByText('You have used all five attempts. Open the link').waitFor()
-    expect(await page.getByLabel('Code from the email').count()).toBe(0)
-    expect(await page.locator('.notice:focus').count()).toBe(1)
+    await expect.poll(() => page.getByLabel('Code from the email').count()).toBe(0)
+    await expect.poll(() => page.locator('.notice:focus').count()).toBe(1)
 
     const first = linkIn(await latchkey.mailTo(email))
     const phone = await visit(browser, latchkey)
@@ -65,7 +67,7 @@ describe('the confirmation of an address', { timeout }, () => {
     await phone.page.getByText('We have sent you a newer email.').waitFor()
     // No registration waits in that browser, so it has no use for a code.
     await phone.page.waitForLoadState('networkidle')
-    expect(await phone.page.getByRole('link', { name: 'Enter the code instead' }).count()).toBe(0)
+    await expect.poll(() => phone.page.getByRole('link', { name: 'Enter the code instead' }).count()).toBe(0)
     await phone.page.reload()
     await phone.page.getByText('There is no registration waiting in this browser.').waitFor()
     await Promise.all([context.close(), phone.context.close()])
@@ -90,7 +92,7 @@ describe('the confirmation of an address', { timeout }, () => {
     // A user who is registered is not asked to register again: neither when signed in nor when signed out.
     await phone.page.goto('/verify-email#token=of-an-old-mail')
     await phone.page.getByText('You are already signed in.').waitFor()
-    expect(await phone.page.getByRole('link', { name: /register|create/i }).count()).toBe(0)
+    await expect.poll(() => phone.page.getByRole('link', { name: /register|create/i }).count()).toBe(0)
     await page.goto('/verify-email#token=of-an-old-mail')
     await page.getByText('This link has expired or was already used.').waitFor()
     expect(await page.locator('.button.primary').innerText()).toBe('Sign in')

@@ -43,7 +43,7 @@ describe('the dashboard', { timeout }, () => {
     for (const close of ['Escape', 'Cancel']) {
       await enter(page, 'Sign out everywhere')
       await page.getByRole('button', { name: 'Yes, sign out everywhere' }).waitFor()
-      expect(await page.locator('[role=group]:focus').getAttribute('aria-label')).toBe('Sign out everywhere')
+      await expect.poll(() => page.locator('[role=group]:focus').getAttribute('aria-label')).toBe('Sign out everywhere')
       if (close === 'Escape') await page.keyboard.press('Escape')
       else await enter(page, close)
       await expect.poll(() => page.locator('button:focus').textContent()).toBe('Sign out everywhere')

@@ -1,6 +1,16 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fillIn, linkIn, openChromium, press, register, signIn, timeout, visit } from '../support/chromium.js'
+import {
+  fillIn,
+  focusedField,
+  linkIn,
+  openChromium,
+  press,
+  register,
+  signIn,
+  timeout,
+  visit,
+} from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
@@ -36,13 +46,13 @@ describe('somebody new', { timeout }, () => {
     const other = page.getByRole('button', { name: /^Sign out .*, / })
     await other.click()
     await page.getByText('That device is signed out.').waitFor()
-    expect(await other.count()).toBe(0)
+    await expect.poll(() => other.count()).toBe(0)
 
     await press(page, 'Change password')
     await fillIn(page, { 'Current password': 'not this one', 'New password': newPassword })
     await press(page, 'Change password')
     await page.getByText('This is not your current password.').waitFor()
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('currentPassword')
+    await expect.poll(() => focusedField(page)).toBe('currentPassword')
     await fillIn(page, { 'Current password': goodPassword })
     await press(page, 'Change password')
     await page.getByText('Your password was changed.').waitFor()
@@ -110,16 +120,16 @@ describe('somebody new', { timeout }, () => {
     await press(page, 'Create account')
     await expect.poll(() => page.getByText('Please fill in this field.').count()).toBe(3)
     const focused = page.locator('input:focus')
-    expect(await focused.getAttribute('name')).toBe('username')
-    expect(await focused.getAttribute('aria-invalid')).toBe('true')
+    await expect.poll(() => focused.getAttribute('name')).toBe('username')
+    await expect.poll(() => focused.getAttribute('aria-invalid')).toBe('true')
 
     await fillIn(page, { Username: 'taken', Email: 'not an address', 'Choose a password': 'Password1' })
     await page.getByText('a special character').waitFor()
     await page.getByText('Weak', { exact: false }).first().waitFor()
-    expect(await page.locator('.password-rules li').filter({ hasText: 'still missing' }).locator('path').count()).toBe(
-      0,
-    )
-    expect(await page.locator('.password-rules .met').first().locator('path').count()).toBe(1)
+    await expect
+      .poll(() => page.locator('.password-rules li').filter({ hasText: 'still missing' }).locator('path').count())
+      .toBe(0)
+    await expect.poll(() => page.locator('.password-rules .met').first().locator('path').count()).toBe(1)
     await press(page, 'Create account')
     await page.getByText('Enter an email address like name@example.com.').waitFor()
     await fillIn(page, { Email: 'fresh@example.com' })
@@ -150,7 +160,7 @@ describe('somebody new', { timeout }, () => {
     await expect
       .poll(() => remarkOn('username'))
       .toBe('Ein Benutzername darf keine Leerzeichen oder unsichtbaren Zeichen enthalten.')
-    expect(await page.locator('input:focus').getAttribute('name')).toBe('username')
+    await expect.poll(() => focusedField(page)).toBe('username')
     await fillIn(page, { Benutzername: ' johann ', 'E-Mail': 'foo@bar' })
     expect(await remarkOn('username')).toBe('')
     await submit()

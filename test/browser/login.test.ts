@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   fillIn,
+  focusedField,
   linkIn,
   namedProviders,
   openChromium,
@@ -36,18 +37,18 @@ describe('the login page', { timeout }, () => {
     const { page, context } = await from('192.0.2.1')
     await page.goto('/login')
     await page.getByLabel('Username or email').waitFor()
-    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('username')
+    await expect.poll(() => focusedField(page)).toBe('username')
     await page.keyboard.type(' lena ')
     await page.keyboard.press('Enter')
     await page.getByText('Please fill in this field.').waitFor()
-    expect(await page.locator('input:focus').getAttribute('name')).toBe('password')
+    await expect.poll(() => focusedField(page)).toBe('password')
     await page.keyboard.press('Shift+Tab')
     await page.keyboard.press('Tab')
     await page.keyboard.type(goodPassword)
-    expect(await page.getByText('Please fill in this field.').count()).toBe(0)
+    await expect.poll(() => page.getByText('Please fill in this field.').count()).toBe(0)
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
-    expect(await page.locator('[name=password]').getAttribute('type')).toBe('text')
+    await expect.poll(() => page.locator('[name=password]').getAttribute('type')).toBe('text')
     await page.locator('[name=password]').dispatchEvent('keydown', { key: 'A', modifierCapsLock: true })
     await page.getByText('Caps Lock is on.').waitFor()
     await page.getByRole('button', { name: 'Hide password' }).press('Shift+Tab')
@@ -60,9 +61,9 @@ describe('the login page', { timeout }, () => {
     const { page, context } = await from('192.0.2.2')
     await page.goto('/login')
     await page.getByLabel('Username or email').waitFor()
-    expect(await page.locator('[name=username]').getAttribute('autocomplete')).toBe('username')
-    expect(await page.locator('[name=password]').getAttribute('autocomplete')).toBe('current-password')
-    expect(await page.locator('form').count()).toBe(1)
+    await expect.poll(() => page.locator('[name=username]').getAttribute('autocomplete')).toBe('username')
+    await expect.poll(() => page.locator('[name=password]').getAttribute('autocomplete')).toBe('current-password')
+    await expect.poll(() => page.locator('form').count()).toBe(1)
     for (const [name, off] of Object.entries({ autocorrect: 'off', autocapitalize: 'none', spellcheck: 'false' }))
       expect(await page.locator('[name=username]').getAttribute(name), name).toBe(off)
     await context.close()
@@ -74,7 +75,7 @@ describe('the login page', { timeout }, () => {
     for (let tries = 0; tries < 3; tries += 1) {
       await signIn(page, 'lena', `wrong ${tries}`)
       await page.getByText('Username or password is incorrect.').waitFor()
-      expect(await page.locator('input:focus').getAttribute('name')).toBe('password')
+      await expect.poll(() => focusedField(page)).toBe('password')
     }
     await signIn(page, 'lena', goodPassword)
     await page.getByRole('alert').getByText('Too many sign-in attempts.').waitFor()
@@ -82,7 +83,7 @@ describe('the login page', { timeout }, () => {
     const left = await timer.textContent()
     expect(left).toMatch(/^Please try again in (10\smin|9\smin( \d+\ss)?)\.$/)
     await expect.poll(() => timer.textContent()).not.toBe(left)
-    expect(await page.getByRole('button', { name: 'Sign in' }).getAttribute('aria-disabled')).toBe('true')
+    await expect.poll(() => page.getByRole('button', { name: 'Sign in' }).getAttribute('aria-disabled')).toBe('true')
     await context.close()
   })
 
@@ -108,7 +109,7 @@ describe('the login page', { timeout }, () => {
     await signIn(page, 'lena')
     await page.getByLabel('Current password').waitFor()
     expect(new URL(page.url()).hash).toBe('#password')
-    await expect.poll(() => page.locator('input:focus').getAttribute('name')).toBe('currentPassword')
+    await expect.poll(() => focusedField(page)).toBe('currentPassword')
     await context.close()
   })
 

@@ -185,7 +185,7 @@ describe('a session in the browser', { timeout }, () => {
     await page.goto('/login?returnTo=%2Fhealth%2Flive')
     await page.getByText('One moment…').waitFor()
     await page.locator('form').waitFor()
-    expect(await page.getByText('One moment…').count()).toBe(0)
+    await expect.poll(() => page.getByText('One moment…').count()).toBe(0)
     letThrough()
     await page.waitForURL('**/health/live')
     await context.close()

@@ -29,6 +29,13 @@ describe('several hosts', () => {
     const database = open(`postgres://postgres@${hosts}/postgres`)
     await database.query('create table found (port integer)')
     expect(await database.query('select inet_server_port() as port')).toEqual([{ port: primary.port }])
+    // The standby is asynchronous: it must have the table before the primary is killed.
+    const reader = new Client({ connectionString: standby.url })
+    await reader.connect()
+    await expect
+      .poll(async () => (await reader.query(`select to_regclass('found') as name`)).rows)
+      .toEqual([{ name: 'found' }])
+    await reader.end()
 
     primary.signal('SIGKILL')
     await expect(database.query('insert into found values (1)')).rejects.toThrow(StoreUnavailable)

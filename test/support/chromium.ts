@@ -74,6 +74,9 @@ export const fillIn = async (page: Page, values: Record<string, string>) => {
   for (const [label, value] of Object.entries(values)) await page.getByLabel(label, { exact: true }).fill(value)
 }
 
+/** The name of the field that has the focus. Ask with `expect.poll`: a page moves the focus after it has drawn. */
+export const focusedField = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('name'))
+
 export const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 
 /** Fills in the registration form and arrives where the mail is waited for. */
