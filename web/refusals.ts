@@ -1,4 +1,4 @@
-import { callbackFailed, type ProviderButton, providerOfFailure, type ToldReason } from '../src/contract/pages.js'
+import { callbackFailed, type ProviderButton, type PublicReason, providerOfFailure } from '../src/contract/pages.js'
 import type { RefusalCode } from '../src/contract/refusals.js'
 import type { Problems } from './components/form.js'
 import type { Refusal } from './requests.js'
@@ -50,5 +50,5 @@ export const providerErrorFor = (
   if (!failed) return providerErrors.unknown
   const { reasons } = providerErrors
   const isTold = reason !== undefined && Object.hasOwn(reasons, reason)
-  return fill(isTold ? reasons[reason as ToldReason] : providerErrors.failed, { provider: failed.name })
+  return fill(isTold ? reasons[reason as PublicReason] : providerErrors.failed, { provider: failed.name })
 }

@@ -4,7 +4,7 @@
  */
 export type Refused<Code extends string = string> = { readonly refused: Code }
 
-/** `NoInfer`: without it a refusal that is not expected would compile as one that cannot be. */
+/** `NoInfer`: without it TypeScript takes the details from the expected type, and accepts a code that does not fit. */
 export const refuse = <const Code extends string, Details extends object = object>(
   refused: Code,
   details?: Details,

@@ -20,7 +20,7 @@ export type PageSettings = {
   productName: string
   providers: ProviderButton[]
   registration: 'open' | 'closed'
-  /** A path of this site, for a sign-in that was on its way to no other. */
+  /** A path of this site, used after a sign-in if no other page was requested. */
   afterSignIn: string
   development: boolean
 }
@@ -43,9 +43,9 @@ export const callbackFailed = 'callback_failed'
 export const signInFailed = (provider: ProviderId) => `${provider}_auth_failed` as const
 export const providerOfFailure = (error: string) => providerIds.find((id) => signInFailed(id) === error)
 
-/** `&reason=` beside it. A sign-in is told no more: more would tell a stranger about the account. */
-export const toldReasons = ['no_email', 'registration_closed'] as const
-export type ToldReason = (typeof toldReasons)[number]
+/** `&reason=` beside it. No other reason is shown: it could reveal whether an account exists. */
+export const publicReasons = ['no_email', 'registration_closed'] as const
+export type PublicReason = (typeof publicReasons)[number]
 
 /** `?linking=` at the account page: the provider whose link the page has to finish. */
 export const linkingParameter = 'linking'

@@ -1,5 +1,5 @@
 import { fastify } from 'fastify'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, expectTypeOf, it } from 'vitest'
 import { refuse } from '../contract/outcome.js'
 import { rejectPassword } from '../contract/password-rules.js'
 import { ErrorBody, Limited, LoginLimited, PasswordRejected } from '../contract/schemas.js'
@@ -7,7 +7,9 @@ import { routeRefusals } from './route-refusals.js'
 
 const { responses, sendRefusal } = routeRefusals('bad_request', 'invalid_link', 'password_rejected', 'unavailable')
 
-const answerTo = async (refused: Parameters<typeof sendRefusal>[1]) => {
+type Named = Parameters<typeof sendRefusal>[1]
+
+const answerTo = async (refused: Named) => {
   const server = fastify()
   server.get('/', { schema: { response: responses } }, (_request, reply) => sendRefusal(reply, refused))
   const { statusCode, headers, body } = await server.inject('/')
@@ -50,10 +52,8 @@ describe('the refusals of a route', () => {
   })
 
   it('do not compile when the route has not named them', () => {
-    // @ts-expect-error: the route does not answer this code
-    const notNamed = () => answerTo(refuse('not_found'))
-    // @ts-expect-error: there is no such code
-    const unknown = () => routeRefusals('no_such_code')
-    expect([notNamed, unknown]).toHaveLength(2)
+    expectTypeOf(refuse('bad_request')).toExtend<Named>()
+    expectTypeOf(refuse('not_found')).not.toExtend<Named>()
+    expectTypeOf<'no_such_code'>().not.toExtend<Parameters<typeof routeRefusals>[number]>()
   })
 })

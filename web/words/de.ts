@@ -1,4 +1,4 @@
-import type { LoginNotice, ToldReason } from '../../src/contract/pages.js'
+import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import { password } from './de-password.js'
 import { refusals } from './de-refusals.js'
 import type { Words } from './en.js'
@@ -35,7 +35,7 @@ export const de: Words = {
           '{provider} hat uns keine E-Mail-Adresse gegeben, daher konnten wir Sie nicht anmelden. Bestätigen Sie dort Ihre Adresse oder melden Sie sich anders an.',
         registration_closed:
           'Zu Ihrer Anmeldung mit {provider} gibt es hier kein Konto, und die Registrierung ist geschlossen. Bitte wenden Sie sich an Ihre Administration.',
-      } satisfies Record<ToldReason, string>,
+      } satisfies Record<PublicReason, string>,
       callback: 'Wir konnten die Anmeldung nicht abschließen. Bitte versuchen Sie es noch einmal.',
       unknown: 'Die Anmeldung ist fehlgeschlagen. Bitte versuchen Sie es noch einmal.',
     },

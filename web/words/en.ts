@@ -1,4 +1,4 @@
-import type { LoginNotice, ToldReason } from '../../src/contract/pages.js'
+import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import { password } from './en-password.js'
 import { refusals } from './en-refusals.js'
 
@@ -35,7 +35,7 @@ export const en = {
           '{provider} gave us no email address, so we could not sign you in. Confirm your email address there, or sign in another way.',
         registration_closed:
           'There is no account here for your {provider} sign-in, and registration is closed. Ask your administrator for an account.',
-      } satisfies Record<ToldReason, string>,
+      } satisfies Record<PublicReason, string>,
       callback: 'We could not finish signing you in. Please try again.',
       unknown: 'Signing in did not work. Please try again.',
     },

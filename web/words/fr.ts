@@ -1,4 +1,4 @@
-import type { LoginNotice, ToldReason } from '../../src/contract/pages.js'
+import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import type { Words } from './en.js'
 import { password } from './fr-password.js'
 import { refusals } from './fr-refusals.js'
@@ -35,7 +35,7 @@ export const fr: Words = {
           '{provider} ne nous a transmis aucune adresse e-mail, nous n’avons donc pas pu vous connecter. Confirmez-y votre adresse ou connectez-vous autrement.',
         registration_closed:
           'Aucun compte ici ne correspond à votre connexion avec {provider}, et les inscriptions sont fermées. Adressez-vous à votre administrateur.',
-      } satisfies Record<ToldReason, string>,
+      } satisfies Record<PublicReason, string>,
       callback: 'Nous n’avons pas pu terminer la connexion. Veuillez réessayer.',
       unknown: 'La connexion n’a pas abouti. Veuillez réessayer.',
     },

@@ -51,7 +51,7 @@ export const createPasswords = ({ workers, cost, productName }: Dependencies): P
   const verify = async (password: string, hash: string | null | undefined): Promise<Verified | Busy> => {
     const storedCost = hash ? costOf(hash) : undefined
     pace = Math.max(pace, Math.min(storedCost ?? 0, highestCost))
-    // A text that cannot be a password matches nothing, and takes as long as any other.
+    // A text that cannot be a password matches nothing, and takes the same time.
     const real = hash && storedCost !== undefined && unusable(password) === undefined
     const same = await workers.compare(condensed(password), real ? hash : decoy, pace)
     if (isRefused(same)) return same

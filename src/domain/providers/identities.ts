@@ -21,14 +21,14 @@ export type Identities = ReturnType<typeof createIdentities>
  * Applies the linking policy. Each change is one statement, which fails if the accounts have changed since the decision; then
  * the policy decides again. So twenty first sign-ins at once create one account.
  */
-export const createIdentities = (parts: {
+export const createIdentities = (deps: {
   database: Database
   users: Users
   mails: Pick<Mails, 'queue'>
   nameOf: (provider: ProviderId) => string
   registration: 'open' | 'closed'
 }) => {
-  const { database, users, mails, nameOf, registration } = parts
+  const { database, users, mails, nameOf, registration } = deps
 
   const create = async ({ provider, profile }: Request): Promise<Resolved | undefined> => {
     const email = readEmail(profile.email)
@@ -54,14 +54,14 @@ export const createIdentities = (parts: {
     const { provider, profile } = request
     const linkingTo = request.linkingTo === undefined ? undefined : await users.findById(request.linkingTo)
     if (request.linkingTo !== undefined && !linkingTo) return refuse('disabled')
-    const namesake = await users.findByEmail(profile.email)
+    const accountWithEmail = await users.findByEmail(profile.email)
     // Read last: if another request creates the account in the meantime, it is found as the owner of this identity, not as
     // another user with the same email.
     const owner = await users.findByIdentity({ provider, subject: profile.subject })
-    const decision = decide({ provider, owner, namesake, registration, linkingTo })
+    const decision = decide({ provider, owner, accountWithEmail, registration, linkingTo })
     if (isRefused(decision)) return decision
     if (decision.action === 'create') return create(request)
-    const user = [owner, namesake, linkingTo].find((account) => account?.id === decision.userId)
+    const user = [owner, accountWithEmail, linkingTo].find((account) => account?.id === decision.userId)
     if (!user) throw new Error('The policy named an unknown account')
     return decision.action === 'sign_in' ? { user, how: 'sign_in' as const } : link(request, user)
   }
@@ -72,7 +72,7 @@ export const createIdentities = (parts: {
       const resolved = await attempt(request)
       if (resolved) return resolved
     }
-    throw new Error('The accounts kept changing while an identity was being placed')
+    throw new Error('The accounts kept changing while an identity was linked')
   }
 
   return { resolve }

@@ -11,58 +11,58 @@ const create: Decision = { action: 'create' }
 
 type Row = [sentence: string, situation: Omit<Situation, 'provider' | 'registration'>, decision: Decision]
 
-const nobody = { owner: undefined, namesake: undefined }
+const nobody = { owner: undefined, accountWithEmail: undefined }
 
 const signingIn: Row[] = [
   ['creates an account for a person who is new', nobody, create],
   [
     'signs in by identity',
-    { owner: account('ada', 'provider_a'), namesake: account('ada', 'provider_a') },
+    { owner: account('ada', 'provider_a'), accountWithEmail: account('ada', 'provider_a') },
     signIn('ada'),
   ],
   [
     'signs in by identity although the address at the provider has changed',
-    { owner: account('ada', 'provider_a'), namesake: undefined },
+    { owner: account('ada', 'provider_a'), accountWithEmail: undefined },
     signIn('ada'),
   ],
   [
     'signs in by identity although the new address at the provider belongs to another account',
-    { owner: account('ada', 'provider_a'), namesake: account('bob') },
+    { owner: account('ada', 'provider_a'), accountWithEmail: account('bob') },
     signIn('ada'),
   ],
   [
     'links to the account with a password of the same address',
-    { owner: undefined, namesake: account('ada') },
+    { owner: undefined, accountWithEmail: account('ada') },
     link('ada'),
   ],
   [
     'links to the account of the other provider with the same address',
-    { owner: undefined, namesake: account('ada', 'provider_b') },
+    { owner: undefined, accountWithEmail: account('ada', 'provider_b') },
     link('ada'),
   ],
   [
     'refuses an address that changed hands at the provider: the account has another identity there',
-    { owner: undefined, namesake: account('ada', 'provider_a') },
+    { owner: undefined, accountWithEmail: account('ada', 'provider_a') },
     refuse('other_identity'),
   ],
   [
     'refuses an address that changed hands, also when the account has both providers',
-    { owner: undefined, namesake: account('ada', 'provider_a', 'provider_b') },
+    { owner: undefined, accountWithEmail: account('ada', 'provider_a', 'provider_b') },
     refuse('other_identity'),
   ],
   [
     'refuses the identity of a disabled account',
-    { owner: disabled(account('ada', 'provider_a')), namesake: undefined },
+    { owner: disabled(account('ada', 'provider_a')), accountWithEmail: undefined },
     refuse('disabled'),
   ],
   [
     'refuses the address of a disabled account, and creates no second one',
-    { owner: undefined, namesake: disabled(account('ada')) },
+    { owner: undefined, accountWithEmail: disabled(account('ada')) },
     refuse('disabled'),
   ],
   [
     'refuses a disabled account rather than fall back to the account with the address',
-    { owner: disabled(account('ada', 'provider_a')), namesake: account('bob') },
+    { owner: disabled(account('ada', 'provider_a')), accountWithEmail: account('bob') },
     refuse('disabled'),
   ],
 ]
@@ -72,22 +72,22 @@ const linking: Row[] = [
   ['links a second provider', { ...nobody, linkingTo: account('ada', 'provider_b') }, link('ada')],
   [
     'links an identity with the account\u2019s own address',
-    { owner: undefined, namesake: account('ada'), linkingTo: account('ada') },
+    { owner: undefined, accountWithEmail: account('ada'), linkingTo: account('ada') },
     link('ada'),
   ],
   [
     'finds nothing to do when the identity is linked to this account already',
-    { owner: account('ada', 'provider_a'), namesake: undefined, linkingTo: account('ada', 'provider_a') },
+    { owner: account('ada', 'provider_a'), accountWithEmail: undefined, linkingTo: account('ada', 'provider_a') },
     signIn('ada'),
   ],
   [
     'refuses an identity that belongs to another account',
-    { owner: account('bob', 'provider_a'), namesake: account('bob', 'provider_a'), linkingTo: account('ada') },
+    { owner: account('bob', 'provider_a'), accountWithEmail: account('bob', 'provider_a'), linkingTo: account('ada') },
     refuse('identity_taken'),
   ],
   [
     'refuses an identity of another account that is disabled',
-    { owner: disabled(account('bob', 'provider_a')), namesake: undefined, linkingTo: account('ada') },
+    { owner: disabled(account('bob', 'provider_a')), accountWithEmail: undefined, linkingTo: account('ada') },
     refuse('identity_taken'),
   ],
   [
@@ -97,12 +97,12 @@ const linking: Row[] = [
   ],
   [
     'refuses an identity whose address has an account of its own: a lured visitor would lose their way in',
-    { owner: undefined, namesake: account('bob'), linkingTo: account('mallory') },
+    { owner: undefined, accountWithEmail: account('bob'), linkingTo: account('mallory') },
     refuse('email_taken'),
   ],
   [
     'refuses an identity whose address belongs to a disabled account',
-    { owner: undefined, namesake: disabled(account('bob')), linkingTo: account('ada') },
+    { owner: undefined, accountWithEmail: disabled(account('bob')), linkingTo: account('ada') },
     refuse('email_taken'),
   ],
   [
@@ -124,18 +124,21 @@ describe('the linking policy', () => {
   it('makes no account where registration is closed, and goes on signing in those who have one', () => {
     const closed = { provider: 'provider_a', registration: 'closed' } as const
     expect(decide({ ...closed, ...nobody })).toEqual(refuse('registration_closed'))
-    expect(decide({ ...closed, owner: account('ada', 'provider_a'), namesake: undefined })).toEqual(signIn('ada'))
-    expect(decide({ ...closed, owner: undefined, namesake: account('ada') })).toEqual(link('ada'))
+    expect(decide({ ...closed, owner: account('ada', 'provider_a'), accountWithEmail: undefined })).toEqual(
+      signIn('ada'),
+    )
+    expect(decide({ ...closed, owner: undefined, accountWithEmail: account('ada') })).toEqual(link('ada'))
     expect(decide({ ...closed, ...nobody, linkingTo: account('ada') })).toEqual(link('ada'))
   })
 
   it('never hands an account to anybody but its owner, whoever else is about', () => {
     const accounts = [undefined, account('x'), account('x', 'provider_a'), account('y'), account('y', 'provider_a')]
-    const situations = accounts.flatMap((owner) => accounts.map((namesake) => ({ owner, namesake })))
-    for (const { owner, namesake } of situations) {
-      const decision = decide({ provider: 'provider_a', registration: 'open', owner, namesake })
+    const situations = accounts.flatMap((owner) => accounts.map((accountWithEmail) => ({ owner, accountWithEmail })))
+    for (const { owner, accountWithEmail } of situations) {
+      const decision = decide({ provider: 'provider_a', registration: 'open', owner, accountWithEmail })
       if (owner) expect(decision).toEqual(signIn(owner.id))
-      else if (!isRefused(decision) && decision.action === 'link') expect(namesake).toEqual(account(decision.userId))
+      else if (!isRefused(decision) && decision.action === 'link')
+        expect(accountWithEmail).toEqual(account(decision.userId))
     }
   })
 })

@@ -9,7 +9,7 @@ export type Situation = {
   /** The account that has this identity: the provider and the user's id there. */
   owner: Account | undefined
   /** The account with the email that the provider has verified. */
-  namesake: Account | undefined
+  accountWithEmail: Account | undefined
   /** Whether new users may register. */
   registration: 'open' | 'closed'
   /** The account to link to, if a signed-in user began this. */
@@ -28,21 +28,21 @@ export type Decision =
 export const decide = (situation: Situation): Decision =>
   situation.linkingTo ? decideLink(situation, situation.linkingTo) : decideSignIn(situation)
 
-const decideSignIn = ({ provider, owner, namesake, registration }: Situation): Decision => {
+const decideSignIn = ({ provider, owner, accountWithEmail, registration }: Situation): Decision => {
   // The identity comes first: an email can get another owner, also at the provider, but the identity cannot.
   if (owner) return owner.disabled ? refuse('disabled') : { action: 'sign_in', userId: owner.id }
-  if (!namesake) return registration === 'open' ? { action: 'create' } : refuse('registration_closed')
-  if (namesake.disabled) return refuse('disabled')
+  if (!accountWithEmail) return registration === 'open' ? { action: 'create' } : refuse('registration_closed')
+  if (accountWithEmail.disabled) return refuse('disabled')
   // A second identity of one provider with the same email means that the email has another owner there now.
-  if (namesake.providers.includes(provider)) return refuse('other_identity')
-  return { action: 'link', userId: namesake.id }
+  if (accountWithEmail.providers.includes(provider)) return refuse('other_identity')
+  return { action: 'link', userId: accountWithEmail.id }
 }
 
-const decideLink = ({ provider, owner, namesake }: Situation, account: Account): Decision => {
+const decideLink = ({ provider, owner, accountWithEmail }: Situation, account: Account): Decision => {
   if (account.disabled) return refuse('disabled')
   if (owner) return owner.id === account.id ? { action: 'sign_in', userId: account.id } : refuse('identity_taken')
   if (account.providers.includes(provider)) return refuse('other_identity')
   // Otherwise a user who was tricked into an attacker's session would let the attacker sign in with the user's identity.
-  if (namesake && namesake.id !== account.id) return refuse('email_taken')
+  if (accountWithEmail && accountWithEmail.id !== account.id) return refuse('email_taken')
   return { action: 'link', userId: account.id }
 }

@@ -22,16 +22,16 @@ type Dependencies = {
   oneTimeTokens: OneTimeTokens
   events: Events
 }
-type Wish = { provider: ProviderId | undefined; caller: SessionCaller; returnTo: string }
-type Proof = { provider: ProviderId | undefined; caller: SessionCaller; link: PendingLink | undefined }
-type Request = { link: PendingLink; caller: SessionCaller; client: Client; language: Language }
+type BeginRequest = { provider: ProviderId | undefined; caller: SessionCaller; returnTo: string }
+type WaitingRequest = { provider: ProviderId | undefined; caller: SessionCaller; link: PendingLink | undefined }
+type FinishRequest = { link: PendingLink; caller: SessionCaller; client: Client; language: Language }
 
 /** Links an account at a provider to the caller's: the session that begins it also finishes it. */
 export const createLink = (deps: Dependencies) => {
   const { providers, attempts, users, sessions, identities, oneTimeTokens, events } = deps
 
   /** The attempt for the browser to keep, and the address to go to. */
-  const begin = async ({ provider: id, caller, returnTo }: Wish) => {
+  const begin = async ({ provider: id, caller, returnTo }: BeginRequest) => {
     const provider = id && providers[id]
     if (!provider) return refuse('not_found')
     // An access token is valid for some minutes after its session has ended. Only a valid session may add a way to sign in.
@@ -46,20 +46,20 @@ export const createLink = (deps: Dependencies) => {
   }
 
   /** The pending link of this browser, if the caller may finish it. */
-  const waiting = async ({ provider, caller, link }: Proof) => {
+  const waiting = async ({ provider, caller, link }: WaitingRequest) => {
     if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
     return link && link.provider === provider ? link : refuse('nothing_to_link')
   }
 
-  const noteFailure = ({ link, client }: Request, reason: string) =>
+  const noteFailure = ({ link, client }: FinishRequest, reason: string) =>
     events.record({ kind: 'sign_in_failed', provider: link.provider, reason }, client)
 
-  const refuseLink = async (request: Request, reason: LinkingRefusal | 'used_before') => {
+  const refuseLink = async (request: FinishRequest, reason: LinkingRefusal | 'used_before') => {
     await noteFailure(request, reason)
     return refuse(`link_${reason}`)
   }
 
-  const finish = async (request: Request) => {
+  const finish = async (request: FinishRequest) => {
     const { link, caller, client, language } = request
     const { provider, profile, state, linker, expiresAt } = link
     // A cookie that an attacker planted names the attacker's session.

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import { providerByPath, providerIds, providerPath } from '../../contract/providers.js'
+import { NoContent } from '../../contract/schemas.js'
 import type { AttemptCookies } from '../../http/attempt-cookies.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
@@ -49,13 +50,13 @@ const finishSchema = {
   tags: ['linked providers'],
   summary: 'Link the account that was proven at the provider; needs the session that began it',
   params,
-  response: { 204: Type.Null(), ...finishRefusals.responses },
+  response: { 204: NoContent, ...finishRefusals.responses },
 }
 const unlinkSchema = {
   tags: ['linked providers'],
   summary: 'Remove a linked provider, unless it is the last way in',
   params,
-  response: { 204: Type.Null(), ...unlinkRefusals.responses },
+  response: { 204: NoContent, ...unlinkRefusals.responses },
 }
 
 type Dependencies = {
@@ -90,12 +91,12 @@ export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
     pendingLink.clear(reply)
     const language = languageFrom(request.headers['accept-language'])
     const linked = await link.finish({ link: waiting, caller, client: clientOf(request), language })
-    return isRefused(linked) ? finishRefusals.sendRefusal(reply, linked) : reply.status(204).send(null)
+    return isRefused(linked) ? finishRefusals.sendRefusal(reply, linked) : reply.status(204).send()
   })
 
   server.delete(path, { schema: unlinkSchema, onRequest }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
     const unlinked = await unlink({ provider, caller: callers.of(request), client: clientOf(request) })
-    return isRefused(unlinked) ? unlinkRefusals.sendRefusal(reply, unlinked) : reply.status(204).send(null)
+    return isRefused(unlinked) ? unlinkRefusals.sendRefusal(reply, unlinked) : reply.status(204).send()
   })
 }

@@ -1,12 +1,19 @@
 import { isRefused } from '../../contract/outcome.js'
-import { callbackFailed, linkingParameter, signInFailed, type ToldReason, toldReasons } from '../../contract/pages.js'
+import {
+  callbackFailed,
+  linkingParameter,
+  type PublicReason,
+  publicReasons,
+  signInFailed,
+} from '../../contract/pages.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { Attempt } from '../../domain/providers/attempt.js'
 import type { Outcome, SocialRefusal } from './social-sign-in.js'
 
-const toldOf = (refused: SocialRefusal): ToldReason | undefined => toldReasons.find((told) => told === refused)
+const publicReasonOf = (refused: SocialRefusal): PublicReason | undefined =>
+  publicReasons.find((reason) => reason === refused)
 
-export const failedAt = (page: string, provider: ProviderId, reason?: ToldReason) =>
+export const failedAt = (page: string, provider: ProviderId, reason?: PublicReason) =>
   `${page}?error=${signInFailed(provider)}${reason === undefined ? '' : `&reason=${reason}`}`
 
 /** The page at the end of a sign-in. */
@@ -17,5 +24,5 @@ export const redirectFor = (outcome: Outcome, { provider, purpose, returnTo }: A
     // The page finishes a link with a request of its own, which has the session.
     return 'issued' in outcome ? returnTo : `${page}?${linkingParameter}=${provider}`
   if (outcome.refused === 'callback_failed') return `${page}?error=${callbackFailed}`
-  return failedAt(page, provider, toldOf(outcome.refused))
+  return failedAt(page, provider, publicReasonOf(outcome.refused))
 }

@@ -56,7 +56,7 @@ export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
       begin(id, deps, request, reply, request.query.returnTo),
     )
     server.get(`${path}/callback`, { schema: callbackSchema, ...options }, (request, reply) =>
-      comeBack(id, deps, request, reply),
+      handleCallback(id, deps, request, reply),
     )
   }
 }
@@ -80,7 +80,7 @@ const begin = async (
   return goTo(reply, begun.href)
 }
 
-const comeBack = async (id: ProviderId, deps: Dependencies, request: FastifyRequest, reply: FastifyReply) => {
+const handleCallback = async (id: ProviderId, deps: Dependencies, request: FastifyRequest, reply: FastifyReply) => {
   const { providers, attemptCookies, pendingLink, socialSignIn, cookies, redirectUris } = deps
   const client = clientOf(request)
   const callback = callbackOf(request, redirectUris[id])
