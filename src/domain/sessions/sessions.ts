@@ -4,7 +4,7 @@ import { days, hours } from '../../lib/durations.js'
 import { fingerprint, sameBytes } from '../../lib/random.js'
 import { nilUuid, uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
-import { accessTokenLifetime, type RefreshClaims, type Tokens } from '../tokens/tokens.js'
+import { accessTokenLifetime, type RefreshClaims, type RefreshToken, type Tokens } from '../tokens/tokens.js'
 import type { Client } from './client.js'
 import * as store from './sessions.store.js'
 
@@ -31,7 +31,6 @@ export type Issued = {
  */
 export type Rotated =
   | { issued: Issued; raced: boolean }
-  | Refused<'invalid'>
   | (Refused<'ended' | 'theft' | 'replaced'> & { userId: string; sessionId: string })
 
 /** The caller, and which of the session's tokens it used. */
@@ -131,14 +130,12 @@ export const createSessions = (options: {
     return refuse('theft', owner)
   }
 
-  const rotate = async (refreshToken: string, client: Client): Promise<Rotated> => {
-    const claims = tokens.readRefresh(refreshToken)
-    if (!claims) return refuse('invalid')
+  const rotate = async ({ text, claims }: RefreshToken, client: Client): Promise<Rotated> => {
     const now = clock.now()
     const iat = inSeconds(now)
     const successor = { ...claims, gen: claims.gen + 1, iat, exp: expiryFor(claims.auth_time, now) }
     const token = tokens.signRefresh(successor)
-    const presented = fingerprint(refreshToken)
+    const presented = fingerprint(text)
     const [user] = await store.rotateRecord(database, {
       id: claims.sid,
       generation: successor.gen,
@@ -200,10 +197,9 @@ export const createSessions = (options: {
     rotateWithoutGrace,
 
     /** Ends the session of a refresh token, even of an old or expired one. Returns the user. */
-    endByRefreshToken: async (refreshToken: string) => {
-      const claims = tokens.readRefresh(refreshToken)
-      const [row] = claims ? await store.deleteRecord(database, claims.sid) : []
-      return row && claims ? { userId: row.user_id, sessionId: claims.sid } : undefined
+    endByRefreshToken: async ({ claims }: RefreshToken) => {
+      const [row] = await store.deleteRecord(database, claims.sid)
+      return row && { userId: row.user_id, sessionId: claims.sid }
     },
     end: async (sessionId: string, userId: string) =>
       (await store.deleteRecordOfUser(database, sessionId, userId)).length > 0,

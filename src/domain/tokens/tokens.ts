@@ -8,6 +8,9 @@ export const accessTokenLifetime = 15 * minutes
 
 export type { RefreshClaims } from './claims.js'
 
+/** A refresh token of ours whose signature was checked. `readRefresh` makes it, so that nobody checks it twice. */
+export type RefreshToken = { text: string; claims: RefreshClaims }
+
 type Kind = 'at+jwt' | 'rt+jwt'
 type Sign = (claims: object) => string
 type Verify = (token: string) => Record<string, unknown>
@@ -84,9 +87,9 @@ export const createTokens = ({ secrets, clock }: { secrets: readonly string[]; c
       return claims && isAccessClaims(claims) && hasBegun(claims) && !hasExpired(claims) ? claims : undefined
     },
     /** An expired refresh token is still read: its session decides, and an ended one has its cookies cleared. */
-    readRefresh: (token: string) => {
-      const claims = refresh.verified(token)
-      return claims && isRefreshClaims(claims) && hasBegun(claims) ? claims : undefined
+    readRefresh: (text: string): RefreshToken | undefined => {
+      const claims = refresh.verified(text)
+      return claims && isRefreshClaims(claims) && hasBegun(claims) ? { text, claims } : undefined
     },
   }
 }

@@ -30,7 +30,7 @@ type Dependencies = {
 
 export const logoutRoutes = (server: Server, { logout, cookies, callers, csrf, limits }: Dependencies) => {
   server.post('/api/auth/logout', { schema, onRequest: [csrf.required, limits.session] }, async (request, reply) => {
-    const held = { caller: callers.peek(request), refreshToken: cookies.read(request, 'refresh_token') }
+    const held = { caller: callers.peek(request), refreshToken: callers.refreshTokenOf(request) }
     await logout.here(held, clientOf(request))
     cookies.clearSession(reply)
     return reply.status(204).send()

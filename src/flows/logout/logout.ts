@@ -2,14 +2,15 @@ import { refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { RefreshToken } from '../../domain/tokens/tokens.js'
 
 type Owner = { userId: string; sessionId: string }
-type Held = { caller: Owner | undefined; refreshToken: string | undefined }
+type Held = { caller: Owner | undefined; refreshToken: RefreshToken | undefined }
 
 export const createLogout = ({ sessions, events }: { sessions: Sessions; events: Events }) => {
   /** By either cookie: a user with an expired access token must be able to sign out. */
   const endSession = async ({ caller, refreshToken }: Held) => {
-    if (!caller) return refreshToken === undefined ? undefined : sessions.endByRefreshToken(refreshToken)
+    if (!caller) return refreshToken && sessions.endByRefreshToken(refreshToken)
     const { userId, sessionId } = caller
     return (await sessions.end(sessionId, userId)) ? { userId, sessionId } : undefined
   }

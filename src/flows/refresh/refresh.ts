@@ -2,6 +2,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
+import type { RefreshToken } from '../../domain/tokens/tokens.js'
 
 type Dependencies = {
   sessions: Sessions
@@ -12,14 +13,12 @@ type Dependencies = {
 /** Exchanges a refresh token for new tokens. `sessionEnded` says whether the browser should delete its tokens. */
 export const createRefresh =
   ({ sessions, events, onRefresh }: Dependencies) =>
-  async (refreshToken: string, client: Client) => {
+  async (refreshToken: RefreshToken, client: Client) => {
     const rotated = await sessions.rotate(refreshToken, client)
     if (!isRefused(rotated)) {
       onRefresh(rotated.raced ? 'raced' : 'rotated')
       return rotated.issued
     }
-    // A token that is not ours is left alone. Only if the session has ended, its cookies are cleared.
-    if (rotated.refused === 'invalid') return refuse('not_authenticated', { sessionEnded: false })
     const { userId, sessionId, refused } = rotated
     onRefresh(refused)
     if (refused === 'theft')
