@@ -24,10 +24,10 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Generous, because the machine may be busy with other programs. A test that waits for something waits no longer
     // than it takes.
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     teardownTimeout: 10_000,
-    expect: { poll: { timeout: 20_000, interval: 25 } },
+    expect: { poll: { timeout: 60_000, interval: 25 } },
     env: { TZ: 'UTC' },
     coverage: {
       provider: 'v8',

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fillIn, launchChromium, namedProviders, openChromium, signIn, timeout, visit } from '../support/chromium.js'
+import { fillIn, launchChromium, namedProviders, openChromium, signIn, visit } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 const pictures = new URL('../../test-output/screenshots/', import.meta.url)
@@ -36,7 +36,7 @@ const enter = async (page: Page, name: string) => {
 }
 const expectFocus = (page: Page, what: string | RegExp) => expect.poll(() => focused(page)).toMatch(what)
 
-describe('the dashboard', { timeout }, () => {
+describe('the dashboard', () => {
   it('keeps the focus of a keyboard where the next thing is', async () => {
     const { page, context } = await visit(browser, latchkey)
     await open(page)
@@ -85,7 +85,7 @@ const fillInChange = async (page: Page) => {
   await expect.poll(() => page.getByLabel('Current password').count()).toBe(0)
 }
 
-describe('letters twice as large on a small phone', { timeout }, () => {
+describe('letters twice as large on a small phone', () => {
   it.each(['en-GB', 'de-DE', 'fr-FR'])('fit without scrolling sideways (%s)', async (locale) => {
     const large = await launchChromium('--blink-settings=defaultFontSize=32')
     const { page, context } = await visit(large, latchkey, { locale, viewport: { width: 320, height: 640 } })
@@ -112,7 +112,7 @@ describe('letters twice as large on a small phone', { timeout }, () => {
   })
 })
 
-describe('a new password whose strength cannot be checked', { timeout }, () => {
+describe('a new password whose strength cannot be checked', () => {
   it('is told so, and does not look finished', async () => {
     const { page, context } = await visit(browser, latchkey)
     await page.route('**/api/auth/password-strength', (route) => route.abort())

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
 import { openBrowser, type Tab, type TestBrowser } from '../support/browsers.js'
-import { linkIn, timeout } from '../support/chromium.js'
+import { linkIn } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 const newPassword = 'Quiet+Orchard+48+marble'
@@ -13,12 +13,12 @@ beforeAll(async () => {
   // In development both providers have stand-ins on this machine.
   const settings = { NODE_ENV: 'development' }
   ;[latchkey, browser] = await Promise.all([startLatchkey({ settings }), openBrowser('firefox')])
-}, timeout)
+})
 afterAll(() => latchkey?.stop())
 
 const pathOf = (tab: Tab) => new URL(tab.address()).pathname
 
-describe('in Firefox', { timeout }, () => {
+describe('in Firefox', () => {
   it('somebody registers, proves the address, changes the password, signs out and in again', async () => {
     const tab = await browser.tab()
     const type = async (values: Record<string, string>) => {

@@ -1,16 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  fillIn,
-  focusedField,
-  linkIn,
-  openChromium,
-  press,
-  register,
-  signIn,
-  timeout,
-  visit,
-} from '../support/chromium.js'
+import { fillIn, focusedField, linkIn, openChromium, press, register, signIn, visit } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
@@ -23,7 +13,7 @@ afterAll(() => latchkey?.stop())
 
 const newPassword = 'Quiet+Orchard+48+marble'
 
-describe('somebody new', { timeout }, () => {
+describe('somebody new', () => {
   it('registers, proves the address, looks around, changes the password and signs out', async () => {
     const { page, context, faults } = await visit(browser, latchkey)
     const asked = new Set<string>()

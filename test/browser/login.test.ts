@@ -9,7 +9,6 @@ import {
   press,
   register,
   signIn,
-  timeout,
   visit,
 } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -32,7 +31,7 @@ afterAll(() => latchkey?.stop())
 /** Each test comes from an address of its own, so that no limiter remembers the others. */
 const from = (address: string) => visit(browser, latchkey, { extraHTTPHeaders: { 'x-forwarded-for': address } })
 
-describe('the login page', { timeout }, () => {
+describe('the login page', () => {
   it('works with the keyboard alone, shows a password when asked, and warns of Caps Lock', async () => {
     const { page, context } = await from('192.0.2.1')
     await page.goto('/login')
@@ -125,7 +124,7 @@ describe('the login page', { timeout }, () => {
   })
 })
 
-describe('a forgotten password', { timeout }, () => {
+describe('a forgotten password', () => {
   it('is replaced by way of the mail, and the visitor arrives where they were going', async () => {
     const { page, context } = await from('192.0.2.5')
     await page.goto('/login?returnTo=%2Fhealth%2Flive')
@@ -168,7 +167,7 @@ describe('a forgotten password', { timeout }, () => {
   })
 })
 
-describe('a registration on the way elsewhere', { timeout }, () => {
+describe('a registration on the way elsewhere', () => {
   it('arrives there in the end', async () => {
     const { page, context } = await from('192.0.2.7')
     await page.goto('/login?returnTo=%2Fhealth%2Flive')

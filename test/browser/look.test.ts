@@ -3,17 +3,7 @@ import { createRequire } from 'node:module'
 import type { AxeResults } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  fillIn,
-  linkIn,
-  namedProviders,
-  openChromium,
-  press,
-  register,
-  signIn,
-  timeout,
-  visit,
-} from '../support/chromium.js'
+import { fillIn, linkIn, namedProviders, openChromium, press, register, signIn, visit } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 const pictures = new URL('../../test-output/screenshots/', import.meta.url)
@@ -106,30 +96,26 @@ const widerThanItsWindow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
 
 describe.each(schemes)('in the %s scheme', (colorScheme) => {
-  it.each(Object.entries(views))(
-    '%s can be used by everybody, on a phone and on a desk',
-    { timeout },
-    async (name, act) => {
-      const { page, context, faults } = await visit(browser, latchkey, { colorScheme, reducedMotion: 'reduce' })
-      await page.setViewportSize(sizes.wide)
-      await act(page)
-      await page.getByRole('heading', { level: 1 }).waitFor()
-      for (const [size, viewport] of Object.entries(sizes)) {
-        await page.setViewportSize(viewport)
-        const path = new URL(`${name}-${size}-${colorScheme}.png`, pictures).pathname
-        await page.screenshot({ path, fullPage: true })
-        expect(await faultsOf(page)).toEqual([])
-        expect(await widerThanItsWindow(page)).toBe(false)
-      }
-      await page.setViewportSize({ width: 320, height: 640 })
+  it.each(Object.entries(views))('%s can be used by everybody, on a phone and on a desk', async (name, act) => {
+    const { page, context, faults } = await visit(browser, latchkey, { colorScheme, reducedMotion: 'reduce' })
+    await page.setViewportSize(sizes.wide)
+    await act(page)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    for (const [size, viewport] of Object.entries(sizes)) {
+      await page.setViewportSize(viewport)
+      const path = new URL(`${name}-${size}-${colorScheme}.png`, pictures).pathname
+      await page.screenshot({ path, fullPage: true })
+      expect(await faultsOf(page)).toEqual([])
       expect(await widerThanItsWindow(page)).toBe(false)
-      expect(faults).toEqual([])
-      await context.close()
-    },
-  )
+    }
+    await page.setViewportSize({ width: 320, height: 640 })
+    expect(await widerThanItsWindow(page)).toBe(false)
+    expect(faults).toEqual([])
+    await context.close()
+  })
 })
 
-describe('an accent of the operator', { timeout }, () => {
+describe('an accent of the operator', () => {
   it.each(['#ffe066', '#10204d', '#ff3366'])('%s stays readable', async (accent) => {
     const theirs = await startLatchkey({ settings: { ACCENT_COLOR: accent, PRODUCT_NAME: 'Acme & Söhne' } })
     for (const colorScheme of schemes) {
@@ -144,7 +130,7 @@ describe('an accent of the operator', { timeout }, () => {
   })
 })
 
-describe('in forced colours', { timeout }, () => {
+describe('in forced colours', () => {
   it('the focus of the keyboard stays visible on everything that can have it', async () => {
     const { page, context } = await visit(browser, latchkey, { forcedColors: 'active', reducedMotion: 'reduce' })
     await page.goto('/register')

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openChromium, press, signIn, timeout, visit } from '../support/chromium.js'
+import { openChromium, press, signIn, visit } from '../support/chromium.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
@@ -15,7 +15,7 @@ afterAll(() => latchkey?.stop())
 
 const be = (page: Page, name: string) => page.getByRole('button', { name }).click()
 
-describe('signing in with a provider', { timeout }, () => {
+describe('signing in with a provider', () => {
   it.each([
     ['Google', 'Ben Example'],
     ['GitHub', 'Ada Example'],
@@ -67,7 +67,7 @@ describe('signing in with a provider', { timeout }, () => {
   })
 })
 
-describe('linked providers', { timeout }, () => {
+describe('linked providers', () => {
   it('are connected and disconnected on the dashboard, but never the last way in', async () => {
     await latchkey.signedUp('linus', { email: 'linus@example.com' })
     const { page, context } = await visit(browser, latchkey)

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
-import { fillIn, openChromium, press, signIn, timeout, visit } from '../support/chromium.js'
+import { fillIn, openChromium, press, signIn, visit } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
@@ -31,7 +31,7 @@ const countCalls = (context: BrowserContext, path: string) => {
   return calls
 }
 
-describe('a session in the browser', { timeout }, () => {
+describe('a session in the browser', () => {
   it('is renewed once for ten tabs whose access token has expired at the same moment', async () => {
     const { context, page } = await signedIn('ten')
     const tabs = [page, ...(await Promise.all(Array.from({ length: 9 }, () => context.newPage())))]

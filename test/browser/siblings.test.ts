@@ -4,7 +4,7 @@ import { createServer } from 'node:https'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openChromium, signIn, timeout } from '../support/chromium.js'
+import { openChromium, signIn } from '../support/chromium.js'
 import { freshPostgres } from '../support/databases.js'
 import { freePort, ownFolder } from '../support/servers/server.js'
 import { type Instance, startInstance } from '../support/site/instance.js'
@@ -41,7 +41,7 @@ const startHosts = async (tls: number, service: number) => {
   return server
 }
 
-describe('a sibling host that plants cookies for the whole domain', { timeout }, () => {
+describe('a sibling host that plants cookies for the whole domain', () => {
   let browser: Browser
   let instance: Instance
   let hosts: Awaited<ReturnType<typeof startHosts>>
@@ -61,7 +61,7 @@ describe('a sibling host that plants cookies for the whole domain', { timeout },
     await addPeople(database.url, ['ada'])
     hosts = await startHosts(port, instance.port)
     browser = await openChromium()
-  }, timeout)
+  })
 
   afterAll(async () => {
     hosts?.closeAllConnections()

@@ -6,7 +6,7 @@ import { type Application, startElsewhere } from './application.js'
 /** The tab ends at exactly this address, with the application's own page for somebody who is known. */
 export const arrivesAt = async (tab: Tab, address: string) => {
   await tab.see('Hello, ')
-  await expect.poll(() => tab.address(), { timeout: 10_000 }).toBe(address)
+  await expect.poll(() => tab.address()).toBe(address)
 }
 
 /** Runs in a page: a WebSocket that is greeted, hears its own words again, and is closed. */

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { browserNames, openBrowser } from '../support/browsers.js'
-import { timeout } from '../support/chromium.js'
 import { freshPostgres } from '../support/databases.js'
 import { freePort } from '../support/servers/server.js'
 import { createVisitor, type FrontEnd, type Visitor } from '../support/site/https-client.js'
@@ -51,7 +50,7 @@ describe('an application behind Caddy and the access check', () => {
     })
     leftovers.push(caddy.stop)
     door = caddy
-  }, 90_000)
+  })
   afterAll(async () => {
     for (const leave of leftovers.reverse()) await leave()
   })
@@ -141,7 +140,7 @@ describe('an application behind Caddy and the access check', () => {
     expect(fits.status).not.toBe(413)
   })
 
-  describe.each(browserNames)('in %s', { timeout }, (name) => {
+  describe.each(browserNames)('in %s', (name) => {
     it('is reached from other sites with query and fragment, and gets a form after the session was renewed', async () => {
       const browser = await openBrowser(name)
       await arriveFromElsewhere(browser, `https://localhost:${door.port}`, 'ada')

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { browserNames, openBrowser } from '../support/browsers.js'
-import { openChromium, timeout } from '../support/chromium.js'
+import { openChromium } from '../support/chromium.js'
 import { freshPostgres } from '../support/databases.js'
 import { freePort } from '../support/servers/server.js'
 import { createVisitor } from '../support/site/https-client.js'
@@ -53,7 +53,7 @@ beforeAll(async () => {
     application: application.port,
   })
   leftovers.push(front.stop)
-}, 90_000)
+})
 
 const signedIn = async () => {
   const visitor = createVisitor(front)
@@ -202,7 +202,7 @@ describe('an application behind nginx and the access check', () => {
   it('tells the sender of a form from another site what is true of it', () => expectForeignForm(createVisitor(front)))
 })
 
-describe('in a browser, an application behind the access check', { timeout }, () => {
+describe('in a browser, an application behind the access check', () => {
   const open = async () => {
     const browser = await openChromium()
     const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-GB' })
@@ -265,7 +265,7 @@ describe('in a browser, an application behind the access check', { timeout }, ()
   })
 })
 
-describe.each(browserNames)('in %s', { timeout }, (name) => {
+describe.each(browserNames)('in %s', (name) => {
   it('an application is reached from other sites with query and fragment, and gets a form after a renewal', async () => {
     const browser = await openBrowser(name)
     await arriveFromElsewhere(browser, `https://localhost:${front.port}`, 'zoë')

@@ -61,7 +61,7 @@ const startHaproxy = async (ports: { plain: number; tls: number }, instances: nu
   return { ...server, port: ports.tls, certificate, states, log: () => readFile(join(folder, 'server.log'), 'utf8') }
 }
 
-describe('two instances behind HAProxy', { timeout: 90_000 }, () => {
+describe('two instances behind HAProxy', () => {
   const leftovers: (() => Promise<void>)[] = []
   const later = <Started extends { stop(): Promise<void> }>(started: Started) => {
     leftovers.push(started.stop)
@@ -96,7 +96,7 @@ describe('two instances behind HAProxy', { timeout: 90_000 }, () => {
     await until('both are up', async () => (await haproxy.states()).join() === 'UP,UP')
     ada = createVisitor(door)
     expect((await ada.post('/login', { username: 'ada', password })).status).toBe(200)
-  }, 90_000)
+  })
   afterAll(async () => {
     for (const leave of leftovers.reverse()) await leave()
   })

@@ -64,7 +64,7 @@ export const m${at}: T${at} = ${manifest}`
   }
 }
 
-describe('the Kubernetes manifests', { timeout: 60_000 }, () => {
+describe('the Kubernetes manifests', () => {
   it('are what the schemas of Kubernetes allow, and have no field that it does not know', async () => {
     const all = await manifests()
     expect(all.map(({ kind }) => kind)).toEqual(['ConfigMap', 'Deployment', 'Service', 'PodDisruptionBudget', 'Job'])

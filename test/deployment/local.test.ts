@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { browserNames, openBrowser } from '../support/browsers.js'
-import { timeout } from '../support/chromium.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { testProgram } from '../support/servers/programs.js'
 import { freePort, ownFolder, startServer } from '../support/servers/server.js'
@@ -67,7 +66,7 @@ const startPlainCaddy = async () =>
 describe.each([
   ['nginx', startNginx],
   ['Caddy', startPlainCaddy],
-])('on one machine, without TLS, behind %s', { timeout }, (_, startProxy) => {
+])('on one machine, without TLS, behind %s', (_, startProxy) => {
   let proxy: Awaited<ReturnType<typeof startProxy>>
   beforeAll(async () => {
     proxy = await startProxy()

@@ -180,7 +180,7 @@ describe('the TLS front end', () => {
   })
 
   // Every check takes three times as long; docs/deployment.md has the command. These are the ones that a setting decides.
-  it('gives testssl nothing of medium or above to complain about', { timeout: 240_000 }, async () => {
+  it('gives testssl nothing of medium or above to complain about', async () => {
     const file = join(site.front.folder, 'testssl.json')
     const checks = ['--protocols', '--std', '--server-preference', '--header']
     const quick = ['--quiet', '--color', '0', '--warnings', 'off', '--ip', '127.0.0.1', '--sneaky']

@@ -25,7 +25,7 @@ describe('a registration that is not confirmed yet', () => {
     latchkey.mails().filter(({ to, text }) => to === email && pattern.test(text))
   /** The tokens of the mails to an address, oldest first, once there are this many. */
   const tokensTo = async (email: string, count: number) => {
-    await expect.poll(() => mailsTo(email).length, { timeout: 10_000 }).toBe(count)
+    await expect.poll(() => mailsTo(email).length).toBe(count)
     return mailsTo(email)
       .map(({ text }) => /#token=([\w-]+)/.exec(text)?.[1])
       .reverse()
@@ -80,7 +80,7 @@ describe('a registration that is not confirmed yet', () => {
     expect(seen[0]).toEqual(seen[1])
     // The owner of the account still signs in, and hears of both tries.
     expect((await login(latchkey.browser(), addressOf('vic'))).status).toBe(200)
-    await expect.poll(() => mailsTo(addressOf('vic'), /already have an account/).length, { timeout: 10_000 }).toBe(2)
+    await expect.poll(() => mailsTo(addressOf('vic'), /already have an account/).length).toBe(2)
   })
 
   it('of several registrations for one address the newest counts at the sign-in, and every link stays good', async () => {

@@ -91,5 +91,5 @@ describe('the fuzz itself', () => {
     } finally {
       await server.close()
     }
-  }, 180_000)
+  })
 })

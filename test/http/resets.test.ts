@@ -15,7 +15,7 @@ describe('asking for a new password', () => {
   const tokensTo = async (username: string, count: number) => {
     const mails = () =>
       latchkey.mails().filter(({ to, text }) => to === `${username}@example.com` && text.includes('/reset-password#'))
-    await expect.poll(() => mails().length, { timeout: 10_000 }).toBe(count)
+    await expect.poll(() => mails().length).toBe(count)
     return mails()
       .map(({ text }) => /#token=([\w-]+)/.exec(text)?.[1])
       .reverse()

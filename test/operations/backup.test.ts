@@ -35,7 +35,6 @@ const login = async (service: Latchkey, username: string) =>
   (await service.browser().post('/login', { username, password: goodPassword })).status
 
 /** Each starts several services, an embedded database among them. */
-const timeout = 60_000
 
 /** The steps of docs/operating.md, in its order. */
 describe('a dump of PostgreSQL', () => {
@@ -58,9 +57,7 @@ describe('a dump of PostgreSQL', () => {
     return { quiet, active, left }
   }
 
-  it('brings back everybody who was there, signed in, and can be used by the least privileged role', {
-    timeout: timeout,
-  }, async () => {
+  it('brings back everybody who was there, signed in, and can be used by the least privileged role', async () => {
     const file = join(folder, 'latchkey.dump')
     const { quiet, active, left } = await liveUntil(file)
     const { url, drop } = await emptyPostgres()
@@ -98,9 +95,7 @@ describe('a dump of PostgreSQL', () => {
 })
 
 describe('a copy of the data directory', () => {
-  it('taken while the service is stopped, is a whole installation: users, sessions and secret', {
-    timeout: timeout,
-  }, async () => {
+  it('taken while the service is stopped, is a whole installation: users, sessions and secret', async () => {
     const [original, copy] = [join(folder, 'data'), join(folder, 'copy')]
     const first = await startLatchkey({ stores: 'embedded', settings: { DATA_DIR: original } })
     const ada = await first.signedUp('ada')

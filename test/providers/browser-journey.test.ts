@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { browserNames, openBrowser, type TestBrowser } from '../support/browsers.js'
-import { timeout } from '../support/chromium.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { startProviders, startService, type TestProviders, usersOf } from '../support/providers/test-providers.js'
 
 // The service is at localhost and every provider at 127.0.0.1: two sites, as with real providers. What is tried here is
 // what no request library can try, namely which cookies a browser keeps and sends after it was sent back.
-describe.each(browserNames)('in %s', { timeout }, (name) => {
+describe.each(browserNames)('in %s', (name) => {
   let browser: TestBrowser
   let providers: TestProviders
   let direct: Latchkey

@@ -82,7 +82,7 @@ describe('the embedded database', () => {
     expect((await readdir(folder)).sort()).toEqual(['database'])
   })
 
-  it('loses nothing that was answered, however often its process is killed', { timeout: 240_000 }, async () => {
+  it('loses nothing that was answered, however often its process is killed', async () => {
     let acknowledged = 0
     for (let round = 0; round < 10; round += 1) {
       const writer = startWriter()
@@ -101,7 +101,7 @@ describe('the embedded database', () => {
     expect(row?.whole).toBe(true)
   })
 
-  it('is whole or not there when its first start is interrupted', { timeout: 120_000 }, async () => {
+  it('is whole or not there when its first start is interrupted', async () => {
     for (const moment of [100, 250, 400, 550, 700]) {
       const writer = startWriter()
       await Promise.race([wait(moment), writer.ended])
@@ -114,7 +114,7 @@ describe('the embedded database', () => {
     expect(await readdir(folder)).toEqual(['database'])
   })
 
-  it('starts without a prepared template, only slower', { timeout: 120_000 }, async () => {
+  it('starts without a prepared template, only slower', async () => {
     const database = await createPglite({ directory })
     expect(await database.query('select 1 as one')).toEqual([{ one: 1 }])
     await database.close()
@@ -130,7 +130,7 @@ describe('the embedded database', () => {
     expect(await readdir(other)).toEqual(['cat.jpg'])
   })
 
-  it('gives up on a statement that takes too long, and is back for the next one', { timeout: 120_000 }, async () => {
+  it('gives up on a statement that takes too long, and is back for the next one', async () => {
     const database = await open(3_000)
     await database.query('create table kept as select 1 as one')
     const start = performance.now()

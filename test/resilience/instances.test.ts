@@ -14,14 +14,14 @@ const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 /** nginx tries a failed instance again after `fail_timeout`, two seconds. It counts whole ones: up to three may pass. */
 const trustReturnsAfter = 3_000
 
-describe.each([2, 4])('%i instances behind nginx', { timeout: 90_000 }, (count) => {
+describe.each([2, 4])('%i instances behind nginx', (count) => {
   let site: Site
   let database: Database
   beforeAll(async () => {
     site = await startSite({ instances: count, settings: { LOGIN_LIMIT: '5/15m' } })
     database = testPostgres(site.databaseUrl)
     await addPeople(site.databaseUrl, names)
-  }, 90_000)
+  })
   afterAll(async () => {
     await database?.close()
     await site?.stop()
@@ -80,12 +80,12 @@ const keyIdOf = ({ jar }: Visitor) => {
   return JSON.parse(Buffer.from(header, 'base64url').toString()).kid
 }
 
-describe('a rolling restart', { timeout: 120_000 }, () => {
+describe('a rolling restart', () => {
   let site: Site
   beforeAll(async () => {
     site = await startSite({ instances: 2 })
     await addPeople(site.databaseUrl, names)
-  }, 90_000)
+  })
   afterAll(() => site?.stop())
 
   const restart = async (settings: Record<string, string>) => {

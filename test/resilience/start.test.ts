@@ -38,7 +38,7 @@ describe('a start on the embedded defaults', () => {
     expect(lines[0]).toMatch(/^\S+ info {2}starting version=\d+\.\d+\.\d+ /)
     expect(lines.filter((line) => !/^\d\d:\d\d:\d\d (info |warn ) \S/.test(line))).toEqual([])
     // On a busy machine the port may open before the embedded database is ready.
-    await expect.poll(async () => (await fetch(`${url}/health`)).status, { timeout: 30_000 }).toBe(200)
+    await expect.poll(async () => (await fetch(`${url}/health`)).status).toBe(200)
     expect(await (await fetch(`${url}/login`)).text()).toMatch(/GitHub/)
     const { mode } = await stat(join(folder, 'secret'))
     expect(mode & 0o777).toBe(0o600)

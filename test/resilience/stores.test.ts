@@ -37,7 +37,7 @@ describe('PostgreSQL out of reach', () => {
     for (const path of ['/health/live', '/health/ready']) expect((await latchkey.browser().get(path)).status).toBe(200)
   }
   const expectRecovery = async () => {
-    await expect.poll(async () => (await healthOf(latchkey)).status, { timeout: 20_000 }).toBe(200)
+    await expect.poll(async () => (await healthOf(latchkey)).status).toBe(200)
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)
   }
 
@@ -58,7 +58,7 @@ describe('PostgreSQL out of reach', () => {
     await expectUnavailable()
     postgres.signal('SIGCONT')
     await expectRecovery()
-  }, 60_000)
+  })
 })
 
 describe('Redis out of reach', () => {
@@ -95,7 +95,7 @@ describe('Redis out of reach', () => {
       expect((await latchkey.browser().post('/login', credentials, { address: '192.0.2.99' })).status).toBe(200)
       if (signal === 'SIGKILL') await redis.restart()
       else redis.signal('SIGCONT')
-      await expect.poll(async () => (await healthOf(latchkey)).status, { timeout: 10_000 }).toBe(200)
+      await expect.poll(async () => (await healthOf(latchkey)).status).toBe(200)
     },
   )
 })

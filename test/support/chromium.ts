@@ -4,9 +4,6 @@ import { stepTimeout } from './controls.js'
 import { goodPassword, type Latchkey } from './latchkey.js'
 import { testProgram } from './servers/programs.js'
 
-/** For a test: it waits for a browser, a database and other programs at once, on machines that may be busy. */
-export const timeout = 180_000
-
 /** Both buttons are there; no test that uses these goes to the providers behind them. */
 export const namedProviders = {
   PROVIDER_A_CLIENT_ID: 'a',

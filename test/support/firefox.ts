@@ -1,3 +1,7 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import puppeteer, { type Browser } from 'puppeteer-core'
 import type { Tab, TestBrowser } from './browsers.js'
 import { control, stepTimeout } from './controls.js'
@@ -42,13 +46,20 @@ const openTab = async (browser: Browser): Promise<Tab> => {
   }
 }
 
-let shared: Promise<Browser> | undefined
+/** Vitest may end a test process before the browser is closed. A shell notices by its input, which ends with this process. */
+const endWithThisProcess = (pid: number, folder: string) => {
+  const script = `read -r _; kill ${pid}; sleep 2; rm -rf "$0"`
+  const shell = spawn('/bin/sh', ['-c', script, folder], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  shell.unref()
+  if ('unref' in shell.stdin && typeof shell.stdin.unref === 'function') shell.stdin.unref()
+}
 
-/** One browser for all files of a test process. It ends with the process. */
-export const openFirefox = async (): Promise<TestBrowser> => {
-  shared ??= puppeteer.launch({
+const launch = async () => {
+  const profile = await mkdtemp(join(tmpdir(), 'latchkey-firefox-'))
+  const browser = await puppeteer.launch({
     browser: 'firefox',
     executablePath: testProgram('firefox'),
+    userDataDir: profile,
     headless: true,
     acceptInsecureCerts: true,
     timeout: 2 * stepTimeout,
@@ -56,6 +67,16 @@ export const openFirefox = async (): Promise<TestBrowser> => {
     // Its own services are not reachable in a test, and it would go on asking for them.
     extraPrefsFirefox: { 'intl.accept_languages': 'en-GB', 'network.captive-portal-service.enabled': false },
   })
+  const pid = browser.process()?.pid
+  if (pid !== undefined) endWithThisProcess(pid, profile)
+  return browser
+}
+
+let shared: Promise<Browser> | undefined
+
+/** One browser for all files of a test process. */
+export const openFirefox = async (): Promise<TestBrowser> => {
+  shared ??= launch()
   const browser = await shared
   return { tab: () => openTab(browser) }
 }

@@ -10,6 +10,7 @@ import { createLog } from '../../src/platform/log.js'
 import { createBrowser } from './client.js'
 import { createMovableClock, type MovableClock } from './clock.js'
 import { freshPostgres } from './databases.js'
+import { until } from './until.js'
 
 type StoreKind = 'embedded' | 'postgres'
 
@@ -97,12 +98,11 @@ export const startLatchkey = async (
   const mails = () => app.platform.mailbox?.mails() ?? []
   /** The newest mail to an address whose subject or text matches; waits for the outbox to send it. */
   const mailTo = async (address: string, pattern: RegExp = /./) => {
-    for (let tries = 0; tries < 800; tries++) {
-      const mail = mails().find(({ to, subject, text }) => to === address && pattern.test(`${subject}\n${text}`))
-      if (mail) return mail
-      await new Promise((resolve) => setTimeout(resolve, 25))
-    }
-    throw new Error(`No such mail has come for ${address}`)
+    const newest = () => mails().find(({ to, subject, text }) => to === address && pattern.test(`${subject}\n${text}`))
+    await until(`a mail for ${address} that matches ${pattern}`, () => newest() !== undefined)
+    const mail = newest()
+    if (!mail) throw new Error(`The mail for ${address} has gone again`)
+    return mail
   }
 
   const browser = () => createBrowser(publicUrl)
