@@ -1,11 +1,11 @@
 // node bench/run.mjs [access] [login] [refresh] [saturation] [priority]
 //
-// Compares Latchkey with limits that no program can beat (an empty node:http server, bcrypt alone, one row updated by its key)
-// and, if it is installed, with Better Auth: on loopback, in one run, in turns, as ratios. Without names it measures everything
+// Compares Latchkey with limits that no program can beat (an empty node:http server, bcrypt alone, a bare
+// server that does the same work) and, if they are installed, with Better Auth and an express stack: on loopback, in one run, in turns, as ratios. Without names it measures everything
 // except `priority`, which takes about six minutes. It stops and removes everything that it started.
 //
 //   npm ci && npm run build                            the program that is measured is dist/main.js
-//   npm ci --ignore-scripts --prefix bench/peers       Better Auth, in a separate folder; optional
+//   npm ci --ignore-scripts --prefix bench/peers       the peers, in a separate folder; optional
 //
 // It starts its own PostgreSQL and Redis, like the tests, or uses BENCH_DATABASE_URL (a role that may create databases) and
 // BENCH_REDIS_URL. Without them it uses the embedded stores, and skips the refresh and Better Auth. wrk and pgbench are used if
@@ -17,6 +17,7 @@ import { measurePriority } from './measures/priority.mjs'
 import { measureRefresh } from './measures/refresh.mjs'
 import { measureSaturation } from './measures/saturation.mjs'
 import { hasBetterAuth, startBetterAuth } from './subjects/better-auth.mjs'
+import { hasExpress, startExpress } from './subjects/express.mjs'
 import { startLatchkey } from './subjects/latchkey.mjs'
 import { openStores } from './subjects/stores.mjs'
 
@@ -34,25 +35,29 @@ const measures = {
 const usual = ['access', 'login', 'refresh', 'saturation']
 const longest = 25 * 60_000
 
-/** One after the other: two that start at once would both migrate, and one would fail. @param {string | undefined} databaseUrl */
-const startPeers = async (databaseUrl) => {
-  if (!databaseUrl || !hasBetterAuth()) return undefined
+/** One after the other: two that start at once would both migrate, and one would fail. @param {string | undefined} databaseUrl @param {string | undefined} redisUrl */
+const startPeers = async (databaseUrl, redisUrl) => {
+  if (!databaseUrl || !redisUrl || !hasBetterAuth() || !hasExpress()) return undefined
   const plain = await startBetterAuth({ databaseUrl, cookieCache: false })
   const cached = await startBetterAuth({ databaseUrl, cookieCache: true })
   for (let person = 0; person < 8; person += 1) await plain.signUp(`person-${person}`)
-  return { plain, cached }
+  const express = await startExpress({ databaseUrl, redisUrl })
+  return { plain, cached, express }
 }
 
 const run = async (/** @type {string[]} */ names) => {
   const stores = await openStores()
   const databaseUrl = await stores?.database()
   const latchkey = await startLatchkey(stores && databaseUrl ? { databaseUrl, redisUrl: stores.redisUrl } : undefined)
-  const peers = await startPeers(await stores?.database())
-  if (!peers) console.log('Better Auth is left out: it is not installed, or there is no PostgreSQL for it.')
+  const peers = await startPeers(await stores?.database(), stores?.redisUrl)
+  if (!peers)
+    console.log(
+      'Better Auth and the express stack are left out: they are not installed, or there is no PostgreSQL for them.',
+    )
   try {
     for (const name of names) await measures[name]?.({ latchkey, peers, databaseUrl })
   } finally {
-    await Promise.all([latchkey.stop(), peers?.plain.stop(), peers?.cached.stop()])
+    await Promise.all([latchkey.stop(), peers?.plain.stop(), peers?.cached.stop(), peers?.express.stop()])
     await stores?.close()
   }
 }

@@ -1,6 +1,7 @@
 // How many callers can be told from strangers in a second.
 import { askOnce, request } from '../load/connection.mjs'
 import { withCoreTime } from '../load/core-time.mjs'
+import { headersOf } from '../load/headers.mjs'
 import { inRounds, printRows } from '../load/rounds.mjs'
 import { flood, hasWrk } from '../load/wrk.mjs'
 import { startBareHttp } from '../subjects/limits.mjs'
@@ -9,15 +10,6 @@ import { startBareHttp } from '../subjects/limits.mjs'
 
 const connections = 32
 const plan = { rounds: 5, seconds: 4 }
-
-/** What an answer of the service carries, but for what each server says about the connection itself. @type {(head: string) => Record<string, string>} */
-const headersOf = (head) => {
-  const pairs = head
-    .split('\r\n')
-    .slice(1)
-    .map((line) => line.split(/: (.*)/s, 2))
-  return Object.fromEntries(pairs.filter(([name = '']) => !/^(date|connection|keep-alive)$/i.test(name)))
-}
 
 /** @param {Stage} stage */
 export const measureAccess = async ({ latchkey, peers }) => {
@@ -37,11 +29,12 @@ export const measureAccess = async ({ latchkey, peers }) => {
     subject('Latchkey `GET /api/auth/me`', latchkey, '/api/auth/me'),
   ]
   if (peers) {
-    const { plain, cached } = peers
+    const { plain, cached, express } = peers
     const [plainCookie, cachedCookie] = [await plain.signIn('person-0'), await cached.signIn('person-0')]
     subjects.push(
       subject('Better Auth `get-session`, cookie cache', cached, cached.sessionPath, cachedCookie),
       subject('Better Auth `get-session`', plain, plain.sessionPath, plainCookie),
+      subject('express, jsonwebtoken, helmet `me`', express, '/api/auth/me', await express.signIn('person-0')),
     )
   }
   try {

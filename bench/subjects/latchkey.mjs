@@ -76,6 +76,7 @@ export const startLatchkey = async (stores) => {
   return {
     port,
     pid: server.pid,
+    settings,
     people,
     stop: server.stop,
     login: (/** @type {string} */ username) => request('POST', '/api/auth/login', { body: { username, password } }),

@@ -10,15 +10,15 @@ import { processes } from './stores.mjs'
 
 const run = promisify(execFile)
 
-/** @param {Record<string, string>} headers */
-export const startBareHttp = async (headers) => {
+/** @type {(program: URL, env: Record<string, string>) => Promise<{ port: number, pid: () => number, stop: () => Promise<void> }>} */
+const startBare = async (program, env) => {
   const { freePort, ownFolder, startServer } = await processes()
   const port = await freePort()
   const server = await startServer({
     command: process.execPath,
-    args: [fileURLToPath(new URL('bare-http.mjs', import.meta.url))],
+    args: [fileURLToPath(program)],
     folder: await ownFolder('bench-bare'),
-    env: { PORT: String(port), HEADERS: JSON.stringify(headers) },
+    env: { ...env, PORT: String(port) },
     ready: () =>
       askOnce(port, request('GET', '/')).then(
         ({ status }) => status === 204,
@@ -27,6 +27,14 @@ export const startBareHttp = async (headers) => {
   })
   return { port, pid: server.pid, stop: server.stop }
 }
+
+/** @param {Record<string, string>} headers */
+export const startBareHttp = (headers) =>
+  startBare(new URL('bare-http.mjs', import.meta.url), { HEADERS: JSON.stringify(headers) })
+
+/** A refresh with nothing around it, on the stores and with the secret of the service. @param {Record<string, string>} settings @param {Record<string, string>} headers */
+export const startBareRefresh = (settings, headers) =>
+  startBare(new URL('bare-refresh.mjs', import.meta.url), { ...settings, HEADERS: JSON.stringify(headers) })
 
 /** The service's own port to PostgreSQL, with its own number of connections. @param {string} url @param {number} rows */
 export const createOneRowUpdates = async (url, rows) => {
