@@ -7,7 +7,7 @@ import { argv, cpuUsage } from 'node:process'
 import { crafted, generated, mutations } from './subjects/password-samples.mjs'
 
 /** @type {(path: string) => Promise<any>} */
-const load = (path) => import(new URL(`../dist/domain/passwords/${path}.js`, import.meta.url).href)
+const load = (path) => import(new URL(`../dist/modules/domain/passwords/${path}.js`, import.meta.url).href)
 const { createEstimator } = await load('estimator')
 const { personalInputs, strengthOf } = await load('strength')
 

@@ -1,6 +1,5 @@
-// Turns src/ into dist/, one JavaScript file for each TypeScript file, bundles the pages, and prepares the embedded
-// database's template. Everything is transpiled every time (a tenth of a second) and only what differs is written, so
-// no record of changes is needed.
+// Turns src/ into dist/: bundles the program and the pages, and prepares the embedded database's template. Everything is
+// bundled every time (about a second) and only what differs is written, so no record of changes is needed.
 import { existsSync, realpathSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,28 +14,15 @@ const dist = join(home, 'dist')
 /** @returns {Promise<number>} how many files of dist/ changed */
 export const build = async () => {
   // The template is made by compiled modules.
-  const program = async () => (await buildModules()) + (await buildEmbeddedTemplate())
+  const program = async () => (await buildProgram()) + (await buildEmbeddedTemplate())
   const [inProgram, inPages] = await Promise.all([program(), buildPages()])
   return inProgram + inPages
 }
 
-const buildModules = async () => {
-  const { build: transpile } = await import('esbuild')
-  const sources = (await filesBelow(join(home, 'src'))).filter(isModule)
-  const { outputFiles } = await transpile({
-    absWorkingDir: home,
-    entryPoints: sources.map((path) => `src/${path}`),
-    outbase: 'src',
-    outdir: dist,
-    bundle: false,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    sourcemap: true,
-    write: false,
-    logLevel: 'warning',
-  })
-  const files = new Map(outputFiles.map(({ path, contents }) => [pathInDist(path), contents]))
+const buildProgram = async () => {
+  const { bundleProgram, compileModules } = await import('./program.mjs')
+  const made = await Promise.all([bundleProgram({ home, dist }), compileModules({ home, dist })])
+  const files = new Map(made.flat().map(({ path, contents }) => [pathInDist(path), contents]))
   return publish({ folder: dist, files, spare: (path) => !isCompiled(path) || path.startsWith('web/') })
 }
 
@@ -69,9 +55,6 @@ const entry = (path, contents) => [path, contents]
 
 /** @type {(path: string) => string} */
 const pathInDist = (path) => path.slice(dist.length + 1).replaceAll('\\', '/')
-
-/** @type {(path: string) => boolean} */
-const isModule = (path) => path.endsWith('.ts') && !path.endsWith('.test.ts') && !path.endsWith('.d.ts')
 
 /** @type {(path: string) => boolean} */
 const isCompiled = (path) => path.endsWith('.js') || path.endsWith('.js.map')

@@ -6,7 +6,7 @@ import { build } from './build.mjs'
 
 await build()
 const root = new URL('..', import.meta.url)
-const load = (/** @type {string} */ path) => import(new URL(`dist/${path}`, root).href)
+const load = (/** @type {string} */ path) => import(new URL(`dist/modules/${path}`, root).href)
 const { configurationGuide, environmentExample } = await load('config/guide.js')
 const { loadConfig } = await load('config.js')
 const { startApp } = await load('app.js')

@@ -10,7 +10,7 @@ import { gzipSync } from 'node:zlib'
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url))
 const file = join(dist, 'embedded-template.tar.gz')
-const compiled = join(dist, 'platform/database/pglite-directory.js')
+const compiled = join(dist, 'modules/platform/database/pglite-directory.js')
 const stamp = join(dist, 'embedded-template.version')
 
 const installedVersion = () => {

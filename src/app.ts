@@ -69,10 +69,10 @@ import { minutes } from './lib/durations.js'
 import { deriveKey } from './lib/keys.js'
 import { createSeal } from './lib/seal.js'
 import { createLog, type Log } from './platform/log.js'
-import { createMetrics, type Metrics } from './platform/metrics/metrics.js'
+import type { Metrics } from './platform/metrics/metrics.js'
 import { startMetricsServer } from './platform/metrics/metrics-server.js'
 
-type Platform = OpenedPlatform & { metrics: Metrics }
+type Platform = OpenedPlatform & { metrics: Metrics | undefined }
 
 /** How pages and mails look. */
 const themeOf = ({ productName: name, productLogoUrl: logoUrl, accentColor: accent }: Config) => ({
@@ -99,7 +99,7 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
     database,
     clock,
     nameMarks: createNameMarks(keysFor(nameMarksPurpose)),
-    listeners: [(recorded) => log.info(recorded, 'event'), (_, event) => platform.metrics.countEvent(event)],
+    listeners: [(recorded) => log.info(recorded, 'event'), (_, event) => platform.metrics?.countEvent(event)],
     onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
   })
   return {
@@ -137,7 +137,7 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
     general: config.generalLimit,
     sensitive: config.sensitiveLimit,
     onRejection: async (rejection, request) => {
-      platform.metrics.countRejection(rejection.limiter)
+      platform.metrics?.countRejection(rejection.limiter)
       await reportLimited(rejection, request)
     },
   })
@@ -168,7 +168,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
     link: createLink(dependencies),
     unlink: createUnlink(dependencies),
   })
-  const refresh = createRefresh({ ...dependencies, onRefresh: platform.metrics.countRefresh })
+  const refresh = createRefresh({ ...dependencies, onRefresh: (outcome) => platform.metrics?.countRefresh(outcome) })
   refreshRoutes(server, { ...dependencies, refresh })
   logoutRoutes(server, { ...dependencies, logout: createLogout(dependencies) })
   sessionsRoutes(server, { ...dependencies, ownSessions: createOwnSessions(dependencies) })
@@ -221,13 +221,20 @@ const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
   }
 }
 
-/** Metrics have a port of their own, and cost a request nothing while that is off. */
+/** Metrics have a port of their own, and cost nothing while that is off. */
+const openMetrics = async ({ metricsPort }: Config) => {
+  if (metricsPort === undefined) return undefined
+  const { createMetrics } = await import('./platform/metrics/metrics.js')
+  return createMetrics()
+}
+
 const prepareMetrics = (config: Config, platform: Platform, { mails }: Nouns, server: Server) => {
   const { metricsHost: host, metricsPort: port } = config
-  if (port === undefined) return async () => undefined
-  platform.metrics.watch({ ...platform, mails })
-  countRequests(server, platform.metrics)
-  return () => startMetricsServer({ host, port, metrics: platform.metrics })
+  const { metrics } = platform
+  if (port === undefined || !metrics) return async () => undefined
+  metrics.watch({ ...platform, mails })
+  countRequests(server, metrics)
+  return () => startMetricsServer({ host, port, metrics })
 }
 
 type Options = ServeOptions & {
@@ -243,7 +250,8 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   const log = givenLog ?? createLog({ level: config.logLevel })
   const opened = await openPlatform(config, clock, log, workers)
   const status: OpenedApp['status'] = { isReady: false, closing: new AbortController() }
-  const platform = { ...opened, metrics: createMetrics(), database: gated(opened.database, () => status.isReady) }
+  const metrics = await openMetrics(config)
+  const platform = { ...opened, metrics, database: gated(opened.database, () => status.isReady) }
   const nouns = makeNouns(config, platform, clock, log)
   const gates = makeGates(config, platform, nouns, clock)
   const { production, publicUrl, trustProxy, healthTimeout: deadline } = config

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-import { runCommand } from './commands/commands.js'
-import { openStores } from './commands/open-stores.js'
-import { loadConfig, readEnvironment } from './config.js'
 import { OperatorError } from './lib/operator-error.js'
+
+// Before the rest is loaded, so that an error names the lines of the sources and not of the bundle.
+process.setSourceMapsEnabled(true)
 
 /** What an operator can fix gets its one sentence; everything else is a bug and shows where it happened. */
 const explain = (error: unknown) => {
@@ -12,6 +12,8 @@ const explain = (error: unknown) => {
 
 const run = async (args: string[]) => {
   const { stdin, stdout, stderr } = process
+  const { runCommand } = await import('./commands/commands.js')
+  const { loadConfig, readEnvironment } = await import('./config.js')
   const environment = readEnvironment()
   process.exitCode = await runCommand(args.length > 0 ? args : ['serve'], {
     stdin,
@@ -19,7 +21,11 @@ const run = async (args: string[]) => {
     stderr,
     environment,
     // Settings are read when a command needs them, so that help works without them.
-    openStores: (role) => openStores(loadConfig(environment), role),
+    openStores: async (role) => {
+      const config = loadConfig(environment)
+      const { openStores } = await import('./commands/open-stores.js')
+      return openStores(config, role)
+    },
   })
 }
 

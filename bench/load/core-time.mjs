@@ -12,7 +12,7 @@ const timeIn = (stat) => {
 }
 
 /** Of all threads of a process. Nothing where there is no /proc. @type {(pid: number) => number | undefined} */
-const coreTime = (pid) => {
+export const coreTime = (pid) => {
   try {
     return timeIn(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {

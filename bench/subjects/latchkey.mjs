@@ -17,7 +17,7 @@ export const cost = 10
 const people = Array.from({ length: 32 }, (_, index) => `person-${index}`)
 
 /** @type {(stores: { databaseUrl: string, redisUrl: string } | undefined, folder: string) => Record<string, string>} */
-const settingsFor = (stores, folder) => ({
+export const settingsFor = (stores, folder) => ({
   HOST: '127.0.0.1',
   DATA_DIR: folder,
   JWT_SECRET: randomBytes(48).toString('hex'),

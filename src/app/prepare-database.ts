@@ -3,13 +3,13 @@ import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.js'
 import { grantsFor } from '../domain/tables.js'
 import { seconds } from '../lib/durations.js'
+import { home } from '../lib/home.js'
 import { type Database, StoreUnavailable } from '../platform/database/database.js'
 import { migrate, schemaStatus } from '../platform/database/migrate.js'
 import { migrateAsOwner } from '../platform/database/open.js'
 import type { Log } from '../platform/log.js'
 
-/** The same place from `src/app` and from `dist/app`. */
-export const migrationsDirectory = fileURLToPath(new URL('../../migrations', import.meta.url))
+export const migrationsDirectory = fileURLToPath(new URL('migrations', home))
 
 const [firstPause, longestPause] = [0.5 * seconds, 5 * seconds]
 

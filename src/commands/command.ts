@@ -11,7 +11,6 @@ import type { Clock } from '../lib/clock.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { accountName } from '../platform/account-name.js'
 import type { Database } from '../platform/database/database.js'
-import { createLog } from '../platform/log.js'
 
 /** What commands need: whether a password follows the rules, and its hash. */
 export type CommandPasswords = {
@@ -95,9 +94,6 @@ export const limitFrom = (text: string, most: number) => {
     throw new UsageFault(`--limit takes a number from 1 to ${most}.`)
   return limit
 }
-
-/** Warnings go to standard error: the output of the command may be a file. */
-export const commandLog = () => createLog({ level: 'warn', format: 'plain', destination: process.stderr })
 
 /** The account on this machine, or its number if it has no name; with sudo, also the user who called it. */
 export const operatorName = (env: Environment, account = accountName() ?? '') => {

@@ -1,11 +1,7 @@
 import type { Writable } from 'node:stream'
 import { type Config, ConfigurationFaults, type Environment, likelyTypos, loadConfig, secretsIn } from '../config.js'
 import { type Command, readArguments } from './command.js'
-import { type Check, type Finding, failure, ok, runCheck, warning } from './doctor-check.js'
-import { databaseChecks } from './doctor-database.js'
-import { machineChecks } from './doctor-machine.js'
-import { outsideChecks } from './doctor-outside.js'
-import { redisChecks } from './doctor-redis.js'
+import { type Check, type CheckGroup, type Finding, failure, ok, runCheck, warning } from './doctor-check.js'
 import { hideSecrets } from './doctor-secrets.js'
 
 const help = `latchkey doctor
@@ -31,9 +27,19 @@ const settingsLines = (env: Environment, faults: readonly string[], config: Conf
   return findings.map((finding) => ({ name: 'settings', ...finding }))
 }
 
+const checkGroups = async (config: Config): Promise<CheckGroup[]> => {
+  const [{ machineChecks }, { databaseChecks }, { redisChecks }, { outsideChecks }] = await Promise.all([
+    import('./doctor-machine.js'),
+    import('./doctor-database.js'),
+    import('./doctor-redis.js'),
+    import('./doctor-outside.js'),
+  ])
+  return [machineChecks(config), databaseChecks(config), redisChecks(config), outsideChecks(config)]
+}
+
 /** All at once, because each waits for another server. The results keep the order of the list. */
 const examine = async (config: Config) => {
-  const groups = [machineChecks(config), databaseChecks(config), redisChecks(config), outsideChecks(config)]
+  const groups = await checkGroups(config)
   try {
     const checks: Check[] = groups.flatMap((group) => group.checks)
     return await Promise.all(checks.map((check) => runCheck(check)))

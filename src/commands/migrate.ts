@@ -1,46 +1,5 @@
-import { existsSync } from 'node:fs'
-import { embeddedDirectory } from '../app/open-platform.js'
-import { migrationsDirectory as directory } from '../app/prepare-database.js'
-import { ConfigurationFaults, type Environment, loadSettings } from '../config.js'
-import { grantsFor } from '../domain/tables.js'
-import type { Database } from '../platform/database/database.js'
-import { migrate as applyMissing, type SchemaStatus, schemaStatus } from '../platform/database/migrate.js'
-import { openAsOwner, openDatabase, roleToGrant } from '../platform/database/open.js'
-import { type Command, commandLog, print, readArguments, UsageFault } from './command.js'
-
-type Place = { ownerUrl: string; serviceRole: string | undefined } | { embedded: string }
-
-/** Reads only what a migration needs: it can run without the signing secret and the mail server. */
-const placeFrom = (environment: Environment): Place => {
-  const settings = loadSettings(environment, ['NODE_ENV', 'DATA_DIR', 'DATABASE_URL', 'DATABASE_OWNER_URL'])
-  const { databaseUrl: url, databaseOwnerUrl } = settings
-  const ownerUrl = databaseOwnerUrl ?? url
-  if (ownerUrl !== undefined)
-    return { ownerUrl, serviceRole: url === undefined ? undefined : roleToGrant({ url, ownerUrl }) }
-  if (settings.nodeEnv === 'production')
-    throw new ConfigurationFaults(['DATABASE_OWNER_URL or DATABASE_URL: one of them must be set in production'])
-  return { embedded: embeddedDirectory(settings) }
-}
-
-const open = async (place: Place): Promise<Database> =>
-  'ownerUrl' in place
-    ? openAsOwner(place.ownerUrl)
-    : openDatabase({ embedded: { directory: place.embedded, log: commandLog() } })
-
-const withDatabase = async <Result>(place: Place, work: (database: Database) => Promise<Result>) => {
-  const database = await open(place)
-  try {
-    return await work(database)
-  } finally {
-    await database.close()
-  }
-}
-
-/** Opening an embedded database that does not exist yet would create it. */
-const statusOf = (place: Place) =>
-  'embedded' in place && !existsSync(place.embedded)
-    ? schemaStatus({ directory })
-    : withDatabase(place, (database) => schemaStatus({ database, directory }))
+import type { SchemaStatus } from '../platform/database/migrate.js'
+import { type Command, print, readArguments, UsageFault } from './command.js'
 
 const upToDate = 'The database is up to date.'
 
@@ -80,6 +39,7 @@ No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) g
       [],
     )
     if (values['dry-run'] && values.status) throw new UsageFault('--dry-run and --status cannot be used together.')
+    const { applyMissing, placeFrom, statusOf } = await import('./migrate-database.js')
     const place = placeFrom(context.environment)
     if (values['dry-run'] || values.status) {
       const status = await statusOf(place)
@@ -87,9 +47,7 @@ No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) g
       return 0
     }
     const role = values['grant-to'] ?? ('serviceRole' in place ? place.serviceRole : undefined)
-    const applied = await withDatabase(place, (database) =>
-      applyMissing({ database, directory, ...(role !== undefined && { grants: grantsFor(role) }) }),
-    )
+    const applied = await applyMissing(place, role)
     await print(context.stdout, applied.length === 0 ? upToDate : `Applied ${applied.join(', ')}.`)
     if ('ownerUrl' in place && role === undefined && !context.environment.DATABASE_URL)
       await print(context.stderr, noGrant)

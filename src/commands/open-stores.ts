@@ -15,7 +15,8 @@ import { systemClock as clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { deriveKey } from '../lib/keys.js'
 import { existingSecret } from '../platform/kept-secret.js'
-import { CommandFailure, type CommandPasswords, commandLog, type Stores } from './command.js'
+import { CommandFailure, type CommandPasswords, type Stores } from './command.js'
+import { commandLog } from './command-log.js'
 
 /** A command does not share its threads, so this happens only if the machine is far too slow. */
 const busy = () => new CommandFailure('The password could not be checked in time; try again.')

@@ -1,78 +1,5 @@
-import { shutdownBudget } from '../app/serving.js'
-import { type App, startApp } from '../app.js'
-import { type Config, type Environment, likelyTypos, loadConfig } from '../config.js'
-import { createLog, type Log } from '../platform/log.js'
-import { programVersion } from '../platform/version.js'
+import { loadConfig } from '../config.js'
 import { type Command, readArguments } from './command.js'
-
-/** Shuts down at the first signal, within a known time, and stops at once at the second. */
-const shutDownOnSignals = (log: Log, drainDelay: number) => {
-  const shutdown = new AbortController()
-  let started: Promise<App> | undefined
-  const closeAll = async () => {
-    // During a start, waits for it and closes what it has opened. A failed start is reported elsewhere.
-    const app = await started
-    await app?.close()
-  }
-  const shutDown = (signal: NodeJS.Signals) => {
-    if (shutdown.signal.aborted) process.exit(1)
-    shutdown.abort()
-    const within = shutdownBudget(drainDelay)
-    log.info({ signal, within }, 'shutting down')
-    // Every answered request is committed by now, so a store that does not close is no failure.
-    setTimeout(() => {
-      log.warn('shutdown took too long: exiting before everything was closed')
-      process.exit(0)
-    }, within)
-    closeAll().then(
-      () => process.exit(0),
-      (err) => {
-        log.fatal({ err }, 'shutdown failed')
-        process.exit(1)
-      },
-    )
-  }
-  // Before the start: the first process of a container gets only the signals that it listens for.
-  process.on('SIGTERM', shutDown).on('SIGINT', shutDown)
-  return {
-    signal: shutdown.signal,
-    watch: (start: Promise<App>) => {
-      started = start
-      return start
-    },
-  }
-}
-
-/** The address, and what is good to know when trying the service out. */
-const readyLine = ({ config, platform }: App) => {
-  const { publicUrl, databaseUrl, dataDir } = config
-  const notes = [
-    ...(platform.mailbox ? [`mails are shown at ${publicUrl}/dev/mailbox`] : []),
-    ...(databaseUrl === undefined
-      ? [`embedded database in ${dataDir}: for development only, not safe against power loss`]
-      : []),
-  ]
-  return `Latchkey is ready at ${publicUrl}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`
-}
-
-const serveUntilSignal = async (config: Config, env: Environment) => {
-  const log = createLog({ level: config.logLevel, format: config.nodeEnv === 'development' ? 'plain' : 'json' })
-  const crash = (err: unknown) => {
-    log.fatal({ err }, err instanceof Error ? err.message : 'an unknown failure')
-    process.exit(1)
-  }
-  // After an unexpected error the state of the process is unknown: exit, and let the supervisor start a new one.
-  process.on('uncaughtException', crash).on('unhandledRejection', crash)
-  const shutdown = shutDownOnSignals(log, config.drainDelay)
-  log.info({ version: programVersion(), node: process.versions.node, environment: config.nodeEnv }, 'starting')
-  for (const typo of likelyTypos(env)) log.warn(typo)
-  const app = await shutdown.watch(startApp(config, { log, onFatal: crash, signal: shutdown.signal }))
-  const place = { host: app.config.host, port: app.config.port }
-  if (!app.isReady() && !shutdown.signal.aborted)
-    log.info(place, `Latchkey is listening at ${app.config.publicUrl}; waiting for the database`)
-  await app.prepared
-  if (!shutdown.signal.aborted) log.info(place, readyLine(app))
-}
 
 export const serve: Command = {
   summary: 'Run the service (the default)',
@@ -83,7 +10,10 @@ docs/configuration.md. Logs go to standard output: plain lines in development, o
 
   run: async (args, { environment }) => {
     readArguments(args, {}, [])
-    await serveUntilSignal(loadConfig(environment), environment)
+    const config = loadConfig(environment)
+    // The service itself is loaded for this command only.
+    const { serveUntilSignal } = await import('./serve-until-signal.js')
+    await serveUntilSignal(config, environment)
     return 0
   },
 }

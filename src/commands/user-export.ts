@@ -3,7 +3,7 @@ import type { ListedUser } from '../domain/users/bulk.js'
 import { displayName } from '../domain/users/display-name.js'
 import { identityColumn } from '../domain/users/imported-user.js'
 import { type Command, operator, print, readArguments, UsageFault, withStores, write } from './command.js'
-import { csvLine, guardFormula } from './csv.js'
+import { csvLine, guardFormula } from './csv-cells.js'
 import { printableJson, unprintable } from './printable-json.js'
 
 type Value = string | boolean | Date | null

@@ -12,7 +12,7 @@ import {
 } from './command.js'
 import { type Input, openInput } from './input.js'
 import { createProgress } from './progress.js'
-import { readUserRecords, type UserFormat, type UserRecord } from './user-records.js'
+import type { UserFormat, UserRecord } from './user-records.js'
 
 const batchSize = 1_000
 
@@ -72,6 +72,7 @@ const importAll = async (
   dryRun: boolean,
   context: CommandContext,
 ) => {
+  const { readUserRecords } = await import('./user-records.js')
   const progress = createProgress(context.stderr, input.size)
   const importer = createImporter(stores, dryRun, async ({ line, reason }) => {
     progress.clear()

@@ -1,6 +1,7 @@
 import { type ImportField, type ImportRow, importFieldNamed, isPlainPassword } from '../domain/users/imported-user.js'
 import { CommandFailure } from './command.js'
-import { type CsvRow, createCsvReader, unguardFormula } from './csv.js'
+import { type CsvRow, createCsvReader } from './csv.js'
+import { unguardFormula } from './csv-cells.js'
 import { asText, type Input } from './input.js'
 import { createJsonLinesReader, type JsonLine } from './json-lines.js'
 

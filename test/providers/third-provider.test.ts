@@ -15,6 +15,8 @@ import { answerOf, comeBack } from '../support/providers/test-providers.js'
 import { freePort } from '../support/servers/server.js'
 
 const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+/** Not bundled: the table is a module of its own, to which an entry can be added. */
+const program = fileAt('../../dist/modules/main.js')
 const oneMoreEntry = pathToFileURL(fileAt('../support/providers/third-provider.mjs')).href
 
 // One more entry in the table is all that an OpenID Connect provider takes: every expectation below follows from it.
@@ -41,7 +43,7 @@ describe('the program with a third provider in its table', () => {
       PROVIDER_C_CLIENT_SECRET: issuer.clientSecret,
       PROVIDER_C_NAME: 'Our own',
     }
-    service = runLatchkey(folder, { ...settings, METRICS_PORT: String(metricsPort) })
+    service = runLatchkey(folder, { ...settings, METRICS_PORT: String(metricsPort) }, ['serve'], program)
     url = await service.ready()
   })
   afterAll(async () => {
@@ -52,7 +54,7 @@ describe('the program with a third provider in its table', () => {
   })
 
   const command = async (...args: string[]) => {
-    const { output, exited } = runLatchkey(folder, settings, args)
+    const { output, exited } = runLatchkey(folder, settings, args, program)
     const code = await exited
     return { code, ...output }
   }
@@ -135,12 +137,12 @@ describe('the program with a third provider in its table', () => {
   })
 
   it('has its settings in the guide and in the example file', async () => {
-    const guide = pathToFileURL(fileAt('../../dist/config/guide.js')).href
-    const program = `import { configurationGuide, environmentExample } from '${guide}'
+    const guide = pathToFileURL(fileAt('../../dist/modules/config/guide.js')).href
+    const script = `import { configurationGuide, environmentExample } from '${guide}'
       process.stdout.write(configurationGuide() + environmentExample())`
     const { stdout } = await promisify(execFile)(process.execPath, [
       ...['--import', oneMoreEntry],
-      ...['--input-type=module', '--eval', program],
+      ...['--input-type=module', '--eval', script],
     ])
     expect(stdout).toContain('| `PROVIDER_C_ISSUER` | `https://id.example.com` | OpenID Connect issuer')
     expect(stdout).toContain('`PUBLIC_URL/api/auth/provider-c/callback`')

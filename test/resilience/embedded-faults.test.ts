@@ -12,7 +12,7 @@ import { openDatabase } from '../../src/platform/database/open.js'
 import { createPglite, DataDirectoryInUse, DataDirectoryUnwritable } from '../../src/platform/database/pglite.js'
 
 const writerFile = fileURLToPath(new URL('./embedded-writer.mjs', import.meta.url))
-const dist = fileURLToPath(new URL('../../dist', import.meta.url))
+const modules = fileURLToPath(new URL('../../dist/modules', import.meta.url))
 
 let folder: string
 let directory: string
@@ -29,7 +29,7 @@ afterEach(async () => {
 const open = (statementTimeoutMs = 20_000) => openDatabase({ embedded: { directory, statementTimeoutMs } })
 
 const startWriter = (place = directory) => {
-  const child = spawn(process.execPath, ['--liftoff-only', writerFile, dist, place], {
+  const child = spawn(process.execPath, ['--liftoff-only', writerFile, modules, place], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let output = ''

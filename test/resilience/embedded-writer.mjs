@@ -3,8 +3,8 @@
 import { argv, stdout } from 'node:process'
 import { pathToFileURL } from 'node:url'
 
-const [, , dist, directory] = argv
-const { openDatabase } = await import(pathToFileURL(`${dist}/platform/database/open.js`).href)
+const [, , modules, directory] = argv
+const { openDatabase } = await import(pathToFileURL(`${modules}/platform/database/open.js`).href)
 
 const open = async () => {
   try {

@@ -28,6 +28,26 @@ const run = (settings: Record<string, string> = {}, args?: string[]) => {
   return program
 }
 
+/** Loaded before the program: reading package.json fails, which the program does not expect. */
+const fault = `
+  import fs from 'node:fs'
+  import { syncBuiltinESMExports } from 'node:module'
+  const { readFileSync } = fs
+  fs.readFileSync = (file, ...rest) => {
+    if (String(file).endsWith('/package.json')) throw new Error('broken on purpose')
+    return readFileSync(file, ...rest)
+  }
+  syncBuiltinESMExports()`
+
+it('names the lines of the sources when something fails that it does not expect', async () => {
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(fault)}`
+  const program = run({ NODE_OPTIONS }, ['--version'])
+  expect(await program.exited).toBe(1)
+  expect(program.output.stderr).toMatch(
+    /^Error: broken on purpose\n.* at programVersion \(\S+\/src\/platform\/version\.ts:\d+:\d+\)/s,
+  )
+})
+
 describe('a start on the embedded defaults', () => {
   it('prints one line with the address, says what the embedded database is for, and serves both development providers', async () => {
     const program = run()

@@ -6,10 +6,15 @@ import { until } from './until.js'
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
 /** The built program as a process of its own, away from any `.env` and with no settings but these. */
-export const runLatchkey = (folder: string, settings: Record<string, string>, args: string[] = ['serve']) => {
+export const runLatchkey = (
+  folder: string,
+  settings: Record<string, string>,
+  args: string[] = ['serve'],
+  program: string = main,
+) => {
   const env = { PATH: process.env.PATH ?? '', HOST: '127.0.0.1', PORT: '0', DATA_DIR: folder, ...settings }
   // Compiled quickly rather than well: the embedded database does little before the test ends.
-  const child = spawn(process.execPath, ['--liftoff-only', main, ...args], {
+  const child = spawn(process.execPath, ['--liftoff-only', program, ...args], {
     cwd: folder,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

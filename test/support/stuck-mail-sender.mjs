@@ -1,6 +1,6 @@
 // A sender whose mail server never answers: it claims the waiting mail, says so, and is killed by the test.
-// From dist/, where a process of its own finds JavaScript.
-const built = (/** @type {string} */ path) => import(new URL(`../../dist/${path}`, import.meta.url).href)
+// From dist/modules/, where a process of its own finds JavaScript.
+const built = (/** @type {string} */ path) => import(new URL(`../../dist/modules/${path}`, import.meta.url).href)
 const { createMails } = await built('domain/mails/mails.js')
 const { createSeal } = await built('lib/seal.js')
 const { openDatabase } = await built('platform/database/open.js')

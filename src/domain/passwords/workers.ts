@@ -1,6 +1,6 @@
 import { availableParallelism, platform } from 'node:os'
-import { compiledFile } from '../../lib/compiled.js'
 import { seconds } from '../../lib/durations.js'
+import { builtFile } from '../../lib/home.js'
 import { type Busy, busy, createBoundedQueue } from '../../platform/bounded-queue.js'
 import { createThreads } from '../../platform/workers/threads.js'
 import type { Estimate } from './estimator.js'
@@ -42,8 +42,8 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   const { threads = standardThreads(), queueLimit = 100, deadline = 10 * seconds } = options
   // One for every four cores, because each holds its own dictionaries.
   const estimators = Math.ceil(threads / 4)
-  const hashing = createThreads(compiledFile('./bcrypt.worker.js', import.meta.url), threads)
-  const estimating = createThreads(compiledFile('./estimate.worker.js', import.meta.url), estimators)
+  const hashing = createThreads(builtFile('domain/passwords/bcrypt.worker.js'), threads)
+  const estimating = createThreads(builtFile('domain/passwords/estimate.worker.js'), estimators)
   const hashQueue = createBoundedQueue({ atOnce: threads, waiting: queueLimit })
   const estimateQueue = createBoundedQueue({ atOnce: estimators, waiting: queueLimit })
   const inTime = () => AbortSignal.timeout(deadline)

@@ -1,8 +1,8 @@
 import { type ProviderId, providerIds } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Outbound } from '../../platform/outbound/outbound.js'
-import { createGitHub, type GitHubSettings } from './github.js'
-import { createOpenIdConnect, type OpenIdConnectSettings } from './openid-connect.js'
+import type { GitHubSettings } from './github.js'
+import type { OpenIdConnectSettings } from './openid-connect.js'
 import type { Provider } from './provider.js'
 
 type EachSettings = ({ kind: 'openid_connect' } & OpenIdConnectSettings) | ({ kind: 'github' } & GitHubSettings)
@@ -14,10 +14,29 @@ export type Providers = Partial<Record<ProviderId, Provider>>
 type Dependencies = { outbound: Outbound; clock: Clock }
 
 /** Another kind of provider is one more file beside these two, and one more kind in `contract/provider-table.ts`. */
-const createProvider = (id: ProviderId, settings: EachSettings, dependencies: Dependencies) =>
-  settings.kind === 'github'
-    ? createGitHub(id, settings, dependencies)
-    : createOpenIdConnect(id, settings, dependencies)
+const openProvider = async (id: ProviderId, settings: EachSettings, dependencies: Dependencies) => {
+  if (settings.kind === 'github') {
+    const { createGitHub } = await import('./github.js')
+    return createGitHub(id, settings, dependencies)
+  }
+  const { createOpenIdConnect } = await import('./openid-connect.js')
+  return createOpenIdConnect(id, settings, dependencies)
+}
+
+/** Its code and the library that it uses are loaded for the first sign-in. */
+const createProvider = (id: ProviderId, settings: EachSettings, dependencies: Dependencies): Provider => {
+  let provider: Promise<Provider> | undefined
+  const opened = () => {
+    provider ??= openProvider(id, settings, dependencies)
+    return provider
+  }
+  return {
+    id,
+    name: settings.name,
+    begin: async (checks) => (await opened()).begin(checks),
+    finish: async (callback, checks) => (await opened()).finish(callback, checks),
+  }
+}
 
 /** In the order of the table. */
 export const createProviders = (settings: ProviderSettings, dependencies: Dependencies): Providers =>

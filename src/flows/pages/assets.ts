@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import type { Language } from '../../contract/languages.js'
 import type { PageName } from '../../contract/pages.js'
-import { compiledFile } from '../../lib/compiled.js'
+import { builtFile } from '../../lib/home.js'
 import type { Body } from './compressed.js'
 
 /** What web/build.mjs writes about a page: its files, and in each language its title and the texts for its script. */
@@ -29,7 +29,7 @@ const types: Record<string, string> = {
 }
 
 /** Reads all built files into memory, with their compressed forms: they are small and never change. */
-export const loadAssets = async (folder = compiledFile('../../web/', import.meta.url)): Promise<Assets> => {
+export const loadAssets = async (folder = builtFile('web/')): Promise<Assets> => {
   const manifest = JSON.parse(await readFile(new URL('manifest.json', folder), 'utf8')) as Manifest
   const names = await readdir(new URL('assets/', folder))
   const files = await Promise.all(

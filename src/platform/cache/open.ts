@@ -5,7 +5,6 @@ import { seconds } from '../../lib/durations.js'
 import { validAddress } from '../invalid-address.js'
 import type { Cache } from './cache.js'
 import { createMemoryCache } from './memory.js'
-import { createRedisCache } from './redis.js'
 import { readRedisAddress } from './redis-address.js'
 import { createResilientCache } from './resilient.js'
 
@@ -42,6 +41,7 @@ export const openCache = async ({
   const local = createMemoryCache({ clock, maximumKeys })
   if (url === undefined) return local
   const address = validAddress('REDIS_URL', readRedisAddress(url))
+  const { createRedisCache } = await import('./redis.js')
   const shared = createRedisCache({ address, prefix, clock, log })
   await pingUntil(shared, Date.now() + timeout)
   const cache = createResilientCache({ shared, local, log })

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { compiledFile } from '../../lib/compiled.js'
+import { builtFile } from '../../lib/home.js'
 import type { Database } from './database.js'
 import type { Grants } from './grants.js'
 import { type MigrateOptions, migrate } from './migrate.js'
@@ -15,8 +15,7 @@ export type DatabaseOptions = { embedded: PgliteOptions } | { postgres: Postgres
  */
 export const openDatabase = async (options: DatabaseOptions): Promise<Database> => {
   if ('postgres' in options) return createPostgres(options.postgres)
-  const templateFile =
-    options.embedded.templateFile ?? fileURLToPath(compiledFile('../../embedded-template.tar.gz', import.meta.url))
+  const templateFile = options.embedded.templateFile ?? fileURLToPath(builtFile('embedded-template.tar.gz'))
   return await createPglite({ ...options.embedded, templateFile })
 }
 

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { Duplex } from 'node:stream'
 import { Worker } from 'node:worker_threads'
-import { compiledFile } from '../../lib/compiled.js'
+import { builtFile } from '../../lib/home.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import { openConnection } from './connection.js'
 import { type Database, StoreUnavailable } from './database.js'
@@ -100,7 +100,7 @@ const createThread = ({ directory, templateFile, statementTimeoutMs, log }: Thre
   let ended: Promise<unknown> = Promise.resolve()
   const open: Open = async (onClosed) => {
     await ended
-    const worker = new Worker(compiledFile('./pglite.worker.js', import.meta.url), {
+    const worker = new Worker(builtFile('platform/database/pglite.worker.js'), {
       workerData: { directory, templateFile },
       name: 'embedded-database',
     })

@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer'
 import { minutes, seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import type { Delivery, Mail, Mailer } from './mail.js'
@@ -13,8 +12,9 @@ const usualDeadlines: SmtpDeadlines = {
   whole: 40 * seconds,
 }
 
-const openPool = (server: SmtpServer, connections: number, deadlines: SmtpDeadlines) =>
-  createTransport({
+const openPool = async (server: SmtpServer, connections: number, deadlines: SmtpDeadlines) => {
+  const { createTransport } = await import('nodemailer')
+  return createTransport({
     ...server,
     pool: true,
     maxConnections: connections,
@@ -29,6 +29,9 @@ const openPool = (server: SmtpServer, connections: number, deadlines: SmtpDeadli
     disableFileAccess: true,
     disableUrlAccess: true,
   })
+}
+
+type SmtpPool = Awaited<ReturnType<typeof openPool>>
 
 /** Only a recipient or a message is refused for good. A refused password or sender is for the operator to fix. */
 const refusalIn = (error: unknown) => {
@@ -55,17 +58,23 @@ export const createSmtpMailer = ({
   connections?: number
   deadlines?: SmtpDeadlines
 }): Mailer => {
-  let pool = openPool(server, connections, deadlines)
-
-  /** A server that answers slowly, byte by byte, never reaches the socket timeout. A late delivery would send the mail twice. */
-  const abandon = (stuck: typeof pool) => {
-    if (pool === stuck) pool = openPool(server, connections, deadlines)
-    stuck.close({ force: true })
+  // Opened for the first mail: most starts send none for a while.
+  let pool: Promise<SmtpPool> | undefined
+  const opened = () => {
+    pool ??= openPool(server, connections, deadlines)
+    return pool
   }
 
-  const deliver = (used: typeof pool, mail: Mail) => {
+  /** A server that answers slowly, byte by byte, never reaches the socket timeout. A late delivery would send the mail twice. */
+  const abandon = async (stuck: Promise<SmtpPool>) => {
+    if (pool === stuck) pool = undefined
+    const abandoned = await stuck
+    abandoned.close({ force: true })
+  }
+
+  const deliver = async (used: Promise<SmtpPool>, mail: Mail) => {
     const domain = mail.from.replace(/^.*@/s, '').replace(/>.*$/s, '')
-    return used.sendMail({
+    return (await used).sendMail({
       // Addresses are given as objects and in the envelope: a comma in an address never adds a recipient.
       from: mail.from,
       to: { name: '', address: mail.to },
@@ -78,10 +87,10 @@ export const createSmtpMailer = ({
   }
 
   const send = async (mail: Mail): Promise<Delivery> => {
-    const used = pool
+    const used = opened()
     try {
       await withTimeout(deliver(used, mail), deadlines.whole, () => {
-        abandon(used)
+        abandon(used).catch(() => undefined)
         throw Object.assign(new Error('The delivery took too long'), { code: 'ETIMEDOUT' })
       })
       return { outcome: 'accepted' }
@@ -94,13 +103,13 @@ export const createSmtpMailer = ({
 
   return {
     send,
-    verify: () =>
-      pool.verify().then(
-        () => {},
-        (error: unknown) => {
-          throw withoutSecrets(error)
-        },
-      ),
-    close: async () => pool.close({ force: true }),
+    verify: async () => {
+      try {
+        await (await opened()).verify()
+      } catch (error) {
+        throw withoutSecrets(error)
+      }
+    },
+    close: async () => (await pool)?.close({ force: true }),
   }
 }

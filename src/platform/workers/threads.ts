@@ -1,7 +1,19 @@
 import { fileURLToPath } from 'node:url'
-import { Piscina } from 'piscina'
+import type { Piscina } from 'piscina'
 import { minutes } from '../../lib/durations.js'
 
-/** Threads that run the functions of one compiled file. They start when there is work, and stop after ten minutes without. */
-export const createThreads = (file: URL, maxThreads: number) =>
-  new Piscina({ filename: fileURLToPath(file), minThreads: 0, maxThreads, idleTimeout: 10 * minutes })
+/** Threads that run the functions of one built file. They start when there is work, and stop after ten minutes without. */
+export const createThreads = (file: URL, maxThreads: number) => {
+  let pool: Promise<Piscina> | undefined
+  const open = async () => {
+    const { Piscina } = await import('piscina')
+    return new Piscina({ filename: fileURLToPath(file), minThreads: 0, maxThreads, idleTimeout: 10 * minutes })
+  }
+  return {
+    run: async (task: unknown, options: { name: string; signal?: AbortSignal }) => {
+      pool ??= open()
+      return (await pool).run(task, options)
+    },
+    destroy: async () => (await pool)?.destroy(),
+  }
+}

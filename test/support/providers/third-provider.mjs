@@ -1,4 +1,4 @@
-// Loaded with `node --import` before the built program: it adds an entry to the table of providers, and nothing else.
+// Loaded with `node --import` before the compiled modules: it adds an entry to the table of providers, and nothing else.
 import { register } from 'node:module'
 import { isMainThread } from 'node:worker_threads'
 

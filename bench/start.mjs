@@ -1,0 +1,146 @@
+// node bench/start.mjs [--rounds 5] [--minutes 0] [--program dist/main.js]
+//
+// How long a start takes until /health answers 200, how much processor time it takes until then, and how much memory is
+// resident after five seconds without requests: as in production, with PostgreSQL and Redis that are migrated already, and as
+// `npm start` does it, with an embedded database that is new (first) or exists (later). With --minutes, mixed requests follow
+// for that long, and the memory is printed each minute. --program measures another build. Needs Linux and a build (npm run
+// build). It starts its own PostgreSQL and Redis, like the tests, and stops and removes everything that it started.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { availableParallelism, loadavg, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { askOnce, request } from './load/connection.mjs'
+import { coreTime } from './load/core-time.mjs'
+import { mixedLoad } from './load/mixed.mjs'
+import { median, printTable } from './load/rounds.mjs'
+import { settingsFor, startLatchkey } from './subjects/latchkey.mjs'
+import { openStores, processes } from './subjects/stores.mjs'
+
+/** `core` in seconds, `resident` in megabytes. @typedef {{ seconds: number, core: number, resident: number }} Start */
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    minutes: { type: 'string', default: '0' },
+    program: { type: 'string', default: 'dist/main.js' },
+  },
+})
+const [rounds, minutes, program] = [Number(values.rounds), Number(values.minutes), resolve(values.program)]
+const longestStart = 60_000
+const idle = 5_000
+
+/** @param {number} pid */
+const residentMegabytes = async (pid) => {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return (Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024) / 1e6
+}
+
+/** @param {number} port */
+const isHealthy = (port) =>
+  askOnce(port, request('GET', '/health')).then(
+    ({ status }) => status === 200,
+    () => false,
+  )
+
+/**
+ * Starts the program with these settings alone, measures, and stops it.
+ * @type {(folder: string, settings: Record<string, string>) => Promise<Start>}
+ */
+const measureStart = async (folder, settings) => {
+  const port = await (await processes()).freePort()
+  const env = { PATH: process.env.PATH ?? '', ...settings, PORT: String(port) }
+  const begun = performance.now()
+  const child = spawn(process.execPath, [program, 'serve'], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const pid = child.pid ?? 0
+  const exited = once(child, 'exit')
+  try {
+    while (!(await isHealthy(port))) {
+      if (child.exitCode !== null || performance.now() - begun > longestStart) throw new Error('It did not start')
+      await wait(5)
+    }
+    const seconds = (performance.now() - begun) / 1_000
+    const core = (coreTime(pid) ?? Number.NaN) / 1e6
+    await wait(idle)
+    return { seconds, core, resident: await residentMegabytes(pid) }
+  } finally {
+    child.kill('SIGTERM')
+    await exited
+  }
+}
+
+/** @type {<Result>(work: (folder: string) => Promise<Result>) => Promise<Result>} */
+const inFolder = async (work) => {
+  const folder = await mkdtemp(join(tmpdir(), 'latchkey-bench-'))
+  try {
+    return await work(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** The settings of a new clone, except for the places. @param {string} folder */
+const embedded = (folder) => ({ HOST: '127.0.0.1', DATA_DIR: folder, DRAIN_DELAY: '0ms' })
+
+/** @type {(name: string, starts: Start[]) => string[]} */
+const row = (name, starts) => {
+  const cells = /** @type {const} */ (['seconds', 'core', 'resident']).map((key) => starts.map((start) => start[key]))
+  const [seconds = [], core = [], resident = []] = cells
+  const range = `${Math.min(...seconds).toFixed(2)}–${Math.max(...seconds).toFixed(2)}`
+  return [name, median(seconds).toFixed(2), range, median(core).toFixed(2), `${median(resident).toFixed(0)} MB`]
+}
+
+/** @param {{ databaseUrl: string, redisUrl: string }} stores */
+const measureStarts = (stores) =>
+  inFolder(async (folder) => {
+    /** @type {Record<'production' | 'first' | 'later', Start[]>} */
+    const seen = { production: [], first: [], later: [] }
+    // The first start migrates, and does not count.
+    await measureStart(folder, settingsFor(stores, folder))
+    for (let round = 0; round < rounds; round += 1) {
+      seen.production.push(await measureStart(folder, settingsFor(stores, folder)))
+      await inFolder(async (data) => {
+        seen.first.push(await measureStart(data, embedded(data)))
+        seen.later.push(await measureStart(data, embedded(data)))
+      })
+    }
+    printTable(`${rounds} rounds, medians`, [
+      ['', 'seconds', 'range', 'core seconds', 'resident'],
+      row('production', seen.production),
+      row('embedded, first', seen.first),
+      row('embedded, later', seen.later),
+    ])
+  })
+
+/** @param {{ databaseUrl: string, redisUrl: string }} stores */
+const measureLoad = async (stores) => {
+  const latchkey = await startLatchkey(stores)
+  const rows = [['minute', 'requests', 'resident']]
+  try {
+    rows.push(['0', '0', `${(await residentMegabytes(latchkey.pid())).toFixed(0)} MB`])
+    for (let minute = 1; minute <= minutes; minute += 1) {
+      const requests = await mixedLoad(latchkey, 60)
+      rows.push([String(minute), String(requests), `${(await residentMegabytes(latchkey.pid())).toFixed(0)} MB`])
+    }
+  } finally {
+    await latchkey.stop()
+  }
+  printTable('Memory during mixed requests', rows)
+}
+
+const stores = await openStores()
+if (!stores) throw new Error('PostgreSQL and Redis are needed')
+console.log(`${availableParallelism()} cores, Node ${process.version}, load ${loadavg()[0]?.toFixed(1)}`)
+try {
+  const databaseUrl = await stores.database()
+  if (rounds > 0) await measureStarts({ databaseUrl, redisUrl: stores.redisUrl })
+  if (minutes > 0) await measureLoad({ databaseUrl, redisUrl: stores.redisUrl })
+} finally {
+  await stores.close()
+}
