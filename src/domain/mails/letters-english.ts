@@ -1,7 +1,11 @@
 import type { Letters } from './letters.js'
 import { timeSpan } from './time-spans.js'
 
-const footerFor = (productName: string) => `You receive this email because your address was entered at ${productName}.`
+/** For an address that a visitor has entered and that may have no account. */
+const visitorFooter = (productName: string) =>
+  `You receive this email because this address was entered at ${productName}.`
+
+const accountFooter = (productName: string) => `This email is about your account at ${productName}.`
 
 export const english: Letters = {
   'verify-email': ({ token, code, validFor }, { productName, addresses }) => ({
@@ -9,13 +13,14 @@ export const english: Letters = {
     blocks: [
       { text: `Welcome to ${productName}. To finish your registration, open this link and click the button there:` },
       { link: addresses.verifyEmail(token), label: 'Confirm my email' },
-      { text: 'Or enter this code on the page where you registered. You have five attempts in all:' },
-      { code },
+      ...(code === undefined
+        ? [{ text: 'All five attempts to enter the code are used up, so this email has only the link.' }]
+        : [{ text: 'Or enter this code on the page where you registered. You have five attempts in all:' }, { code }]),
       {
-        text: `Both work for ${timeSpan(validFor, 'en')}. If you did not register, you can ignore this email. No account will be created.`,
+        text: `${code === undefined ? 'The link works' : 'Both work'} for ${timeSpan(validFor, 'en')}. If you did not register, you can ignore this email. No account will be created.`,
       },
     ],
-    footer: footerFor(productName),
+    footer: visitorFooter(productName),
   }),
 
   'already-registered': (_values, { productName, addresses }) => ({
@@ -30,21 +35,23 @@ export const english: Letters = {
       { link: addresses.forgotPassword, label: 'Choose a new password' },
       { text: 'If this was not you, you do not need to do anything.' },
     ],
-    footer: footerFor(productName),
+    footer: accountFooter(productName),
   }),
 
-  'reset-password': ({ token, validFor }, { productName, addresses }) => ({
-    subject: `Choose a new password for ${productName}`,
+  'reset-password': ({ token, validFor, hasPassword }, { productName, addresses }) => ({
+    subject: hasPassword ? `Choose a new password for ${productName}` : `Set a password for ${productName}`,
     blocks: [
       {
-        text: `Someone, perhaps you, asked to reset the password of your account at ${productName}. Choose a new password here:`,
+        text: hasPassword
+          ? `Someone, perhaps you, asked to reset the password of your account at ${productName}. Choose a new password here:`
+          : `Someone, perhaps you, asked to set a password for your account at ${productName}, which has none yet. Choose one here:`,
       },
-      { link: addresses.resetPassword(token), label: 'Choose a new password' },
+      { link: addresses.resetPassword(token), label: hasPassword ? 'Choose a new password' : 'Set a password' },
       {
-        text: `The link works once, for ${timeSpan(validFor, 'en')}. If you did not ask for this, you can ignore this email. Your password stays the same.`,
+        text: `The link works once, for ${timeSpan(validFor, 'en')}. If you did not ask for this, you can ignore this email. Nothing changes.`,
       },
     ],
-    footer: footerFor(productName),
+    footer: accountFooter(productName),
   }),
 
   'password-changed': ({ username }, { productName, addresses }) => ({
@@ -56,7 +63,7 @@ export const english: Letters = {
       { text: 'If this was you, you do not need to do anything. If not, choose a new password now:' },
       { link: addresses.forgotPassword, label: 'Choose a new password' },
     ],
-    footer: footerFor(productName),
+    footer: accountFooter(productName),
   }),
 
   'password-reset': ({ username }, { productName, addresses }) => ({
@@ -70,7 +77,7 @@ export const english: Letters = {
       },
       { link: addresses.forgotPassword, label: 'Choose a new password' },
     ],
-    footer: footerFor(productName),
+    footer: accountFooter(productName),
   }),
 
   'provider-linked': ({ username, providerName }, { productName, addresses }) => ({
@@ -82,6 +89,6 @@ export const english: Letters = {
       { text: `If this was not you, sign in, disconnect ${providerName} and change your password:` },
       { link: addresses.login, label: 'Sign in' },
     ],
-    footer: footerFor(productName),
+    footer: accountFooter(productName),
   }),
 }

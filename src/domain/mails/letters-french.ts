@@ -1,53 +1,66 @@
 import type { Letters } from './letters.js'
 import { timeSpan } from './time-spans.js'
 
-const footerFor = (productName: string) =>
-  `Vous recevez ce message parce que votre adresse a été saisie sur ${productName}.`
+const visitorFooter = (productName: string) =>
+  `Vous recevez cet e-mail parce que cette adresse a été saisie sur ${productName}.`
+
+const accountFooter = (productName: string) => `Cet e-mail concerne votre compte ${productName}.`
 
 export const french: Letters = {
   'verify-email': ({ token, code, validFor }, { productName, addresses }) => ({
-    subject: `Confirmez votre adresse pour ${productName}`,
+    subject: `Confirmez votre adresse e-mail pour ${productName}`,
     blocks: [
       {
-        text: `Bienvenue sur ${productName}. Pour terminer votre inscription, ouvrez ce lien, puis cliquez sur le bouton :`,
+        text: `Bienvenue sur ${productName}. Pour terminer votre inscription, ouvrez ce lien, puis cliquez sur le bouton de la page :`,
       },
-      { link: addresses.verifyEmail(token), label: 'Confirmer mon adresse' },
-      { text: 'Ou saisissez ce code sur la page où vous vous êtes inscrit. Vous avez cinq essais en tout :' },
-      { code },
+      { link: addresses.verifyEmail(token), label: 'Confirmer mon adresse e-mail' },
+      ...(code === undefined
+        ? [{ text: 'Les cinq essais pour le code sont épuisés. Cet e-mail ne contient donc que le lien.' }]
+        : [
+            { text: 'Ou saisissez ce code sur la page de votre inscription. Vous avez cinq essais en tout :' },
+            { code },
+          ]),
       {
-        text: `Les deux sont valables ${timeSpan(validFor, 'fr')}. Si vous ne vous êtes pas inscrit, vous pouvez ignorer ce message. Aucun compte ne sera créé.`,
+        text: `${code === undefined ? 'Le lien est valable' : 'Le lien et le code sont valables'} ${timeSpan(validFor, 'fr')}. Si cette inscription ne vient pas de vous, vous pouvez ignorer cet e-mail. Aucun compte ne sera créé.`,
       },
     ],
-    footer: footerFor(productName),
+    footer: visitorFooter(productName),
   }),
 
   'already-registered': (_values, { productName, addresses }) => ({
-    subject: `Vous avez déjà un compte chez ${productName}`,
+    subject: `Vous avez déjà un compte ${productName}`,
     blocks: [
       {
-        text: `Quelqu’un, peut-être vous, a essayé de s’inscrire sur ${productName} avec cette adresse. Vous avez déjà un compte avec cette adresse : rien n’a été modifié.`,
+        text: `Quelqu’un, peut-être vous, a essayé de s’inscrire sur ${productName} avec cette adresse. Un compte existe déjà pour cette adresse. Rien n’a été modifié.`,
       },
-      { text: 'Connectez-vous ici :' },
+      { text: 'Connectez-vous ici :' },
       { link: addresses.login, label: 'Se connecter' },
-      { text: 'Mot de passe oublié ? Choisissez-en un nouveau ici :' },
+      { text: 'Mot de passe oublié ? Choisissez-en un nouveau ici :' },
       { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
       { text: 'Si ce n’était pas vous, vous n’avez rien à faire.' },
     ],
-    footer: footerFor(productName),
+    footer: accountFooter(productName),
   }),
 
-  'reset-password': ({ token, validFor }, { productName, addresses }) => ({
-    subject: `Choisissez un nouveau mot de passe pour ${productName}`,
+  'reset-password': ({ token, validFor, hasPassword }, { productName, addresses }) => ({
+    subject: hasPassword
+      ? `Choisissez un nouveau mot de passe pour ${productName}`
+      : `Définissez un mot de passe pour ${productName}`,
     blocks: [
       {
-        text: `Quelqu’un, peut-être vous, a demandé à réinitialiser le mot de passe de votre compte ${productName}. Choisissez un nouveau mot de passe ici :`,
+        text: hasPassword
+          ? `Quelqu’un, peut-être vous, a demandé à réinitialiser le mot de passe de votre compte ${productName}. Choisissez un nouveau mot de passe ici :`
+          : `Quelqu’un, peut-être vous, a demandé à définir un mot de passe pour votre compte ${productName}, qui n’en a pas encore. Choisissez-en un ici :`,
       },
-      { link: addresses.resetPassword(token), label: 'Choisir un nouveau mot de passe' },
       {
-        text: `Ce lien fonctionne une seule fois et reste valable ${timeSpan(validFor, 'fr')}. Si vous ne l’avez pas demandé, vous pouvez ignorer ce message. Votre mot de passe ne change pas.`,
+        link: addresses.resetPassword(token),
+        label: hasPassword ? 'Choisir un nouveau mot de passe' : 'Définir un mot de passe',
+      },
+      {
+        text: `Ce lien fonctionne une seule fois et reste valable ${timeSpan(validFor, 'fr')}. Si cette demande ne vient pas de vous, vous pouvez ignorer cet e-mail. Rien ne changera.`,
       },
     ],
-    footer: footerFor(productName),
+    footer: accountFooter(productName),
   }),
 
   'password-changed': ({ username }, { productName, addresses }) => ({
@@ -56,10 +69,10 @@ export const french: Letters = {
       {
         text: `Le mot de passe de votre compte ${username} sur ${productName} vient d’être modifié. Tous les autres appareils ont été déconnectés.`,
       },
-      { text: 'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe :' },
+      { text: 'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe :' },
       { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
     ],
-    footer: footerFor(productName),
+    footer: accountFooter(productName),
   }),
 
   'password-reset': ({ username }, { productName, addresses }) => ({
@@ -69,22 +82,22 @@ export const french: Letters = {
         text: `Le mot de passe de votre compte ${username} sur ${productName} vient d’être réinitialisé avec un lien envoyé à cette adresse. Tous les appareils ont été déconnectés.`,
       },
       {
-        text: 'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe et vérifiez qui peut lire vos e-mails :',
+        text: 'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe et vérifiez qui peut lire vos e-mails :',
       },
       { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
     ],
-    footer: footerFor(productName),
+    footer: accountFooter(productName),
   }),
 
   'provider-linked': ({ username, providerName }, { productName, addresses }) => ({
-    subject: `${providerName} permet maintenant de vous connecter à ${productName}`,
+    subject: `Vous pouvez maintenant vous connecter à ${productName} avec ${providerName}`,
     blocks: [
       {
         text: `Votre compte ${username} sur ${productName} vient d’être associé à ${providerName}. Vous pouvez maintenant vous connecter aussi avec ${providerName}.`,
       },
-      { text: `Si ce n’était pas vous, connectez-vous, dissociez ${providerName} et changez votre mot de passe :` },
+      { text: `Si ce n’était pas vous, connectez-vous, dissociez ${providerName} et modifiez votre mot de passe :` },
       { link: addresses.login, label: 'Se connecter' },
     ],
-    footer: footerFor(productName),
+    footer: accountFooter(productName),
   }),
 }

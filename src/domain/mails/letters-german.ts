@@ -1,8 +1,10 @@
 import type { Letters } from './letters.js'
 import { timeSpan } from './time-spans.js'
 
-const footerFor = (productName: string) =>
-  `Sie erhalten diese E-Mail, weil Ihre Adresse bei ${productName} angegeben wurde.`
+const visitorFooter = (productName: string) =>
+  `Sie erhalten diese E-Mail, weil diese Adresse bei ${productName} eingegeben wurde.`
+
+const accountFooter = (productName: string) => `Diese E-Mail betrifft Ihr Konto bei ${productName}.`
 
 export const german: Letters = {
   'verify-email': ({ token, code, validFor }, { productName, addresses }) => ({
@@ -12,22 +14,26 @@ export const german: Letters = {
         text: `Willkommen bei ${productName}. Um die Registrierung abzuschließen, öffnen Sie diesen Link und klicken Sie dort auf die Schaltfläche:`,
       },
       { link: addresses.verifyEmail(token), label: 'E-Mail-Adresse bestätigen' },
+      ...(code === undefined
+        ? [{ text: 'Alle fünf Versuche für den Code sind aufgebraucht. Deshalb enthält diese E-Mail nur den Link.' }]
+        : [
+            {
+              text: 'Oder geben Sie diesen Code auf der Seite ein, auf der Sie sich registriert haben. Sie haben insgesamt fünf Versuche:',
+            },
+            { code },
+          ]),
       {
-        text: 'Oder geben Sie diesen Code auf der Seite ein, auf der Sie sich registriert haben. Sie haben insgesamt fünf Versuche:',
-      },
-      { code },
-      {
-        text: `Beides gilt ${timeSpan(validFor, 'de')}. Wenn Sie sich nicht registriert haben, können Sie diese E-Mail ignorieren. Es wird kein Konto angelegt.`,
+        text: `${code === undefined ? 'Der Link ist' : 'Link und Code sind'} ${timeSpan(validFor, 'de')} gültig. Wenn Sie sich nicht registriert haben, können Sie diese E-Mail ignorieren. Es wird kein Konto angelegt.`,
       },
     ],
-    footer: footerFor(productName),
+    footer: visitorFooter(productName),
   }),
 
   'already-registered': (_values, { productName, addresses }) => ({
     subject: `Sie haben bereits ein Konto bei ${productName}`,
     blocks: [
       {
-        text: `Jemand, vielleicht Sie selbst, wollte sich bei ${productName} mit dieser Adresse registrieren. Sie haben damit bereits ein Konto, deshalb wurde nichts geändert.`,
+        text: `Jemand, vielleicht Sie selbst, wollte sich bei ${productName} mit dieser Adresse registrieren. Zu dieser Adresse gibt es bereits ein Konto. Es wurde nichts geändert.`,
       },
       { text: 'Hier können Sie sich anmelden:' },
       { link: addresses.login, label: 'Anmelden' },
@@ -35,21 +41,25 @@ export const german: Letters = {
       { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
       { text: 'Wenn Sie das nicht waren, brauchen Sie nichts zu tun.' },
     ],
-    footer: footerFor(productName),
+    footer: accountFooter(productName),
   }),
 
-  'reset-password': ({ token, validFor }, { productName, addresses }) => ({
-    subject: `Wählen Sie ein neues Passwort für ${productName}`,
+  'reset-password': ({ token, validFor, hasPassword }, { productName, addresses }) => ({
+    subject: hasPassword
+      ? `Wählen Sie ein neues Passwort für ${productName}`
+      : `Legen Sie ein Passwort für ${productName} fest`,
     blocks: [
       {
-        text: `Jemand, vielleicht Sie selbst, möchte das Passwort Ihres Kontos bei ${productName} zurücksetzen. Hier können Sie ein neues Passwort wählen:`,
+        text: hasPassword
+          ? `Jemand, vielleicht Sie selbst, möchte das Passwort Ihres Kontos bei ${productName} zurücksetzen. Hier können Sie ein neues Passwort wählen:`
+          : `Jemand, vielleicht Sie selbst, möchte ein Passwort für Ihr Konto bei ${productName} festlegen, das noch keines hat. Hier können Sie eines wählen:`,
       },
-      { link: addresses.resetPassword(token), label: 'Neues Passwort wählen' },
+      { link: addresses.resetPassword(token), label: hasPassword ? 'Neues Passwort wählen' : 'Passwort festlegen' },
       {
-        text: `Der Link funktioniert einmal und gilt ${timeSpan(validFor, 'de')}. Wenn Sie ihn nicht angefordert haben, können Sie diese E-Mail ignorieren. Ihr Passwort bleibt unverändert.`,
+        text: `Der Link funktioniert einmal und ist ${timeSpan(validFor, 'de')} gültig. Wenn Sie ihn nicht angefordert haben, können Sie diese E-Mail ignorieren. Es ändert sich nichts.`,
       },
     ],
-    footer: footerFor(productName),
+    footer: accountFooter(productName),
   }),
 
   'password-changed': ({ username }, { productName, addresses }) => ({
@@ -61,7 +71,7 @@ export const german: Letters = {
       { text: 'Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, wählen Sie sofort ein neues Passwort:' },
       { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
     ],
-    footer: footerFor(productName),
+    footer: accountFooter(productName),
   }),
 
   'password-reset': ({ username }, { productName, addresses }) => ({
@@ -75,7 +85,7 @@ export const german: Letters = {
       },
       { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
     ],
-    footer: footerFor(productName),
+    footer: accountFooter(productName),
   }),
 
   'provider-linked': ({ username, providerName }, { productName, addresses }) => ({
@@ -89,6 +99,6 @@ export const german: Letters = {
       },
       { link: addresses.login, label: 'Anmelden' },
     ],
-    footer: footerFor(productName),
+    footer: accountFooter(productName),
   }),
 }

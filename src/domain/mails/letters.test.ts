@@ -10,7 +10,7 @@ const brand = { name: site.productName, accent: '#ffe066' }
 const values: MailValues = {
   'verify-email': { token: 'TOKEN', code: 'K7QP-2MXW', validFor: 24 * hours },
   'already-registered': {},
-  'reset-password': { token: 'TOKEN', validFor: 30 * minutes },
+  'reset-password': { token: 'TOKEN', validFor: 30 * minutes, hasPassword: true },
   'password-changed': { username: '"><script>alert(1)</script>' },
   'password-reset': { username: "o'hara" },
   'provider-linked': { username: 'ada', providerName: 'Git<Hub' },
@@ -77,6 +77,30 @@ describe('a mail with a way in', () => {
     expect(verify).toContain('\nhttps://auth.example.com/verify-email#token=TOKEN\n')
     expect(verify).toContain('\nK7QP-2MXW\n')
     expect(reset).toContain('\nhttps://auth.example.com/reset-password#token=TOKEN\n')
+  })
+
+  it.each(languages)('speaks of no new password to a user who has none yet (%s)', (language) => {
+    const write = (hasPassword: boolean) =>
+      writeLetter('reset-password', { ...values['reset-password'], hasPassword }, site, language)
+    const wordsFor = (hasPassword: boolean) => `${write(hasPassword).subject} ${asText(write(hasPassword))}`
+    expect(wordsFor(true)).toMatch(/new password|neues Passwort|nouveau mot de passe/i)
+    expect(wordsFor(false)).not.toMatch(
+      /new password|neues Passwort|nouveau mot de passe|reset the|zurücksetzen|réinit/i,
+    )
+  })
+
+  it.each(languages)('has no code whose tries are used up (%s)', (language) => {
+    const write = (code: string | undefined) =>
+      asText(writeLetter('verify-email', { ...values['verify-email'], code }, site, language))
+    expect(write('K7QP-2MXW')).toContain('\nK7QP-2MXW\n')
+    expect(write(undefined)).toContain('#token=TOKEN\n')
+    expect(write(undefined)).not.toMatch(/K7QP|undefined|Both work|Link und Code|le code sont valables/)
+  })
+
+  it.each(languages)('says "your account" only to somebody who has one (%s)', (language) => {
+    const footers = kinds.map((kind) => [kind, writeLetter(kind, values[kind], site, language).footer] as const)
+    const speaking = footers.filter(([, footer]) => /your account|Ihr Konto|votre compte/.test(footer))
+    expect(speaking.map(([kind]) => kind)).toEqual(kinds.filter((kind) => kind !== 'verify-email'))
   })
 
   it('says how long it works, in the language of the mail', () => {

@@ -8,9 +8,15 @@ import { german } from './letters-german.js'
  * otherwise anyone could send advertisements through the service.
  */
 export type MailValues = {
-  'verify-email': { token: string; code: string /** Milliseconds. */; validFor: number }
+  'verify-email': {
+    token: string
+    /** Missing when all tries for it are used up. */
+    code: string | undefined
+    /** Milliseconds. */
+    validFor: number
+  }
   'already-registered': Record<never, never>
-  'reset-password': { token: string /** Milliseconds. */; validFor: number }
+  'reset-password': { token: string /** Milliseconds. */; validFor: number; hasPassword: boolean }
   'password-changed': { username: string }
   'password-reset': { username: string }
   'provider-linked': { username: string; providerName: string }

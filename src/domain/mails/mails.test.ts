@@ -18,7 +18,7 @@ import { createMails, type MailRequest, type Mails } from './mails.js'
 const reset = (to: string, token = 'TOKEN'): MailRequest => ({
   to,
   template: 'reset-password',
-  values: { token, validFor: 30 * minutes },
+  values: { token, validFor: 30 * minutes, hasPassword: true },
 })
 const notice = (to: string): MailRequest => ({ to, template: 'password-changed', values: { username: 'ada' } })
 

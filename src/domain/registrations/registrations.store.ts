@@ -109,6 +109,9 @@ const selectNewestBy = (column: 'email_key' | 'username_key') => (sql: Sql, key:
 export const selectNewestByEmail = selectNewestBy('email_key')
 export const selectNewestByUsername = selectNewestBy('username_key')
 
+type TriedRow = PendingRow & { code_tries_left: number }
+const tried = selectList<TriedRow>({ ...pending, code_tries_left: true })
+
 /**
  * Counts a try before the code is compared, so that parallel guesses cannot exceed the tries. When they are used up, the
  * link still works.
@@ -120,19 +123,17 @@ export const spendTryByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
     [tokenHash, now],
   )
 
-type TriedRow = PendingRow & { code_tries_left: number }
-
 export const spendTryByBrowser = (sql: Sql, browserHash: Uint8Array, now: Date) =>
   sql.query<TriedRow>(
     `update pending_registrations set code_tries_left = code_tries_left - 1
      where ${isBound('$1')} and expires_at > $2 and code_tries_left > 0 and confirmed_at is null
-     returning ${selectList<TriedRow>({ ...pending, code_tries_left: true })}`,
+     returning ${tried}`,
     [browserHash, now],
   )
 
 export const lockWaiting = (sql: Sql, id: string, now: Date) =>
-  sql.query<PendingRow>(
-    `select ${columns} from pending_registrations
+  sql.query<TriedRow>(
+    `select ${tried} from pending_registrations
      where id = $1 and expires_at > $2 and confirmed_at is null for update`,
     [id, now],
   )

@@ -26,7 +26,7 @@ export type WaitingLogin = Pending & { isFirst: boolean }
 export type RegistrationState = 'waiting' | 'confirmed' | 'replaced' | 'unknown'
 type CodeRefusal = 'invalid_code' | 'already_confirmed' | 'tries_used_up'
 type Completed = User | Refused<'already_confirmed' | 'already_registered' | 'username_taken_since'>
-type Mailed = { id: string; email: string; expiresAt: Date }
+type Mailed = { id: string; email: string; expiresAt: Date; triesLeft: number }
 type SentAgain = undefined | Refused<'no_registration_waiting' | 'already_confirmed'>
 
 const linkStates = { invalid_link: 'unknown', already_confirmed: 'confirmed', link_replaced: 'replaced' } as const
@@ -60,15 +60,16 @@ export const createRegistrations = (deps: {
   if (!codeKey) throw new Error('There is no key to make codes with')
 
   /**
-   * The owner of an email with an account gets a mail that says so; otherwise the mail has the link and the code. The result
-   * and the written rows do not show which of the two it was.
+   * The owner of an email with an account gets a mail that says so; otherwise the mail has the link, and the code while there
+   * are tries for it. The result and the written rows do not show which of the two it was.
    */
-  const queueMail = async (sql: Sql, { id, email, expiresAt }: Mailed, token: string, language: Language) => {
+  const queueMail = async (sql: Sql, mailed: Mailed, token: string, language: Language) => {
+    const { id, email, expiresAt, triesLeft } = mailed
     const owner = await users.findByEmail(email, sql)
     if (owner) return mails.queue(sql, { to: owner.email, template: 'already-registered', values: {}, language })
     const values = {
       token,
-      code: codeOf(codeKey, id),
+      code: triesLeft > 0 ? codeOf(codeKey, id) : undefined,
       validFor: inWholeUnits(expiresAt.getTime() - clock.now().getTime()),
     }
     return mails.queue(sql, { to: email, template: 'verify-email', values, language })
@@ -94,7 +95,7 @@ export const createRegistrations = (deps: {
         tries,
         expiresAt,
       })
-      await queueMail(sql, { id, email: user.email.email, expiresAt }, token, language)
+      await queueMail(sql, { id, email: user.email.email, expiresAt, triesLeft: tries }, token, language)
       return browserToken
     })
 
@@ -104,7 +105,8 @@ export const createRegistrations = (deps: {
       const [row] = await store.lockWaiting(sql, id, clock.now())
       if (!row) return refuse('no_registration_waiting')
       const token = randomToken()
-      const queued = await queueMail(sql, { id, email: row.email, expiresAt: row.expires_at }, token, language)
+      const mailed = { id, email: row.email, expiresAt: row.expires_at, triesLeft: row.code_tries_left }
+      const queued = await queueMail(sql, mailed, token, language)
       if (!isRefused(queued)) await store.replaceToken(sql, id, fingerprint(token))
       return undefined
     })

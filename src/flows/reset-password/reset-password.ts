@@ -32,7 +32,7 @@ export const createResetPassword = (deps: Dependencies) => {
       const user = await users.lock(sql, userId)
       if (!user || user.disabled) return
       const token = randomToken()
-      const values = { token, validFor: resetLifetime }
+      const values = { token, validFor: resetLifetime, hasPassword: user.passwordHash !== undefined }
       const queued = await mails.queue(sql, { to: user.email, template: 'reset-password', values, language })
       if (!isRefused(queued)) await oneTimeTokens.replaceReset(sql, user.id, token)
     })
