@@ -112,6 +112,33 @@ describe('letters twice as large on a small phone', () => {
   })
 })
 
+/** An extension or a style sheet of the reader enlarges the letters of the page alone. Media queries do not see that. */
+describe('letters that the reader has enlarged on the page itself', () => {
+  it.each(['de-DE', 'fr-FR'])('fit without scrolling sideways (%s)', async (locale) => {
+    const { page, context } = await visit(browser, latchkey, { locale, viewport: { width: 320, height: 640 } })
+    await page.goto('/login')
+    await page.locator('[name=username]').fill('ruth')
+    await page.locator('[name=password]').fill(goodPassword)
+    await page.keyboard.press('Enter')
+    await page.locator('.panels').waitFor()
+    await page.locator('#password button').click()
+    await page.locator('[name=newPassword]').fill('Password1')
+    await page.locator('.panel').last().getByRole('button').click()
+    await page.locator('.button.danger').waitFor()
+    for (const size of ['150%', '200%']) {
+      await page.evaluate((fontSize) => document.documentElement.style.setProperty('font-size', fontSize), size)
+      await page.screenshot({ path: new URL(`enlarged-${size}-${locale}.png`, pictures).pathname, fullPage: true })
+      const tooWide = await page.evaluate(() =>
+        [...document.querySelectorAll('main *')]
+          .filter((element) => element.getBoundingClientRect().right > document.documentElement.clientWidth)
+          .map(({ localName, className, textContent }) => `${localName}.${className} ${textContent}`),
+      )
+      expect(tooWide, size).toEqual([])
+    }
+    await context.close()
+  })
+})
+
 describe('a new password whose strength cannot be checked', () => {
   it('is told so, and does not look finished', async () => {
     const { page, context } = await visit(browser, latchkey)

@@ -131,6 +131,20 @@ describe('an accent of the operator', () => {
 })
 
 describe('in forced colours', () => {
+  it('a field that is wrong is marked by more than its colour', async () => {
+    const { page, context } = await visit(browser, latchkey, { forcedColors: 'active', reducedMotion: 'reduce' })
+    await page.goto('/login')
+    await fillIn(page, { 'Username or email': 'paula' })
+    await press(page, 'Sign in')
+    await page.getByText('Please fill in this field.').waitFor()
+    await page.screenshot({ path: new URL('login-forced-colours.png', pictures).pathname, fullPage: true })
+    const widthOf = (name: string) =>
+      page.locator(`[name=${name}]`).evaluate((field) => Number.parseFloat(getComputedStyle(field).borderTopWidth))
+    await expect.poll(() => widthOf('password')).toBeGreaterThan((await widthOf('username')) + 1)
+    await expect.poll(() => page.locator('.field-errors svg:visible').count()).toBe(1)
+    await context.close()
+  })
+
   it('the focus of the keyboard stays visible on everything that can have it', async () => {
     const { page, context } = await visit(browser, latchkey, { forcedColors: 'active', reducedMotion: 'reduce' })
     await page.goto('/register')

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks'
 import { useWords } from '../settings.js'
 import { FormContext } from './form.js'
-import { EyeIcon } from './icons.js'
+import { AlertIcon, EyeIcon } from './icons.js'
 
 type Props = {
   name: string
@@ -83,7 +83,10 @@ const FieldMessages = ({ id, errors, hint }: { id: string; errors: string[]; hin
   <>
     <div id={`${id}-errors`} class="field-errors">
       {errors.map((error) => (
-        <p key={error}>{error}</p>
+        <p key={error}>
+          <AlertIcon size={16} />
+          <span>{error}</span>
+        </p>
       ))}
     </div>
     {hint !== undefined && (

@@ -24,8 +24,8 @@ export const EyeIcon = ({ crossed }: { crossed: boolean }) => (
   </Icon>
 )
 
-export const AlertIcon = () => (
-  <Icon>
+export const AlertIcon = ({ size = 20 }: { size?: number }) => (
+  <Icon size={size}>
     <circle cx="10" cy="10" r="7.6" />
     <path d="M10 6.200v4.400M10 13.700v.01" />
   </Icon>

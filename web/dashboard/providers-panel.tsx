@@ -45,13 +45,15 @@ export const ProvidersPanel = ({ account }: { account: Account }) => {
               <span class="row-icon">
                 <ProviderLogo name={provider.name} />
               </span>
-              <div class="row-text">
-                <strong>{provider.name}</strong>
-                <span>{linked ? words.linked : words.notLinked}</span>
+              <div class="row-body">
+                <div class="row-text">
+                  <strong>{provider.name}</strong>
+                  <span>{linked ? words.linked : words.notLinked}</span>
+                </div>
+                <Button label={label} busy={busy === provider.id} onPress={() => (linked ? unlink : link)(provider)}>
+                  {linked ? words.unlink : words.link}
+                </Button>
               </div>
-              <Button label={label} busy={busy === provider.id} onPress={() => (linked ? unlink : link)(provider)}>
-                {linked ? words.unlink : words.link}
-              </Button>
             </li>
           )
         })}
