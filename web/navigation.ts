@@ -16,6 +16,10 @@ export const returnToInAddress = () => safeReturnTo(queryValue('returnTo'))
 export const withReturnTo = (path: string, returnTo: string | undefined) =>
   returnTo === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}returnTo=${encodeURIComponent(returnTo)}`
 
+/** The page that mails a link, for a user who has no password yet and has forgotten none. */
+export const setPasswordPath = '/forgot-password?set'
+export const isSetPasswordInAddress = () => queryValue('set') !== undefined
+
 /** Goes to the page that the visitor wanted, or else to the operator's `AFTER_SIGN_IN`. */
 export const redirectAfterSignIn = (returnTo: string | undefined) =>
   location.replace(returnTo ?? readSettings().afterSignIn)

@@ -23,7 +23,9 @@ describe('the confirmation of an address', () => {
     const email = await register(page, 'nina')
     const first = await latchkey.mailTo(email)
     await press(page, 'Send the email again')
-    await page.getByText('A new email is on its way.').waitFor()
+    await page
+      .getByText('A new email is on its way, unless this address has already had five in the last hour.')
+      .waitFor()
     await expect
       .poll(() => page.getByRole('button', { name: 'Send the email again' }).getAttribute('aria-disabled'))
       .toBe('true')
@@ -85,6 +87,10 @@ describe('the confirmation of an address', () => {
 
     await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
     await page.getByText('Your email is already confirmed.').waitFor()
+    await page.getByRole('heading', { name: 'Email confirmed' }).waitFor()
+    // This browser is not signed in.
+    expect(await page.locator('.button.primary').innerText()).toBe('Sign in')
+    expect(await page.getByRole('link', { name: /register|create/i }).count()).toBe(0)
     await phone.page.goto(link)
     await phone.page.getByText('Your email is already confirmed.').waitFor()
     await phone.page.getByRole('link', { name: 'Continue' }).click()

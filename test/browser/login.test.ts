@@ -87,9 +87,9 @@ describe('the login page', () => {
   })
 
   it.each([
-    ['error=provider_a_auth_failed', 'Signing in with Google did not work.'],
+    ['error=provider_a_auth_failed', 'Signing in with Google did not work. Perhaps it was cancelled there.'],
     ['error=provider_b_auth_failed', 'Signing in with GitHub did not work.'],
-    ['error=provider_b_auth_failed&reason=no_email', 'GitHub gave us no email address'],
+    ['error=provider_b_auth_failed&reason=no_email', 'GitHub gave us no email address that is confirmed there'],
     ['error=provider_a_auth_failed&reason=registration_closed', 'registration is closed'],
     ['error=callback_failed', 'We could not finish signing you in.'],
     ['error=%3Cimg%20src%3Dx%3E', 'Signing in did not work.'],
@@ -150,6 +150,7 @@ describe('a forgotten password', () => {
     await mailTab.waitForURL('**/health/live')
     await mailTab.goto(link)
     await mailTab.getByText('This link has expired or was already used.').waitFor()
+    await mailTab.getByText('only the link in the newest email works.').waitFor()
     await context.close()
   })
 

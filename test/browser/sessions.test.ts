@@ -55,7 +55,7 @@ describe('a session in the browser', () => {
       await greeted(tab, 'back')
     }
     await away.goto('/forgot-password')
-    await page.goto('/register')
+    await page.goto('/forgot-password')
     await page.goto('/dashboard')
     await greeted(page, 'back')
     await press(page, 'Sign out')

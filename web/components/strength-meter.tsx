@@ -28,7 +28,7 @@ export const StrengthMeter = ({ password, quiet = false }: Props) => {
       <div class="strength-line">
         <Score score={shown?.strength.score} />
       </div>
-      <Rules password={password} />
+      <Rules password={password} isStrong={shown?.strength.isStrong ?? false} />
       <div class="strength-feedback" aria-live="polite">
         {isFailed && <p class="field-hint">{words.unchecked}</p>}
         {shown &&
@@ -62,21 +62,27 @@ const Score = ({ score }: { score: number | undefined }) => {
   )
 }
 
-const Rules = ({ password }: { password: string }) => {
+/** The last rule is the estimate's: a weak password is refused although it has every kind of character. */
+const Rules = ({ password, isStrong }: { password: string; isStrong: boolean }) => {
   const words = useWords('password')
   return (
     <ul class="password-rules" aria-label={words.rulesTitle}>
-      {passwordRuleIds.map((rule) => {
-        const met = passwordRules[rule].test(password)
-        return (
-          <li key={rule} class={met ? 'met' : ''}>
-            {met ? <CheckIcon size={14} /> : <CircleIcon size={14} />}
-            {words.rules[rule]}
-            <span class="visually-hidden"> ({met ? words.met : words.unmet})</span>
-          </li>
-        )
-      })}
+      {passwordRuleIds.map((rule) => (
+        <Rule key={rule} text={words.rules[rule]} met={passwordRules[rule].test(password)} />
+      ))}
+      <Rule text={words.strongEnough} met={isStrong} />
     </ul>
+  )
+}
+
+const Rule = ({ text, met }: { text: string; met: boolean }) => {
+  const words = useWords('password')
+  return (
+    <li class={met ? 'met' : ''}>
+      {met ? <CheckIcon size={14} /> : <CircleIcon size={14} />}
+      {text}
+      <span class="visually-hidden"> ({met ? words.met : words.unmet})</span>
+    </li>
   )
 }
 

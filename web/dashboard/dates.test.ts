@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { regional } from '../words/format.js'
-import { timeAgo } from './dates.js'
+import { isNow, timeAgo } from './dates.js'
 
 const now = Date.parse('2026-11-15T12:00:00Z')
 const earlier = (seconds: number) => new Date(now - seconds * 1_000).toISOString()
@@ -17,6 +17,7 @@ describe('how long ago', () => {
     [-30, 'now'],
   ])('%i seconds', (seconds, expected) => {
     expect(timeAgo(earlier(seconds), 'en', now)).toBe(expected)
+    expect(isNow(earlier(seconds), now)).toBe(expected === 'now')
   })
 
   it('is told in the language of the page', () => {

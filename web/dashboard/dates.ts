@@ -6,17 +6,20 @@ const units = [
   ['minute', 60],
 ] as const
 
+const secondsSince = (moment: string, now: number) => Math.max(0, Math.round((now - Date.parse(moment)) / 1_000))
+
+/** Less than a minute ago. */
+export const isNow = (moment: string, now = Date.now()) => secondsSince(moment, now) < 60
+
 /** "3 minutes ago", in the language of the page. */
 export const timeAgo = (moment: string, locale: string, now = Date.now()) => {
-  const seconds = Math.max(0, Math.round((now - Date.parse(moment)) / 1_000))
+  const seconds = secondsSince(moment, now)
   const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
-  const [unit, length] = units.find(([, candidate]) => seconds >= candidate) ?? ['second', 1]
-  // Less than a minute is "now".
-  return unit === 'second' ? format.format(0, 'second') : format.format(-Math.floor(seconds / length), unit)
+  const found = units.find(([, length]) => seconds >= length)
+  if (isNow(moment, now) || !found) return format.format(0, 'second')
+  const [unit, length] = found
+  return format.format(-Math.floor(seconds / length), unit)
 }
 
 export const fullDate = (moment: string, locale: string) =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(moment))
-
-export const shortDate = (moment: string, locale: string) =>
-  new Intl.DateTimeFormat(locale, { dateStyle: 'medium' }).format(new Date(moment))

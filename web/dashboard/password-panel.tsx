@@ -7,6 +7,7 @@ import { Form, type Problems, type Values } from '../components/form.js'
 import { HiddenUsername } from '../components/hidden-username.js'
 import { NewPasswordField } from '../components/new-password-field.js'
 import { useDisclosure } from '../focus.js'
+import { setPasswordPath, withReturnTo } from '../navigation.js'
 import { useNewPasswordProblems } from '../passwords.js'
 import { isSignedOut } from '../requests.js'
 import { useWords } from '../settings.js'
@@ -32,7 +33,7 @@ export const PasswordPanel = ({ account }: Props) => {
   if (!account.hasPassword) {
     return (
       <Panel title={common.password} lead={words.setByMail} anchor={anchor}>
-        <a class="button" href="/forgot-password">
+        <a class="button" href={withReturnTo(setPasswordPath, location.pathname)}>
           {words.setPassword}
         </a>
       </Panel>

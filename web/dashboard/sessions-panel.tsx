@@ -4,9 +4,10 @@ import { api } from '../api.js'
 import { Button } from '../components/button.js'
 import { isFocusLost, moveFocusTo } from '../focus.js'
 import { useSettings, useWords } from '../settings.js'
+import type { Words } from '../words/catalogue.js'
 import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
-import { shortDate, timeAgo } from './dates.js'
+import { fullDate, isNow, timeAgo } from './dates.js'
 import { DeviceIcon, deviceName } from './devices.js'
 import { Panel } from './panel.js'
 
@@ -42,21 +43,12 @@ export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
     <Panel title={words.sessions} lead={words.sessionsLead}>
       <ul class="row-list session-list" ref={list} aria-label={words.sessions}>
         {sessions.map((session) => (
-          <li key={session.id}>
-            <DeviceIcon {...session} />
-            <SessionFacts session={session} />
-            {session.current ? (
-              <span class="badge">{words.thisDevice}</span>
-            ) : (
-              <Button
-                label={fill(words.endSessionOf, { device: deviceName(session, words), ip: session.ip })}
-                busy={ending.includes(session.id)}
-                onPress={() => end([session], words.sessionEnded)}
-              >
-                {words.endSession}
-              </Button>
-            )}
-          </li>
+          <SessionRow
+            key={session.id}
+            session={session}
+            busy={ending.includes(session.id)}
+            onEnd={() => end([session], words.sessionEnded)}
+          />
         ))}
       </ul>
       {others.length > 1 && (
@@ -68,6 +60,36 @@ export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
   )
 }
 
+type RowProps = { session: Session; busy: boolean; onEnd: () => Promise<void> }
+
+const SessionRow = ({ session, busy, onEnd }: RowProps) => {
+  const words = useWords('dashboard')
+  const { locale } = useSettings()
+  return (
+    <li>
+      <DeviceIcon {...session} />
+      <div class="row-body">
+        <SessionFacts session={session} />
+        {session.current ? (
+          <span class="badge">{words.thisDevice}</span>
+        ) : (
+          <Button label={endSessionLabel(session, words, locale)} busy={busy} onPress={onEnd}>
+            {words.endSession}
+          </Button>
+        )}
+      </div>
+    </li>
+  )
+}
+
+/** A browser may have several sessions. The time of the sign-in tells their buttons apart. */
+export const endSessionLabel = (session: Session, words: Words['dashboard'], locale: string) =>
+  fill(words.endSessionOf, {
+    device: deviceName(session, words),
+    ip: session.ip,
+    date: fullDate(session.createdAt, locale),
+  })
+
 const SessionFacts = ({ session }: { session: Session }) => {
   const words = useWords('dashboard')
   const { locale } = useSettings()
@@ -75,9 +97,12 @@ const SessionFacts = ({ session }: { session: Session }) => {
     <div class="row-text">
       <strong>{deviceName(session, words)}</strong>
       <span>
-        {fill(words.lastUsed, { when: timeAgo(session.lastUsedAt, locale) })} · {session.ip}
+        {isNow(session.lastUsedAt)
+          ? words.activeNow
+          : fill(words.lastUsed, { when: timeAgo(session.lastUsedAt, locale) })}{' '}
+        · {session.ip}
       </span>
-      <span>{fill(words.sessionSince, { date: shortDate(session.createdAt, locale) })}</span>
+      <span>{fill(words.sessionSince, { date: fullDate(session.createdAt, locale) })}</span>
     </div>
   )
 }

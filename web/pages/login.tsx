@@ -1,4 +1,3 @@
-import { useEffect, useState } from 'preact/hooks'
 import { loginNotices } from '../../src/contract/pages.js'
 import { api } from '../api.js'
 import { Card } from '../components/card.js'
@@ -18,10 +17,10 @@ import {
   storeReturnTo,
   withReturnTo,
 } from '../navigation.js'
-import { listenToOtherTabs, tellOtherTabs } from '../other-tabs.js'
+import { tellOtherTabs } from '../other-tabs.js'
 import { providerErrorFor, useProblems } from '../refusals.js'
 import { useSettings, useWords } from '../settings.js'
-import { useStableCallback } from '../stable-callback.js'
+import { useVisitor } from '../visitor.js'
 
 const Login = () => {
   const words = useWords('login')
@@ -95,33 +94,6 @@ const AddressNotice = () => {
   if (known === undefined) return null
   const isSuccess = known !== 'sign_in' && known !== 'session_ended'
   return <Notice kind={isSuccess ? 'success' : 'info'}>{notices[known]}</Notice>
-}
-
-/** How long a slow answer may hide the form. */
-const longestWait = 3_000
-
-/**
- * Whether the visitor is signed in already, here or in another tab. The form is not shown before that is known, because
- * a session may be refreshed first. A visitor who arrives with a notice is known to be signed out.
- */
-const useVisitor = (onSignedIn: () => void) => {
-  const [isKnown] = useState(() => queryValue('notice') !== undefined)
-  const [visitor, setVisitor] = useState<'unknown' | 'signed-out' | 'signed-in'>(isKnown ? 'signed-out' : 'unknown')
-  const signedIn = useStableCallback(() => {
-    setVisitor('signed-in')
-    onSignedIn()
-  })
-  useEffect(() => {
-    const showForm = () => setVisitor((current) => (current === 'unknown' ? 'signed-out' : current))
-    const timer = setTimeout(showForm, longestWait)
-    if (!isKnown) void api.me().then(({ ok }) => (ok ? signedIn() : showForm()))
-    const stopListening = listenToOtherTabs('signed-in', signedIn)
-    return () => {
-      clearTimeout(timer)
-      stopListening()
-    }
-  }, [isKnown])
-  return visitor
 }
 
 mount(Login)

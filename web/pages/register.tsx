@@ -2,18 +2,22 @@ import { api } from '../api.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
+import { LoadingCard } from '../components/loading-card.js'
 import { NewPasswordField } from '../components/new-password-field.js'
 import { Notice } from '../components/notice.js'
 import { ProviderButtons } from '../components/provider-buttons.js'
 import { mount } from '../mount.js'
-import { returnToInAddress, storeEmail, storeReturnTo, withReturnTo } from '../navigation.js'
+import { redirectAfterSignIn, returnToInAddress, storeEmail, storeReturnTo, withReturnTo } from '../navigation.js'
 import { useNewPasswordProblems } from '../passwords.js'
 import { useSettings, useWords } from '../settings.js'
+import { useVisitor } from '../visitor.js'
 
 const Register = () => {
   const words = useWords('register')
   const { registration } = useSettings()
   const returnTo = returnToInAddress()
+  const visitor = useVisitor(() => redirectAfterSignIn(returnTo))
+  if (visitor !== 'signed-out') return <LoadingCard />
   return (
     <Card
       footer={

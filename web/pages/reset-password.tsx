@@ -18,6 +18,7 @@ const ResetPassword = () => {
   const common = useWords('common')
   const passwordWords = useWords('password')
   const { invalid_link: expired } = useWords('refusals')
+  const noLongerWorks = `${expired} ${words.newerMail}`
   const problemsOf = useNewPasswordProblems('password')
   const token = useLinkToken()
   const { state, username, setExpired } = useResetLink(token)
@@ -43,7 +44,9 @@ const ResetPassword = () => {
       <h1>{words.heading}</h1>
       {state !== 'valid' ? (
         <>
-          <Notice kind={state === 'expired' ? 'error' : 'info'}>{state === 'expired' ? expired : words.noLink}</Notice>
+          <Notice kind={state === 'expired' ? 'error' : 'info'}>
+            {state === 'expired' ? noLongerWorks : words.noLink}
+          </Notice>
           <a class="button primary" href="/forgot-password">
             {words.askAgain}
           </a>

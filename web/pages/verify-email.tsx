@@ -31,18 +31,28 @@ import { fill } from '../words/format.js'
 type Result = keyof typeof results
 
 /**
- * Why there is nothing to confirm here, and where the button leads. A link that has expired or was used before may belong
- * to a user who is registered, so signing in is the first thing that is offered there.
+ * Why there is nothing to confirm here, where the button leads, and the second choice below the card. A link that has expired
+ * or was used before may belong to a user who is registered, so signing in is the first thing that is offered there.
  */
 const results = {
-  already_confirmed: { kind: 'success', to: '/login', action: 'continue' },
-  already_registered: { kind: 'info', to: '/login', action: 'continue' },
-  link_replaced: { kind: 'info', to: '/verify-email', action: 'enterCode' },
-  no_registration_waiting: { kind: 'info', to: '/login', action: 'signIn' },
-  invalid_link: { kind: 'error', to: '/login', action: 'signIn' },
-  username_taken_since: { kind: 'error', to: '/register', action: 'registerAgain' },
-  signed_in: { kind: 'info', to: '/login', action: 'continue' },
-} as const satisfies { [Code in RefusalCode | 'signed_in']?: object }
+  already_confirmed: { kind: 'success', to: '/login', action: 'signIn', second: 'none' },
+  already_registered: { kind: 'info', to: '/login', action: 'signIn', second: 'none' },
+  link_replaced: { kind: 'info', to: '/verify-email', action: 'enterCode', second: 'login' },
+  no_registration_waiting: { kind: 'info', to: '/login', action: 'signIn', second: 'register' },
+  invalid_link: { kind: 'error', to: '/login', action: 'signIn', second: 'register' },
+  username_taken_since: { kind: 'error', to: '/register', action: 'registerAgain', second: 'login' },
+  confirmed_signed_in: { kind: 'success', to: '/login', action: 'continue', second: 'none' },
+  signed_in: { kind: 'info', to: '/login', action: 'continue', second: 'none' },
+} as const satisfies { [Code in RefusalCode | SignedInResult]?: object }
+
+type SignedInResult = 'confirmed_signed_in' | 'signed_in'
+
+/** A visitor who is signed in already is told so, and not asked to sign in. */
+const forVisitor = async (found: Result): Promise<Result> => {
+  if (found !== 'invalid_link' && found !== 'already_confirmed') return found
+  if (!(await api.me()).ok) return found
+  return found === 'invalid_link' ? 'signed_in' : 'confirmed_signed_in'
+}
 
 const resultOf = ({ code }: Refusal) =>
   code !== undefined && Object.hasOwn(results, code) ? (code as Result) : undefined
@@ -65,7 +75,7 @@ const ByLink = ({ token }: { token: string }) => {
   const [result, setResult] = useState<Result>()
   const finishWith = useStableCallback(async (found: Result) => {
     forgetToken()
-    setResult(found === 'invalid_link' && (await api.me()).ok ? 'signed_in' : found)
+    setResult(await forVisitor(found))
   })
 
   useEffect(() => {
@@ -138,7 +148,7 @@ const ByCode = () => {
     const { refusal } = answer
     const found = resultOf(refusal)
     if (refusal.code === 'tries_used_up') setNoTriesLeft(true)
-    else if (found !== undefined) setResult(found)
+    else if (found !== undefined) setResult(await forVisitor(found))
     else return problemsOf(refusal)
     return undefined
   }
@@ -154,7 +164,7 @@ const ByCode = () => {
         <MailIcon />
       </span>
       <h1>{words.checkMail}</h1>
-      <p class="lead">{email === undefined ? words.sent : fill(words.sentTo, { email })}</p>
+      {!noTriesLeft && <p class="lead">{email === undefined ? words.sent : fill(words.sentTo, { email })}</p>}
       {noTriesLeft ? (
         <Notice kind="error" focused>
           {noTriesLeftSentence}
@@ -190,17 +200,16 @@ const CodeForm = ({ onSubmit }: { onSubmit: (values: Values) => Promise<Problems
 
 const ResultCard = ({ result }: { result: Result }) => {
   const words = useWords('verify-email')
-  const { kind, to, action } = results[result]
+  const { kind, to, action, second } = results[result]
   const canEnterCode = useCanEnterCode(action === 'enterCode')
-  const footer = useResultFooter(action)
-  const refusals = useWords('refusals')
-  const sentence = result === 'signed_in' ? words.signedIn : refusals[result]
+  const footer = useResultFooter(second)
+  const sentences: Record<Result, string> = { ...useWords('refusals'), ...words.signedIn }
   // The login page redirects a user who is signed in already.
   const href = to === '/login' ? withReturnTo(to, storedReturnTo()) : to
   return (
     <Card footer={footer}>
-      <h1>{words.heading}</h1>
-      <Notice kind={kind}>{sentence}</Notice>
+      <h1>{words.headings[result]}</h1>
+      <Notice kind={kind}>{sentences[result]}</Notice>
       {(action !== 'enterCode' || canEnterCode) && (
         <a class="button primary" href={href}>
           {words[action]}
@@ -210,14 +219,12 @@ const ResultCard = ({ result }: { result: Result }) => {
   )
 }
 
-/** The second choice, below the card. */
-const useResultFooter = (action: (typeof results)[Result]['action']) => {
+const useResultFooter = (second: (typeof results)[Result]['second']) => {
   const words = useWords('verify-email')
   const common = useWords('common')
   const { registration } = useSettings()
-  if (action === 'continue') return undefined
-  if (action !== 'signIn') return <a href="/login">{common.backToLogin}</a>
-  if (registration === 'closed') return undefined
+  if (second === 'login') return <a href="/login">{common.backToLogin}</a>
+  if (second === 'none' || registration === 'closed') return undefined
   return (
     <>
       {words.notRegistered} <a href="/register">{words.register}</a>

@@ -4,13 +4,15 @@ export const refusals: Record<RefusalCode, string> = {
   bad_request: 'Bitte prüfen Sie Ihre Eingaben und versuchen Sie es noch einmal.',
   not_authenticated: 'Melden Sie sich an, um fortzufahren.',
   invalid_csrf_token: 'Diese Seite ist veraltet. Laden Sie sie neu und versuchen Sie es noch einmal.',
-  cross_site: 'Diese Anfrage kam nicht von unseren eigenen Seiten. Laden Sie die Seite neu.',
+  cross_site:
+    'Diese Anfrage kam nicht von unseren eigenen Seiten. Laden Sie die Seite neu und versuchen Sie es noch einmal.',
   not_found: 'Das gibt es nicht mehr. Laden Sie die Seite neu.',
   method_not_allowed: 'Das wird nicht unterstützt. Laden Sie die Seite neu und versuchen Sie es noch einmal.',
   too_large: 'Ihre Eingabe ist zu lang.',
   unsupported_media_type: 'Das wird nicht unterstützt. Laden Sie die Seite neu und versuchen Sie es noch einmal.',
   expectation_failed: 'Das wird nicht unterstützt. Laden Sie die Seite neu und versuchen Sie es noch einmal.',
-  headers_too_large: 'Ihr Browser hat zu viele Daten geschickt. Löschen Sie die Cookies dieser Seite.',
+  headers_too_large:
+    'Ihr Browser hat zu viele Daten geschickt. Löschen Sie die Cookies dieser Website und versuchen Sie es noch einmal.',
   internal: 'Bei uns ist etwas schiefgegangen. Bitte versuchen Sie es noch einmal.',
   busy: 'Der Dienst ist überlastet. Bitte versuchen Sie es gleich noch einmal.',
   unavailable: 'Der Dienst ist gerade nicht verfügbar. Bitte versuchen Sie es gleich noch einmal.',
@@ -35,17 +37,17 @@ export const refusals: Record<RefusalCode, string> = {
   username_taken_since: 'Dieser Benutzername wurde inzwischen vergeben. Bitte registrieren Sie sich mit einem anderen.',
   already_registered: 'Zu dieser Adresse gibt es bereits ein Konto. Sie können sich anmelden.',
   already_confirmed: 'Ihre E-Mail-Adresse ist bereits bestätigt. Sie können sich anmelden.',
-  invalid_link: 'Dieser Link ist abgelaufen oder wurde bereits benutzt.',
+  invalid_link: 'Dieser Link ist abgelaufen oder wurde bereits verwendet.',
   link_replaced: 'Wir haben Ihnen eine neuere E-Mail geschickt. Nur der Link in der neuesten E-Mail funktioniert.',
   invalid_code:
-    'Dieser Code ist falsch oder abgelaufen. Sie haben fünf Versuche. Danach verwenden Sie den Link in der E-Mail.',
+    'Dieser Code ist falsch oder abgelaufen. Sie haben fünf Versuche. Verwenden Sie danach den Link in der E-Mail.',
   tries_used_up: 'Ihre fünf Versuche sind aufgebraucht. Öffnen Sie zum Bestätigen den Link in der E-Mail.',
   password_required: 'Geben Sie das Passwort ein, das Sie bei der Registrierung gewählt haben.',
   wrong_chosen_password: 'Das ist nicht das Passwort, das Sie bei der Registrierung gewählt haben.',
   password_tries_used_up:
     'Ihre fünf Versuche für das Passwort sind aufgebraucht. Öffnen Sie den Link in dem Browser, in dem Sie sich registriert haben.',
   no_registration_waiting:
-    'In diesem Browser wartet keine Registrierung auf Bestätigung. Öffnen Sie den Link in Ihrer E-Mail. Oder melden Sie sich mit dem gewählten Passwort an, dann können wir die E-Mail erneut schicken.',
+    'In diesem Browser wartet keine Registrierung auf Bestätigung. Öffnen Sie den Link in Ihrer E-Mail. Oder melden Sie sich mit dem gewählten Passwort an, dann können wir Ihnen die E-Mail erneut senden.',
 
   wrong_current_password: 'Das ist nicht Ihr aktuelles Passwort.',
 
@@ -59,7 +61,7 @@ export const refusals: Record<RefusalCode, string> = {
     'Dieser Schritt ist schon erledigt. Falls {provider} nicht verbunden ist, versuchen Sie es noch einmal.',
   link_disabled: 'Dieses Konto ist gesperrt. Bitte wenden Sie sich an Ihre Administration.',
   link_other_identity: 'Ein anderes Konto bei {provider} ist bereits verbunden. Trennen Sie es zuerst.',
-  link_identity_taken: 'Dieses Konto bei {provider} gehört bereits einer anderen Person.',
-  link_email_taken: 'Die E-Mail-Adresse dieses Kontos bei {provider} gehört einer anderen Person.',
+  link_identity_taken: 'Dieses Konto bei {provider} ist hier bereits mit einem anderen Konto verbunden.',
+  link_email_taken: 'Die E-Mail-Adresse dieses Kontos bei {provider} gehört hier bereits zu einem anderen Konto.',
   link_registration_closed: 'Die Registrierung ist geschlossen, daher wurde {provider} nicht verbunden.',
 }

@@ -17,6 +17,7 @@ export const password = {
     digit: 'a number',
     special: 'a special character',
   } satisfies Record<PasswordRuleId, string>,
+  strongEnough: 'a strength of “Good” or better',
   errors: {
     length: 'Password must be at least 8 characters',
     lowercase: 'Password must contain lowercase letters',

@@ -56,7 +56,7 @@ export const refusals: Record<RefusalCode, string> = {
   link_used_before: 'This step was already done. If {provider} is not connected, please try again.',
   link_disabled: 'This account is disabled. Ask your administrator.',
   link_other_identity: 'Another {provider} account is already connected. Disconnect it first.',
-  link_identity_taken: 'This {provider} account already belongs to another user.',
-  link_email_taken: 'The email address of this {provider} account belongs to another user.',
+  link_identity_taken: 'This {provider} account is already connected to another account here.',
+  link_email_taken: 'The email address of this {provider} account already belongs to another account here.',
   link_registration_closed: 'Registration is closed, so {provider} could not be connected.',
 }

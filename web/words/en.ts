@@ -17,7 +17,8 @@ export const en = {
     oneMoment: 'One moment…',
     enterCode: 'Enter the code from the email',
     sendAgain: 'Send the email again',
-    sentAgain: 'A new email is on its way.',
+    sentAgain:
+      'A new email is on its way, unless this address has already had five in the last hour. In that case, use the newest one.',
     backToLogin: 'Back to sign in',
     developmentMailbox: 'Development mailbox',
     required: 'Please fill in this field.',
@@ -29,10 +30,11 @@ export const en = {
       unexpected: 'Something went wrong. Please try again.',
     },
     providerErrors: {
-      failed: 'Signing in with {provider} did not work. Please try again.',
+      failed:
+        'Signing in with {provider} did not work. Perhaps it was cancelled there. Please try again, or sign in another way.',
       reasons: {
         no_email:
-          '{provider} gave us no email address, so we could not sign you in. Confirm your email address there, or sign in another way.',
+          '{provider} gave us no email address that is confirmed there, so we could not sign you in. Confirm your email address at {provider}, or sign in another way.',
         registration_closed:
           'There is no account here for your {provider} sign-in, and registration is closed. Ask your administrator for an account.',
       } satisfies Record<PublicReason, string>,
@@ -88,7 +90,20 @@ export const en = {
     enterCode: 'Enter the code instead',
     wrongAddress: 'Wrong address?',
     registerAgain: 'Register again',
-    signedIn: 'You are already signed in. There is nothing to confirm.',
+    signedIn: {
+      confirmed_signed_in: 'Your email is already confirmed. You are signed in.',
+      signed_in: 'You are already signed in. There is nothing to confirm.',
+    },
+    headings: {
+      already_confirmed: 'Email confirmed',
+      confirmed_signed_in: 'Email confirmed',
+      already_registered: 'You have an account',
+      link_replaced: 'There is a newer email',
+      no_registration_waiting: 'Confirm your email',
+      invalid_link: 'This link does not work',
+      username_taken_since: 'Choose another username',
+      signed_in: 'Nothing to confirm',
+    },
     signIn: 'Sign in',
     notRegistered: 'Not registered yet?',
     register: 'Create an account',
@@ -101,6 +116,12 @@ export const en = {
     submit: 'Send the link',
     sentHeading: 'Check your email',
     sent: 'If {email} has an account here, we have sent an email with a link. The link works for 30 minutes.',
+    set: {
+      heading: 'Set a password',
+      lead: 'We will send a link to your email address. With it you can set a password for your account.',
+      sent: 'We have sent an email with a link to {email}. The link works for 30 minutes.',
+      back: 'Back to your account',
+    },
   },
   'reset-password': {
     title: 'New password',
@@ -108,6 +129,7 @@ export const en = {
     lead: 'You will be signed out on all devices.',
     submit: 'Set new password',
     noLink: 'To choose a new password, open the link in the email that we sent you.',
+    newerMail: 'If you asked for several, only the link in the newest email works.',
     askAgain: 'Ask for a new link',
   },
   dashboard: {
@@ -125,9 +147,10 @@ export const en = {
     unknownDevice: 'Unknown device',
     device: '{browser} on {system}',
     sessionSince: 'Since {date}',
+    activeNow: 'Active now',
     lastUsed: 'Active {when}',
     endSession: 'Sign out',
-    endSessionOf: 'Sign out {device}, {ip}',
+    endSessionOf: 'Sign out {device}, {ip}, since {date}',
     sessionEnded: 'That device is signed out.',
     endOthers: 'Sign out all other devices',
     othersEnded: 'All other devices are signed out.',
@@ -141,8 +164,9 @@ export const en = {
     unlinked: '{provider} is disconnected.',
     linkedNow: '{provider} is connected. You can sign in with it from now on.',
     linkErrors: {
-      failed: 'Connecting {provider} did not work. Please try again.',
-      noEmail: '{provider} gave us no email address. Confirm your email address there and try again.',
+      failed: 'Connecting {provider} did not work. Perhaps it was cancelled there. Please try again.',
+      noEmail:
+        '{provider} gave us no email address that is confirmed there. Confirm your email address at {provider} and try again.',
     },
     changePassword: 'Change password',
     changeLead: 'When you change it, your other devices are signed out.',

@@ -21,7 +21,7 @@ export const refusals: Record<RefusalCode, string> = {
 
   invalid_credentials: 'Le nom d’utilisateur ou le mot de passe est incorrect.',
   email_not_confirmed:
-    'Confirmez d’abord votre e-mail. Le lien se trouve dans le message que nous vous avons envoyé lors de votre inscription.',
+    'Confirmez d’abord votre adresse e-mail. Le lien se trouve dans l’e-mail que nous vous avons envoyé lors de votre inscription.',
 
   email_shape: 'Saisissez une adresse e-mail comme nom@example.com.',
   username_length: 'Utilisez de 1 à 64 caractères.',
@@ -32,19 +32,19 @@ export const refusals: Record<RefusalCode, string> = {
 
   registration_closed: 'Les inscriptions sont fermées. Adressez-vous à votre administrateur.',
   username_taken: 'Ce nom d’utilisateur est déjà utilisé. Veuillez en choisir un autre.',
-  username_taken_since: 'Ce nom d’utilisateur a été pris entre-temps. Inscrivez-vous avec un autre.',
-  already_registered: 'Cette adresse a déjà un compte. Vous pouvez vous connecter.',
-  already_confirmed: 'Votre e-mail est déjà confirmé. Vous pouvez vous connecter.',
+  username_taken_since: 'Ce nom d’utilisateur a été pris entre-temps. Inscrivez-vous avec un autre nom.',
+  already_registered: 'Un compte existe déjà pour cette adresse. Vous pouvez vous connecter.',
+  already_confirmed: 'Votre adresse e-mail est déjà confirmée. Vous pouvez vous connecter.',
   invalid_link: 'Ce lien a expiré ou a déjà été utilisé.',
-  link_replaced: 'Nous vous avons envoyé un message plus récent. Seul le lien du dernier message fonctionne.',
-  invalid_code: 'Ce code est incorrect ou a expiré. Vous avez cinq essais. Ensuite, utilisez le lien du message.',
-  tries_used_up: 'Vos cinq essais sont épuisés. Pour confirmer, ouvrez le lien du message.',
-  password_required: 'Saisissez le mot de passe choisi lors de l’inscription.',
-  wrong_chosen_password: 'Ce n’est pas le mot de passe choisi lors de l’inscription.',
+  link_replaced: 'Nous vous avons envoyé un e-mail plus récent. Seul le lien du dernier e-mail fonctionne.',
+  invalid_code: 'Ce code est incorrect ou a expiré. Vous avez cinq essais. Ensuite, utilisez le lien de l’e-mail.',
+  tries_used_up: 'Vos cinq essais sont épuisés. Pour confirmer, ouvrez le lien de l’e-mail.',
+  password_required: 'Saisissez le mot de passe que vous avez choisi lors de l’inscription.',
+  wrong_chosen_password: 'Ce n’est pas le mot de passe que vous avez choisi lors de l’inscription.',
   password_tries_used_up:
     'Vos cinq essais pour le mot de passe sont épuisés. Ouvrez le lien dans le navigateur où vous vous êtes inscrit.',
   no_registration_waiting:
-    'Aucune inscription n’est en attente dans ce navigateur. Ouvrez le lien de votre message. Ou connectez-vous avec le mot de passe choisi, et nous pourrons renvoyer le message.',
+    'Aucune inscription n’est en attente dans ce navigateur. Ouvrez le lien que vous avez reçu par e-mail. Ou connectez-vous avec le mot de passe que vous avez choisi, et nous pourrons vous renvoyer l’e-mail.',
 
   wrong_current_password: 'Ce n’est pas votre mot de passe actuel.',
 
@@ -54,10 +54,10 @@ export const refusals: Record<RefusalCode, string> = {
   nothing_to_link:
     'L’opération a pris trop de temps ou a commencé dans un autre navigateur. Veuillez associer {provider} à nouveau.',
   link_of_another_session: 'Vous vous êtes reconnecté entre-temps. Veuillez associer {provider} à nouveau.',
-  link_used_before: 'Cette étape est déjà faite. Si {provider} n’est pas associé, veuillez réessayer.',
+  link_used_before: 'Cette étape est déjà terminée. Si {provider} n’est pas associé, veuillez réessayer.',
   link_disabled: 'Ce compte est désactivé. Adressez-vous à votre administrateur.',
   link_other_identity: 'Un autre compte {provider} est déjà associé. Dissociez-le d’abord.',
-  link_identity_taken: 'Ce compte {provider} appartient déjà à un autre utilisateur.',
-  link_email_taken: 'L’adresse e-mail de ce compte {provider} appartient à un autre utilisateur.',
-  link_registration_closed: 'Les inscriptions sont fermées, {provider} n’a donc pas été associé.',
+  link_identity_taken: 'Ce compte {provider} est déjà associé à un autre compte ici.',
+  link_email_taken: 'L’adresse e-mail de ce compte {provider} est déjà utilisée par un autre compte ici.',
+  link_registration_closed: 'Les inscriptions sont fermées. {provider} n’a donc pas été associé.',
 }

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { catalogue } from '../words/catalogue.js'
+import { endSessionLabel } from './sessions-panel.js'
+
+const session = {
+  id: '1',
+  device: 'Firefox on Linux',
+  browser: 'Firefox',
+  system: 'Linux',
+  userAgent: '',
+  ip: '192.0.2.1',
+  createdAt: '2026-11-14T09:30:00Z',
+  lastUsedAt: '2026-11-15T12:00:00Z',
+  current: false,
+}
+
+describe('the button that ends a session', () => {
+  it.each(Object.values(catalogue))('is told apart from that of another session of the same browser', (words) => {
+    const labels = ['2026-11-14T09:30:00Z', '2026-11-14T16:05:00Z'].map((createdAt) =>
+      endSessionLabel({ ...session, createdAt }, words.dashboard, 'en-GB'),
+    )
+    expect(new Set(labels).size).toBe(2)
+    expect(labels[0]).toContain('14 Nov 2026, 09:30')
+    // Voice control: the name begins with the words that are seen.
+    expect(labels[0]?.startsWith(words.dashboard.endSession)).toBe(true)
+  })
+})

@@ -1,0 +1,32 @@
+import { useEffect, useState } from 'preact/hooks'
+import { api } from './api.js'
+import { queryValue } from './navigation.js'
+import { listenToOtherTabs } from './other-tabs.js'
+import { useStableCallback } from './stable-callback.js'
+
+/** How long a slow answer may hide the form. */
+const longestWait = 3_000
+
+/**
+ * For a page that a signed-in user does not need: whether the visitor is signed in already, here or in another tab. The form is not shown before that is known, because
+ * a session may be refreshed first. A visitor who arrives with a notice is known to be signed out.
+ */
+export const useVisitor = (onSignedIn: () => void) => {
+  const [isKnown] = useState(() => queryValue('notice') !== undefined)
+  const [visitor, setVisitor] = useState<'unknown' | 'signed-out' | 'signed-in'>(isKnown ? 'signed-out' : 'unknown')
+  const signedIn = useStableCallback(() => {
+    setVisitor('signed-in')
+    onSignedIn()
+  })
+  useEffect(() => {
+    const showForm = () => setVisitor((current) => (current === 'unknown' ? 'signed-out' : current))
+    const timer = setTimeout(showForm, longestWait)
+    if (!isKnown) void api.me().then(({ ok }) => (ok ? signedIn() : showForm()))
+    const stopListening = listenToOtherTabs('signed-in', signedIn)
+    return () => {
+      clearTimeout(timer)
+      stopListening()
+    }
+  }, [isKnown])
+  return visitor
+}
