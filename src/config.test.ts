@@ -141,6 +141,18 @@ describe('configuration', () => {
     ])
   })
 
+  it('refuses a provider on plain http in production, except on this machine', () => {
+    const plain = { PROVIDER_A_ISSUER: 'http://id.example.com', PROVIDER_B_URL: 'http://git.example.com' }
+    expect(faultsOf({ ...production, ...plain, PROVIDER_B_API_URL: 'http://git.example.com/api' })).toEqual([
+      'PROVIDER_A_ISSUER: must begin with https:// in production',
+      'PROVIDER_B_URL: must begin with https:// in production',
+      'PROVIDER_B_API_URL: must begin with https:// in production',
+    ])
+    expect(faultsOf(plain)).toEqual([])
+    for (const issuer of ['http://127.0.0.1:9000', 'http://[::1]:9000', 'https://id.example.com'])
+      expect(faultsOf({ ...production, PROVIDER_A_ISSUER: issuer }), issuer).toEqual([])
+  })
+
   it.each([
     ['a short secret', 'JWT_SECRET', 'short'],
     ['a repeated character', 'JWT_SECRET', 'a'.repeat(80)],

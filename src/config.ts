@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { editDistance } from './config/edit-distance.js'
-import { type ProviderConfigs, providerConfigs, providerPairs, providerSettings } from './config/provider-settings.js'
+import {
+  type ProviderConfigs,
+  providerAddresses,
+  providerConfigs,
+  providerPairs,
+  providerSettings,
+} from './config/provider-settings.js'
 import { InvalidValue, type Setting } from './config/setting-values.js'
 import { settings } from './config/settings.js'
 import { isLoopback } from './lib/loopback.js'
@@ -79,15 +85,21 @@ const givenValue = (name: string, env: Environment) => {
   return path ? fromFile(name, path) : value || undefined
 }
 
-const productionFaults = (absent: ReadonlySet<string>, publicUrl: unknown) => {
+const isThisMachine = (host: string) => isLoopback(host) || host.endsWith('.localhost')
+
+const isPlainElsewhere = (address: unknown) =>
+  typeof address === 'string' && address.startsWith('http:') && !isThisMachine(new URL(address).hostname)
+
+const productionFaults = (absent: ReadonlySet<string>, values: Readonly<Record<string, unknown>>) => {
   const missing = requiredInProduction.filter(([name]) => absent.has(name))
   const faults = missing.map(([name, hint]) => `${name}: must be set in production${hint ? `: ${hint}` : ''}`)
+  const { PUBLIC_URL: publicUrl } = values
   if (typeof publicUrl === 'string' && !publicUrl.startsWith('https:'))
     faults.push('PUBLIC_URL: must begin with https:// in production')
-  return faults
+  // The client secret and the profiles of users go there.
+  const plain = providerAddresses.filter((name) => isPlainElsewhere(values[name]))
+  return [...faults, ...plain.map((name) => `${name}: must begin with https:// in production`)]
 }
-
-const isThisMachine = (host: string) => isLoopback(host) || host.endsWith('.localhost')
 
 /** Outside production cookies are not `Secure`, and anyone who reaches the service can read the development mailbox. */
 const developmentFaults = ({ host, publicUrl, developmentOnNetwork }: Record<string, unknown>) => {
@@ -161,7 +173,7 @@ export const loadConfig = (env: Environment): Config => {
   const own = inCamelCase(values)
   if (own.port && own.port === own.metricsPort) faults.push('PORT and METRICS_PORT: must be two different ports')
   const production = own.nodeEnv === 'production'
-  faults.push(...(production ? productionFaults(absent, own.publicUrl) : developmentFaults(own)))
+  faults.push(...(production ? productionFaults(absent, values) : developmentFaults(own)))
   if (faults.length > 0) throw new ConfigurationFaults(faults)
   const publicUrl = own.publicUrl ?? `http://localhost:${String(own.port)}`
   return Object.freeze({ ...own, production, publicUrl, providers: providerConfigs(values) }) as Config

@@ -18,16 +18,20 @@ const addressSettings = (id: ProviderId): Record<string, Setting> => {
       ISSUER: {
         read: webAddress,
         fallback: provider.issuer,
-        meaning: `OpenID Connect issuer of ${label}. Its endpoints are found by discovery.`,
+        meaning: `OpenID Connect issuer of ${label}. Its endpoints are found by discovery. Production needs \`https\`.`,
       },
     }
   return {
     URL: {
       read: webAddress,
       fallback: provider.url,
-      meaning: `Web address of ${label}: GitHub or GitHub Enterprise.`,
+      meaning: `Web address of ${label}: GitHub or GitHub Enterprise. Production needs \`https\`.`,
     },
-    API_URL: { read: webAddress, fallback: provider.apiUrl, meaning: `REST address of ${label}.` },
+    API_URL: {
+      read: webAddress,
+      fallback: provider.apiUrl,
+      meaning: `REST address of ${label}. Production needs \`https\`.`,
+    },
   }
 }
 
@@ -62,6 +66,11 @@ export const providerSettings: Readonly<Record<string, Setting>> = Object.fromEn
       setting,
     ]),
   ),
+)
+
+/** The settings that name where a provider is. */
+export const providerAddresses = providerIds.flatMap((id) =>
+  Object.keys(addressSettings(id)).map((field) => providerSetting(id, field)),
 )
 
 /** Settings of a provider that make sense only together. */

@@ -76,7 +76,7 @@ export const settings = {
   DATABASE_POOL: { read: integer(1, 500), fallback: '10', meaning: 'Most connections of one instance to PostgreSQL.' },
   REDIS_URL: { read: redisAddress, otherwise: 'in process', secret: true, meaning: 'Address of Redis or Valkey, for shared counters. Several addresses separated by commas are a Cluster; `redis+sentinel://one:26379,two:26379/name` is a Sentinel group; `rediss` uses TLS. Required in production.' },
   REDIS_PREFIX: { read: text, fallback: 'latchkey:', meaning: 'Prefix of every key, so that several services can share one Redis.' },
-  JWT_SECRET: { read: signingSecrets, otherwise: 'generated and kept in `DATA_DIR`', secret: true, meaning: 'At least 64 random characters. Several secrets may be given, separated by commas: the first signs, all of them verify. Required in production.' },
+  JWT_SECRET: { read: signingSecrets, otherwise: 'generated and kept in `DATA_DIR`', secret: true, meaning: 'At least 64 random characters. Several secrets may be given, separated by commas: the first signs, all of them verify. Two of them with a semicolon or white space between them are refused. Required in production.' },
   BCRYPT_COST: { read: integer(10, 15), fallback: '12', meaning: 'Cost of password hashes, 10 to 15. A stored hash with a lower cost is replaced at the next sign-in.' },
   WORKER_THREADS: { read: integer(1, 64), otherwise: 'by the number of cores', meaning: 'Threads that hash passwords.' },
   WORKER_QUEUE: { read: integer(1, 10_000), fallback: '100', meaning: 'Most password checks that may wait for a thread. Above that the answer is 503.' },
