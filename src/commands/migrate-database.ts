@@ -4,11 +4,12 @@ import { migrationsDirectory as directory } from '../app/prepare-database.js'
 import { ConfigurationFaults, type Environment, loadSettings } from '../config.js'
 import { grantsFor } from '../domain/tables.js'
 import type { Database } from '../platform/database/database.js'
-import { migrate, schemaStatus } from '../platform/database/migrate.js'
+import { requireRole } from '../platform/database/grants.js'
+import { describeSchema, migrate, schemaStatus } from '../platform/database/migrate.js'
 import { openAsOwner, openDatabase, roleToGrant } from '../platform/database/open.js'
 import { commandLog } from './command-log.js'
 
-type Place = { ownerUrl: string; serviceRole: string | undefined } | { embedded: string }
+export type Place = { ownerUrl: string; serviceRole: string | undefined } | { embedded: string }
 
 /** Reads only what a migration needs: it can run without the signing secret and the mail server. */
 export const placeFrom = (environment: Environment): Place => {
@@ -37,13 +38,24 @@ const withDatabase = async <Result>(place: Place, work: (database: Database) => 
 }
 
 /** Opening an embedded database that does not exist yet would create it. */
-export const statusOf = (place: Place) =>
-  'embedded' in place && !existsSync(place.embedded)
-    ? schemaStatus({ directory })
-    : withDatabase(place, (database) => schemaStatus({ database, directory }))
+const ask = <Result>(place: Place, question: (database: Database | undefined) => Promise<Result>) =>
+  'embedded' in place && !existsSync(place.embedded) ? question(undefined) : withDatabase(place, question)
 
-/** Applies what is missing, grants the role its rights, and returns the names of what was applied. */
+const withDirectory = (database: Database | undefined) => ({ directory, ...(database && { database }) })
+
+/** Every migration, also of a schema on which this version must not run. */
+export const statusOf = (place: Place) => ask(place, (database) => describeSchema(withDirectory(database)))
+
+/** What is missing. Rejects where `applyMissing` would, and changes nothing. */
+export const planFor = (place: Place, role: string | undefined) =>
+  ask(place, async (database) => {
+    if (database && role !== undefined) await requireRole(database, role)
+    return schemaStatus(withDirectory(database))
+  })
+
+/** Applies what is missing, grants the role its rights, and returns what was applied and how the schema is now. */
 export const applyMissing = (place: Place, role: string | undefined) =>
-  withDatabase(place, (database) =>
-    migrate({ database, directory, ...(role !== undefined && { grants: grantsFor(role) }) }),
-  )
+  withDatabase(place, async (database) => ({
+    applied: await migrate({ database, directory, ...(role !== undefined && { grants: grantsFor(role) }) }),
+    status: await schemaStatus({ database, directory }),
+  }))

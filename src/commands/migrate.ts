@@ -1,11 +1,10 @@
 import type { SchemaStatus } from '../platform/database/migrate.js'
-import { type Command, print, readArguments, UsageFault } from './command.js'
+import { type Command, type CommandContext, CommandFailure, print, readArguments, UsageFault } from './command.js'
+import type { Place } from './migrate-database.js'
 
-const upToDate = 'The database is up to date.'
-
-/** Which older programs can still run on the schema. */
+/** Which older versions can still run on the schema. */
 const wayBack = (oldestProgram: number | null) =>
-  oldestProgram === null ? '' : `; programs that have migration ${oldestProgram} can run on it`
+  oldestProgram === null ? '' : `; versions that have migration ${oldestProgram} can run on it`
 
 const statusLines = ({ applied, pending, newer }: SchemaStatus) => [
   ...applied.map(({ name, appliedAt, oldestProgram }) => {
@@ -15,11 +14,42 @@ const statusLines = ({ applied, pending, newer }: SchemaStatus) => [
   ...pending.map(({ name, oldestProgram }) => `${name}  not applied${wayBack(oldestProgram)}`),
 ]
 
-const plan = ({ pending }: SchemaStatus) =>
-  pending.length === 0 ? upToDate : `Would apply ${pending.map(({ name }) => name).join(', ')}.`
+const nothingToApply = ({ newer }: SchemaStatus) =>
+  newer.length === 0
+    ? 'The database is up to date.'
+    : `Nothing to apply: the database has ${newer.join(', ')} of a newer version, and this version can run on it.`
 
-const noGrant =
+const noRole =
   'Nothing was granted to a role of the service. If it uses another role, name it with --grant-to or in DATABASE_URL.'
+const noGrantTo = (role: string) =>
+  `Nothing was granted to ${role}: only the newer version knows which rights it needs now. Run \`latchkey migrate\` of that version.`
+
+const showStatus = async (
+  { tooNew, ...status }: SchemaStatus & { tooNew?: string },
+  { stdout, stderr }: CommandContext,
+) => {
+  await print(stdout, statusLines(status).join('\n'))
+  if (tooNew === undefined) return 0
+  await print(stderr, tooNew)
+  return 1
+}
+
+const showPlan = async (status: SchemaStatus, { stdout }: CommandContext) => {
+  const names = status.pending.map(({ name }) => name)
+  await print(stdout, names.length === 0 ? nothingToApply(status) : `Would apply ${names.join(', ')}.`)
+  return 0
+}
+
+/** The role of the service that gets rights: the one that is named, or that of DATABASE_URL. */
+const roleFrom = (named: string | undefined, place: Place) => {
+  if (named === undefined) return 'serviceRole' in place ? place.serviceRole : undefined
+  if (named.trim() === '') throw new UsageFault('--grant-to takes the name of a role, and the name is empty.')
+  if ('embedded' in place)
+    throw new CommandFailure(
+      '--grant-to is for PostgreSQL: the embedded database has no other role. Set DATABASE_OWNER_URL.',
+    )
+  return named
+}
 
 export const migrate: Command = {
   summary: "Bring the database to this version's schema",
@@ -28,8 +58,9 @@ export const migrate: Command = {
 Applies the migrations that are missing, as the role of DATABASE_OWNER_URL, or of DATABASE_URL if that owns the tables.
 No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) gets the rights it needs, and no others.
 
-  --dry-run          show what would be applied and change nothing
-  --status           list every migration and when it was applied; change nothing
+  --dry-run          check the role of the service, show what would be applied, and change nothing
+  --status           list every migration and when it was applied, and change nothing. The exit code is 1 if a newer
+                     version has changed the schema so that this version must not run on it
   --grant-to ROLE    the role of the service, if DATABASE_URL is not set here`,
 
   run: async (args, context) => {
@@ -39,18 +70,16 @@ No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) g
       [],
     )
     if (values['dry-run'] && values.status) throw new UsageFault('--dry-run and --status cannot be used together.')
-    const { applyMissing, placeFrom, statusOf } = await import('./migrate-database.js')
+    const { applyMissing, placeFrom, planFor, statusOf } = await import('./migrate-database.js')
     const place = placeFrom(context.environment)
-    if (values['dry-run'] || values.status) {
-      const status = await statusOf(place)
-      await print(context.stdout, values.status ? statusLines(status).join('\n') : plan(status))
-      return 0
-    }
-    const role = values['grant-to'] ?? ('serviceRole' in place ? place.serviceRole : undefined)
-    const applied = await applyMissing(place, role)
-    await print(context.stdout, applied.length === 0 ? upToDate : `Applied ${applied.join(', ')}.`)
+    const role = roleFrom(values['grant-to'], place)
+    if (values.status) return showStatus(await statusOf(place), context)
+    if (values['dry-run']) return showPlan(await planFor(place, role), context)
+    const { applied, status } = await applyMissing(place, role)
+    await print(context.stdout, applied.length === 0 ? nothingToApply(status) : `Applied ${applied.join(', ')}.`)
+    if (role !== undefined && status.newer.length > 0) await print(context.stderr, noGrantTo(role))
     if ('ownerUrl' in place && role === undefined && !context.environment.DATABASE_URL)
-      await print(context.stderr, noGrant)
+      await print(context.stderr, noRole)
     return 0
   },
 }

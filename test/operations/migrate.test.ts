@@ -37,6 +37,20 @@ describe('latchkey migrate in production, with nothing but the address of the ow
     expect(await tables()).toBe(0)
   })
 
+  it('checks the role before it changes anything, also in a dry run', async () => {
+    const missing = /^The role latchkey_nobody does not exist: create it before migrating\.$/
+    await expect(migrate(['--grant-to', 'latchkey_nobody'])).rejects.toThrow(missing)
+    await expect(migrate(['--dry-run', '--grant-to', 'latchkey_nobody'])).rejects.toThrow(missing)
+    const url = urlFor(database.url, { user: 'latchkey_nobody' })
+    await expect(migrate(['--dry-run'], { DATABASE_URL: url })).rejects.toThrow(missing)
+    expect(await migrate(['--grant-to', ' '])).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^--grant-to takes the name of a role, and the name is empty\./),
+    })
+    expect(await migrate(['--dry-run', '--grant-to', role])).toMatchObject({ code: 0 })
+    expect(await tables()).toBe(0)
+  })
+
   it('migrates without the signing secret, and says that nothing was granted', async () => {
     const { code, out, err } = await migrate([])
     expect({ code, out }).toEqual({ code: 0, out: 'Applied 0001-initial.sql.\n' })
@@ -54,6 +68,47 @@ describe('latchkey migrate in production, with nothing but the address of the ow
     expect(await migrate([], { DATABASE_URL: url })).toMatchObject({ code: 0, err: '' })
     expect(await mayReadUsers()).toEqual({ may: true })
     await expect(migrate(['--grant-to', 'latchkey_nobody'])).rejects.toThrow(/latchkey_nobody does not exist/)
+  })
+
+  const applyFuture = (oldest: number | null) =>
+    admin.query(
+      `insert into schema_migrations (name, checksum, applied_at, oldest_program) values ('9999-future.sql', 'x', now(), $1)`,
+      [oldest],
+    )
+  const removeFuture = () => admin.query(`delete from schema_migrations where name = '9999-future.sql'`)
+
+  it('says on a newer schema that it grants nothing', async () => {
+    await applyFuture(1)
+    const newer =
+      'Nothing to apply: the database has 9999-future.sql of a newer version, and this version can run on it.\n'
+    expect(await migrate(['--grant-to', role])).toMatchObject({
+      code: 0,
+      out: newer,
+      err: expect.stringMatching(`^Nothing was granted to ${role}: only the newer version knows`),
+    })
+    expect(await migrate(['--dry-run'])).toMatchObject({ code: 0, out: newer })
+    const status = await migrate(['--status'])
+    expect(status).toMatchObject({ code: 0, err: '' })
+    expect(status.out).toMatch(
+      /9999-future\.sql {2}applied \S+Z, by a newer version; versions that have migration 1 can/,
+    )
+    await removeFuture()
+  })
+
+  it('lists a schema on which it must not run, and says so', async () => {
+    await applyFuture(null)
+    const { code, out, err } = await migrate(['--status'])
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: 'The database has 9999-future.sql, which is newer than this program and does not let it run: start the newer program.\n',
+    })
+    expect(out).toMatch(/^0001-initial\.sql {2}applied \S+Z\n9999-future\.sql {2}applied \S+Z, by a newer version\n$/)
+    await removeFuture()
+  })
+
+  it('has no role to grant to in the embedded database', async () => {
+    const answer = await latchkey(noStore, ['migrate', '--grant-to', role], { environment: {} })
+    expect(answer).toMatchObject({ code: 1, err: expect.stringMatching(/^--grant-to is for PostgreSQL/) })
   })
 
   it('refuses the embedded database, and names the settings', async () => {

@@ -1,5 +1,5 @@
 import { OperatorError } from '../../lib/operator-error.js'
-import type { Transaction } from './database.js'
+import type { Sql, Transaction } from './database.js'
 
 /** The role of the running service, and the tables that it may write or only read. */
 export type Grants = { role: string; writable: readonly string[]; readable: readonly string[] }
@@ -8,17 +8,23 @@ class RoleMissing extends OperatorError {
   override name = 'RoleMissing'
 }
 
-/** Least privilege: the role reads and writes rows, creates nothing and alters nothing. */
-export const grant = async (sql: Transaction, { role, writable, readable }: Grants) => {
+/** Rejects when there is no such role. Asked before anything is migrated, so that a typing error changes nothing. */
+export const requireRole = async (sql: Sql, role: string) => {
   const [known] = await sql.query<{ schema: string; same: boolean }>(
     'select current_schema() as schema, rolname = current_user as same from pg_roles where rolname = $1',
     [role],
   )
   if (!known) throw new RoleMissing(`The role ${role} does not exist: create it before migrating.`)
-  if (known.same) return
+  return known
+}
+
+/** Least privilege: the role reads and writes rows, creates nothing and alters nothing. */
+export const grant = async (sql: Transaction, { role, writable, readable }: Grants) => {
+  const { schema, same } = await requireRole(sql, role)
+  if (same) return
   const to = quoted(role)
   await sql.script(`
-    grant usage on schema ${quoted(known.schema)} to ${to};
+    grant usage on schema ${quoted(schema)} to ${to};
     revoke all on ${[...writable, ...readable].join(', ')} from ${to};
     grant select, insert, update, delete on ${writable.join(', ')} to ${to};
     grant select on ${readable.join(', ')} to ${to};

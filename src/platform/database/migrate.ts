@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { OperatorError } from '../../lib/operator-error.js'
 import { type Database, type Sql, StoreUnavailable, type Transaction } from './database.js'
-import { type Grants, grant } from './grants.js'
+import { type Grants, grant, requireRole } from './grants.js'
 
 /** A newer program has migrated the database, and a migration of it does not let this program run. */
 export class SchemaTooNew extends OperatorError {
@@ -64,6 +64,7 @@ export const migrate = async ({
   const migrations = await readMigrations(directory)
   const done: string[] = []
   const giveUpAt = performance.now() + timeoutMs
+  if (grants) await requireRole(database, grants.role)
   if (!grants && (await compare(database, migrations).catch(explainUnreadable)).pending.length === 0) return done
   for (;;) {
     const step = await database.transaction((sql) => applyNext(sql, migrations, grants)).catch(explainRefusal)
@@ -94,6 +95,18 @@ export const schemaStatus = async (options: Partial<SchemaOptions> & { directory
   const migrations = await readMigrations(options.directory)
   if (!options.database) return { applied: [], pending: migrations, newer: [] }
   return await compare(options.database, migrations).catch(explainUnreadable)
+}
+
+/** For a report: as `schemaStatus`, but also for a schema on which this program must not run, with the reason. */
+export const describeSchema = async (
+  options: Partial<SchemaOptions> & { directory: string },
+): Promise<SchemaStatus & { tooNew?: string }> => {
+  const migrations = await readMigrations(options.directory)
+  const applied = options.database ? await readApplied(options.database).catch(explainUnreadable) : []
+  const { newer, refusal } = newerThan(migrations, applied)
+  if (!refusal) return schemaStatus(options)
+  const pending = migrations.filter(({ name }) => !applied.some((each) => each.name === name))
+  return { applied, pending, newer: newer.map(({ name }) => name), tooNew: refusal.message }
 }
 
 // The lock belongs to the transaction: it ends with the commit, or with the connection if the process is killed. The state
@@ -145,18 +158,26 @@ const explainUnreadable = explainPrivilege(
   'The tables are there and this role has no rights on them: run `latchkey migrate` as the role that owns the schema, which grants them.',
 )
 
-const compare = async (sql: Sql, migrations: Migration[]) => {
-  const applied = await readApplied(sql)
-  const known = new Map(migrations.map((migration) => [migration.name, migration]))
+/** What a newer program has applied, and why this one must not run on it, if so. */
+const newerThan = (migrations: Migration[], applied: Applied[]) => {
   const newest = migrations.length
+  const known = new Set(migrations.map(({ name }) => name))
   const newer = applied.filter(({ name }) => !known.has(name) && numberOf(name) > newest)
-  const shared = applied.filter((each) => !newer.includes(each))
   const refusing = newer.find(({ oldestProgram }) => oldestProgram === null || oldestProgram > newest)
-  if (refusing) {
-    throw new SchemaTooNew(
+  const refusal =
+    refusing &&
+    new SchemaTooNew(
       `The database has ${refusing.name}, which is newer than this program and does not let it run: start the newer program.`,
     )
-  }
+  return { newer, refusal }
+}
+
+const compare = async (sql: Sql, migrations: Migration[]) => {
+  const applied = await readApplied(sql)
+  const { newer, refusal } = newerThan(migrations, applied)
+  if (refusal) throw refusal
+  const known = new Map(migrations.map((migration) => [migration.name, migration]))
+  const shared = applied.filter((each) => !newer.includes(each))
   for (const { name, checksum } of shared) {
     const own = known.get(name)
     if (!own) throw new MigrationsBroken(`The database has ${name}, which this program does not have.`)
