@@ -42,7 +42,10 @@ const fromJsonLines = async (path: string, context: CommandContext) => {
   const pages: NewContent[] = []
   const { bytes } = await openInput(path, context)
   for await (const { text } of asText(bytes)) pages.push(...reader.push(text).map(pageFrom))
-  return [...pages, ...reader.end().map(pageFrom)]
+  pages.push(...reader.end().map(pageFrom))
+  if (pages.length === 0)
+    throw new CommandFailure(path === '-' ? 'There are no pages in the input.' : `There are no pages in ${path}`)
+  return pages
 }
 
 /** `privacy-notice.md` is the page `privacy-notice`; its first heading is the title and the rest the body. */
@@ -67,13 +70,21 @@ const isFolder = async (path: string) => {
   return status.isDirectory()
 }
 
+// 42501: insufficient privilege. The role of the service may only read content.
+const explainPrivilege = (error: unknown): never => {
+  if (!(error instanceof Error && 'code' in error && error.code === '42501')) throw error
+  throw new CommandFailure(
+    'This role may not write content: set DATABASE_OWNER_URL to the address with the role that owns the tables.',
+  )
+}
+
 export const contentLoad: Command = {
   summary: 'Load the pages that signed-in users may read',
   help: `latchkey content load FILE|FOLDER
 
-Adds pages to the content resource and replaces those with the same slug. If one page is invalid, nothing is changed.
-A FILE (or - for standard input) has one JSON object a line: {"slug": "…", "title": "…", "body": "…"}. Of a FOLDER every
-.md file is a page: the file's name is the slug, its first heading the title.
+Adds pages for signed-in users, and replaces those with the same slug. If one page is invalid, nothing is changed.
+A FILE (or - for standard input) has one JSON object on each line: {"slug": "…", "title": "…", "body": "…"}. In a FOLDER,
+every .md file is a page: the name of the file is the slug, and its first heading is the title.
 
 Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may only read content.`,
 
@@ -82,9 +93,10 @@ Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may
     const path = positionals[0] ?? ''
     const pages = (await isFolder(path)) ? await fromFolder(path) : await fromJsonLines(path, context)
     return withStores(context, 'owner', async ({ database, content, events }) => {
-      await database.transaction(async (sql) => {
+      const load = database.transaction(async (sql) => {
         for (const page of pages) await content.load(sql, page)
       })
+      await load.catch(explainPrivilege)
       const what = `${pages.length} ${pages.length === 1 ? 'page' : 'pages'}`
       await events.record({ kind: 'content_loaded', reason: what }, operator(context))
       await print(context.stdout, `Loaded ${what}.`)

@@ -1,7 +1,13 @@
+import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { openStores } from '../../src/commands/open-stores.js'
+import { loadConfig } from '../../src/config.js'
+import { grantsFor } from '../../src/domain/tables.js'
+import { migrateAsOwner } from '../../src/platform/database/open.js'
+import { migrationsDirectory as directory, testServerUrl, urlFor } from '../support/databases.js'
 import { type CommandStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
@@ -68,5 +74,27 @@ describe('content load', () => {
     await mkdir(empty)
     expect(await load(empty)).toMatchObject({ code: 1, err: `There are no .md files in ${empty}\n` })
     expect((await load(join(folder, 'nowhere'))).err).toContain('There is no such file')
+    expect(await load('-', '\n')).toMatchObject({ code: 1, err: 'There are no pages in the input.\n' })
+  })
+
+  it('says what to set when it runs as the role of the service', async () => {
+    const role = `latchkey_reader_${randomBytes(6).toString('hex')}`
+    const [place] = await store.database.query<{ name: string }>('select current_database() as name')
+    const ownerUrl = urlFor(testServerUrl(), { database: place?.name ?? '' })
+    const url = urlFor(ownerUrl, { user: role })
+    await store.database.query(`create role ${role} login`)
+    await migrateAsOwner({ url, ownerUrl, directory, grantsFor })
+    const asService = {
+      openStores: () => openStores(loadConfig({ NODE_ENV: 'test', DATABASE_URL: url }), 'owner'),
+    }
+    const input = '{"slug":"terms","title":"Terms","body":"New."}'
+    expect(await latchkey(asService, ['content', 'load', '-'], { input })).toMatchObject({
+      code: 1,
+      out: '',
+      err: 'This role may not write content: set DATABASE_OWNER_URL to the address with the role that owns the tables.\n',
+    })
+    expect(await pages()).toEqual([])
+    await store.database.query(`drop owned by ${role}`)
+    await store.database.query(`drop role ${role}`)
   })
 })
