@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { listeningError } from './listening-error.js'
+import { listeningError } from '../platform/listening-error.js'
 
 /** A port that no program listens on. Addresses in mails need it before the server itself listens. */
 export const freePort = async (host: string) => {

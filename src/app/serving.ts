@@ -6,8 +6,8 @@ import type { DrainState, Server } from '../http/server.js'
 import { seconds } from '../lib/durations.js'
 import { withTimeout } from '../lib/with-timeout.js'
 import type { Database } from '../platform/database/database.js'
+import { listeningError } from '../platform/listening-error.js'
 import type { Log } from '../platform/log.js'
-import { listeningError } from './listening-error.js'
 import { prepareDatabase } from './prepare-database.js'
 
 const drainLimit = 10 * seconds

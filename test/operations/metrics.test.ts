@@ -119,7 +119,9 @@ describe('the metrics', () => {
 
 it('say which setting to change when their port is taken', async () => {
   const taken = { host: '127.0.0.1', port: Number(new URL(metricsUrl).port), metrics: createMetrics() }
-  await expect(startMetricsServer(taken)).rejects.toThrow(/METRICS_PORT.*EADDRINUSE/)
+  await expect(startMetricsServer(taken)).rejects.toThrow(
+    'The port is in use: set METRICS_PORT to another one, or stop the program that has it.',
+  )
 })
 
 it('bound what may become a label, whatever is reported', async () => {

@@ -133,6 +133,9 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
     expect(await refusal({ PORT: String(port), DATABASE_URL: url })).toBe(
       'The port is in use: set PORT to another one, or stop the program that has it.',
     )
+    expect(await refusal({ METRICS_PORT: String(port), DATABASE_URL: url })).toBe(
+      'The port is in use: set METRICS_PORT to another one, or stop the program that has it.',
+    )
     other.close()
     await drop()
   })

@@ -38,23 +38,27 @@ describe('the address of Redis', () => {
     expect(readRedisAddress(url)).toEqual(address)
   })
 
+  const inPasswords = 'in a password, @ is written %40, : %3A, / %2F and ? %3F'
+  const noAddress = 'must be an address such as redis://localhost:6379, or rediss:// for TLS'
+  const port = `names a port that is not a number from 1 to 65535: ${inPasswords}`
+  const host = `names a host that cannot be read: ${inPasswords}`
   it.each([
-    '',
-    'cache:6379',
-    'http://cache',
-    'redis://',
-    'redis://cache:0',
-    'redis://cache:70000',
-    'redis://cache/one',
-    'redis://one,two/3',
-    'redis://one,,two',
-    'redis+sentinel://s1',
-    'redis://:50%@cache',
-    'redis://ca che',
-  ])('"%s" is none', (url) => {
-    expect(readRedisAddress(url)).toEqual({
-      refused: 'invalid_address',
-      reason: 'must be an address such as redis://localhost:6379',
-    })
+    ['', noAddress],
+    ['cache:6379', noAddress],
+    ['http://cache', noAddress],
+    ['redis://', noAddress],
+    ['redis://cache:0', port],
+    ['redis://cache:70000', port],
+    ['redis://:pass/word@cache', host],
+    ['redis://ada:pass/word@cache', port],
+    ['redis://:pass@word@cache', `cannot be read: ${inPasswords}`],
+    ['redis://cache/one', 'names a database that is not a number: write /0 at the end, or nothing'],
+    ['redis://one,two/3', 'names a database, and a Cluster has none but 0: remove the number'],
+    ['redis://one,,two', host],
+    ['redis+sentinel://s1', 'must name the master after the sentinels: redis+sentinel://one:26379,two:26379/mymaster'],
+    ['redis://:50%@cache', 'has a % that is not followed by two hexadecimal digits: in a password, % is written %25'],
+    ['redis://ca che', host],
+  ])('"%s" is none, and the reason says why', (url, reason) => {
+    expect(readRedisAddress(url)).toEqual({ refused: 'invalid_address', reason })
   })
 })

@@ -1,4 +1,11 @@
-import { type InvalidAddress, invalidAddress } from '../invalid-address.js'
+import {
+  type InvalidAddress,
+  inPasswords,
+  invalidAddress,
+  wrongHost,
+  wrongPercent,
+  wrongPort,
+} from '../invalid-address.js'
 
 type HostAndPort = { host: string; port: number }
 type Credentials = { username?: string; password?: string }
@@ -10,23 +17,33 @@ export type RedisAddress = Credentials & { tls: boolean } & (
     | { kind: 'sentinel'; addresses: HostAndPort[]; master: string; sentinelPassword?: string }
   )
 
+/** Thrown inside of this file only. */
+class Fault extends Error {}
+
 const shape = /^(rediss?)(\+sentinel|\+cluster)?:\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^?#]*))?(?:\?(.*))?$/
 
-const addressOf = (text: string, standardPort: number): HostAndPort | undefined => {
-  const parts = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/i.exec(text.trim())
-  if (parts?.[1] === undefined) return undefined
-  const port = parts[2] === undefined ? standardPort : Number(parts[2])
-  return port > 0 && port < 65_536 ? { host: parts[1].replace(/^\[|\]$/g, ''), port } : undefined
+const addressOf = (text: string, standardPort: number): HostAndPort => {
+  const [, host, written] = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([^:]*))?$/i.exec(text.trim()) ?? []
+  if (host === undefined) throw new Fault(wrongHost)
+  const port = written === undefined ? standardPort : /^\d{1,5}$/.test(written) ? Number(written) : 0
+  if (port < 1 || port > 65_535) throw new Fault(wrongPort)
+  return { host: host.replace(/^\[|\]$/g, ''), port }
+}
+
+const decode = (text: string) => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new Fault(wrongPercent)
+  }
 }
 
 const credentialsOf = (text: string | undefined): Credentials => {
   if (text === undefined || text === '') return {}
   const [username = '', ...rest] = text.split(':')
-  const password = rest.length > 0 ? decodeURIComponent(rest.join(':')) : undefined
-  return { ...(username && { username: decodeURIComponent(username) }), ...(password && { password }) }
+  const password = rest.length > 0 ? decode(rest.join(':')) : undefined
+  return { ...(username && { username: decode(username) }), ...(password && { password }) }
 }
-
-const refused = invalidAddress('must be an address such as redis://localhost:6379')
 
 /**
  * `redis://host:6379/0` is one server, several addresses with commas between them (or `redis+cluster://`, for a provider
@@ -34,25 +51,38 @@ const refused = invalidAddress('must be an address such as redis://localhost:637
  * `rediss` is the same with TLS.
  */
 export const readRedisAddress = (url: string): RedisAddress | InvalidAddress => {
-  const [, scheme, kind, login, hosts = '', path = '', query] = shape.exec(url) ?? []
-  const addresses = hosts.split(',').map((text) => addressOf(text, kind === '+sentinel' ? 26_379 : 6_379))
-  const valid = addresses.filter((address) => address !== undefined)
-  const [first] = valid
-  if (first === undefined || valid.length !== addresses.length) return refused
   try {
-    const access = { ...credentialsOf(login), tls: scheme === 'rediss' }
-    if (kind === '+sentinel') {
-      const sentinelPassword = new URLSearchParams(query).get('sentinel_password')
-      const master = decodeURIComponent(path)
-      if (master === '') return refused
-      return { ...access, kind: 'sentinel', addresses: valid, master, ...(sentinelPassword && { sentinelPassword }) }
-    }
-    if (kind === '+cluster' || valid.length > 1) {
-      return path === '' || path === '0' ? { ...access, kind: 'cluster', addresses: valid } : refused
-    }
-    return /^\d{0,4}$/.test(path) ? { ...access, kind: 'single', address: first, db: Number(path) } : refused
-  } catch {
-    // A percent sign that encodes nothing, in the user name, the password or the name of the master.
-    return refused
+    return read(url)
+  } catch (error) {
+    if (error instanceof Fault) return invalidAddress(error.message)
+    throw error
   }
 }
+
+const read = (url: string): RedisAddress => {
+  const parts = shape.exec(url)
+  if (!parts) throw new Fault(whyShapeless(url))
+  const [, scheme, kind, login, hosts = '', path = '', query] = parts
+  const addresses = hosts.split(',').map((text) => addressOf(text, kind === '+sentinel' ? 26_379 : 6_379))
+  const access = { ...credentialsOf(login), tls: scheme === 'rediss' }
+  if (kind === '+sentinel') {
+    const sentinelPassword = new URLSearchParams(query).get('sentinel_password')
+    const master = decode(path)
+    if (master === '')
+      throw new Fault('must name the master after the sentinels: redis+sentinel://one:26379,two:26379/mymaster')
+    return { ...access, kind: 'sentinel', addresses, master, ...(sentinelPassword && { sentinelPassword }) }
+  }
+  const [address] = addresses
+  if (address === undefined || kind === '+cluster' || addresses.length > 1) {
+    if (path !== '' && path !== '0')
+      throw new Fault('names a database, and a Cluster has none but 0: remove the number')
+    return { ...access, kind: 'cluster', addresses }
+  }
+  if (!/^\d{0,4}$/.test(path)) throw new Fault('names a database that is not a number: write /0 at the end, or nothing')
+  return { ...access, kind: 'single', address, db: Number(path) }
+}
+
+const whyShapeless = (url: string) =>
+  /^rediss?(\+\w+)?:\/\/[^/]/.test(url)
+    ? `cannot be read: ${inPasswords}`
+    : 'must be an address such as redis://localhost:6379, or rediss:// for TLS'

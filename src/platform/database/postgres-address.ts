@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { accountName } from '../account-name.js'
-import { type InvalidAddress, invalidAddress, validAddress } from '../invalid-address.js'
+import {
+  type InvalidAddress,
+  invalidAddress,
+  validAddress,
+  wrongHost,
+  wrongPercent,
+  wrongPort,
+} from '../invalid-address.js'
 
 export type Tls = {
   mode: 'disable' | 'prefer' | 'require' | 'verify-ca' | 'verify-full'
@@ -78,19 +85,16 @@ const decode = (text: string) => {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw new Fault('has a % that is not followed by two hexadecimal digits: in a password, % is written %25')
+    throw new Fault(wrongPercent)
   }
 }
-
-const inPasswords = 'in a password, @ is written %40, : %3A, / %2F and ? %3F'
 
 const readHost = (text: string, defaultPort: number) => {
   if (text.startsWith('/')) return { host: text, port: defaultPort }
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:@]*))(?::([^:@]+))?$/.exec(text) ?? []
-  if ((bracketed ?? plain) === undefined) throw new Fault(`names a host that cannot be read: ${inPasswords}`)
+  if ((bracketed ?? plain) === undefined) throw new Fault(wrongHost)
   const number = /^\d{1,5}$/.test(port ?? '') ? Number(port) : port === undefined ? defaultPort : Number.NaN
-  if (!(number >= 1 && number <= 65_535))
-    throw new Fault(`names a port that is not a number from 1 to 65535: ${inPasswords}`)
+  if (!(number >= 1 && number <= 65_535)) throw new Fault(wrongPort)
   return { host: bracketed || plain || 'localhost', port: number }
 }
 

@@ -1,12 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { seconds } from '../../lib/durations.js'
-import { OperatorError } from '../../lib/operator-error.js'
+import { listeningError } from '../listening-error.js'
 import type { Metrics } from './metrics.js'
-
-/** Names the setting to change: the service's own port may be free. */
-class MetricsPortUnusable extends OperatorError {
-  override name = 'MetricsPortUnusable'
-}
 
 const refuse = (response: ServerResponse, status: 404 | 405) => {
   if (status === 405) response.setHeader('allow', 'GET, HEAD')
@@ -29,9 +24,7 @@ export const startMetricsServer = async (options: { host: string; port: number; 
   })
   server.maxConnections = 50
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) =>
-      reject(new MetricsPortUnusable(`METRICS_HOST and METRICS_PORT cannot be listened on (${cause.code})`, { cause })),
-    )
+    server.once('error', (cause) => reject(listeningError(cause, { host: 'METRICS_HOST', port: 'METRICS_PORT' })))
     server.listen(port, host, resolve)
   })
   return {
