@@ -48,7 +48,12 @@ const openMail = (config: Config, clock: Clock, log: Log) => {
 export const openPlatform = async (config: Config, clock: Clock, log: Log, given?: Workers) => {
   const secrets = config.jwtSecret ?? [await keptSecret(config.dataDir)]
   const database = await openStore(config, log)
-  const cache = await openCache({ url: config.redisUrl, prefix: config.redisPrefix, clock, log })
+  const cache = await openCache({ url: config.redisUrl, prefix: config.redisPrefix, clock, log }).catch(
+    async (error: unknown) => {
+      await database.close()
+      throw error
+    },
+  )
   const { workerThreads: threads, workerQueue: queueLimit } = config
   const workers = given ?? createWorkers({ threads, queueLimit, deadline: 10 * seconds })
   const { mailer, mailbox } = openMail(config, clock, log)

@@ -13,10 +13,12 @@ export const migrationsDirectory = fileURLToPath(new URL('migrations', home))
 
 const [firstPause, longestPause] = [0.5 * seconds, 5 * seconds]
 
-/** The failure in one line: a database that is down for an hour must not fill the log with stacks. */
+/** The failure in one line, and no reason twice: a database that is down for an hour must not fill the log with stacks. */
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return 'unknown'
-  return error.cause === undefined ? error.message : `${error.message}: ${reasonOf(error.cause)}`
+  if (error.cause === undefined) return error.message
+  const cause = reasonOf(error.cause)
+  return error.message.includes(cause) ? error.message : `${error.message}: ${cause}`
 }
 
 export const migrateDatabase = ({ databaseUrl, databaseOwnerUrl }: Config, database: Database) =>
@@ -24,7 +26,7 @@ export const migrateDatabase = ({ databaseUrl, databaseOwnerUrl }: Config, datab
     ? migrateAsOwner({ url: databaseUrl, ownerUrl: databaseOwnerUrl, directory: migrationsDirectory, grantsFor })
     : migrate({ database, directory: migrationsDirectory })
 
-/** Waits for a database that cannot be reached yet, and logs that. Other failures are thrown. */
+/** Waits for a database that cannot be used yet, and logs that. Other failures are thrown. */
 export const prepareDatabase = async (config: Config, database: Database, log: Log, signal: AbortSignal) => {
   for (let pause = firstPause; !signal.aborted; pause = Math.min(2 * pause, longestPause)) {
     try {
@@ -36,7 +38,7 @@ export const prepareDatabase = async (config: Config, database: Database, log: L
       return
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
-      log.warn({ reason: reasonOf(error) }, 'The database cannot be reached; trying again')
+      log.warn({ reason: reasonOf(error) }, 'The database cannot be used yet; trying again')
       await wait(pause, undefined, { signal }).catch(() => undefined)
     }
   }

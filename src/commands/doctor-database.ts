@@ -2,10 +2,9 @@ import { join } from 'node:path'
 import { migrationsDirectory as directory } from '../app/prepare-database.js'
 import type { Config } from '../config.js'
 import { readableTables, writableTables } from '../domain/tables.js'
-import { seconds } from '../lib/durations.js'
 import type { Database, Sql } from '../platform/database/database.js'
 import { schemaStatus } from '../platform/database/migrate.js'
-import { createPostgres } from '../platform/database/postgres.js'
+import { counted } from './counted.js'
 import {
   type CheckGroup,
   type Finding,
@@ -17,6 +16,7 @@ import {
   worstOf,
 } from './doctor-check.js'
 import { checkEncryption } from './doctor-encryption.js'
+import { openForChecks, ownerChecks } from './doctor-owner.js'
 
 const oldestVersion = 13
 
@@ -38,7 +38,8 @@ const askServer = async (sql: Sql) => {
 
 const checkServer = (server: Server, { databasePool, production }: Config): Finding => {
   const { version, major, standby, encoding, timeout, most, reserved } = server
-  return worstOf(`PostgreSQL ${version}, ${most - reserved} connections in total, ${databasePool} for each instance`, [
+  const connections = counted(most - reserved, 'connection')
+  return worstOf(`PostgreSQL ${version}, ${connections} in total, ${databasePool} for each instance`, [
     standby ? failure('this server is a standby and accepts no writes: name the primary in DATABASE_URL') : ok(''),
     major < oldestVersion ? failure(`PostgreSQL ${version} is too old: ${oldestVersion} or newer is needed`) : ok(''),
     timeout === '0'
@@ -124,7 +125,11 @@ const checkDurability = async (sql: Sql, production: boolean): Promise<Finding> 
       ? warning('synchronous_commit is local: a failover can lose sign-ins that were already confirmed')
       : ok(''),
     row?.standbys && row.commit !== 'local' && row.connected < 2
-      ? warning(`${row.connected} standby is connected, and commits wait for it: when it stops, no user can sign in`)
+      ? warning(
+          row.connected === 0
+            ? 'no standby is connected, and commits wait for one: no user can sign in'
+            : '1 standby is connected, and commits wait for it: when it stops, no user can sign in',
+        )
       : ok(''),
   ])
 }
@@ -135,24 +140,24 @@ const checkClock = async (sql: Sql): Promise<Finding> => {
   return judgeClock('PostgreSQL', askedAt, Date.now(), row?.now.getTime() ?? 0)
 }
 
-const embeddedChecks = ({ dataDir, production }: Config): CheckGroup => {
+const embeddedChecks = ({ dataDir, production, databaseOwnerUrl }: Config): CheckGroup => {
   const place = `embedded in ${join(dataDir, 'database')}: one instance only, not safe against power loss`
   // Not opened: that would need the lock of a running service, and would create a database that does not exist yet.
-  return { checks: [{ name: 'database', run: () => (production ? failure(place) : ok(place)) }] }
+  const unused = warning('DATABASE_OWNER_URL is not used by the service, because DATABASE_URL is not set')
+  return {
+    checks: [
+      { name: 'database', run: () => (production ? failure(place) : ok(place)) },
+      ...(databaseOwnerUrl === undefined ? [] : [{ name: 'database owner', run: () => unused }]),
+    ],
+  }
 }
 
 /** Reads settings and rights of PostgreSQL as the service's own role. The embedded database is not opened. */
 export const databaseChecks = (config: Config): CheckGroup => {
-  const { databaseUrl } = config
+  const { databaseUrl, databaseOwnerUrl } = config
   if (databaseUrl === undefined) return embeddedChecks(config)
-  const database = createPostgres({
-    url: databaseUrl,
-    applicationName: 'latchkey doctor',
-    poolSize: 2,
-    connectTimeoutMs: 4 * seconds,
-    statementTimeoutMs: 3 * seconds,
-    idleTimeoutMs: 30 * seconds,
-  })
+  const database = openForChecks(databaseUrl)
+  const owner = ownerChecks(databaseOwnerUrl, database)
   let asked: Promise<Server> | undefined
   const server = () => {
     asked ??= askServer(database)
@@ -163,17 +168,20 @@ export const databaseChecks = (config: Config): CheckGroup => {
       () => true,
       () => false,
     )
-    return isReached ? look() : warning('not checked, because the database cannot be reached')
+    return isReached ? look() : warning('not checked, because the database cannot be used')
   }
   return {
     checks: [
       { name: 'database', run: async () => checkServer(await server(), config) },
       { name: 'database encryption', run: () => checkEncryption(databaseUrl) },
       { name: 'database role', run: onceReached(() => checkRole(database)) },
+      ...owner.checks,
       { name: 'database schema', run: onceReached(() => checkSchema(database)) },
       { name: 'durability', run: onceReached(() => checkDurability(database, config.production)) },
       { name: 'database clock', run: onceReached(() => checkClock(database)) },
     ],
-    close: () => database.close(),
+    close: async () => {
+      await Promise.allSettled([database.close(), owner.close?.()])
+    },
   }
 }

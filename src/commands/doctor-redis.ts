@@ -2,23 +2,29 @@ import { Cluster, type Redis } from 'ioredis'
 import type { Config } from '../config.js'
 import { seconds } from '../lib/durations.js'
 import { withTimeout } from '../lib/with-timeout.js'
-import { readRedisAddress } from '../platform/cache/redis-address.js'
-import { connectRedis, type RedisClient } from '../platform/cache/redis-client.js'
+import { type RedisAddress, readRedisAddress } from '../platform/cache/redis-address.js'
+import { connectRedis, type RedisClient, requireDatabase } from '../platform/cache/redis-client.js'
+import { redisReason } from '../platform/cache/redis-failures.js'
 import { validAddress } from '../platform/invalid-address.js'
 import { type CheckGroup, type Finding, failure, judgeClock, ok, warning, worstOf } from './doctor-check.js'
 
 const connectTimeout = 4 * seconds
 
 /** Connects, or rejects with the reason: the client itself would try for ever. */
-const ready = (client: RedisClient) => {
+const ready = async (client: RedisClient, address: RedisAddress) => {
+  const unusable = (reason: string) => new Error(`Redis cannot be used: ${reason}`)
   let reason = 'no answer'
   client.on('error', (error: Error) => {
-    reason = error.message || 'connection refused'
+    reason = redisReason(error, address)
   })
-  const connected = new Promise<RedisClient>((resolve) => client.once('ready', () => resolve(client)))
-  return withTimeout(connected, connectTimeout, () => {
-    throw new Error(`Redis cannot be reached: ${reason}`)
+  const connected = new Promise<void>((resolve) => client.once('ready', () => resolve()))
+  await withTimeout(connected, connectTimeout, () => {
+    throw unusable(reason)
   })
+  await requireDatabase(client, address).catch((error: Error) => {
+    throw unusable(redisReason(error, address))
+  })
+  return client
 }
 
 const mastersOf = (client: RedisClient): Redis[] => (client instanceof Cluster ? client.nodes('master') : [client])
@@ -62,13 +68,14 @@ const checkClock = async (masters: Redis[]): Promise<Finding> => {
 export const redisChecks = ({ redisUrl }: Config): CheckGroup => {
   if (redisUrl === undefined)
     return { checks: [{ name: 'redis', run: () => ok('not set: counters in process, for one instance') }] }
-  const client = connectRedis(validAddress('REDIS_URL', readRedisAddress(redisUrl)), 2 * seconds)
-  const connected = ready(client)
+  const address = validAddress('REDIS_URL', readRedisAddress(redisUrl))
+  const client = connectRedis(address, 2 * seconds)
+  const connected = ready(client, address)
   connected.catch(() => undefined)
   const onceReached = (look: (masters: Redis[]) => Promise<Finding>) => () =>
     connected.then(
       (found) => look(mastersOf(found)),
-      () => warning('not checked, because Redis cannot be reached'),
+      () => warning('not checked, because Redis cannot be used'),
     )
   return {
     checks: [

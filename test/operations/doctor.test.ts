@@ -86,7 +86,8 @@ describe('on a healthy set-up', () => {
     expect(code).toBe(0)
     expect(lines.map(({ name }) => name)).toEqual([
       ...['settings', 'proxy', 'secrets', 'data directory', 'threads'],
-      ...['database', 'database encryption', 'database role', 'database schema', 'durability', 'database clock'],
+      ...['database', 'database encryption', 'database role', 'database owner', 'database schema'],
+      ...['durability', 'database clock'],
       ...['redis', 'redis policy', 'redis clock', 'mail', 'provider A', 'provider B'],
     ])
     // The server of the tests does without fsync; everything else is as it should be.
@@ -94,6 +95,7 @@ describe('on a healthy set-up', () => {
     expect(about('database role')).toEqual([
       `ok: ${role} reads and writes rows, only reads content, and creates nothing`,
     ])
+    expect(about('database owner')).toEqual([expect.stringMatching(/^ok: \S+ may migrate$/)])
     for (const hidden of [password, secret, providers.settings.PROVIDER_A_CLIENT_SECRET])
       expect(text).not.toContain(hidden)
     expect(await readdir(folder)).toEqual([])
@@ -114,6 +116,31 @@ describe('on a broken set-up', () => {
     await admin.close()
     expect(after.code).toBe(1)
     expect(after.about('database role')).toEqual([expect.stringMatching(/^error: .* lacks rights on the tables/)])
+  })
+
+  it('fails an owner that cannot be used, may not migrate, or is somewhere else', async () => {
+    const [down, other] = [await freePort(), await emptyPostgres()]
+    const about = async (ownerUrl: string) => {
+      const result = await examine({ ...healthy, DATABASE_OWNER_URL: ownerUrl })
+      expect(result.code).toBe(1)
+      expect(result.text).not.toContain(password)
+      return result.about('database owner')
+    }
+    expect(await about(`postgres://owner:${password}@127.0.0.1:${down}/latchkey`)).toEqual([
+      expect.stringMatching(/^error: PostgreSQL at .* cannot be used: .*ECONNREFUSED/),
+    ])
+    expect(await about(urlFor(database.url, { user: `${role}_nobody` }))).toEqual([
+      expect.stringMatching(/^error: PostgreSQL at .* cannot be used: role .* does not exist/),
+    ])
+    expect(await about(healthy.DATABASE_URL ?? '')).toEqual([
+      `error: ${role} does not own the tables: name the role that does in DATABASE_OWNER_URL`,
+    ])
+    expect(await about(other.url)).toEqual(['error: DATABASE_OWNER_URL names another database than DATABASE_URL'])
+    const empty = { DATABASE_URL: other.url, DATABASE_OWNER_URL: urlFor(other.url, { user: role, password }) }
+    expect((await examine({ ...healthy, ...empty })).about('database owner')).toEqual([
+      `error: ${role} may not create tables here: name the owner of the database in DATABASE_OWNER_URL`,
+    ])
+    await other.drop()
   })
 
   it('fails a database that was never migrated', async () => {
@@ -137,15 +164,34 @@ describe('on a broken set-up', () => {
     expect(performance.now() - began).toBeLessThan(9_000)
     expect(code).toBe(1)
     expect(about('database')).toEqual([expect.stringMatching(/^error: PostgreSQL at .* cannot be used/)])
-    expect(about('database role')).toEqual(['warning: not checked, because the database cannot be reached'])
-    expect(about('redis')).toEqual([expect.stringMatching(/^error: Redis cannot be reached: .*ECONNREFUSED/)])
-    expect(about('redis policy')).toEqual(['warning: not checked, because Redis cannot be reached'])
+    expect(about('database role')).toEqual(['warning: not checked, because the database cannot be used'])
+    expect(about('redis')).toEqual([expect.stringMatching(/^error: Redis cannot be used: .*ECONNREFUSED/)])
+    expect(about('redis policy')).toEqual(['warning: not checked, because Redis cannot be used'])
     expect(about('mail')).toEqual([
       expect.stringMatching(/^error: 127\.0\.0\.1:\d+ does not answer in time: check .* \(ETIMEDOUT/),
     ])
     expect(about('provider A')).toEqual([expect.stringMatching(/^error: .* cannot be discovered: unreachable/)])
     expect(about('provider B')).toEqual([expect.stringMatching(/^ok: /)])
     expect(text).not.toContain(password)
+  })
+
+  it('says what is wrong with the address of a Redis that answers', async () => {
+    const redis = await createRedisServer(['--requirepass', password])
+    const about = async (url: string) => (await examine({ DATA_DIR: folder, REDIS_URL: url })).about('redis')
+    const at = `127.0.0.1:${redis.port}`
+    const [wrong, none, database, encrypted] = await Promise.all(
+      [`redis://:wrong@${at}`, `redis://${at}`, `redis://:${password}@${at}/99`, `rediss://:${password}@${at}`].map(
+        about,
+      ),
+    )
+    await redis.remove()
+    const unusable = 'error: Redis cannot be used:'
+    expect(wrong).toEqual([`${unusable} the server refuses the user or the password in REDIS_URL`])
+    expect(none).toEqual([`${unusable} the server asks for a password, and REDIS_URL has none`])
+    expect(database).toEqual([
+      `${unusable} the server does not have the database that REDIS_URL names: write a lower number`,
+    ])
+    expect(encrypted).toEqual([expect.stringMatching(/^error: Redis cannot be used: .*write redis:\/\//)])
   })
 
   it('warns of a Redis that drops counters when it is full, and fails a replica', async () => {
@@ -205,6 +251,11 @@ describe('on settings alone', () => {
     expect((await examine({ ...embedded(), JWT_SECRET: `${secret},${secret}` })).about('secrets')).toEqual([
       'warning: JWT_SECRET names one secret twice',
     ])
+  })
+
+  it('warns of an owner without a database of the service', async () => {
+    const { about } = await examine({ ...embedded(), DATABASE_OWNER_URL: database.url })
+    expect(about('database owner')).toEqual([expect.stringMatching(/^warning: .* because DATABASE_URL is not set$/)])
   })
 
   it('never makes the embedded database that it is asked about', async () => {

@@ -100,8 +100,35 @@ describe('counters when Redis', () => {
     )
     expect(await answersPing(cache)).toBe(true)
     expect(lines.slice(before)).toEqual([
-      expect.stringContaining('cannot be reached'),
+      expect.stringContaining('cannot be used'),
       expect.stringContaining('are back'),
+    ])
+  })
+
+  it('does not have the database of the address: the start is refused, and nothing is counted elsewhere', async () => {
+    const redis = await server()
+    const log = pino({ level: 'silent' })
+    await expect(openCache({ url: `${redis.url}/99`, clock: systemClock, log })).rejects.toThrow(
+      'REDIS_URL names a database that the server does not have: write a lower number.',
+    )
+    expect(await redis.command('DBSIZE')).toBe('0')
+    const cache = await openCache({ url: `${redis.url}/15`, clock: systemClock, log })
+    leftovers.push(cache.close)
+    expect((await attempt(cache, 'guest')).side).toBe('shared')
+    expect(await redis.command('-n', '15', 'EXISTS', 'latchkey:guest')).toBe('1')
+  })
+
+  it('refuses the password: the log says so, and not that it is away', async () => {
+    const redis = await server('--requirepass', 'right')
+    const lines: { msg: string; reason?: string }[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    const url = `redis://:wrong@127.0.0.1:${redis.port}`
+    leftovers.push((await openCache({ url, clock: systemClock, log })).close)
+    expect(lines).toEqual([
+      expect.objectContaining({
+        msg: 'the shared counters cannot be used: limits are counted in this process',
+        reason: 'the server refuses the user or the password in REDIS_URL',
+      }),
     ])
   })
 

@@ -2,10 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
+import { OperatorError } from '../../lib/operator-error.js'
 import { validAddress } from '../invalid-address.js'
 import type { Cache } from './cache.js'
 import { createMemoryCache } from './memory.js'
 import { readRedisAddress } from './redis-address.js'
+import { isMissingDatabase } from './redis-failures.js'
 import { createResilientCache } from './resilient.js'
 
 type Dependencies = {
@@ -21,10 +23,19 @@ type Dependencies = {
 /** How long a start waits for the shared counters before it continues without them. */
 const timeout = 2 * seconds
 
+/** Another number in the address is the only way out, so the start does not go on without the shared counters. */
+class DatabaseMissing extends OperatorError {
+  override name = 'DatabaseMissing'
+}
+
 const pingUntil = async (cache: Cache, end: number): Promise<void> => {
   try {
     await cache.ping()
-  } catch {
+  } catch (error) {
+    if (error instanceof Error && isMissingDatabase(error.cause)) {
+      await cache.close()
+      throw new DatabaseMissing('REDIS_URL names a database that the server does not have: write a lower number.')
+    }
     if (Date.now() >= end) return
     await wait(25)
     await pingUntil(cache, end)

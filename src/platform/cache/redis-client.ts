@@ -65,3 +65,8 @@ export const connectRedis = (address: RedisAddress, commandTimeout: number): Red
     sentinelCommandTimeout: 4 * commandTimeout,
   })
 }
+
+/** The client goes on in database 0 when the server does not have the one that the address names. This rejects then. */
+export const requireDatabase = async (client: RedisClient, address: RedisAddress) => {
+  if (address.kind === 'single' && address.db > 0 && !(client instanceof Cluster)) await client.select(address.db)
+}

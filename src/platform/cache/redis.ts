@@ -6,7 +6,8 @@ import { StoreUnavailable } from '../database/database.js'
 import type { SharedCache } from './cache.js'
 import { carryScript, refundScript, reserveScript } from './counter-scripts.js'
 import type { RedisAddress } from './redis-address.js'
-import { connectRedis, type RedisClient } from './redis-client.js'
+import { connectRedis, type RedisClient, requireDatabase } from './redis-client.js'
+import { redisReason } from './redis-failures.js'
 
 type Dependencies = {
   address: RedisAddress
@@ -41,11 +42,15 @@ const withScripts = (client: RedisClient) => {
 export const createRedisCache = ({ address, prefix, clock, log, commandTimeout = 250 }: Dependencies): SharedCache => {
   const client = withScripts(connectRedis(address, commandTimeout))
   // Without a listener a lost connection would end the process. The next command fails and reports it.
-  client.on('error', (error: Error) => log.debug({ reason: error.message }, 'redis connection'))
+  let failure: Error | undefined
+  client.on('error', (error: Error) => {
+    failure = new Error(redisReason(error, address), { cause: error })
+    log.debug({ reason: error.message }, 'redis connection')
+  })
 
   /** Starts when a counter is asked for; the client's own deadline, which frees its queues, starts when a command is sent. */
   const withinDeadline = async <Result>(ask: () => Promise<Result>): Promise<Result> => {
-    if (client.status !== 'ready') throw new StoreUnavailable('Redis is not connected')
+    if (client.status !== 'ready') throw new StoreUnavailable('Redis is not connected', { cause: failure })
     try {
       return await withTimeout(ask(), commandTimeout, () => {
         throw new Error(`no answer within ${commandTimeout} ms`)
@@ -80,6 +85,7 @@ export const createRedisCache = ({ address, prefix, clock, log, commandTimeout =
     // A full server, or a replica, answers a ping but cannot count. So the check counts one as well.
     ping: () =>
       withinDeadline(async () => {
+        await requireDatabase(client, address)
         const counted = client.reserveOne(`${prefix}ping`, Number.MAX_SAFE_INTEGER, 1_000, clock.offset())
         await Promise.all([counted, ...servers().map((server) => server.ping())])
       }),

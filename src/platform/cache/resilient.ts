@@ -56,7 +56,7 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
   const lost = (error: unknown) => {
     if (!reachable || closed) return
     reachable = false
-    log.warn({ reason: message(error) }, 'the shared counters cannot be reached: limits are counted in this process')
+    log.warn({ reason: message(error) }, 'the shared counters cannot be used: limits are counted in this process')
     probeSoon()
   }
 

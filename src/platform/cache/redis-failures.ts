@@ -1,0 +1,37 @@
+import type { RedisAddress } from './redis-address.js'
+
+const noSuchDatabase = /DB index is out of range/i
+
+const sentences = [
+  {
+    when: noSuchDatabase,
+    sentence: 'the server does not have the database that REDIS_URL names: write a lower number',
+  },
+  { when: /^WRONGPASS|invalid password/i, sentence: 'the server refuses the user or the password in REDIS_URL' },
+  { when: /^NOAUTH/, sentence: 'the server asks for a password, and REDIS_URL has none' },
+  {
+    when: /wrong version number|EPROTO|SSL routines/,
+    sentence: 'the server does not accept TLS: write redis:// instead of rediss://',
+  },
+]
+
+/** A Cluster reports that all failed, and keeps the reason of the last node apart. */
+const innermost = (error: Error): Error =>
+  'lastNodeError' in error && error.lastNodeError instanceof Error ? error.lastNodeError : error
+
+/** Why Redis cannot be used, in words that say what to change. Never quotes the address: it may have a password. */
+export const redisReason = (error: Error, { tls }: Pick<RedisAddress, 'tls'>) => {
+  const message = innermost(error).message || 'connection refused'
+  const known = sentences.find(({ when }) => when.test(message))
+  if (known) return known.sentence
+  if (/certificate|altnames/i.test(message)) return `the certificate of the server is not trusted (${message})`
+  // A server without TLS waits for the end of a line, which never comes.
+  if (tls && /TIMEDOUT/.test(message))
+    return `${message}: is this a port for TLS? If not, write redis:// instead of rediss://`
+  // A server with TLS hangs up at a command that is not encrypted.
+  if (!tls && /ECONNRESET|Connection is closed|EPIPE/.test(message))
+    return `the server closed the connection (${message}): if the port is for TLS, write rediss://`
+  return message
+}
+
+export const isMissingDatabase = (error: unknown) => error instanceof Error && noSuchDatabase.test(error.message)
