@@ -67,7 +67,7 @@ describe('reading CSV', () => {
     const next = 3 + long.split('\n').length - 1
     expect(rows).toEqual([
       { line: 1, fields: ['a', 'b'] },
-      { line: 2, fault: 'too long' },
+      { line: 2, fault: 'has more than 1,000 characters: shorten or remove it' },
       { line: next, fields: ['c', 'd'] },
     ])
   })

@@ -1,4 +1,5 @@
 import { CsvError, parse } from 'csv-parse/sync'
+import { tooLong } from './too-long.js'
 
 /** One record of a CSV file, or what is wrong with it. `line` is where it begins, counted from 1. */
 export type CsvRow = { line: number; fields: string[] } | { line: number; fault: string }
@@ -6,7 +7,6 @@ export type CsvRow = { line: number; fields: string[] } | { line: number; fault:
 type Read = { fields: string[] } | { fault: string }
 
 const neverClosed = 'the quotes of a field are never closed'
-const tooLong = 'too long'
 const faults: Readonly<Record<string, string>> = {
   INVALID_OPENING_QUOTE: 'a quote inside a field that does not begin with one',
   CSV_INVALID_CLOSING_QUOTE: 'text after the closing quote of a field',
@@ -50,7 +50,7 @@ export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
 
   const readSoFar = (): Read => {
     // Of a record that is too long no text is kept. Its quotes are counted, to find its end.
-    if (isTooLong()) return { fault: quotes % 2 === 1 ? neverClosed : tooLong }
+    if (isTooLong()) return { fault: quotes % 2 === 1 ? neverClosed : tooLong(maximumLength) }
     return isOpen && !lineHasQuote ? { fault: neverClosed } : readRecord(text)
   }
 

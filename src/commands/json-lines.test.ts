@@ -32,7 +32,7 @@ describe('reading JSON lines', () => {
   it('keeps no more of an endless line than it must', () => {
     const lines = read(`{"a":"${'x'.repeat(10_000)}"}\n{"b":2}\n`)
     expect(lines).toEqual([
-      { line: 1, fault: 'too long' },
+      { line: 1, fault: 'has more than 100 characters: shorten or remove it' },
       { line: 2, value: { b: 2 } },
     ])
   })

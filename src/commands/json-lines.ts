@@ -1,3 +1,5 @@
+import { tooLong } from './too-long.js'
+
 export type JsonLine = { line: number; value: Record<string, unknown> } | { line: number; fault: string }
 
 const asObject = (text: string, line: number): JsonLine => {
@@ -19,7 +21,7 @@ export const createJsonLinesReader = ({ maximumLength = 1_000_000 } = {}) => {
   const read = (text: string): JsonLine[] => {
     line += 1
     if (text.trim() === '') return []
-    return [text.length > maximumLength ? { line, fault: 'too long' } : asObject(text, line)]
+    return [text.length > maximumLength ? { line, fault: tooLong(maximumLength) } : asObject(text, line)]
   }
 
   return {

@@ -10,6 +10,7 @@ import {
   UsageFault,
   withStores,
 } from './command.js'
+import { counted } from './counted.js'
 import { type Input, openInput } from './input.js'
 import { createProgress } from './progress.js'
 import type { UserFormat, UserRecord } from './user-records.js'
@@ -25,12 +26,10 @@ const formatFrom = (text: string | undefined): UserFormat | undefined => {
   throw new UsageFault('--format takes csv or jsonl.')
 }
 
-const number = (count: number) => count.toLocaleString('en')
-const counted = (count: number, one: string, many: string) => `${number(count)} ${count === 1 ? one : many}`
 const summary = ({ added, existed, refused }: Counts, dryRun: boolean) =>
   [
-    `${dryRun ? 'Would add' : 'Added'} ${counted(added, 'user', 'users')}`,
-    `${number(existed)} existed already`,
+    `${dryRun ? 'Would add' : 'Added'} ${counted(added, 'user')}`,
+    `${existed.toLocaleString('en')} existed already`,
     `${counted(refused, 'row was', 'rows were')} refused.`,
   ].join('; ')
 
@@ -65,6 +64,14 @@ const createImporter = ({ bulkUsers, clock }: Stores, dryRun: boolean, report: (
   return { take, flush, counts }
 }
 
+/** Also when it is interrupted: what was added stays, and the next run continues. */
+const reportCounts = async (counts: Counts, { events }: Stores, dryRun: boolean, context: CommandContext) => {
+  const { added, existed, refused } = counts
+  const what = `${added} added, ${existed} existed, ${refused} refused`
+  if (!dryRun) await events.record({ kind: 'users_imported', reason: what }, operator(context))
+  await print(context.stdout, summary(counts, dryRun))
+}
+
 const importAll = async (
   stores: Stores,
   input: Input,
@@ -80,6 +87,7 @@ const importAll = async (
   })
   let bytesRead = 0
   let rows = 0
+  let isDone = false
   try {
     for await (const { records, bytes } of readUserRecords(input, format)) {
       for (const record of records) {
@@ -90,28 +98,27 @@ const importAll = async (
       bytesRead += bytes
     }
     await importer.flush()
+    isDone = true
   } finally {
     progress.clear()
-    // Also when it is interrupted: what was added stays, and the next run continues.
-    const { added, existed, refused } = importer.counts
-    const what = `${added} added, ${existed} existed, ${refused} refused`
-    if (!dryRun) await stores.events.record({ kind: 'users_imported', reason: what }, operator(context))
-    await print(context.stdout, summary(importer.counts, dryRun))
+    // Nothing was imported from input that is empty or has no columns, so there is nothing to count.
+    if (rows > 0 || isDone) await reportCounts(importer.counts, stores, dryRun, context)
   }
   return importer.counts
 }
-
 export const userImport: Command = {
   summary: 'Add users from a CSV or JSON lines file',
   help: `latchkey user import FILE [--format csv|jsonl] [--dry-run]
 
 Adds users with the bcrypt hashes that another system made, so that their passwords keep working. FILE may be - for
-standard input. A CSV file names its columns in the first line; a JSON lines file has one object a line. The fields:
+standard input. It must be UTF-8 text. A CSV file has commas between its columns, and their names in the first line; a
+JSON lines file has one object on each line. The fields:
 
   email            required; unique, compared without case
   username         without it, the part of the email before the at-sign
   name             the name to show
-  password_hash    bcrypt: $2a$, $2b$ or $2y$, cost 4 to 15; without it the user signs in by a provider or resets first
+  password_hash    bcrypt: $2a$, $2b$ or $2y$, cost 4 to 15; without it, the user signs in with a provider, or asks for a
+                   reset mail to set a password
   provider, ${identityColumns.join(', ')}, id, created_at, disabled
                    as \`latchkey user export\` writes them
 
@@ -119,7 +126,7 @@ Other fields are ignored. A row that breaks a rule is reported on standard error
 other rows are imported. A user whose email already exists is not changed, so an interrupted import can be run again.
 
   --dry-run          show what would happen and write nothing
-  --format FORMAT    csv or jsonl; without it, the first character decides
+  --format FORMAT    csv or jsonl (without it: jsonl if the file begins with {, otherwise csv)
 
 The exit code is 0 if every row was valid, and 1 if some were refused.`,
 

@@ -1,5 +1,6 @@
 import { type ImportField, type ImportRow, importFieldNamed, isPlainPassword } from '../domain/users/imported-user.js'
 import { CommandFailure } from './command.js'
+import { counted } from './counted.js'
 import { type CsvRow, createCsvReader } from './csv.js'
 import { unguardFormula } from './csv-cells.js'
 import { asText, type Input } from './input.js'
@@ -13,14 +14,22 @@ const noPlainPasswords = 'plain passwords are not imported: give bcrypt hashes i
 
 type Reader = { push(text: string): UserRecord[]; end(): UserRecord[] }
 
+/** Spreadsheets in many countries write semicolons, because a comma is in their numbers. */
+const whyNoEmail = ([only = '', ...others]: readonly string[]) => {
+  const separator =
+    others.length > 0 ? undefined : only.includes(';') ? 'semicolons' : only.includes('\t') ? 'tabs' : undefined
+  return separator === undefined
+    ? 'the first line must name the columns, and one of them email'
+    : `the columns are separated by ${separator}: save the file with commas between them`
+}
+
 const columnsFrom = (row: CsvRow) => {
   if ('fault' in row) throw new CommandFailure(`line ${row.line}: ${row.fault}`)
   if (row.fields.some(isPlainPassword)) throw new CommandFailure(`line ${row.line}: ${noPlainPasswords}`)
   const columns = row.fields.map(importFieldNamed)
   const twice = columns.find((column, at) => column && columns.indexOf(column) !== at)
   if (twice) throw new CommandFailure(`line ${row.line}: two columns are called ${twice}`)
-  if (!columns.includes('email'))
-    throw new CommandFailure(`line ${row.line}: the first line must name the columns, and one of them email`)
+  if (!columns.includes('email')) throw new CommandFailure(`line ${row.line}: ${whyNoEmail(row.fields)}`)
   return columns
 }
 
@@ -35,7 +44,12 @@ const csvRecords = (): Reader => {
     }
     if ('fault' in row) return [row]
     if (row.fields.length !== columns.length)
-      return [{ line: row.line, fault: `has ${row.fields.length} fields where the first line has ${columns.length}` }]
+      return [
+        {
+          line: row.line,
+          fault: `has ${counted(row.fields.length, 'field')} where the first line has ${columns.length}`,
+        },
+      ]
     const values: ImportRow = {}
     for (const [at, column] of columns.entries()) if (column) values[column] = unguardFormula(row.fields[at] ?? '')
     return [{ line: row.line, row: values }]
@@ -61,7 +75,14 @@ const jsonRecords = (): Reader => {
 }
 
 const readerFor = { csv: csvRecords, jsonl: jsonRecords }
-const formatOf = (start: string): UserFormat => (start.trimStart().startsWith('{') ? 'jsonl' : 'csv')
+const formatOf = (start: string): UserFormat => {
+  const [first] = start.trimStart()
+  if (first === '[')
+    throw new CommandFailure(
+      'The input is a JSON array: write one object on each line, without brackets and commas around it.',
+    )
+  return first === '{' ? 'jsonl' : 'csv'
+}
 
 /** The users of a file, piece by piece. Without a format, the first character decides. */
 export async function* readUserRecords(input: Input, format?: UserFormat): AsyncGenerator<UserRecords> {
@@ -70,5 +91,9 @@ export async function* readUserRecords(input: Input, format?: UserFormat): Async
     if (!reader && text.trim() !== '') reader = readerFor[format ?? formatOf(text)]()
     yield { records: reader?.push(text) ?? [], bytes }
   }
-  yield { records: reader?.end() ?? [], bytes: 0 }
+  if (!reader)
+    throw new CommandFailure(
+      'The input is empty: a CSV file begins with the names of its columns, and one of them is email.',
+    )
+  yield { records: reader.end(), bytes: 0 }
 }

@@ -224,7 +224,8 @@ describe('user import', () => {
   it('keeps hashes out of an export unless they are asked for', async () => {
     await importing(`email,password_hash\nada@example.com,${hash}\n`)
     for (const format of ['csv', 'jsonl']) {
-      const { out } = await latchkey(store, ['user', 'export', '--format', format])
+      const { out, err } = await latchkey(store, ['user', 'export', '--format', format])
+      expect(err).toBe('Exported 1 user.\n')
       expect(out).toContain('ada@example.com')
       expect(out).not.toMatch(/\$2y\$|password_hash/)
     }
@@ -239,6 +240,39 @@ describe('user import', () => {
     const { code, err } = await importing(input)
     expect(code).toBe(1)
     expect(err).toContain(sentence)
+  })
+
+  it.each([
+    [
+      'email;name\r\na@example.com;Ada\r\n',
+      'line 1: the columns are separated by semicolons: save the file with commas between them',
+    ],
+    [
+      'email\tname\na@example.com\tAda\n',
+      'line 1: the columns are separated by tabs: save the file with commas between them',
+    ],
+    ['', 'The input is empty: a CSV file begins with the names of its columns, and one of them is email.'],
+    [' \r\n', 'The input is empty: a CSV file begins with the names of its columns, and one of them is email.'],
+    [
+      '[{"email":"a@example.com"}]',
+      'The input is a JSON array: write one object on each line, without brackets and commas around it.',
+    ],
+  ])('says only what to do about input without users: %j', async (input, sentence) => {
+    expect(await importing(input)).toMatchObject({ code: 1, out: '', err: `${sentence}\n` })
+  })
+
+  it('says what to do about values and rows that are too long, and about a single field', async () => {
+    const long = `email,name\na@example.com,${'x'.repeat(256)}\nb@example.com,${'x'.repeat(1_000_000)}\nc@example.com\n`
+    const { out, err } = await importing(long)
+    expect(err.split('\n')).toEqual([
+      'line 2: name must have at most 255 characters: shorten it',
+      'line 3: has more than 1,000,000 characters: shorten or remove it',
+      'line 4: has 1 field where the first line has 2',
+      '',
+    ])
+    expect(out).toBe('Added 0 users; 0 existed already; 3 rows were refused.\n')
+    const line = await importing(`{"email":"d@example.com","name":"${'x'.repeat(1_000_000)}"}`)
+    expect(line.err).toBe('line 1: has more than 1,000,000 characters: shorten or remove it\n')
   })
 })
 

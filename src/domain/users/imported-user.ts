@@ -66,7 +66,7 @@ const textOf = (row: ImportRow, field: ImportField): string | undefined => {
   if (value === undefined || value === null || value === '') return undefined
   if (typeof value !== 'string') return broken(`${field} must be text`)
   if (!isOneLine(value)) return broken(`${field} must not contain control characters`)
-  return value.length > longestText ? broken(`${field} must have at most ${longestText} characters`) : value
+  return value.length > longestText ? broken(`${field} must have at most ${longestText} characters: shorten it`) : value
 }
 
 const emailOf = (row: ImportRow) => {
