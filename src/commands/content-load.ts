@@ -11,6 +11,7 @@ import {
   readArguments,
   withStores,
 } from './command.js'
+import { counted } from './counted.js'
 import { asText, cannotRead, openInput } from './input.js'
 import { createJsonLinesReader, type JsonLine } from './json-lines.js'
 
@@ -97,7 +98,7 @@ Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may
         for (const page of pages) await content.load(sql, page)
       })
       await load.catch(explainPrivilege)
-      const what = `${pages.length} ${pages.length === 1 ? 'page' : 'pages'}`
+      const what = counted(pages.length, 'page')
       await events.record({ kind: 'content_loaded', reason: what }, operator(context))
       await print(context.stdout, `Loaded ${what}.`)
       return 0

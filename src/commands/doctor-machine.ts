@@ -3,6 +3,7 @@ import { access, stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Config } from '../config.js'
+import { counted } from './counted.js'
 import { type Check, type CheckGroup, type Finding, failure, ok, warning, worstOf } from './doctor-check.js'
 
 const checkProxy = ({ publicUrl, trustProxy }: Config): Finding => {
@@ -54,12 +55,13 @@ const checkDataDirectory = async ({ dataDir, databaseUrl, jwtSecret }: Config): 
 
 const checkThreads = ({ workerThreads, bcryptCost }: Config): Finding => {
   const cores = availableParallelism()
-  if (workerThreads === undefined) return ok(`as many threads as suit ${cores} cores, bcrypt at cost ${bcryptCost}`)
+  if (workerThreads === undefined)
+    return ok(`as many threads as suit ${counted(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
   return workerThreads > cores
     ? warning(
-        `WORKER_THREADS is ${workerThreads} on ${cores} cores: more threads than cores are not faster, and requests wait`,
+        `WORKER_THREADS is ${workerThreads} on ${counted(cores, 'core')}: more threads than cores are not faster, and requests wait`,
       )
-    : ok(`${workerThreads} threads on ${cores} cores, bcrypt at cost ${bcryptCost}`)
+    : ok(`${counted(workerThreads, 'thread')} on ${counted(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
 }
 
 /** Checks that need no other server. */

@@ -1,14 +1,15 @@
 import type { Writable } from 'node:stream'
 import { type Config, ConfigurationFaults, type Environment, likelyTypos, loadConfig, secretsIn } from '../config.js'
 import { type Command, readArguments } from './command.js'
+import { counted } from './counted.js'
 import { type Check, type CheckGroup, type Finding, failure, ok, runCheck, warning } from './doctor-check.js'
 import { hideSecrets } from './doctor-secrets.js'
 
 const help = `latchkey doctor
 
-Checks the settings and everything they refer to: the database with its role, schema and durability, Redis, clocks, the
-proxy, mail, both providers, the data directory, threads and secrets. One line each: ok, warning or error. Changes nothing
-and prints no secret. The exit code is 1 if there was an error, and 0 otherwise.`
+Checks the settings and everything they refer to: the database with its roles, schema and durability, Redis, clocks, the
+proxy, mail, the providers, the data directory, threads and secrets. Prints one line for each: ok, warning or error.
+Changes nothing and prints no secret. The exit code is 1 if there was an error, and 0 otherwise.`
 
 type Line = Finding & { name: string }
 
@@ -48,10 +49,8 @@ const examine = async (config: Config) => {
   }
 }
 
-const count = (lines: readonly Line[], level: Line['level'], word: string) => {
-  const found = lines.filter((line) => line.level === level).length
-  return `${found} ${word}${found === 1 ? '' : 's'}`
-}
+const count = (lines: readonly Line[], level: 'error' | 'warning') =>
+  counted(lines.filter((line) => line.level === level).length, level)
 
 /** Messages of servers and libraries may have several lines. */
 const inOneLine = (text: string) => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
@@ -64,9 +63,10 @@ export const examineSettings = async (env: Environment, stdout: Pick<Writable, '
   const lines = settingsLines(env, faults, config)
   if (config) lines.push(...(await examine(config)))
   const hide = hideSecrets(config ? secretsIn(env) : [])
+  const widest = Math.max(...lines.map(({ name }) => name.length))
   for (const { level, name, says } of lines)
-    stdout.write(`${level.padEnd(7)}  ${name.padEnd(15)}  ${inOneLine(hide(says))}\n`)
-  stdout.write(`\n${count(lines, 'error', 'error')}, ${count(lines, 'warning', 'warning')}\n`)
+    stdout.write(`${level.padEnd(7)}  ${name.padEnd(widest)}  ${inOneLine(hide(says))}\n`)
+  stdout.write(`\n${count(lines, 'error')}, ${count(lines, 'warning')}\n`)
   return lines.some(({ level }) => level === 'error') ? 1 : 0
 }
 

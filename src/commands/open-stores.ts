@@ -15,6 +15,7 @@ import { systemClock as clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { deriveKey } from '../lib/keys.js'
 import { existingSecret } from '../platform/kept-secret.js'
+import { createLog } from '../platform/log.js'
 import { CommandFailure, type CommandPasswords, type Stores } from './command.js'
 import { commandLog } from './command-log.js'
 
@@ -37,7 +38,9 @@ const forCommands = (passwords: Passwords): CommandPasswords => ({
 /** The migrated database and the nouns that commands use, as the service's own role or as the owner of the tables. */
 export const openStores = async (config: Config, role: 'service' | 'owner'): Promise<Stores> => {
   const databaseUrl = role === 'owner' ? (config.databaseOwnerUrl ?? config.databaseUrl) : config.databaseUrl
-  const database = await openStore({ ...config, databaseUrl }, commandLog())
+  // PostgreSQL warns of what the command then fails with: the operator would read the same reason twice.
+  const log = databaseUrl === undefined ? commandLog() : createLog({ level: 'silent' })
+  const database = await openStore({ ...config, databaseUrl }, log)
   const workers = createWorkers({ threads: 1, queueLimit: 10, deadline: 1 * minutes })
   const close = async () => {
     await workers.close()

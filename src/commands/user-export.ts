@@ -3,6 +3,7 @@ import type { ListedUser } from '../domain/users/bulk.js'
 import { displayName } from '../domain/users/display-name.js'
 import { identityColumn } from '../domain/users/imported-user.js'
 import { type Command, operator, print, readArguments, UsageFault, withStores, write } from './command.js'
+import { counted } from './counted.js'
 import { csvLine, guardFormula } from './csv-cells.js'
 import { printableJson, unprintable } from './printable-json.js'
 
@@ -74,9 +75,9 @@ Writes every user, a line each, in the form that \`latchkey user import\` reads.
         await write(context.stdout, users.map((user) => format.line(user, wanted)).join(''))
         count += users.length
       }
-      const what = `${count} users${values['with-password-hashes'] ? ' with password hashes' : ''}`
+      const what = `${counted(count, 'user')}${values['with-password-hashes'] ? ' with password hashes' : ''}`
       await events.record({ kind: 'users_exported', reason: what }, operator(context))
-      await print(context.stderr, `Exported ${count.toLocaleString('en')} users.`)
+      await print(context.stderr, `Exported ${counted(count, 'user')}.`)
       return 0
     })
   },

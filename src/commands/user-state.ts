@@ -1,7 +1,6 @@
 import { type Command, operator, print, readArguments, withStores } from './command.js'
+import { counted } from './counted.js'
 import { requireUser } from './find-user.js'
-
-const sessionsInWords = (count: number) => `${count} ${count === 1 ? 'session' : 'sessions'}`
 
 export const userDisable: Command = {
   summary: 'Prevent a user from signing in, and end their sessions',
@@ -20,7 +19,7 @@ stay valid for at most 15 minutes. USER is a username, an email or an id.`,
         return stores.sessions.endAll(user.id, { sql })
       })
       await stores.events.record({ kind: 'user_disabled', userId: user.id }, operator(context))
-      await print(context.stdout, `Disabled ${user.username}; ended ${sessionsInWords(ended)}.`)
+      await print(context.stdout, `Disabled ${user.username}; ended ${counted(ended, 'session')}.`)
       return 0
     })
   },
@@ -57,7 +56,7 @@ tokens that were already issued stay valid for at most 15 minutes. USER is a use
       const user = await requireUser(stores, positionals[0] ?? '')
       const ended = await stores.sessions.endAll(user.id)
       await stores.events.record({ kind: 'sessions_ended', userId: user.id }, operator(context))
-      await print(context.stdout, `Ended ${sessionsInWords(ended)} of ${user.username}.`)
+      await print(context.stdout, `Ended ${counted(ended, 'session')} of ${user.username}.`)
       return 0
     })
   },
