@@ -36,6 +36,13 @@ describe('the worker threads', () => {
     await few.close()
   })
 
+  it('refuse what they are at when they close, and what comes later', async () => {
+    const closing = createWorkers({ threads: 1, queueLimit: 100, deadline: 20_000 })
+    const begun = [closing.hash('secret', 15), closing.hash('secret', 4), closing.estimate('x'.repeat(72), [])]
+    await closing.close()
+    expect(await Promise.all([...begun, closing.hash('secret', 4)])).toEqual(Array(4).fill({ refused: 'busy' }))
+  })
+
   it('refuse what would wait past the deadline', async () => {
     const slow = createWorkers({ threads: 1, queueLimit: 100, deadline: 150 })
     const all = await Promise.all(Array.from({ length: 40 }, () => slow.hash('secret', 9)))

@@ -1,7 +1,7 @@
 import { availableParallelism, platform } from 'node:os'
 import { seconds } from '../../lib/durations.js'
 import { builtFile } from '../../lib/home.js'
-import { type Busy, busy, createBoundedQueue } from '../../platform/bounded-queue.js'
+import { type BoundedQueue, type Busy, busy, createBoundedQueue } from '../../platform/bounded-queue.js'
 import { createThreads } from '../../platform/workers/threads.js'
 import type { Estimate } from './estimator.js'
 
@@ -47,6 +47,20 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   const hashQueue = createBoundedQueue({ atOnce: threads, waiting: queueLimit })
   const estimateQueue = createBoundedQueue({ atOnce: estimators, waiting: queueLimit })
   const inTime = () => AbortSignal.timeout(deadline)
+  let isClosing = false
+
+  /**
+   * What a shutdown cuts off is refused like a full queue: the user can try again, and it is no fault of the program. What
+   * waits then is refused too, because it would start a thread again.
+   */
+  const queued = async <Result>(queue: BoundedQueue, task: () => Promise<Result>): Promise<Result | Busy> => {
+    try {
+      return await queue.run<Result | Busy>(async () => (isClosing ? busy : task()), inTime())
+    } catch (error) {
+      if (isClosing) return busy
+      throw error
+    }
+  }
 
   /**
    * The time of an estimate depends on what the user typed, so one that takes too long is stopped with its thread. Loading
@@ -64,12 +78,13 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   }
 
   return {
-    hash: (password, cost) => hashQueue.run<string>(() => hashing.run({ password, cost }, { name: 'hash' }), inTime()),
+    hash: (password, cost) => queued<string>(hashQueue, () => hashing.run({ password, cost }, { name: 'hash' })),
     compare: (password, hash, cost) =>
-      hashQueue.run<boolean>(() => hashing.run({ password, hash, cost }, { name: 'compare' }), inTime()),
-    estimate: (password, inputs) => estimateQueue.run(() => estimate({ password, inputs }), inTime()),
+      queued<boolean>(hashQueue, () => hashing.run({ password, hash, cost }, { name: 'compare' })),
+    estimate: (password, inputs) => queued(estimateQueue, () => estimate({ password, inputs })),
     queueLength: () => hashQueue.length() + estimateQueue.length(),
     close: async () => {
+      isClosing = true
       await Promise.all([hashing.destroy(), estimating.destroy()])
     },
   }
