@@ -24,7 +24,7 @@ const checked = (page: { slug: unknown; title: unknown; body: unknown }, where: 
   const { slug, title, body } = page
   if (typeof slug !== 'string' || !slugShape.test(slug) || slug.length > longestSlug)
     throw new CommandFailure(
-      `${where}: the slug must be small letters, digits and single hyphens, at most ${longestSlug}`,
+      `${where}: the slug must have at most ${longestSlug} characters: small letters, digits, and single hyphens between them`,
     )
   if (typeof title !== 'string' || title.trim() === '' || !isOneLine(title))
     throw new CommandFailure(`${where}: the title must be one line of text`)
@@ -90,7 +90,7 @@ every .md file is a page: the name of the file is the slug, and its first headin
 Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may only read content.`,
 
   run: async (args, context) => {
-    const { positionals } = readArguments(args, {}, ['FILE'])
+    const { positionals } = readArguments(args, {}, ['FILE or FOLDER'])
     const path = positionals[0] ?? ''
     const pages = (await isFolder(path)) ? await fromFolder(path) : await fromJsonLines(path, context)
     return withStores(context, 'owner', async ({ database, content, events }) => {

@@ -10,7 +10,7 @@ const checkProxy = ({ publicUrl, trustProxy }: Config): Finding => {
   if (trustProxy?.length) return ok(`X-Forwarded-For is trusted from ${trustProxy.join(', ')} only`)
   return trustProxy === undefined && publicUrl.startsWith('https:')
     ? warning('PUBLIC_URL is https, so there is a proxy, but TRUST_PROXY is not set: all clients share its limits')
-    : ok('no proxy is trusted: clients count by the address they connect from')
+    : ok('no proxy is trusted: limits count the address that a client connects from')
 }
 
 const rotationsInFlight = 3
@@ -25,7 +25,8 @@ const checkSecrets = ({ jwtSecret }: Config): Finding => {
       : ok(''),
   ]
   const shortest = Math.min(...jwtSecret.map((secret) => secret.length))
-  const old = older > 0 ? `, ${older} other${older === 1 ? ' still verifies' : 's still verify'}` : ''
+  if (older === 0) return ok(`one secret of ${shortest} characters`)
+  const old = `, ${older} other${older === 1 ? ' still verifies' : 's still verify'}`
   return worstOf(`the first of ${jwtSecret.length} signs${old}; at least ${shortest} characters each`, findings)
 }
 

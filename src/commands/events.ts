@@ -71,15 +71,15 @@ Shows events of the last 90 days, oldest first. REASON of a sign_in_failed says 
 wrong_password, unknown_user, disabled, …; rate_limited means that a limit refused the user's address. REQUEST is the
 requestId of the log lines of the same request.
 
-  --user USER     a username, an email or an id; also a name without an account. Includes refusals by limits to the
-                  addresses of this user, because such a refusal does not know the user
+  --user USER     a username, an email or an id, or a name that has no account. Also shows when a limit refused an
+                  address that this user has signed in from: a limit does not know the user
   --kind KIND     one of ${eventKinds.slice(0, 7).join(', ')},
                   ${eventKinds.slice(7, 14).join(', ')},
                   ${eventKinds.slice(14).join(', ')}
   --since TIME    2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d (default 24h)
   --until TIME    the same forms (default now)
-  --limit N       the newest N of them, 1 to ${mostAtOnce} (default 100)
-  --json          one JSON object a line, for programs`,
+  --limit N       only the newest N, 1 to ${mostAtOnce} (default 100)
+  --json          one JSON object on each line, for programs`,
 
   run: async (args, context) => {
     const { values } = readArguments(

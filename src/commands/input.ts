@@ -7,7 +7,7 @@ export type Input = { bytes: AsyncIterable<Buffer | string>; size: number | unde
 
 const reasons: Record<string, string> = {
   ENOENT: 'There is no such file',
-  EACCES: 'The file may not be read',
+  EACCES: 'This user may not read the file',
   EISDIR: 'This is a folder and not a file',
 }
 
@@ -22,7 +22,10 @@ export const openInput = async (path: string, { stdin }: Terminal): Promise<Inpu
   try {
     const handle = await open(path)
     const status = await handle.stat()
-    if (status.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
+    if (status.isDirectory()) {
+      await handle.close()
+      throw Object.assign(new Error(), { code: 'EISDIR' })
+    }
     return { bytes: createReadStream(path, { fd: handle, highWaterMark: 256 * 1024 }), size: status.size }
   } catch (error) {
     throw cannotRead(path, error)

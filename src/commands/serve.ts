@@ -6,7 +6,7 @@ export const serve: Command = {
   help: `latchkey serve
 
 Runs the service until SIGTERM or SIGINT. Settings are environment variables or lines of a .env file: see
-docs/configuration.md. Logs go to standard output: plain lines in development, one JSON object a line otherwise.`,
+docs/configuration.md. Logs go to standard output: plain lines in development, one JSON object on each line otherwise.`,
 
   run: async (args, { environment }) => {
     readArguments(args, {}, [])

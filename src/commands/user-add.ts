@@ -29,7 +29,7 @@ The command asks for the password without showing it. The rules are the same as 
 
   --email EMAIL       the address, required
   --username NAME     the name to sign in with, required
-  --name TEXT         the name to show
+  --name DISPLAY_NAME the name to show
   --password-stdin    read the password from standard input instead of asking`,
 
   run: async (args, context) => {

@@ -54,7 +54,7 @@ export const userExport: Command = {
 
 Writes every user, a line each, in the form that \`latchkey user import\` reads.
 
-  --format FORMAT           jsonl (default): one JSON object a line; csv: with a header line, and an apostrophe before
+  --format FORMAT           jsonl (default): one JSON object on each line; csv: with a header line, and an apostrophe before
                             what a spreadsheet would read as a formula (the import removes it again)
   --with-password-hashes    also the bcrypt hashes. With them, passwords can be guessed offline:
                             protect the file like a private key`,

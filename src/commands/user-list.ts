@@ -42,8 +42,8 @@ export const userList: Command = {
 Lists users, oldest first.
 
   --limit N     how many, 1 to ${mostAtOnce} (default 50)
-  --after ID    continue after this user; the last line of a page names the id
-  --json        one JSON object a line, for programs`,
+  --after ID    continue after this user; if there are more users, the last line says with which id
+  --json        one JSON object on each line, for programs`,
 
   run: async (args, context) => {
     const { values } = readArguments(
@@ -60,7 +60,8 @@ Lists users, oldest first.
       const users = found.slice(0, limit)
       if (values.json) for (const user of users) await print(context.stdout, asJson(user))
       else await print(context.stdout, users.length > 0 ? asLines(users) : 'There are no users.')
-      if (found.length > limit) await print(context.stderr, `There are more users: --after ${users.at(-1)?.id}`)
+      if (found.length > limit)
+        await print(context.stderr, `There are more users: continue with --after ${users.at(-1)?.id}`)
       return 0
     })
   },

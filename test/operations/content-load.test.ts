@@ -57,7 +57,10 @@ describe('content load', () => {
   })
 
   it.each([
-    ['{"slug":"ok","title":"Fine","body":""}\n{"slug":"Not OK","title":"x","body":""}', 'line 2: the slug must be'],
+    [
+      '{"slug":"ok","title":"Fine","body":""}\n{"slug":"Not OK","title":"x","body":""}',
+      'line 2: the slug must have at most 100 characters: small letters, digits, and single hyphens between them',
+    ],
     ['{"slug":"ok","title":"","body":""}', 'line 1: the title must be one line'],
     ['{"slug":"ok","title":"x"}', 'line 1: the body must be text'],
     ['{"slug":"ok","title":"x","body":"\\u0000"}', 'line 1: the body must be text'],
@@ -74,6 +77,10 @@ describe('content load', () => {
     await mkdir(empty)
     expect(await load(empty)).toMatchObject({ code: 1, err: `There are no .md files in ${empty}\n` })
     expect((await load(join(folder, 'nowhere'))).err).toContain('There is no such file')
+    expect(await latchkey(store, ['content', 'load'])).toMatchObject({
+      code: 2,
+      err: 'FILE or FOLDER is missing. Try: latchkey content load --help\n',
+    })
     expect(await load('-', '\n')).toMatchObject({ code: 1, err: 'There are no pages in the input.\n' })
   })
 

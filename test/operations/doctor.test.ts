@@ -244,6 +244,9 @@ describe('on settings alone', () => {
     expect(both.about('secrets')).toEqual([
       'ok: the first of 2 signs, 1 other still verifies; at least 96 characters each',
     ])
+    expect((await examine({ ...embedded(), JWT_SECRET: secret })).about('secrets')).toEqual([
+      'ok: one secret of 96 characters',
+    ])
     expect(both.about('threads')).toEqual([expect.stringMatching(/^warning: WORKER_THREADS is 64 on/)])
     expect((await examine({ DATA_DIR: kept })).about('data directory')).toEqual([
       expect.stringMatching(/^warning: .*chmod 600/),

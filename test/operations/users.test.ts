@@ -97,7 +97,7 @@ describe('users from the command line', () => {
       .map((line) => JSON.parse(line) as { id: string; has_password: boolean })
     expect(page).toHaveLength(2)
     expect(page[0]).toMatchObject({ has_password: false, disabled: expect.any(Boolean) })
-    expect(first.err).toBe(`There are more users: --after ${page[1]?.id}\n`)
+    expect(first.err).toBe(`There are more users: continue with --after ${page[1]?.id}\n`)
     const last = await latchkey(store, ['user', 'list', '--after', page[1]?.id ?? ''])
     expect(last.out.trimEnd().split('\n')).toHaveLength(2)
     expect(last.out).toMatch(/^ID +USERNAME +EMAIL +SIGNS IN WITH +CREATED\n/)
