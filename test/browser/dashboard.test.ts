@@ -121,6 +121,10 @@ describe('letters that the reader has enlarged on the page itself', () => {
     await page.locator('[name=password]').fill(goodPassword)
     await page.keyboard.press('Enter')
     await page.locator('.panels').waitFor()
+    await page
+      .getByText(locale === 'de-DE' ? /^Jetzt aktiv/ : /^Actif en ce moment/)
+      .first()
+      .waitFor()
     await page.locator('#password button').click()
     await page.locator('[name=newPassword]').fill('Password1')
     await page.locator('.panel').last().getByRole('button').click()

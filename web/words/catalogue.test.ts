@@ -45,6 +45,12 @@ const partsUsedBy = async (file: URL, seen = new Set<string>()): Promise<string[
   return [...[...text.matchAll(/useWords\('([\w-]+)'\)/g)].map(([, part]) => part ?? ''), ...further.flat()]
 }
 
+describe('the French texts', () => {
+  it('keep a sign of punctuation on the line of its word', () => {
+    for (const [path, text] of flat(catalogue.fr)) expect(text, path).not.toMatch(/ [?!:;»]|« /)
+  })
+})
+
 describe('the words of a page', () => {
   it.each(Object.entries(sections))('%s: it gets every part that it asks for, and no other', async (page, parts) => {
     const used = await partsUsedBy(new URL(`../pages/${page}.tsx`, import.meta.url))

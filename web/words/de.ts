@@ -56,7 +56,7 @@ export const de: Words = {
       signed_out: 'Sie sind abgemeldet.',
       signed_out_everywhere: 'Sie sind auf allen Geräten abgemeldet.',
       sign_in: 'Melden Sie sich an, um fortzufahren.',
-      session_ended: 'Ihre Sitzung ist abgelaufen. Melden Sie sich an, um dort weiterzumachen, wo Sie waren.',
+      session_ended: 'Ihre Sitzung ist beendet. Melden Sie sich an, um dort weiterzumachen, wo Sie waren.',
       password_reset: 'Ihr Passwort wurde geändert. Melden Sie sich mit dem neuen an.',
     } satisfies Record<LoginNotice, string>,
   },

@@ -45,7 +45,7 @@ export const password = {
     common_words: 'Les mots courants complétés par des chiffres et des symboles sont faciles à deviner.',
     personal: 'Votre nom, votre adresse e-mail et le nom de ce service sont faciles à deviner.',
     patterns: 'Les suites de touches, les répétitions et les dates sont faciles à deviner.',
-    avoid_substitutions: 'Évitez les substitutions prévisibles comme « @ » pour « a ».',
+    avoid_substitutions: 'Évitez les substitutions prévisibles comme « @ » pour « a ».',
     avoid_reversed_words: 'Évitez les mots écrits à l’envers.',
     capitalize_some: 'Mettez quelques lettres en majuscules, mais pas toutes.',
     capitalize_more: 'Ne vous limitez pas à une majuscule au début.',

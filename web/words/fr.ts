@@ -31,10 +31,10 @@ export const fr: Words = {
     },
     providerErrors: {
       failed:
-        'La connexion avec {provider} n’a pas abouti. Elle y a peut-être été annulée. Réessayez ou connectez-vous autrement.',
+        'La connexion avec {provider} n’a pas abouti. Vous l’avez peut-être annulée. Réessayez ou connectez-vous autrement.',
       reasons: {
         no_email:
-          '{provider} ne nous a transmis aucune adresse e-mail confirmée : nous n’avons pas pu vous connecter. Confirmez votre adresse e-mail auprès de {provider} ou connectez-vous autrement.',
+          '{provider} ne nous a transmis aucune adresse e-mail confirmée : nous n’avons pas pu vous connecter. Confirmez votre adresse e-mail auprès de {provider} ou connectez-vous autrement.',
         registration_closed:
           'Aucun compte ici ne correspond à votre connexion avec {provider}, et les inscriptions sont fermées. Adressez-vous à votre administrateur.',
       } satisfies Record<PublicReason, string>,
@@ -50,13 +50,13 @@ export const fr: Words = {
     identifier: 'Nom d’utilisateur ou adresse e-mail',
     submit: 'Se connecter',
     forgot: 'Mot de passe oublié ?',
-    noAccount: 'Nouveau ici ?',
+    noAccount: 'Pas encore de compte ?',
     register: 'Créer un compte',
     notices: {
-      signed_out: 'Vous avez été déconnecté.',
+      signed_out: 'Vous êtes déconnecté.',
       signed_out_everywhere: 'Tous vos appareils ont été déconnectés.',
       sign_in: 'Connectez-vous pour continuer.',
-      session_ended: 'Votre session a expiré. Connectez-vous pour reprendre là où vous en étiez.',
+      session_ended: 'Votre session est terminée. Connectez-vous pour reprendre là où vous en étiez.',
       password_reset: 'Votre mot de passe a été modifié. Connectez-vous avec le nouveau.',
     } satisfies Record<LoginNotice, string>,
   },
@@ -87,10 +87,10 @@ export const fr: Words = {
       'Vous vous êtes inscrit dans un autre navigateur. Saisissez le mot de passe que vous avez choisi, pour que nous sachions que c’est vous.',
     continue: 'Continuer',
     newerMail:
-      'Nous avons envoyé un e-mail plus récent à cette adresse. Ce lien fonctionne encore. Si vous avez refait une inscription, utilisez plutôt l’e-mail le plus récent.',
+      'Nous avons envoyé un e-mail plus récent à cette adresse. Ce lien fonctionne encore. Si vous avez recommencé votre inscription, utilisez plutôt l’e-mail le plus récent.',
     enterCode: 'Saisir plutôt le code',
     wrongAddress: 'Mauvaise adresse ?',
-    registerAgain: 'Refaire une inscription',
+    registerAgain: 'Recommencer l’inscription',
     signedIn: {
       confirmed_signed_in: 'Votre adresse e-mail est déjà confirmée. Vous êtes connecté.',
       signed_in: 'Vous êtes déjà connecté. Il n’y a rien à confirmer.',
@@ -106,7 +106,7 @@ export const fr: Words = {
       signed_in: 'Rien à confirmer',
     },
     signIn: 'Se connecter',
-    notRegistered: 'Pas encore inscrit ?',
+    notRegistered: 'Pas encore de compte ?',
     register: 'Créer un compte',
     noMail: 'Pas d’e-mail ? Regardez dans vos courriers indésirables, ou attendez une minute et renvoyez-le.',
   },
@@ -116,7 +116,7 @@ export const fr: Words = {
     lead: 'Indiquez votre adresse e-mail, et nous vous enverrons un lien pour choisir un nouveau mot de passe.',
     submit: 'Envoyer le lien',
     sentHeading: 'Consultez vos e-mails',
-    sent: 'Si {email} a un compte ici, nous y avons envoyé un e-mail avec un lien. Le lien est valable 30 minutes.',
+    sent: 'Si un compte existe ici pour {email}, nous avons envoyé un e-mail avec un lien à cette adresse. Le lien est valable 30 minutes.',
     set: {
       heading: 'Définir un mot de passe',
       lead: 'Nous enverrons un lien à votre adresse e-mail. Il vous permettra de définir un mot de passe pour votre compte.',
@@ -142,7 +142,7 @@ export const fr: Words = {
     account: 'Compte',
     name: 'Nom',
     noName: 'Non renseigné',
-    sessions: 'Où vous êtes connecté',
+    sessions: 'Appareils connectés',
     sessionsLead: 'Ces appareils peuvent utiliser votre compte. Déconnectez ceux que vous ne connaissez pas.',
     thisDevice: 'Cet appareil',
     unknownDevice: 'Appareil inconnu',
@@ -165,7 +165,7 @@ export const fr: Words = {
     unlinked: '{provider} a été dissocié.',
     linkedNow: '{provider} est associé. Vous pouvez désormais l’utiliser pour vous connecter.',
     linkErrors: {
-      failed: 'L’association avec {provider} n’a pas abouti. Elle y a peut-être été annulée. Veuillez réessayer.',
+      failed: 'L’association avec {provider} n’a pas abouti. Vous l’avez peut-être annulée. Veuillez réessayer.',
       noEmail:
         '{provider} ne nous a transmis aucune adresse e-mail confirmée. Confirmez votre adresse e-mail auprès de {provider} et réessayez.',
     },
