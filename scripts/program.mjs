@@ -42,6 +42,8 @@ export const bundleProgram = async (place) => {
     bundle: true,
     splitting: true,
     external,
+    // pg looks for this to recognise Cloudflare. Node 20 has none, and pg would load all of Node's fetch instead.
+    define: { navigator: '{"userAgent":"Node.js"}' },
     sourcemap: true,
     sourcesContent: false,
     // For dependencies in the older format, which call require() for Node's own modules.

@@ -113,12 +113,18 @@ const developmentFaults = ({ host, publicUrl, developmentOnNetwork }: Record<str
   ]
 }
 
+/** The lengths are compared first because there are thousands of pairs. */
+const isNear = (given: string, name: string) => {
+  const most = name.length > 6 ? 2 : 0
+  return Math.abs(given.length - name.length) <= most && editDistance(given, name) <= most
+}
+
 /** Environment variables that look like a misspelt setting. */
 export const likelyTypos = (env: Environment) => {
   const known = new Set<string>(names.flatMap((name) => [name, `${name}_FILE`]))
   return Object.keys(env).flatMap((name) => {
     const bare = name.replace(/^LATCHKEY_/, '')
-    const near = names.find((each) => editDistance(bare, each) <= (each.length > 6 ? 2 : 0))
+    const near = names.find((each) => isNear(bare, each))
     return known.has(name) || (!near && bare === name)
       ? []
       : [`${name} is not a setting${near ? `; did you mean ${near}?` : ''}`]

@@ -12,6 +12,7 @@ import { createProxyWatch } from './client.js'
 import { refuseCrossSite } from './cross-site.js'
 import { bodyOf, handleError, sendRefusal } from './errors.js'
 import { securityHeaders } from './headers.js'
+import { compileSchemasWhenNeeded } from './schema-compilers.js'
 
 export type Server = ReturnType<typeof createServer>['server']
 
@@ -78,7 +79,6 @@ const createInstance = ({ log, trustProxy }: ServerOptions, headers: Readonly<Re
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { maxParamLength: 200 },
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: 'all', useDefaults: false, allErrors: false } },
     clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
       if (error.code === 'ECONNRESET') return
       answerOnSocket(
@@ -141,6 +141,7 @@ export const createServer = (options: ServerOptions) => {
   // These fields hold no secret, and looking for one in them would take longer than writing them (35 µs of 42).
   const requestLog = options.log.child({}, { redact: { paths: [] } })
 
+  compileSchemasWhenNeeded(server)
   refuseExpectations(server.server, headers)
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {

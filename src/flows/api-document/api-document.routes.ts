@@ -1,6 +1,7 @@
-import swagger from '@fastify/swagger'
+import { fastify, type RouteOptions } from 'fastify'
 import type { Callers } from '../../http/caller.js'
 import type { Csrf } from '../../http/csrf.js'
+import { compileSchemasWhenNeeded } from '../../http/schema-compilers.js'
 import type { Server } from '../../http/server.js'
 import { withNamedSchemas } from './named-schemas.js'
 import { operationId, securityOf } from './operations.js'
@@ -31,8 +32,14 @@ const document = {
 
 type Dependencies = { callers: Callers; csrf: Csrf }
 
-/** Must come before the other routes: the document is made of those that are registered after it. */
-export const apiDocumentRoutes = async (server: Server, { callers, csrf }: Dependencies) => {
+/**
+ * The library collects routes while they are registered, so it gets a server of its own, to which the routes are added again
+ * without their handlers. It is loaded and does its work when the document is first asked for.
+ */
+const createDocument = async (routes: readonly RouteOptions[], { callers, csrf }: Dependencies) => {
+  const { default: swagger } = await import('@fastify/swagger')
+  const server = fastify({ exposeHeadRoutes: false })
+  compileSchemasWhenNeeded(server)
   await server.register(swagger, {
     openapi: { ...document, servers: [...document.servers] },
     transform: ({ schema, url, route }) => {
@@ -42,5 +49,21 @@ export const apiDocumentRoutes = async (server: Server, { callers, csrf }: Depen
       return { schema: { security: securityOf(gated), operationId: operationId(route), ...schema }, url }
     },
   })
-  server.get('/api/openapi.json', { schema: { hide: true } }, async () => withNamedSchemas(server.swagger()))
+  for (const { method, url, schema = {}, onRequest = [] } of routes)
+    server.route({ method, url, schema, onRequest, handler: () => undefined })
+  await server.ready()
+  return withNamedSchemas(server.swagger())
+}
+
+/** Must come before the other routes: the document is made of those that are registered after it. */
+export const apiDocumentRoutes = (server: Server, dependencies: Dependencies) => {
+  const routes: RouteOptions[] = []
+  server.addHook('onRoute', (route) => {
+    if (route.method !== 'HEAD') routes.push(route)
+  })
+  let created: ReturnType<typeof createDocument> | undefined
+  server.get('/api/openapi.json', { schema: { hide: true } }, () => {
+    created ??= createDocument(routes, dependencies)
+    return created
+  })
 }
