@@ -3,10 +3,11 @@ import type { Clock } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { deriveKey } from '../../lib/keys.js'
 import { type AccessClaims, isAccessClaims, isMoment, isRefreshClaims, type RefreshClaims } from './claims.js'
+import { createVerifiedTokens } from './verified-tokens.js'
 
 export const accessTokenLifetime = 15 * minutes
 
-export type { RefreshClaims } from './claims.js'
+export type { AccessClaims, RefreshClaims } from './claims.js'
 
 /** A refresh token of ours whose signature was checked. `readRefresh` makes it, so that nobody checks it twice. */
 export type RefreshToken = { text: string; claims: RefreshClaims }
@@ -69,10 +70,20 @@ export type Tokens = ReturnType<typeof createTokens>
 export const createTokens = ({ secrets, clock }: { secrets: readonly string[]; clock: Clock }) => {
   const access = createKind('at+jwt', secrets)
   const refresh = createKind('rt+jwt', secrets)
+  // It belongs to these secrets: tokens of other secrets are remembered apart.
+  const verifiedTokens = createVerifiedTokens()
   const now = () => clock.now().getTime() / 1000
   const hasBegun = (claims: object) => !('nbf' in claims) || (isMoment(claims.nbf) && claims.nbf <= now())
 
   const hasExpired = ({ exp }: { exp: number }) => exp <= now()
+
+  const checkAccess = (token: string) => {
+    const claims = access.verified(token)
+    return claims && isAccessClaims(claims) ? claims : undefined
+  }
+
+  /** What can change from one request to the next is asked at every request, also for a remembered token. */
+  const isCurrent = (claims: AccessClaims) => hasBegun(claims) && !hasExpired(claims)
 
   return {
     hasExpired,
@@ -83,9 +94,18 @@ export const createTokens = ({ secrets, clock }: { secrets: readonly string[]; c
     signRefreshWithEach: (claims: RefreshClaims) => refresh.signers.map((sign) => sign(claims)),
 
     readAccess: (token: string) => {
-      const claims = access.verified(token)
-      return claims && isAccessClaims(claims) && hasBegun(claims) && !hasExpired(claims) ? claims : undefined
+      const remembered = verifiedTokens.find(token)
+      const claims = remembered ?? checkAccess(token)
+      if (!claims || !isCurrent(claims)) return undefined
+      if (!remembered) verifiedTokens.remember(token, claims)
+      return claims
     },
+    /** The same for a token that was read before, without a look at its signature. For any other it knows nothing. */
+    recallAccess: (token: string) => {
+      const claims = verifiedTokens.find(token)
+      return claims && isCurrent(claims) ? claims : undefined
+    },
+    rememberedTokens: verifiedTokens.held,
     /** An expired refresh token is still read: its session decides, and an ended one has its cookies cleared. */
     readRefresh: (text: string): RefreshToken | undefined => {
       const claims = refresh.verified(text)
