@@ -1,4 +1,4 @@
-// How many callers can be told from strangers in a second.
+// How many callers can be told from strangers in a second. Each address is compared with an empty server that sends the same bytes.
 import { askOnce, request } from '../load/connection.mjs'
 import { withCoreTime } from '../load/core-time.mjs'
 import { headersOf } from '../load/headers.mjs'
@@ -7,41 +7,60 @@ import { flood, hasWrk } from '../load/wrk.mjs'
 import { startBareHttp } from '../subjects/limits.mjs'
 
 /** @typedef {import('../run.mjs').Stage} Stage */
+/** @typedef {import('../load/connection.mjs').Answer} Answer */
 
 const connections = 32
-const plan = { rounds: 5, seconds: 4 }
+/** Short turns, so that both sides of a ratio see the same load of the machine. */
+const plan = { rounds: 15, seconds: 2 }
+
+/** @type {(answer: Answer) => string} */
+const withoutDate = ({ head, body }) => `${head.replace(/\r\ndate: [^\r]*/i, '')}\r\n\r\n${body}`
+
+/** An empty server that gives the answer which the service gives. @param {Stage['latchkey']} latchkey @param {string} path @param {string} cookie */
+const startLimit = async ({ port }, path, cookie) => {
+  const ask = (/** @type {number} */ port) => askOnce(port, request('GET', path, { cookie }))
+  const answer = await ask(port)
+  if (answer.status >= 300) throw new Error(`${path} answered ${answer.status}`)
+  const { status, head, body } = answer
+  const length = status === 204 ? [] : ['content-length', String(Buffer.byteLength(body))]
+  const bare = await startBareHttp({ status, headers: [...Object.entries(headersOf(head)).flat(), ...length], body })
+  if (withoutDate(await ask(bare.port)) !== withoutDate(answer)) throw new Error('The limit sends other bytes')
+  return bare
+}
+
+/** @param {string} name @param {{ port: number, pid: () => number }} server @param {string} path @param {string} cookie */
+const subject = (name, { port, pid }, path, cookie) => ({
+  name,
+  turn: withCoreTime(pid(), (seconds) => flood({ port, path, cookie, connections, seconds })),
+})
+
+/** @param {NonNullable<Stage['peers']>} peers */
+const peerSubjects = async ({ plain, cached, express }) => {
+  const [plainCookie, cachedCookie] = [await plain.signIn('person-0'), await cached.signIn('person-0')]
+  return [
+    subject('Better Auth `get-session`, cookie cache', cached, cached.sessionPath, cachedCookie),
+    subject('Better Auth `get-session`', plain, plain.sessionPath, plainCookie),
+    subject('express, jsonwebtoken, helmet `me`', express, '/api/auth/me', await express.signIn('person-0')),
+  ]
+}
 
 /** @param {Stage} stage */
 export const measureAccess = async ({ latchkey, peers }) => {
   const cookie = await latchkey.signIn('person-0')
-  const check = await askOnce(latchkey.port, request('GET', '/api/auth/verify', { cookie }))
-  if (check.status !== 204) throw new Error(`The access check answered ${check.status}`)
-  const bare = await startBareHttp(headersOf(check.head))
+  const by = (await hasWrk()) ? 'wrk' : 'our own clients'
+  const how = `${connections} connections by ${by}, ${plan.rounds} rounds of ${plan.seconds} s, medians`
 
-  /** @param {string} name @param {{ port: number, pid: () => number }} server */
-  const subject = (name, { port, pid }, path = '/', sent = cookie) => ({
-    name,
-    turn: withCoreTime(pid(), (seconds) => flood({ port, path, cookie: sent, connections, seconds })),
-  })
-  const subjects = [
-    subject('limit: node:http, the same headers, a fixed 204', bare),
-    subject('Latchkey `GET /api/auth/verify`', latchkey, '/api/auth/verify'),
-    subject('Latchkey `GET /api/auth/me`', latchkey, '/api/auth/me'),
-  ]
-  if (peers) {
-    const { plain, cached, express } = peers
-    const [plainCookie, cachedCookie] = [await plain.signIn('person-0'), await cached.signIn('person-0')]
-    subjects.push(
-      subject('Better Auth `get-session`, cookie cache', cached, cached.sessionPath, cachedCookie),
-      subject('Better Auth `get-session`', plain, plain.sessionPath, plainCookie),
-      subject('express, jsonwebtoken, helmet `me`', express, '/api/auth/me', await express.signIn('person-0')),
-    )
+  /** @param {string} title @param {string} path @param {import('../load/rounds.mjs').Subject[]} others */
+  const compare = async (title, path, others) => {
+    const bare = await startLimit(latchkey, path, cookie)
+    try {
+      const limit = subject('limit: node:http, the same bytes', bare, path, cookie)
+      const ours = subject(`Latchkey \`GET ${path}\``, latchkey, path, cookie)
+      printRows(`${title}: ${how}`, await inRounds([limit, ours, ...others], plan))
+    } finally {
+      await bare.stop()
+    }
   }
-  try {
-    const by = (await hasWrk()) ? 'wrk' : 'our own clients'
-    const title = `Access check: ${connections} connections by ${by}, ${plan.rounds} rounds of ${plan.seconds} s, medians`
-    printRows(title, await inRounds(subjects, plan))
-  } finally {
-    await bare.stop()
-  }
+  await compare('Access check for a proxy', '/api/auth/verify', [])
+  await compare('Access check for a program', '/api/auth/me', peers ? await peerSubjects(peers) : [])
 }

@@ -1,11 +1,11 @@
-// The limit of an access check: Node's own server with nothing on it, which answers every request with a fixed 204 and the
-// headers that it is given.
+// The limit of an access check: Node's own server with nothing on it, which gives every request the same answer.
 import { createServer } from 'node:http'
 
-const { PORT: port, HEADERS: headers = '{}' } = process.env
-const fixed = JSON.parse(headers)
+const { PORT: port, ANSWER: answer = '' } = process.env
+/** @type {{ status: number, headers: string[], body: string }} */
+const { status, headers, body } = JSON.parse(answer)
 
-createServer((_request, response) => {
-  response.writeHead(204, fixed)
-  response.end()
+// As long as in the service, because the number is in a header.
+createServer({ keepAliveTimeout: 75_000 }, (_request, response) => {
+  response.writeHead(status, headers).end(body)
 }).listen(Number(port), '127.0.0.1')

@@ -21,16 +21,16 @@ const startBare = async (program, env) => {
     env: { ...env, PORT: String(port) },
     ready: () =>
       askOnce(port, request('GET', '/')).then(
-        ({ status }) => status === 204,
+        () => true,
         () => false,
       ),
   })
   return { port, pid: server.pid, stop: server.stop }
 }
 
-/** @param {Record<string, string>} headers */
-export const startBareHttp = (headers) =>
-  startBare(new URL('bare-http.mjs', import.meta.url), { HEADERS: JSON.stringify(headers) })
+/** @param {{ status: number, headers: string[], body: string }} answer */
+export const startBareHttp = (answer) =>
+  startBare(new URL('bare-http.mjs', import.meta.url), { ANSWER: JSON.stringify(answer) })
 
 /** A refresh with nothing around it, on the stores and with the secret of the service. @param {Record<string, string>} settings @param {Record<string, string>} headers */
 export const startBareRefresh = (settings, headers) =>
