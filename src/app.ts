@@ -1,4 +1,4 @@
-import { freePort } from './app/free-port.js'
+import { withPort } from './app/free-port.js'
 import { type Platform as OpenedPlatform, openPlatform } from './app/open-platform.js'
 import { gated } from './app/prepare-database.js'
 import { closeApp, type OpenedApp, type ServeOptions, serveApp } from './app/serving.js'
@@ -22,6 +22,7 @@ import { createSignIns } from './domain/sessions/sign-ins.js'
 import { createTokens } from './domain/tokens/tokens.js'
 import { createUsers } from './domain/users/users.js'
 import { accessCheckRoutes } from './flows/access-check/access-check.routes.js'
+import { createFastLane } from './flows/access-check/fast-lane.js'
 import { accountRoutes } from './flows/account/account.routes.js'
 import { apiDocumentRoutes } from './flows/api-document/api-document.routes.js'
 import { createChangePassword } from './flows/change-password/change-password.js'
@@ -195,14 +196,6 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   })
 }
 
-/** Port 0 and no public address: the port is chosen now, because addresses in mails and redirects need it. */
-const withPort = async (config: Config): Promise<Config> => {
-  if (config.port !== 0) return config
-  const port = await freePort(config.host)
-  const publicUrl = config.publicUrl === 'http://localhost:0' ? `http://localhost:${port}` : config.publicUrl
-  return Object.freeze({ ...config, port, publicUrl })
-}
-
 /** Runs in the background once the database is ready: the purge and the mail sender. */
 const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
   const { mails, events, sessions, oneTimeTokens, registrations } = nouns
@@ -255,7 +248,9 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   const nouns = makeNouns(config, platform, clock, log)
   const gates = makeGates(config, platform, nouns, clock)
   const { production, publicUrl, trustProxy, healthTimeout: deadline } = config
-  const { server, state: drainState, answerUnknown, drain } = createServer({ log, production, publicUrl, trustProxy })
+  const fastLane = createFastLane({ tokens: nouns.tokens, production, onAnswer: metrics?.countRequest })
+  const serverOptions = { log, production, publicUrl, trustProxy, fastLane }
+  const { server, state: drainState, answerUnknown, drain } = createServer(serverOptions)
   const startMetrics = prepareMetrics(config, platform, nouns, server)
   const pages = await registerVerbs(server, config, platform, nouns, gates)
   const [database, cache] = [platform.database.ping, platform.cache.ping]

@@ -48,7 +48,7 @@ export const createProxyWatch = ({ trustsProxy, warn }: { trustsProxy: boolean; 
   let seen = 0
   let only: string | undefined
   let isDone = trustsProxy
-  return (request: FastifyRequest) => {
+  const look = (request: FastifyRequest) => {
     // A health probe connects directly, even if users come through a proxy.
     if (isDone || request.routeOptions.config.probe) return
     const address = request.socket.remoteAddress ?? ''
@@ -61,4 +61,5 @@ export const createProxyWatch = ({ trustsProxy, warn }: { trustsProxy: boolean; 
       warn()
     }
   }
+  return { look, isDone: () => isDone }
 }

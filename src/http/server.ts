@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { type Server as HttpServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import {
+  createServer as createHttpServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
@@ -8,6 +15,7 @@ import { type RefusalCode, refusals } from '../contract/refusals.js'
 import { seconds } from '../lib/durations.js'
 import { isCleanText, parseStrictJson } from '../lib/strict-json.js'
 import { withTimeout } from '../lib/with-timeout.js'
+import type { Log } from '../platform/log.js'
 import { createProxyWatch } from './client.js'
 import { refuseCrossSite } from './cross-site.js'
 import { bodyOf, handleError, sendRefusal } from './errors.js'
@@ -19,11 +27,15 @@ export type Server = ReturnType<typeof createServer>['server']
 /** While draining, health answers 503; while closing, every answer closes its connection. */
 export type DrainState = { isDraining: boolean; isClosing: boolean }
 
+/** Answers a request in front of the framework and returns true, or leaves it to the framework. */
+export type FastLane = (request: IncomingMessage, response: ServerResponse) => boolean
+
 export type ServerOptions = {
-  log: FastifyBaseLogger
+  log: Log
   production: boolean
   publicUrl: string
   trustProxy: readonly string[] | undefined
+  fastLane?: FastLane
 }
 
 const bodyLimit = 16 * 1024
@@ -56,8 +68,29 @@ const asPattern = (url: string) =>
       .replaceAll('*', '.*')}$`,
   )
 
-const createInstance = ({ log, trustProxy }: ServerOptions, headers: Readonly<Record<string, string>>) =>
+const createLimitedServer = (listener: RequestListener) => {
+  const limits = {
+    maxHeaderSize: 12 * 1024,
+    headersTimeout: 8 * seconds,
+    requestTimeout: 10 * seconds,
+    keepAliveTimeout: 75 * seconds,
+    connectionsCheckingInterval: 2 * seconds,
+    // Refused below, with our own headers and body.
+    requireHostHeader: false,
+  }
+  return createHttpServer(limits, listener).setTimeout(15 * seconds)
+}
+
+const createInstance = (
+  { log, trustProxy }: { log: FastifyBaseLogger; trustProxy: ServerOptions['trustProxy'] },
+  headers: Readonly<Record<string, string>>,
+  answersInFront: FastLane,
+) =>
   fastify({
+    serverFactory: (framework) =>
+      createLimitedServer((request, response) => {
+        if (!answersInFront(request, response)) framework(request, response)
+      }),
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
@@ -66,16 +99,6 @@ const createInstance = ({ log, trustProxy }: ServerOptions, headers: Readonly<Re
     requestIdHeader: false,
     trustProxy: trustProxy?.length ? [...trustProxy] : false,
     bodyLimit,
-    requestTimeout: 10 * seconds,
-    connectionTimeout: 15 * seconds,
-    keepAliveTimeout: 75 * seconds,
-    http: {
-      maxHeaderSize: 12 * 1024,
-      headersTimeout: 8 * seconds,
-      connectionsCheckingInterval: 2 * seconds,
-      // Refused below, with our own headers and body.
-      requireHostHeader: false,
-    },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { maxParamLength: 200 },
@@ -127,16 +150,21 @@ const createDrain =
 /** Limits, parsing, headers, logging and the answers that belong to no route. The app adds the routes. */
 export const createServer = (options: ServerOptions) => {
   const headers = securityHeaders(options.production)
-  const server = createInstance(options, headers)
   const routes = new Map<string, { pattern: RegExp; methods: Set<string> }>()
   const state: DrainState = { isDraining: false, isClosing: false }
-  const watchProxy = createProxyWatch({
+  const proxyWatch = createProxyWatch({
     trustsProxy: (options.trustProxy?.length ?? 0) > 0,
     warn: () =>
       options.log.warn(
         'Every request comes from one private address with X-Forwarded-For: set TRUST_PROXY, or all limits count one client',
       ),
   })
+  const { fastLane, log } = options
+  // The hooks below do more than the lane when checks are logged, while the proxy is watched and during a shutdown.
+  const mayUseLane = !log.isLevelEnabled('debug')
+  const answersInFront: FastLane = (request, response) =>
+    mayUseLane && !state.isClosing && proxyWatch.isDone() && (fastLane?.(request, response) ?? false)
+  const server = createInstance(options, headers, answersInFront)
 
   // These fields hold no secret, and looking for one in them would take longer than writing them (35 µs of 42).
   const requestLog = options.log.child({}, { redact: { paths: [] } })
@@ -155,11 +183,12 @@ export const createServer = (options: ServerOptions) => {
     for (const each of [method].flat()) route.methods.add(each)
     routes.set(url, route)
   })
+  // The fast lane (flows/access-check) passes by these hooks: what a new one does, it must do too, or decline.
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(headers)
     if (state.isClosing) reply.header('connection', 'close')
     if (lacksHost(request)) return sendRefusal(reply.header('connection', 'close'), refuse('bad_request'))
-    watchProxy(request)
+    proxyWatch.look(request)
     return undefined
   })
   server.addHook('onRequest', refuseCrossSite(options.publicUrl))
@@ -170,6 +199,7 @@ export const createServer = (options: ServerOptions) => {
   )
   server.addHook('onResponse', async (request, reply) => {
     const level = request.routeOptions.config.quiet ? 'debug' : 'info'
+    if (!log.isLevelEnabled(level)) return
     const { id: requestId, method, ip } = request
     const milliseconds = Math.round(reply.elapsedTime * 10) / 10
     requestLog[level](

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import project from '../../package.json' with { type: 'json' }
 import { createMetrics } from '../../src/platform/metrics/metrics.js'
@@ -33,7 +34,8 @@ const lint = (text: string) =>
 beforeAll(async () => {
   const port = await freePort()
   metricsUrl = `http://127.0.0.1:${port}/metrics`
-  service = await startLatchkey({ settings: { METRICS_PORT: String(port), SENSITIVE_LIMIT: '1/1h' } })
+  const settings = { METRICS_PORT: String(port), SENSITIVE_LIMIT: '1/1h', LOG_LEVEL: 'info' }
+  service = await startLatchkey({ settings })
   const ada = await service.signedUp('ada')
   const login = (password: string) => service.browser().post('/login', { username: 'ada', password })
   await login('not-Her-Password-1')
@@ -82,6 +84,24 @@ describe('the metrics', () => {
     expect(seriesValue(text, count, { route: '/api/content/:slug', method: 'GET', status: '4xx' })).toBe(2)
     expect(seriesValue(text, count, { route: 'unmatched', method: 'GET', status: '4xx' })).toBe(2)
     expect(text).not.toMatch(/\/api\/content\/(?:one|two)|\/no\/such|\/neither|ada|nobody|127\.0\.0\.1/)
+  })
+
+  it('count access checks, also those that never reach the framework', async () => {
+    const ada = service.browser()
+    await ada.post('/login', { username: 'ada', password: goodPassword })
+    const handled: unknown[] = []
+    const onHandled = (message: unknown) => handled.push(message)
+    subscribe('tracing:fastify.request.handler:start', onHandled)
+    for (const path of ['/api/auth/verify', '/api/auth/verify', '/api/auth/verify', '/api/auth/me']) await ada.get(path)
+    unsubscribe('tracing:fastify.request.handler:start', onHandled)
+    expect(handled).toHaveLength(1)
+    const counts = async () => {
+      const text = await scrape()
+      return ['/api/auth/verify', '/api/auth/me'].map((route) =>
+        seriesValue(text, 'latchkey_http_request_duration_seconds_count', { route, method: 'GET', status: '2xx' }),
+      )
+    }
+    await expect.poll(counts).toEqual([3, 1])
   })
 
   it('show the queues, the shared counters and the process', async () => {

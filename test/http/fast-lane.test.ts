@@ -1,0 +1,230 @@
+import { randomInt } from 'node:crypto'
+import fc from 'fast-check'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTokens } from '../../src/domain/tokens/tokens.js'
+import { accessCheckRoutes } from '../../src/flows/access-check/access-check.routes.js'
+import { createFastLane } from '../../src/flows/access-check/fast-lane.js'
+import { createCallers } from '../../src/http/caller.js'
+import { createCookies } from '../../src/http/cookies.js'
+import { createServer, type FastLane } from '../../src/http/server.js'
+import { minutes } from '../../src/lib/durations.js'
+import type { RequestSeen } from '../../src/platform/metrics/metrics.js'
+import { createMovableClock } from '../support/clock.js'
+import { openRawConnection, type RawConnection } from '../support/raw-connection.js'
+import { requestsFrom } from './fast-lane-requests.js'
+
+const secret = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
+const other = '0c7d19e6a85f32b4d60ea97c15fb83d2704e9b6a8df13c5207ee49b16ad8f350'
+const clock = createMovableClock()
+const seconds = () => Math.floor(clock.now().getTime() / 1000)
+const claimsOf = (username: string, expiresIn = 900) => ({
+  userId: '0190c0de-0000-7000-8000-000000000001',
+  username,
+  sid: '0190c0de-0000-7000-8000-000000000002',
+  gen: 0,
+  iat: seconds(),
+  exp: seconds() + expiresIn,
+})
+
+type Options = { lane: boolean; level?: string; trustProxy?: string[]; onAnswer?: (seen: RequestSeen) => void }
+
+/** The two routes on a server without stores. `answered` counts what the lane did not leave to the framework. */
+const startService = async ({ lane, level = 'info', trustProxy = ['127.0.0.1'], onAnswer }: Options) => {
+  const logLines: string[] = []
+  const log = pino({ level }, { write: (line: string) => logLines.push(line) })
+  const tokens = createTokens({ secrets: [secret], clock })
+  const count = { answered: 0 }
+  const production = true
+  const inner = createFastLane({ tokens, production, onAnswer })
+  const fastLane: FastLane = (request, response) => {
+    const answered = inner(request, response)
+    if (answered) count.answered += 1
+    return answered
+  }
+  const options = { log, production, publicUrl: 'https://localhost', trustProxy, ...(lane && { fastLane }) }
+  const { server, state, answerUnknown } = createServer(options)
+  const callers = createCallers({ cookies: createCookies({ secure: true, host: 'localhost' }), tokens })
+  accessCheckRoutes(server, { callers })
+  answerUnknown((_request, reply) => reply.status(404).send('no page'))
+  const port = Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port)
+  return { port, tokens, count, state, logLines, close: () => server.close() }
+}
+
+type Service = Awaited<ReturnType<typeof startService>>
+
+const { signAccess, signRefresh } = createTokens({ secrets: [secret], clock })
+const check = (token: string, path = '/api/auth/verify', more = '') =>
+  `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${more}Cookie: access_token=${token}\r\n\r\n`
+
+/** Asks on a connection of its own. */
+const ask = async ({ port }: Service, ...texts: string[]) => {
+  const connection = openRawConnection(port)
+  try {
+    const answers = []
+    for (const text of texts) answers.push(await connection.ask(text))
+    return answers
+  } finally {
+    connection.close()
+  }
+}
+
+const requests = 4_000
+const connections = 8
+const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31 - 1))
+
+describe('the fast lane and the framework', () => {
+  let withLane: Service
+  let without: Service
+  beforeAll(async () => {
+    withLane = await startService({ lane: true })
+    without = await startService({ lane: false })
+  })
+  afterAll(() => Promise.all([withLane.close(), without.close()]))
+
+  const compare = async (text: string, lane: RawConnection, framework: RawConnection) => {
+    const answers = await Promise.all([lane.ask(text), framework.ask(text)])
+    return answers[0] === answers[1] ? [] : [{ text, answers }]
+  }
+
+  it(`answer ${requests} generated requests with the same bytes, FUZZ_SEED=${seed}`, async () => {
+    const names = ['ada', 'Zoë "Z" \\ 5', 'имя', '😀', 'a'.repeat(64)]
+    const good = names.map((name) => signAccess(claimsOf(name)))
+    const { gen: _, ...earlier } = claimsOf('grace')
+    const withoutGeneration = signAccess(earlier)
+    const soonExpired = signAccess(claimsOf('bob', 60))
+    const bad = [
+      signAccess(claimsOf('eve', -60)),
+      createTokens({ secrets: [other], clock }).signAccess(claimsOf('eve')),
+      signRefresh({ ...claimsOf('eve'), auth_time: seconds() }),
+      `${good[0]}`.slice(0, -1),
+      `${good[0]}x`,
+    ]
+    const accepted = [...good, withoutGeneration, soonExpired]
+    const texts = fc.sample(requestsFrom(accepted, bad), { numRuns: requests, seed })
+    // The first request with a token is always the framework's.
+    await ask(withLane, ...accepted.map((token) => check(token)))
+    const compareAll = async (part: string[]) => {
+      const found = await Promise.all(
+        Array.from({ length: connections }, async (_, place) => {
+          const [lane, framework] = [openRawConnection(withLane.port), openRawConnection(without.port)]
+          const different = []
+          for (let index = place; index < part.length; index += connections)
+            different.push(...(await compare(part[index] ?? '', lane, framework)))
+          lane.close()
+          framework.close()
+          return different
+        }),
+      )
+      return found.flat().slice(0, 3)
+    }
+    expect(await compareAll(texts.slice(0, requests / 2))).toEqual([])
+    // Some of the tokens expire now, while they are remembered.
+    clock.advance(2 * minutes)
+    expect(await compareAll(texts.slice(requests / 2))).toEqual([])
+    expect(withLane.count.answered).toBeGreaterThan(requests / 8)
+    expect(withLane.count.answered).toBeLessThan(requests * 0.9)
+  }, 120_000)
+
+  it('answer a cookie header alike in which it is unclear what counts', async () => {
+    const token = signAccess(claimsOf('ada'))
+    await ask(withLane, check(token))
+    const before = withLane.count.answered
+    const headers = [
+      `access_token; access_token=${token}`,
+      `access_token=${token}; access_token`,
+      `access_token=${token}; access_token=${token}`,
+      `xaccess_token=${token}`,
+      `access_tokenx=${token}`,
+      `a=1 access_token=${token}`,
+      `access_token=${token} `,
+      `access_token= ${token}; a=1`,
+    ]
+    const texts = headers.map((cookie) => `GET /api/auth/me HTTP/1.1\r\nHost: a\r\nCookie: ${cookie}\r\n\r\n`)
+    expect(await ask(withLane, ...texts)).toEqual(await ask(without, ...texts))
+    // The parser removes the space at the end of a header.
+    expect(withLane.count.answered).toBe(before + 1)
+  })
+
+  it('answer requests that arrive together in their order', async () => {
+    const [ada, bob] = ['ada', 'bob'].map((name) => signAccess(claimsOf(name)))
+    const burst = [check(`${ada}`), check('none'), check(`${bob}`, '/api/auth/me'), check(`${ada}`, '/api/auth/me?x=1')]
+    const together = [...burst, ...burst, ...burst]
+    const answersOf = async (service: Service) => {
+      const connection = openRawConnection(service.port)
+      const answers = await connection.askTogether(together)
+      connection.close()
+      return answers
+    }
+    await ask(withLane, check(`${ada}`), check(`${bob}`))
+    const before = withLane.count.answered
+    expect(await answersOf(withLane)).toEqual(await answersOf(without))
+    expect(withLane.count.answered).toBe(before + 6)
+  })
+
+  it('leaves a connection to a client that has gone away without a fault', async () => {
+    const token = signAccess(claimsOf('ada'))
+    await ask(withLane, check(token))
+    for (let time = 0; time < 20; time += 1) openRawConnection(withLane.port).sendAndLeave(check(token).repeat(20))
+    expect((await ask(withLane, check(token)))[0]).toMatch(/^HTTP\/1\.1 204 /)
+  })
+})
+
+describe('the fast lane', () => {
+  const open: Service[] = []
+  const start = async (options: Partial<Options>) => {
+    const service = await startService({ lane: true, ...options })
+    open.push(service)
+    return service
+  }
+  afterAll(() => Promise.all(open.map(({ close }) => close())))
+  const token = signAccess(claimsOf('ada'))
+
+  it('answers from the second request with a token on', async () => {
+    const service = await start({})
+    await ask(service, check(token))
+    expect(service.count.answered).toBe(0)
+    await ask(service, check(token), check(token, '/api/auth/me'), check('x'), check(`${token}; access_token=x`))
+    expect(service.count.answered).toBe(2)
+  })
+
+  it('is not used while the service shuts down: answers close their connections', async () => {
+    const service = await start({})
+    const [first] = await ask(service, check(token))
+    service.state.isClosing = true
+    const [last] = await ask(service, check(token))
+    expect(service.count.answered).toBe(0)
+    expect([first, last].map((answer) => /\r\nconnection: (.*)\r\n/i.exec(answer ?? '')?.[1])).toEqual([
+      'keep-alive',
+      'close',
+    ])
+  })
+
+  it('is not used until the service knows whether it is behind a proxy that it does not trust', async () => {
+    const service = await start({ trustProxy: [] })
+    const forwarded = check(token, '/api/auth/verify', 'X-Forwarded-For: 192.0.2.1\r\n')
+    await ask(service, ...Array<string>(19).fill(forwarded))
+    expect([service.count.answered, service.logLines.join('')]).toEqual([0, expect.not.stringContaining('TRUST_PROXY')])
+    await ask(service, ...Array<string>(5).fill(forwarded))
+    expect([service.count.answered, service.logLines.join('')]).toEqual([4, expect.stringContaining('TRUST_PROXY')])
+  })
+
+  it('is not used if every access check is logged', async () => {
+    const service = await start({ level: 'debug' })
+    await ask(service, check(token), check(token), check(token))
+    expect(service.count.answered).toBe(0)
+    await expect.poll(() => service.logLines.filter((line) => line.includes('"msg":"request"')).length).toBe(3)
+  })
+
+  it('reports its answers like the framework', async () => {
+    const seen: RequestSeen[] = []
+    const service = await start({ onAnswer: (one) => seen.push(one) })
+    await ask(service, check(token), check(token), check(token, '/api/auth/me'), check('x'))
+    await expect.poll(() => seen.length).toBe(2)
+    const milliseconds = expect.any(Number)
+    expect(seen).toEqual([
+      { route: '/api/auth/verify', method: 'GET', status: 204, milliseconds },
+      { route: '/api/auth/me', method: 'GET', status: 200, milliseconds },
+    ])
+  })
+})
