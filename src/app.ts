@@ -1,3 +1,4 @@
+import { openMetrics, prepareMetrics } from './app/app-metrics.js'
 import { withPort } from './app/free-port.js'
 import { type Platform as OpenedPlatform, openPlatform } from './app/open-platform.js'
 import { gated } from './app/prepare-database.js'
@@ -62,7 +63,6 @@ import { createCookies } from './http/cookies.js'
 import { createCsrf } from './http/csrf.js'
 import { createLimitedEvents } from './http/limited-events.js'
 import { createLimits } from './http/limits.js'
-import { countRequests } from './http/metrics-hook.js'
 import { createPendingLinkCookie } from './http/pending-link-cookie.js'
 import { createServer, type Server } from './http/server.js'
 import { type Clock, systemClock } from './lib/clock.js'
@@ -71,7 +71,6 @@ import { deriveKey } from './lib/keys.js'
 import { createSeal } from './lib/seal.js'
 import { createLog, type Log } from './platform/log.js'
 import type { Metrics } from './platform/metrics/metrics.js'
-import { startMetricsServer } from './platform/metrics/metrics-server.js'
 
 type Platform = OpenedPlatform & { metrics: Metrics | undefined }
 
@@ -214,22 +213,6 @@ const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
   }
 }
 
-/** Metrics have a port of their own, and cost nothing while that is off. */
-const openMetrics = async ({ metricsPort }: Config) => {
-  if (metricsPort === undefined) return undefined
-  const { createMetrics } = await import('./platform/metrics/metrics.js')
-  return createMetrics()
-}
-
-const prepareMetrics = (config: Config, platform: Platform, { mails }: Nouns, server: Server) => {
-  const { metricsHost: host, metricsPort: port } = config
-  const { metrics } = platform
-  if (port === undefined || !metrics) return async () => undefined
-  metrics.watch({ ...platform, mails })
-  countRequests(server, metrics)
-  return () => startMetricsServer({ host, port, metrics })
-}
-
 type Options = ServeOptions & {
   clock?: Clock
   log?: Log
@@ -251,7 +234,7 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   const fastLane = createFastLane({ tokens: nouns.tokens, production, onAnswer: metrics?.countRequest })
   const serverOptions = { log, production, publicUrl, trustProxy, fastLane }
   const { server, state: drainState, answerUnknown, drain } = createServer(serverOptions)
-  const startMetrics = prepareMetrics(config, platform, nouns, server)
+  const startMetrics = prepareMetrics(config, metrics, { ...platform, mails: nouns.mails }, server)
   const pages = await registerVerbs(server, config, platform, nouns, gates)
   const [database, cache] = [platform.database.ping, platform.cache.ping]
   const [isStarting, isDraining] = [() => !status.isReady, () => drainState.isDraining]

@@ -239,6 +239,16 @@ describe('configuration', () => {
     expect(faultsOf({ ...production, JWT_SECRET: ',' })).toEqual(['JWT_SECRET: must hold at least one secret'])
   })
 
+  it('wants nothing that only one process can have when there are several', () => {
+    expect(faultsOf({ WORKERS: '2' })).toEqual(['WORKERS: more than 1 needs NODE_ENV=production'])
+    expect(faultsOf({ WORKERS: '2', NODE_ENV: 'test', PORT: '0' })).toEqual([
+      'DATABASE_URL: must be set when WORKERS is more than 1',
+      'REDIS_URL: must be set when WORKERS is more than 1',
+      'PORT: must not be 0 when WORKERS is more than 1',
+    ])
+    expect(faultsOf({ ...production, WORKERS: '2' })).toEqual([])
+  })
+
   it('wants two ports for two servers', () => {
     expect(faultsOf({ PORT: '9000', METRICS_PORT: '9000' })).toEqual([
       'PORT and METRICS_PORT: must be two different ports',

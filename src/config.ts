@@ -101,6 +101,16 @@ const productionFaults = (absent: ReadonlySet<string>, values: Readonly<Record<s
   return [...faults, ...plain.map((name) => `${name}: must begin with https:// in production`)]
 }
 
+/** Several processes share only what is outside of them: not the embedded stores, the mailbox and the development providers. */
+const severalProcessesFaults = ({ nodeEnv, port, databaseUrl, redisUrl }: Record<string, unknown>) => {
+  if (nodeEnv === 'development') return ['WORKERS: more than 1 needs NODE_ENV=production']
+  const missing = Object.entries({ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl }).filter(([, value]) => !value)
+  return [
+    ...missing.map(([name]) => `${name}: must be set when WORKERS is more than 1`),
+    ...(port === 0 ? ['PORT: must not be 0 when WORKERS is more than 1'] : []),
+  ]
+}
+
 /** Outside production cookies are not `Secure`, and anyone who reaches the service can read the development mailbox. */
 const developmentFaults = ({ host, publicUrl, developmentOnNetwork }: Record<string, unknown>) => {
   const elsewhere = [
@@ -178,6 +188,7 @@ export const loadConfig = (env: Environment): Config => {
   }
   const own = inCamelCase(values)
   if (own.port && own.port === own.metricsPort) faults.push('PORT and METRICS_PORT: must be two different ports')
+  if (Number(own.workers) > 1) faults.push(...severalProcessesFaults(own))
   const production = own.nodeEnv === 'production'
   faults.push(...(production ? productionFaults(absent, values) : developmentFaults(own)))
   if (faults.length > 0) throw new ConfigurationFaults(faults)

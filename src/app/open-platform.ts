@@ -54,8 +54,8 @@ export const openPlatform = async (config: Config, clock: Clock, log: Log, given
       throw error
     },
   )
-  const { workerThreads: threads, workerQueue: queueLimit } = config
-  const workers = given ?? createWorkers({ threads, queueLimit, deadline: 10 * seconds })
+  const { workerThreads: threads, workerQueue: queueLimit, workers: processes } = config
+  const workers = given ?? createWorkers({ threads, processes, queueLimit, deadline: 10 * seconds })
   const { mailer, mailbox } = openMail(config, clock, log)
   const outbound = createOutbound({ allowLoopbackHttp: !config.production })
   const providers = await openProviders(config, log)

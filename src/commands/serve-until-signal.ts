@@ -1,8 +1,27 @@
+import cluster from 'node:cluster'
 import { shutdownBudget } from '../app/serving.js'
 import { type App, startApp } from '../app.js'
 import { type Config, type Environment, likelyTypos } from '../config.js'
 import { createLog, type Log } from '../platform/log.js'
 import { programVersion } from '../platform/version.js'
+import { readyMessage, shutDownMessage, supervise } from './supervise.js'
+
+/** One of several processes is told by its supervisor, and also ends without it. Signals are the supervisor's. */
+const onShutdown = (shutDown: (reason: string) => void) => {
+  if (!cluster.isWorker) return void process.on('SIGTERM', shutDown).on('SIGINT', shutDown)
+  const leaveToSupervisor = () => undefined
+  process.on('SIGTERM', leaveToSupervisor).on('SIGINT', leaveToSupervisor)
+  let isTold = false
+  const tell = (reason: string) => {
+    if (!isTold) shutDown(reason)
+    isTold = true
+  }
+  process.on('message', (message) => {
+    if (message === shutDownMessage) tell(message)
+  })
+  process.on('disconnect', () => tell('the supervisor has ended'))
+  return undefined
+}
 
 /** Shuts down at the first signal, within a known time, and stops at once at the second. */
 const shutDownOnSignals = (log: Log, drainDelay: number) => {
@@ -13,7 +32,7 @@ const shutDownOnSignals = (log: Log, drainDelay: number) => {
     const app = await started
     await app?.close()
   }
-  const shutDown = (signal: NodeJS.Signals) => {
+  const shutDown = (signal: string) => {
     if (shutdown.signal.aborted) process.exit(1)
     shutdown.abort()
     const within = shutdownBudget(drainDelay)
@@ -32,7 +51,7 @@ const shutDownOnSignals = (log: Log, drainDelay: number) => {
     )
   }
   // Before the start: the first process of a container gets only the signals that it listens for.
-  process.on('SIGTERM', shutDown).on('SIGINT', shutDown)
+  onShutdown(shutDown)
   return {
     signal: shutdown.signal,
     watch: (start: Promise<App>) => {
@@ -54,7 +73,13 @@ const readyLine = ({ config, platform }: App) => {
   return `Latchkey is ready at ${publicUrl}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`
 }
 
-/** Runs the service, and shuts it down when the process is told to. */
+/** One of several processes: the supervisor says when all of them are ready. */
+const sayReady = (app: App, place: object, log: Log) => {
+  if (cluster.isWorker) process.send?.(readyMessage)
+  else log.info(place, readyLine(app))
+}
+
+/** Runs the service, in one process or in several, and shuts it down when the process is told to. */
 export const serveUntilSignal = async (config: Config, env: Environment) => {
   const log = createLog({ level: config.logLevel, format: config.nodeEnv === 'development' ? 'plain' : 'json' })
   const crash = (err: unknown) => {
@@ -63,13 +88,17 @@ export const serveUntilSignal = async (config: Config, env: Environment) => {
   }
   // After an unexpected error the state of the process is unknown: exit, and let the supervisor start a new one.
   process.on('uncaughtException', crash).on('unhandledRejection', crash)
+  if (!cluster.isWorker) {
+    log.info({ version: programVersion(), node: process.versions.node, environment: config.nodeEnv }, 'starting')
+    for (const typo of likelyTypos(env)) log.warn(typo)
+  }
+  if (config.workers > 1 && cluster.isPrimary) return supervise(config, log)
   const shutdown = shutDownOnSignals(log, config.drainDelay)
-  log.info({ version: programVersion(), node: process.versions.node, environment: config.nodeEnv }, 'starting')
-  for (const typo of likelyTypos(env)) log.warn(typo)
   const app = await shutdown.watch(startApp(config, { log, onFatal: crash, signal: shutdown.signal }))
   const place = { host: app.config.host, port: app.config.port }
   if (!app.isReady() && !shutdown.signal.aborted)
     log.info(place, `Latchkey is listening at ${app.config.publicUrl}; waiting for the database`)
   await app.prepared
-  if (!shutdown.signal.aborted) log.info(place, readyLine(app))
+  if (!shutdown.signal.aborted) sayReady(app, place, log)
+  return undefined
 }

@@ -78,7 +78,8 @@ export const settings = {
   REDIS_PREFIX: { read: text, fallback: 'latchkey:', meaning: 'Prefix of every key, so that several services can share one Redis.' },
   JWT_SECRET: { read: signingSecrets, otherwise: 'generated and kept in `DATA_DIR`', secret: true, meaning: 'At least 64 random characters. Several secrets may be given, separated by commas: the first signs, all of them verify. Two of them with a semicolon or white space between them are refused. Required in production.' },
   BCRYPT_COST: { read: integer(10, 15), fallback: '12', meaning: 'Cost of password hashes, 10 to 15. A stored hash with a lower cost is replaced at the next sign-in.' },
-  WORKER_THREADS: { read: integer(1, 64), otherwise: 'by the number of cores', meaning: 'Threads that hash passwords.' },
+  WORKERS: { read: integer(1, 64), fallback: '1', meaning: 'Processes that serve one port, each with its own connections and threads. More than one only in production, and not with port 0.' },
+  WORKER_THREADS: { read: integer(1, 64), otherwise: 'by the number of cores', meaning: 'Threads that hash passwords, in each process.' },
   WORKER_QUEUE: { read: integer(1, 10_000), fallback: '100', meaning: 'Most password checks that may wait for a thread. Above that the answer is 503.' },
   // Typed as `object`, so that their names are not those of `Config`: it has them by provider.
   ...(providerSettings as object),

@@ -20,6 +20,8 @@ export type Workers = {
 type Dependencies = {
   /** Threads that hash. */
   threads?: number | undefined
+  /** How many processes of the service share the cores. */
+  processes?: number
   /** How many tasks of one kind may wait. */
   queueLimit?: number
   /** How long a task may wait, and an estimate may run, in milliseconds. */
@@ -30,8 +32,10 @@ type Dependencies = {
  * As many as there are cores where threads can have a lower priority (see priority.ts). Elsewhere one core is left to the
  * event loop, so that other requests are not delayed.
  */
-const standardThreads = () =>
-  platform() === 'linux' ? availableParallelism() : Math.max(1, availableParallelism() - 1)
+const standardThreads = (processes: number) => {
+  const cores = platform() === 'linux' ? availableParallelism() : availableParallelism() - 1
+  return Math.max(1, Math.floor(cores / processes))
+}
 
 /**
  * Threads of our own for what takes long: in libuv's pool hashes would delay DNS and files. Hashes and estimates have a
@@ -39,7 +43,7 @@ const standardThreads = () =>
  * A task that has started is not stopped when its time is over: its work would be lost just when there is most to do.
  */
 export const createWorkers = (options: Dependencies = {}): Workers => {
-  const { threads = standardThreads(), queueLimit = 100, deadline = 10 * seconds } = options
+  const { processes = 1, threads = standardThreads(processes), queueLimit = 100, deadline = 10 * seconds } = options
   // One for every four cores, because each holds its own dictionaries.
   const estimators = Math.ceil(threads / 4)
   const hashing = createThreads(builtFile('domain/passwords/bcrypt.worker.js'), threads)

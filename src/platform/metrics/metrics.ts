@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { providerIds } from '../../contract/providers.js'
 import { programVersion } from '../version.js'
 import { createBoundedLabel } from './bounded-label.js'
+import { shareMetrics } from './summed-metrics.js'
 import { type Watched, watchGauges } from './watched-gauges.js'
 
 export type RefreshOutcome = 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft'
@@ -65,6 +66,7 @@ const createInstruments = (registers: Registry[]) => ({
   build: new Gauge({
     name: 'latchkey_build_info',
     help: 'Always 1; the version of this instance is a label.',
+    aggregator: 'first',
     labelNames: ['version'] as const,
     registers,
   }),
@@ -130,17 +132,20 @@ export const createMetrics = () => {
     watch: (watched: Watched) => {
       collectDefaultMetrics({ register: registry })
       for (const name of misnamed) registry.removeSingleMetric(name)
-      watchGauges(watched, (name, help, labelNames, collect) => {
+      watchGauges(watched, ({ collect, ...gauge }) => {
         new Gauge({
-          name,
-          help,
-          labelNames,
+          ...gauge,
           registers: [registry],
           collect() {
             return collect(this)
           },
         })
       })
+    },
+    /** Instead of an own port: another process asks for them and adds them up. */
+    share: () => {
+      shareMetrics(registry)
+      return undefined
     },
     contentType: registry.contentType,
     /** The text that Prometheus reads. */

@@ -14,7 +14,9 @@ export type Watched = {
 }
 
 type Collect = (gauge: Gauge<string>) => void | Promise<void>
-type AddGauge = (name: string, help: string, labelNames: string[], collect: Collect) => void
+/** `aggregator` says what the gauges of several processes become: their sum, unless all of them watch the same thing. */
+type WatchedGauge = { name: string; help: string; labelNames?: string[]; aggregator?: 'max'; collect: Collect }
+type AddGauge = (gauge: WatchedGauge) => void
 
 /** A store that hangs must not block the scrape: the other metrics are needed then. */
 const timeout = 1 * seconds
@@ -45,25 +47,41 @@ const watchCache =
 
 /** Gauges are read only when Prometheus asks. */
 export const watchGauges = ({ workers, cache, database, mails }: Watched, add: AddGauge) => {
-  add('latchkey_worker_queue_length', 'Password checks that wait for a thread.', [], (gauge) =>
-    gauge.set(workers.queueLength()),
-  )
-  add('latchkey_mails_waiting', 'Mails that no mail server has accepted yet, up to 10000.', [], watchMails(mails))
-  add(
-    'latchkey_cache_fallback',
-    '1 while the shared counters cannot be reached and limits are counted in this process.',
-    [],
-    watchCache(cache),
-  )
-  add('latchkey_database_connections', 'Connections to the database, by state.', ['state'], (gauge) => {
-    const stats = database.stats?.()
-    if (!stats) return
-    gauge.set({ state: 'busy' }, stats.busy)
-    gauge.set({ state: 'idle' }, stats.open - stats.busy)
+  add({
+    name: 'latchkey_worker_queue_length',
+    help: 'Password checks that wait for a thread.',
+    collect: (gauge) => gauge.set(workers.queueLength()),
   })
-  add('latchkey_database_waiting', 'Statements that wait for a connection.', [], (gauge) => {
-    const stats = database.stats?.()
-    if (stats) gauge.set(stats.waiting)
-    else gauge.remove()
+  add({
+    name: 'latchkey_mails_waiting',
+    help: 'Mails that no mail server has accepted yet, up to 10000.',
+    aggregator: 'max',
+    collect: watchMails(mails),
+  })
+  add({
+    name: 'latchkey_cache_fallback',
+    help: '1 while the shared counters cannot be reached and limits are counted in this process.',
+    aggregator: 'max',
+    collect: watchCache(cache),
+  })
+  add({
+    name: 'latchkey_database_connections',
+    help: 'Connections to the database, by state.',
+    labelNames: ['state'],
+    collect: (gauge) => {
+      const stats = database.stats?.()
+      if (!stats) return
+      gauge.set({ state: 'busy' }, stats.busy)
+      gauge.set({ state: 'idle' }, stats.open - stats.busy)
+    },
+  })
+  add({
+    name: 'latchkey_database_waiting',
+    help: 'Statements that wait for a connection.',
+    collect: (gauge) => {
+      const stats = database.stats?.()
+      if (stats) gauge.set(stats.waiting)
+      else gauge.remove()
+    },
   })
 }

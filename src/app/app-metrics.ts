@@ -1,0 +1,24 @@
+import type { Config } from '../config.js'
+import { countRequests } from '../http/metrics-hook.js'
+import type { Server } from '../http/server.js'
+import type { Metrics } from '../platform/metrics/metrics.js'
+import { startMetricsServer } from '../platform/metrics/metrics-server.js'
+
+type Watched = Parameters<Metrics['watch']>[0]
+
+/** Metrics have a port of their own, and cost nothing while that is off. */
+export const openMetrics = async ({ metricsPort }: Config) => {
+  if (metricsPort === undefined) return undefined
+  const { createMetrics } = await import('../platform/metrics/metrics.js')
+  return createMetrics()
+}
+
+export const prepareMetrics = (config: Config, metrics: Metrics | undefined, watched: Watched, server: Server) => {
+  const { metricsHost: host, metricsPort: port } = config
+  if (port === undefined || !metrics) return async () => undefined
+  metrics.watch(watched)
+  countRequests(server, metrics)
+  // One of several processes: the supervisor has the port, and asks all of them.
+  if (config.workers > 1) return async () => metrics.share()
+  return () => startMetricsServer({ host, port, metrics })
+}

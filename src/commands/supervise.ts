@@ -1,0 +1,98 @@
+import cluster, { type Worker } from 'node:cluster'
+import { shutdownBudget } from '../app/serving.js'
+import type { Config } from '../config.js'
+import { minutes, seconds } from '../lib/durations.js'
+import type { Log } from '../platform/log.js'
+
+/**
+ * What passes between the supervisor and its processes. A signal would not do: Ctrl-C in a terminal reaches all of them, and
+ * a second one means "stop at once".
+ */
+export const shutDownMessage = 'shut down'
+export const readyMessage = 'ready'
+
+/** A process that ends by itself is replaced, unless that happens too often: then something is wrong that lasts. */
+const mostCrashes = 5
+const crashWindow = 1 * minutes
+const restartPause = 1 * seconds
+
+/** Later than the processes give up by themselves. */
+const extraPatience = 5 * seconds
+
+const startMetrics = async ({ metricsHost: host, metricsPort: port }: Config) => {
+  if (port === undefined) return
+  const { startMetricsServer } = await import('../platform/metrics/metrics-server.js')
+  const { createSummedMetrics } = await import('../platform/metrics/summed-metrics.js')
+  await startMetricsServer({ host, port, metrics: createSummedMetrics() })
+}
+
+/** Resolves when the last process has ended, and kills those that do not end in time. */
+const endProcesses = async (isReady: (id: number) => boolean, within: number) => {
+  const running = Object.values(cluster.workers ?? {}).filter((each): each is Worker => each !== undefined)
+  const ended = running.map((each) => new Promise((resolve) => each.once('exit', resolve)))
+  for (const each of running) {
+    if (each.isConnected()) each.send(shutDownMessage)
+    // One that is being started may not listen to messages yet. As long as it does not, a signal ends it.
+    if (!isReady(each.id)) each.process.kill('SIGTERM')
+  }
+  const timer = setTimeout(() => {
+    for (const each of running) each.process.kill('SIGKILL')
+  }, within)
+  await Promise.all(ended)
+  clearTimeout(timer)
+}
+
+/**
+ * Runs the service in several processes on one port. Each of them is a whole instance; this process only starts them, replaces
+ * one that has crashed, adds up their metrics, and ends them together.
+ */
+export const supervise = async (config: Config, log: Log) => {
+  const crashes: number[] = []
+  const ready = new Set<number>()
+  let isEnding = false
+  let hasServed = false
+
+  const end = async (code: number) => {
+    if (isEnding) process.exit(1)
+    isEnding = true
+    await endProcesses((id) => ready.has(id), shutdownBudget(config.drainDelay) + extraPatience)
+    process.exit(code)
+  }
+
+  const replace = ({ process: { pid } }: Worker, code: number, signal: string) => {
+    const now = performance.now()
+    crashes.push(now)
+    if (crashes.filter((moment) => moment > now - crashWindow).length > mostCrashes) {
+      log.fatal({ crashes: crashes.length }, 'the processes of the service crash again and again: giving up')
+      return void end(1)
+    }
+    log.error({ pid, code, signal }, 'a process of the service has ended unexpectedly: starting another one')
+    setTimeout(() => {
+      if (!isEnding) cluster.fork()
+    }, restartPause)
+  }
+
+  cluster.on('exit', (worker, code, signal) => {
+    ready.delete(worker.id)
+    if (isEnding) return
+    // What stops the first start is a wrong setting or a port in use. The process has said so.
+    if (hasServed) replace(worker, code, signal)
+    else void end(code || 1)
+  })
+  cluster.on('message', ({ id }, message) => {
+    if (message !== readyMessage) return
+    ready.add(id)
+    if (hasServed || ready.size < config.workers) return
+    hasServed = true
+    const { host, port, publicUrl, workers } = config
+    log.info({ host, port, workers }, `Latchkey is ready at ${publicUrl} in ${workers} processes`)
+  })
+  const shutDown = (signal: NodeJS.Signals) => {
+    log.info({ signal }, 'shutting down all processes of the service')
+    void end(0)
+  }
+  process.on('SIGTERM', shutDown).on('SIGINT', shutDown)
+
+  await startMetrics(config)
+  for (let count = 0; count < config.workers; count += 1) cluster.fork()
+}

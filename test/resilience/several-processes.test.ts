@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { freshPostgres } from '../support/databases.js'
+import { childrenOf, sendSignal } from '../support/servers/processes.js'
+import { freePort } from '../support/servers/server.js'
+import { type Instance, startInstance } from '../support/site/instance.js'
+import { until } from '../support/until.js'
+
+let database: Awaited<ReturnType<typeof freshPostgres>>
+let metricsUrl: string
+let service: Instance
+
+const start = async () => {
+  const [port, metricsPort] = [await freePort(), await freePort()]
+  metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`
+  return startInstance(port, {
+    WORKERS: '2',
+    METRICS_PORT: String(metricsPort),
+    DATABASE_URL: database.url,
+    REDIS_URL: process.env.TEST_REDIS_URL ?? '',
+    REDIS_PREFIX: `test:${port}:`,
+    SMTP_URL: 'smtp://127.0.0.1:2525',
+    PUBLIC_URL: 'https://localhost',
+    DRAIN_DELAY: '2s',
+  })
+}
+
+beforeAll(async () => {
+  database = await freshPostgres()
+  service = await start()
+})
+afterAll(async () => {
+  await service?.stop()
+  await database?.drop()
+})
+
+const processes = () => childrenOf(service.pid())
+const isGone = (pid: number) => {
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch {
+    return true
+  }
+}
+/** Each on a connection of its own, because a connection stays with one process. */
+const ask = () => fetch(`${service.url}/login`, { headers: { connection: 'close' } })
+const answered = async () => {
+  const text = await (await fetch(metricsUrl)).text()
+  const count = /^latchkey_http_request_duration_seconds_count\{.*route="\/login".*\} (\d+)$/m.exec(text)
+  return { text, count: Number(count?.[1] ?? 0) }
+}
+
+it('serve one port, and their metrics are added up', async () => {
+  await until('both serve', () => processes().length === 2)
+  const statuses = await Promise.all(Array.from({ length: 30 }, async () => (await ask()).status))
+  expect(new Set(statuses)).toEqual(new Set([200]))
+  const { text, count } = await answered()
+  expect(count).toBe(30)
+  expect(text).toMatch(/^latchkey_build_info\{version="[^"]+"\} 1$/m)
+})
+
+it('go on when one of them is killed, and it is replaced', async () => {
+  const [killed = 0] = processes()
+  sendSignal(killed, 'SIGKILL')
+  await until('the others are alone', () => isGone(killed))
+  expect((await ask()).status).toBe(200)
+  await until('there are two again', () => processes().length === 2)
+  expect(processes()).not.toContain(killed)
+})
+
+it('end together when the service is told to, and leave no request unanswered', async () => {
+  const both = processes()
+  const underWay = Array.from({ length: 10 }, async () => (await ask()).status)
+  await service.terminate()
+  expect(new Set(await Promise.all(underWay))).toEqual(new Set([200]))
+  expect(both.filter((pid) => !isGone(pid))).toEqual([])
+})
+
+it('end by themselves when the process that supervises them is killed', async () => {
+  service = await start()
+  const both = processes()
+  expect(both.length).toBeGreaterThan(0)
+  sendSignal(service.pid(), 'SIGKILL')
+  await until('both have gone', () => both.every(isGone))
+})
+
+it('are given up when they crash again and again', async () => {
+  service = await start()
+  await until('both serve', () => processes().length === 2)
+  await until('the service has ended', () => {
+    for (const pid of service.alive() ? processes() : []) sendSignal(pid, 'SIGKILL')
+    return !service.alive()
+  })
+})
