@@ -23,7 +23,27 @@ const buildProgram = async () => {
   const { bundleProgram, compileModules } = await import('./program.mjs')
   const made = await Promise.all([bundleProgram({ home, dist }), compileModules({ home, dist })])
   const files = new Map(made.flat().map(({ path, contents }) => [pathInDist(path), contents]))
-  return publish({ folder: dist, files, spare: (path) => !isCompiled(path) || path.startsWith('web/') })
+  const { list, earlier } = await listParts([...files.keys()])
+  files.set(partsFile, Buffer.from(list))
+  const spare = (/** @type {string} */ path) => !isCompiled(path) || path.startsWith('web/') || earlier.has(path)
+  return publish({ folder: dist, files, spare })
+}
+
+const partsFile = 'parts.json'
+
+/**
+ * A running service loads some of its parts late, so the parts of the build before this one stay. Their names change with
+ * their content.
+ * @param {string[]} paths
+ */
+const listParts = async (paths) => {
+  const current = paths.filter((path) => path.startsWith('parts/')).sort()
+  const text = await readFile(join(dist, partsFile), 'utf8').catch(() => '{"current":[],"earlier":[]}')
+  /** @type {{ current: string[], earlier: string[] }} */
+  const known = JSON.parse(text)
+  const isSame = known.current.join() === current.join()
+  const next = isSame ? known : { current, earlier: known.current }
+  return { list: `${JSON.stringify(next)}\n`, earlier: new Set(next.earlier) }
 }
 
 // The pages know their own entry points: web/build.mjs exports buildWeb({ outdir, minify }).

@@ -1,5 +1,6 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createRequire } from 'node:module'
 import type { Provider } from 'oidc-provider/lib/provider.js'
 import { type ProviderId, providerLabel, providerSetting } from '../contract/providers.js'
 import { days, hours, minutes, seconds } from '../lib/durations.js'
@@ -16,10 +17,9 @@ export class LibraryMissing extends Error {
   override name = 'LibraryMissing'
 }
 
-/** Not the package's main entry, which prints a warning on every Node version but one. */
-const loadLibrary = async (id: ProviderId) => {
+const requireLibrary = (id: ProviderId) => {
   try {
-    return (await import('oidc-provider/lib/provider.js')).Provider
+    createRequire(import.meta.url).resolve('oidc-provider/lib/provider.js')
   } catch (cause) {
     throw new LibraryMissing(
       `The development ${providerLabel(id)} is off: it needs the development dependency oidc-provider. ` +
@@ -33,15 +33,25 @@ type Settings = { id: ProviderId; hostname: string; name: string; accent: string
 
 /** A real OpenID Connect provider whose visitors choose who they are, without a password. */
 export const startDevOpenIdProvider = async ({ id, hostname, name, accent, redirectUri }: Settings) => {
-  const IssuerLibrary = await loadLibrary(id)
+  requireLibrary(id)
   const page = createChooserPage({ providerName: name, accent })
   const client = { clientId: 'latchkey-development', clientSecret: randomToken() }
-  const { origin, close } = await startLoopbackServer(hostname, (issuer) => {
-    const provider = new IssuerLibrary(issuer, {
+  const open = async (issuer: string) => {
+    // Not the package's main entry, which prints a warning on every Node version but one.
+    const { Provider } = await import('oidc-provider/lib/provider.js')
+    const provider = new Provider(issuer, {
       ...configuration(page),
       clients: [{ client_id: client.clientId, client_secret: client.clientSecret, redirect_uris: [redirectUri] }],
     })
     return createHandler(provider, page, new URL(redirectUri).origin)
+  }
+  // The library is large: it is loaded for the first request.
+  const { origin, close } = await startLoopbackServer(hostname, (issuer) => {
+    let handler: Promise<Handler> | undefined
+    return async (request, response) => {
+      handler ??= open(issuer)
+      return (await handler)(request, response)
+    }
   })
   return { issuer: origin, ...client, close }
 }
