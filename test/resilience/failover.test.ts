@@ -85,6 +85,14 @@ describe('counters on several Redis servers', () => {
     return tried
   }
 
+  let strangers = 0
+  /** From an address that nobody has used. The hashes of the last guesses are done by then: on a busy machine they delay Redis. */
+  const guessAsStranger = async (site: Awaited<ReturnType<typeof startSite>>) => {
+    await pause(500)
+    strangers += 1
+    return guess(site, 12, `127.1.${Math.floor(strangers / 250)}.${(strangers % 250) + 1}`)
+  }
+
   it('go on when a Sentinel group elects a new master', async () => {
     const group = later(await createSentinelGroup())
     const site = later(await startSite({ instances: 2, redisUrl: group.url, settings: { LOGIN_LIMIT: '5/15m' } }))
@@ -93,8 +101,7 @@ describe('counters on several Redis servers', () => {
     // In between each instance counts by itself: never more than the limit for each of them.
     expect(await guess(site, 20, '127.0.0.22')).toBeLessThanOrEqual(10)
     await until('the new master is found', async () => (await site.visitor().get('/health')).status === 200)
-    let stranger = 60
-    await until('both instances count there', async () => (await guess(site, 12, `127.0.0.${stranger++}`)) === 5)
+    await until('both instances count there', async () => (await guessAsStranger(site)) === 5)
     expect(await guess(site, 6, '127.0.0.21')).toBe(0)
   })
 
@@ -103,11 +110,10 @@ describe('counters on several Redis servers', () => {
     const site = later(await startSite({ instances: 2, redisUrl: cluster.url, settings: { LOGIN_LIMIT: '5/15m' } }))
     expect(await guess(site, 12, '127.0.0.31')).toBe(5)
     cluster.killMaster()
-    await until('a replica has taken over', cluster.isWhole)
+    await until('a replica has taken over', cluster.hasTakenOver)
     // A client of a Cluster learns its new shape within seconds. Until then each instance counts by itself.
-    let stranger = 40
     await until('the count is one for all again', async () => {
-      const tried = await guess(site, 12, `127.0.0.${stranger++}`)
+      const tried = await guessAsStranger(site)
       expect(tried).toBeLessThanOrEqual(10)
       return tried === 5
     })

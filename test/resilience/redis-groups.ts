@@ -50,10 +50,20 @@ export const createRedisCluster = async () => {
     return state.includes('cluster_state:ok') && state.includes('cluster_slots_ok:16384')
   }
   await until('every node has a place', isWhole)
+  // A replica that has never been in step with its master is not elected.
+  await until('every replica is in step', async () => {
+    const states = await Promise.all(nodes.map(({ port }) => ask(port, 'info', 'replication')))
+    return states.filter((state) => state.includes('master_link_status:up')).length === 3
+  })
   return {
     url: `redis://${addresses.join(',')}`,
     killMaster: () => nodes[0]?.signal('SIGKILL'),
-    isWhole,
+    /** Whether another node serves what the first one served. */
+    hasTakenOver: async () => {
+      const lines = (await ask(last, 'cluster', 'nodes')).split('\n')
+      const owner = lines.find((line) => / 0-\d+$/.test(line.trim()))
+      return owner !== undefined && !owner.includes(`:${first}@`) && (await isWhole())
+    },
     stop: stopAll(nodes),
   }
 }
