@@ -69,7 +69,7 @@ describe('what is remembered', () => {
     }
     const found = [...held].filter((name) => verified.find(name))
     expect(verified.held().tokens).toBe(found.length)
-    expect(verified.held().bytes).toBe(found.reduce((sum, name) => sum + 2 * name.length + 256, 0))
+    expect(verified.held().bytes).toBe(found.reduce((sum, name) => sum + 2 * name.length + 640, 0))
   })
 
   it('cannot be changed by a request that was given it', () => {

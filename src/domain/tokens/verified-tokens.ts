@@ -5,8 +5,8 @@ export type VerifiedTokens = ReturnType<typeof createVerifiedTokens>
 /** Enough for the users of a busy instance: an access token lives for 15 minutes. */
 const usualBounds = { mostTokens: 32_768, mostBytes: 32 * 1024 * 1024 }
 
-/** The text, about as much again for its claims, and what a map needs for an entry. */
-const sizeOf = (token: string) => 2 * token.length + 256
+/** The text, about as much again for its claims, the entry in the map, and the answers that are kept with the claims. */
+const sizeOf = (token: string) => 2 * token.length + 640
 
 /** A part of a longer text keeps all of it in memory, here a whole header with cookies. This is a text of its own. */
 const ownText = (token: string) => Buffer.from(token, 'latin1').toString('latin1')
