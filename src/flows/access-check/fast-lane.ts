@@ -49,7 +49,7 @@ type Answer = { headers: string[]; body: string }
 
 type Route = { status: number; answerTo: (claims: AccessClaims) => Answer }
 
-/** Each answer is made once and kept with the remembered claims: making it anew for each `me` cost 12 of 97 µs. */
+/** Made once and kept with the remembered claims: with whole answers kept, `me` took 85 µs instead of 97 (six starts each). */
 const onceForEach = (make: (claims: AccessClaims) => Answer) => {
   const made = new WeakMap<AccessClaims, Answer>()
   return (claims: AccessClaims) => {
