@@ -1,8 +1,9 @@
-// node bench/run.mjs [access] [login] [refresh] [saturation] [priority]
+// node bench/run.mjs [--write] [access] [login] [refresh] [saturation] [priority]
 //
-// Compares Latchkey with limits that no program can beat (an empty node:http server, bcrypt alone, a bare
-// server that does the same work) and, if they are installed, with Better Auth and an express stack: on loopback, in one run, in turns, as ratios. Without names it measures everything
-// except `priority`, which takes about six minutes. It stops and removes everything that it started.
+// Compares Latchkey with limits that no program can beat (an empty node:http server, bcrypt alone, a bare server that does the
+// same work) and, if they are installed, with Better Auth and an express stack: on loopback, in one run, in turns, as ratios.
+// Without names it measures everything except `priority`, which takes about six minutes. It stops and removes everything that
+// it started. With --write, bench/results.md and bench/results.svg are written from this run.
 //
 //   npm ci && npm run build                            the program that is measured is dist/main.js
 //   npm ci --ignore-scripts --prefix bench/peers       the peers, in a separate folder; optional
@@ -11,6 +12,7 @@
 // BENCH_REDIS_URL. Without them it uses the embedded stores, and skips the refresh and Better Auth. wrk and pgbench are used if
 // they are installed. Nothing else should run on the machine. Look at the range of the ratios before you trust their medians.
 import { availableParallelism, cpus, loadavg } from 'node:os'
+import { writeResults } from './load/results.mjs'
 import { measureAccess } from './measures/access.mjs'
 import { measureLogin } from './measures/login.mjs'
 import { measurePriority } from './measures/priority.mjs'
@@ -62,7 +64,8 @@ const run = async (/** @type {string[]} */ names) => {
   }
 }
 
-const asked = process.argv.slice(2)
+const given = process.argv.slice(2)
+const asked = given.filter((word) => word !== '--write')
 const unknown = asked.filter((name) => !(name in measures))
 if (unknown.length > 0) {
   console.error(
@@ -77,8 +80,9 @@ setTimeout(() => {
 }, longest).unref()
 
 const load = loadavg().map((each) => each.toFixed(1))
-console.log(
-  `${availableParallelism()} cores (${cpus()[0]?.model ?? 'of an unknown kind'}), Node ${process.version}, load ${load[0]}`,
-)
+const machine = `${availableParallelism()} cores (${cpus()[0]?.model ?? 'of an unknown kind'}), Node ${process.version}`
+console.log(`${machine}, load ${load[0]}`)
 await run(asked.length > 0 ? asked : usual)
-console.log(`\nThe load of the machine was ${load[0]} before and is ${loadavg()[0]?.toFixed(1)} now.`)
+const loads = `The load of the machine was ${load[0]} before and ${loadavg()[0]?.toFixed(1)} after.`
+console.log(`\n${loads}`)
+if (asked.length < given.length) await writeResults(`${machine}. ${loads}`)

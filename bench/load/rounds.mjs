@@ -1,5 +1,6 @@
 // Rounds and tables. Every subject has one turn in every round, so that other load on the machine affects all of them, and a
 // ratio always compares two turns of the same round.
+import { addSection } from './results.mjs'
 
 /** `core` is the core time of an answer in microseconds. @typedef {{ perSecond: number, p99?: number, core?: number }} Turn */
 /** @typedef {{ name: string, turn: (seconds: number) => Promise<Turn> }} Subject */
@@ -49,14 +50,14 @@ const count = (/** @type {number} */ number) =>
 /** @type {(number: number | undefined) => string} */
 export const inMilliseconds = (number) => (number === undefined ? '' : `${number.toFixed(number < 10 ? 1 : 0)} ms`)
 
-/** Prints a table in Markdown, so that it can be read here and kept there. @type {(title: string, rows: string[][]) => void} */
-export const printTable = (title, rows) => {
+/** Prints a table in Markdown, so that it can be read here and kept there. @type {(title: string, rows: string[][], bars?: import('./results.mjs').Bar[]) => void} */
+export const printTable = (title, rows, bars = []) => {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const line = (/** @type {string[]} */ row) =>
     `| ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join(' | ')} |`
   const rule = `|${widths.map((width, column) => (column === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`
   const [head = [], ...others] = rows
-  console.log(`\n${title}\n\n${[line(head), rule, ...others.map(line)].join('\n')}`)
+  addSection({ title, table: [line(head), rule, ...others.map(line)].join('\n'), bars })
 }
 
 /** How much less core time the limit needs for an answer, where that was measured. @type {(row: Row, limit: Row | undefined) => string[]} */
@@ -71,5 +72,5 @@ export const printRows = (title, rows) => {
     const range = `${least.toFixed(2)}–${most.toFixed(2)}`
     return [name, count(perSecond), ratio.toFixed(2), range, inMilliseconds(p99), ...coreCells(row, rows[0])]
   })
-  printTable(title, [[...head, ...(rows[0]?.core === undefined ? [] : ['core time', 'its ratio'])], ...cells])
+  printTable(title, [[...head, ...(rows[0]?.core === undefined ? [] : ['core time', 'its ratio'])], ...cells], rows)
 }
