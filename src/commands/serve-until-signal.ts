@@ -4,7 +4,7 @@ import { type App, startApp } from '../app.js'
 import { type Config, type Environment, likelyTypos } from '../config.js'
 import { createLog, type Log } from '../platform/log.js'
 import { programVersion } from '../platform/version.js'
-import { readyMessage, shutDownMessage, supervise } from './supervise.js'
+import { prepareSupervisor, readyMessage, shutDownMessage } from './supervisor.js'
 
 /** One of several processes is told by its supervisor, and also ends without it. Signals are the supervisor's. */
 const onShutdown = (shutDown: (reason: string) => void) => {
@@ -79,6 +79,21 @@ const sayReady = (app: App, place: object, log: Log) => {
   else log.info(place, readyLine(app))
 }
 
+type Crash = (error: unknown) => void
+
+/** Listens for the end, and returns what starts the service in this process. */
+const prepareService = (config: Config, log: Log, crash: Crash) => {
+  const shutdown = shutDownOnSignals(log, config.drainDelay)
+  return async () => {
+    const app = await shutdown.watch(startApp(config, { log, onFatal: crash, signal: shutdown.signal }))
+    const place = { host: app.config.host, port: app.config.port }
+    if (!app.isReady() && !shutdown.signal.aborted)
+      log.info(place, `Latchkey is listening at ${app.config.publicUrl}; waiting for the database`)
+    await app.prepared
+    if (!shutdown.signal.aborted) sayReady(app, place, log)
+  }
+}
+
 /** Runs the service, in one process or in several, and shuts it down when the process is told to. */
 export const serveUntilSignal = async (config: Config, env: Environment) => {
   const log = createLog({ level: config.logLevel, format: config.nodeEnv === 'development' ? 'plain' : 'json' })
@@ -88,17 +103,12 @@ export const serveUntilSignal = async (config: Config, env: Environment) => {
   }
   // After an unexpected error the state of the process is unknown: exit, and let the supervisor start a new one.
   process.on('uncaughtException', crash).on('unhandledRejection', crash)
+  const isSupervisor = config.workers > 1 && cluster.isPrimary
+  // Before the first line: whoever waits for that may send a signal at once.
+  const start = isSupervisor ? prepareSupervisor(config, log) : prepareService(config, log, crash)
   if (!cluster.isWorker) {
     log.info({ version: programVersion(), node: process.versions.node, environment: config.nodeEnv }, 'starting')
     for (const typo of likelyTypos(env)) log.warn(typo)
   }
-  if (config.workers > 1 && cluster.isPrimary) return supervise(config, log)
-  const shutdown = shutDownOnSignals(log, config.drainDelay)
-  const app = await shutdown.watch(startApp(config, { log, onFatal: crash, signal: shutdown.signal }))
-  const place = { host: app.config.host, port: app.config.port }
-  if (!app.isReady() && !shutdown.signal.aborted)
-    log.info(place, `Latchkey is listening at ${app.config.publicUrl}; waiting for the database`)
-  await app.prepared
-  if (!shutdown.signal.aborted) sayReady(app, place, log)
-  return undefined
+  await start()
 }

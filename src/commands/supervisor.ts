@@ -43,10 +43,10 @@ const endProcesses = async (isReady: (id: number) => boolean, within: number) =>
 }
 
 /**
- * Runs the service in several processes on one port. Each of them is a whole instance; this process only starts them, replaces
- * one that has crashed, adds up their metrics, and ends them together.
+ * Listens for the end, and returns what starts the service in several processes on one port. Each of them is a whole instance;
+ * this process only starts them, replaces one that has crashed, adds up their metrics, and ends them together.
  */
-export const supervise = async (config: Config, log: Log) => {
+export const prepareSupervisor = (config: Config, log: Log) => {
   const crashes: number[] = []
   const ready = new Set<number>()
   let isEnding = false
@@ -93,6 +93,8 @@ export const supervise = async (config: Config, log: Log) => {
   }
   process.on('SIGTERM', shutDown).on('SIGINT', shutDown)
 
-  await startMetrics(config)
-  for (let count = 0; count < config.workers; count += 1) cluster.fork()
+  return async () => {
+    await startMetrics(config)
+    for (let count = 0; count < config.workers; count += 1) cluster.fork()
+  }
 }
