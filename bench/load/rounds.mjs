@@ -2,7 +2,7 @@
 // ratio always compares two turns of the same round.
 import { addSection } from './results.mjs'
 
-/** `core` is the core time of an answer in microseconds. @typedef {{ perSecond: number, p99?: number, core?: number }} Turn */
+/** `core` is the core time of an answer in microseconds. @typedef {{ perSecond: number, p50?: number, p99?: number, core?: number }} Turn */
 /** @typedef {{ name: string, turn: (seconds: number) => Promise<Turn> }} Subject */
 /** @typedef {{ name: string, perSecond: number, ratio: number, least: number, most: number, p99: number | undefined, core: number | undefined }} Row */
 
@@ -17,18 +17,27 @@ export const median = (numbers) => {
 const medianOf = (/** @type {number[]} */ numbers) => (numbers.length > 0 ? median(numbers) : undefined)
 
 /**
- * The first subject is the limit that the others are compared with. A short round before the first one warms up all subjects.
- * @param {Subject[]} subjects
- * @param {{ rounds: number, seconds: number }} plan
- * @returns {Promise<Row[]>}
+ * The turns of each subject. A short round before the first one warms up all subjects.
+ * @type {(subjects: Subject[], plan: { rounds: number, seconds: number }) => Promise<Turn[][]>}
  */
-export const inRounds = async (subjects, { rounds, seconds }) => {
+export const turnsInRounds = async (subjects, { rounds, seconds }) => {
   /** @type {Turn[][]} */
   const turns = subjects.map(() => [])
   for (const { turn } of subjects) await turn(Math.min(2, seconds))
   for (let round = 0; round < rounds; round += 1) {
     for (const [index, { turn }] of subjects.entries()) turns[index]?.push(await turn(seconds))
   }
+  return turns
+}
+
+/**
+ * The first subject is the limit that the others are compared with.
+ * @param {Subject[]} subjects
+ * @param {{ rounds: number, seconds: number }} plan
+ * @returns {Promise<Row[]>}
+ */
+export const inRounds = async (subjects, plan) => {
+  const turns = await turnsInRounds(subjects, plan)
   return subjects.map(({ name }, index) => {
     const own = turns[index] ?? []
     const ratios = own.map(({ perSecond }, round) => perSecond / (turns[0]?.[round]?.perSecond ?? Number.NaN))

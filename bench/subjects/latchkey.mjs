@@ -60,6 +60,7 @@ const importPeople = async (/** @type {Record<string, string>} */ settings) => {
 export const startLatchkey = async (stores) => {
   const { freePort, ownFolder, startServer } = await processes()
   const [folder, port] = [await ownFolder('bench'), await freePort()]
+  /** @type {Record<string, string>} */
   const settings = { ...settingsFor(stores, folder), PORT: String(port) }
   await importPeople(settings)
   const server = await startServer({
@@ -78,6 +79,7 @@ export const startLatchkey = async (stores) => {
     pid: server.pid,
     settings,
     people,
+    restart: server.restart,
     stop: server.stop,
     login: (/** @type {string} */ username) => request('POST', '/api/auth/login', { body: { username, password } }),
     /** The cookies of somebody who has just signed in. */

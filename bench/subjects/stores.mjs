@@ -22,11 +22,12 @@ const isThere = async (/** @type {string[]} */ ...names) => {
   return findProgram(...names) !== undefined
 }
 
-const openPostgres = async () => {
+/** @param {Record<string, string>} settings */
+const openPostgres = async (settings) => {
   const url = process.env.BENCH_DATABASE_URL
   if (url) return { url, stop: async () => {} }
   const part = /** @type {typeof import('../../test/support/servers/postgres.js')} */ (await testPart('postgres.ts'))
-  return (await isThere('initdb')) ? part.startPostgres() : undefined
+  return (await isThere('initdb')) ? part.startPostgres({ settings }) : undefined
 }
 
 const openRedis = async () => {
@@ -36,9 +37,13 @@ const openRedis = async () => {
   return (await isThere('redis-server', 'valkey-server')) ? part.startRedis() : undefined
 }
 
-/** Nothing when one of the two is not to be had. Each `database()` is a fresh one, and all are dropped at the end. */
-export const openStores = async () => {
-  const [server, redis] = [await openPostgres(), await openRedis()]
+/**
+ * Nothing when one of the two is not to be had. Each `database()` is a fresh one, and all are dropped at the end. `settings`
+ * are for a PostgreSQL that is started here.
+ * @param {Record<string, string>} settings
+ */
+export const openStores = async (settings = {}) => {
+  const [server, redis] = [await openPostgres(settings), await openRedis()]
   const stop = async () => {
     await Promise.all([server?.stop(), redis?.stop()])
   }
