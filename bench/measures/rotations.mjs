@@ -65,7 +65,8 @@ const table = (states) => {
     (table / (first?.table ?? 1)).toFixed(2),
     inMegabytes(indexes),
     (indexes / (first?.indexes ?? 1)).toFixed(2),
-    updates > 0 ? `${((100 * hot) / updates).toFixed(1)} %` : '',
+    updates.toLocaleString('en'),
+    updates > 0 ? `${((100 * hot) / updates).toFixed(2)} %` : '',
     String(vacuums),
   ])
 }
@@ -92,7 +93,7 @@ export const measureRotations = async (stores, { sessions, rotations }) => {
     const seconds = (performance.now() - begun) / 1000
     printTable(
       `Rotations of ${sessions} sessions over ${connections} connections, ${seconds.toFixed(0)} s, sizes and how many times the first`,
-      [['rotations', 'table', 'ratio', 'indexes', 'ratio', 'HOT', 'autovacuums'], ...table(states)],
+      [['rotations', 'table', 'ratio', 'indexes', 'ratio', 'updates', 'HOT', 'autovacuums'], ...table(states)],
     )
   } finally {
     await sql.end()
