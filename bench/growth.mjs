@@ -3,7 +3,7 @@
 // Whether the service gets slower, or its tables larger than they should be, with time. `size`: refreshes and sign-ins with large
 // tables against the same with small ones. `rotations`: the size of a table whose sessions are rotated again and again. `purge`:
 // refreshes while expired sessions are deleted. --small (10000) is the number of users and sessions to compare with. Without names
-// it measures all three, in about half an hour, with 8 GB on the disk. Try it with --users 20000 --sessions 100000 first.
+// it measures all three, in about half an hour, with 9 GB on the disk. Try it with --users 20000 --sessions 100000 first.
 //
 // Needs Linux, a build (npm run build), PostgreSQL and Redis. It starts its own servers, like the tests, and stops and removes
 // everything that it started. PostgreSQL does not wait for the disk (fsync is off), but writes whole pages to its log, as in
