@@ -44,40 +44,49 @@ const isPlain = (headers: IncomingHttpHeaders) =>
   headers['content-length'] === undefined &&
   headers['transfer-encoding'] === undefined
 
-/** What is different for each token. Headers are names and values in turn: Node writes such a list as it is. */
-type Answer = { headers: string[]; body: string }
+type Route = { status: number; send: (response: ServerResponse, claims: AccessClaims) => void }
 
-type Route = { status: number; answerTo: (claims: AccessClaims) => Answer }
+/*
+ * Names and values in turn, which Node writes as they are. It has read the list when `writeHead` returns, so each route has one
+ * list, and only the values of the caller are replaced: a list for each answer took 5 µs of 80.
+ */
 
-/** Made once and kept with the remembered claims: with whole answers kept, `me` took 85 µs instead of 97 (six starts each). */
-const onceForEach = (make: (claims: AccessClaims) => Answer) => {
-  const made = new WeakMap<AccessClaims, Answer>()
-  return (claims: AccessClaims) => {
-    const known = made.get(claims)
-    if (known) return known
-    const answer = make(claims)
-    made.set(claims, answer)
-    return answer
+const verify = (security: readonly string[]): Route => {
+  const headers = [...security, 'x-auth-user-id', '', 'x-auth-username', '']
+  const [userIdAt, usernameAt] = [headers.length - 3, headers.length - 1]
+  return {
+    status: 204,
+    send: (response, { userId, username }) => {
+      headers[userIdAt] = userId
+      headers[usernameAt] = encodeURIComponent(username)
+      response.writeHead(204, headers).end()
+    },
   }
 }
 
-const verify = (): Route => ({
-  status: 204,
-  answerTo: onceForEach(({ userId, username }) => ({
-    headers: ['x-auth-user-id', userId, 'x-auth-username', encodeURIComponent(username)],
-    body: '',
-  })),
-})
-
-const me = (): Route => ({
-  status: 200,
-  answerTo: onceForEach(({ userId, username, sid: sessionId, exp }) => {
+const me = (security: readonly string[]): Route => {
+  const headers = [...security, 'content-type', 'application/json; charset=utf-8', 'content-length', '']
+  const lengthAt = headers.length - 1
+  /** Made once and kept with the remembered claims: that saves 12 µs of 97. */
+  const bodies = new WeakMap<AccessClaims, string>()
+  const bodyFor = (claims: AccessClaims) => {
+    const known = bodies.get(claims)
+    if (known !== undefined) return known
+    const { userId, username, sid: sessionId, exp } = claims
     const expiresAt = new Date(exp * 1000).toISOString()
     const body = JSON.stringify({ user: { id: userId, username }, sessionId, expiresAt })
-    const length = String(Buffer.byteLength(body))
-    return { headers: ['content-type', 'application/json; charset=utf-8', 'content-length', length], body }
-  }),
-})
+    bodies.set(claims, body)
+    return body
+  }
+  return {
+    status: 200,
+    send: (response, claims) => {
+      const body = bodyFor(claims)
+      headers[lengthAt] = String(Buffer.byteLength(body))
+      response.writeHead(200, headers).end(body)
+    },
+  }
+}
 
 type Dependencies = {
   tokens: Pick<Tokens, 'recallAccess'>
@@ -89,8 +98,8 @@ type Dependencies = {
 export const createFastLane = ({ tokens, production, onAnswer }: Dependencies): FastLane => {
   const security = Object.entries(securityHeaders(production)).flat()
   const routes = new Map([
-    ['/api/auth/verify', verify()],
-    ['/api/auth/me', me()],
+    ['/api/auth/verify', verify(security)],
+    ['/api/auth/me', me(security)],
   ])
 
   const report = (response: ServerResponse, route: string, status: number) => {
@@ -105,8 +114,7 @@ export const createFastLane = ({ tokens, production, onAnswer }: Dependencies): 
     const claims = token === undefined ? undefined : tokens.recallAccess(token)
     if (!claims) return false
     if (onAnswer) report(response, url, route.status)
-    const answer = route.answerTo(claims)
-    response.writeHead(route.status, [...security, ...answer.headers]).end(answer.body)
+    route.send(response, claims)
     return true
   }
 }
