@@ -17,14 +17,18 @@ const plan = { rounds: 15, seconds: 1 }
 const withoutDate = ({ head, body }) => `${head.replace(/\r\ndate: [^\r]*/i, '')}\r\n\r\n${body}`
 
 /** An empty server that gives the answer which the service gives. @param {Stage['latchkey']} latchkey @param {string} path @param {string} cookie */
-const startLimit = async ({ port }, path, cookie) => {
+const startLimit = async ({ port, insidePort }, path, cookie) => {
   const ask = (/** @type {number} */ port) => askOnce(port, request('GET', path, { cookie }))
   const answer = await ask(port)
   if (answer.status >= 300) throw new Error(`${path} answered ${answer.status}`)
   const { status, head, body } = answer
   const length = status === 204 ? [] : ['content-length', String(Buffer.byteLength(body))]
-  const bare = await startBareHttp({ status, headers: [...Object.entries(headersOf(head)).flat(), ...length], body })
-  if (withoutDate(await ask(bare.port)) !== withoutDate(answer)) throw new Error('The limit sends other bytes')
+  const fixed = { status, headers: [...Object.entries(headersOf(head)).flat(), ...length], body }
+  const bare = await startBareHttp(fixed)
+  await askOnce(insidePort, request('POST', '/', { body: fixed }))
+  for (const limit of [bare.port, insidePort]) {
+    if (withoutDate(await ask(limit)) !== withoutDate(answer)) throw new Error('The limit sends other bytes')
+  }
   return bare
 }
 
@@ -56,7 +60,9 @@ export const measureAccess = async ({ latchkey, peers }) => {
     try {
       const limit = subject('limit: node:http, the same bytes', bare, path, cookie)
       const ours = subject(`Latchkey \`GET ${path}\``, latchkey, path, cookie)
-      printRows(`${title}: ${how}`, await inRounds([limit, ours, ...others], plan))
+      const part = { port: latchkey.insidePort, pid: latchkey.pid }
+      const within = subject('the same server inside of the service', part, path, cookie)
+      printRows(`${title}: ${how}`, await inRounds([limit, within, ours, ...others], plan))
     } finally {
       await bare.stop()
     }

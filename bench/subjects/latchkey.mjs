@@ -10,6 +10,7 @@ import { processes } from './stores.mjs'
 
 /** @typedef {Awaited<ReturnType<typeof startLatchkey>>} Latchkey */
 
+const inside = fileURLToPath(new URL('bare-inside.mjs', import.meta.url))
 const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
 export const password = 'violet-Harbor-91-lantern'
@@ -59,15 +60,15 @@ const importPeople = async (/** @type {Record<string, string>} */ settings) => {
 /** @param {{ databaseUrl: string, redisUrl: string } | undefined} stores */
 export const startLatchkey = async (stores) => {
   const { freePort, ownFolder, startServer } = await processes()
-  const [folder, port] = [await ownFolder('bench'), await freePort()]
+  const [folder, port, insidePort] = [await ownFolder('bench'), await freePort(), await freePort()]
   /** @type {Record<string, string>} */
   const settings = { ...settingsFor(stores, folder), PORT: String(port) }
   await importPeople(settings)
   const server = await startServer({
     command: process.execPath,
-    args: [program, 'serve'],
+    args: ['--import', inside, program, 'serve'],
     folder,
-    env: settings,
+    env: { ...settings, BENCH_INSIDE_PORT: String(insidePort) },
     ready: () =>
       askOnce(port, request('GET', '/health')).then(
         ({ status }) => status === 200,
@@ -76,6 +77,8 @@ export const startLatchkey = async (stores) => {
   })
   return {
     port,
+    /** Where the empty server inside of the service listens. */
+    insidePort,
     pid: server.pid,
     settings,
     people,

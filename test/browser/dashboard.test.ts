@@ -1,16 +1,21 @@
-import { mkdir } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fillIn, launchChromium, namedProviders, openChromium, signIn, visit } from '../support/chromium.js'
+import {
+  fillIn,
+  keepPicture,
+  launchChromium,
+  namedProviders,
+  openChromium,
+  signIn,
+  visit,
+} from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
-const pictures = new URL('../../test-output/screenshots/', import.meta.url)
 let latchkey: Latchkey
 let browser: Browser
 
 beforeAll(async () => {
   ;[latchkey, browser] = await Promise.all([startLatchkey({ settings: namedProviders }), openChromium()])
-  await mkdir(pictures, { recursive: true })
   await latchkey.signedUp('ruth')
   const login = { username: 'ruth', password: goodPassword }
   for (let times = 0; times < 7; times += 1) await latchkey.browser().post('/api/auth/login', login)
@@ -92,7 +97,7 @@ describe('letters twice as large on a small phone', () => {
     const look = async (name: string) => {
       await page.getByRole('heading', { level: 1 }).waitFor()
       expect(await page.evaluate(() => getComputedStyle(document.documentElement).fontSize)).toBe('32px')
-      await page.screenshot({ path: new URL(`large-${name}-${locale}.png`, pictures).pathname, fullPage: true })
+      await keepPicture(page, `large-${name}-${locale}`)
       const width = await page.evaluate(() => {
         const { scrollWidth, clientWidth } = document.documentElement
         return { scrollWidth, clientWidth }
@@ -131,7 +136,7 @@ describe('letters that the reader has enlarged on the page itself', () => {
     await page.locator('.button.danger').waitFor()
     for (const size of ['150%', '200%']) {
       await page.evaluate((fontSize) => document.documentElement.style.setProperty('font-size', fontSize), size)
-      await page.screenshot({ path: new URL(`enlarged-${size}-${locale}.png`, pictures).pathname, fullPage: true })
+      await keepPicture(page, `enlarged-${size}-${locale}`)
       const tooWide = await page.evaluate(() =>
         [...document.querySelectorAll('main *')]
           .filter((element) => element.getBoundingClientRect().right > document.documentElement.clientWidth)

@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { withTimeout } from '../../src/lib/with-timeout.js'
 import { stepTimeout } from './controls.js'
@@ -69,6 +71,13 @@ export const visit = async (browser: Browser, latchkey: Latchkey, options: Brows
 
 export const fillIn = async (page: Page, values: Record<string, string>) => {
   for (const [label, value] of Object.entries(values)) await page.getByLabel(label, { exact: true }).fill(value)
+}
+
+const pictures = fileURLToPath(new URL('../../test-output/screenshots/', import.meta.url))
+
+/** With `PICTURES=1` in the environment, what the page looks like, in test-output/screenshots. Pictures take their time. */
+export const keepPicture = async (page: Page, name: string) => {
+  if (process.env.PICTURES === '1') await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true })
 }
 
 /** The name of the field that has the focus. Ask with `expect.poll`: a page moves the focus after it has drawn. */
