@@ -26,6 +26,9 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
+/** A few are enough to notice a mistake. `KILL_ROUNDS=100` makes more. */
+const rounds = Number(process.env.KILL_ROUNDS ?? 6)
+
 const open = (statementTimeoutMs = 20_000) => openDatabase({ embedded: { directory, statementTimeoutMs } })
 
 const startWriter = (place = directory) => {
@@ -84,7 +87,7 @@ describe('the embedded database', () => {
 
   it('loses nothing that was answered, however often its process is killed', async () => {
     let acknowledged = 0
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       const writer = startWriter()
       await writer.writes(5)
       await wait(Math.random() * 400)
