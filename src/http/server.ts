@@ -68,7 +68,7 @@ const asPattern = (url: string) =>
       .replaceAll('*', '.*')}$`,
   )
 
-const createLimitedServer = (listener: RequestListener) => {
+const createLimitedServer = (framework: RequestListener, answersInFront: FastLane) => {
   const limits = {
     maxHeaderSize: 12 * 1024,
     headersTimeout: 8 * seconds,
@@ -78,7 +78,19 @@ const createLimitedServer = (listener: RequestListener) => {
     // Refused below, with our own headers and body.
     requireHostHeader: false,
   }
-  return createHttpServer(limits, listener).setTimeout(15 * seconds)
+  const answering = new WeakMap<Socket, ServerResponse>()
+  const server = createHttpServer(limits, (request, response) => {
+    if (answersInFront(request, response)) return
+    answering.set(request.socket, response)
+    framework(request, response)
+  })
+  // A client that neither sends nor reads for so long is cut off. One that waits for an answer is not: a hash may take longer
+  // on a busy machine. What a client sends slowly is bounded above.
+  server.setTimeout(15 * seconds, (socket) => {
+    const response = answering.get(socket)
+    if (!response || response.headersSent) socket.destroy()
+  })
+  return server
 }
 
 const createInstance = (
@@ -87,10 +99,7 @@ const createInstance = (
   answersInFront: FastLane,
 ) =>
   fastify({
-    serverFactory: (framework) =>
-      createLimitedServer((request, response) => {
-        if (!answersInFront(request, response)) framework(request, response)
-      }),
+    serverFactory: (framework) => createLimitedServer(framework, answersInFront),
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),

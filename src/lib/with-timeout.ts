@@ -16,5 +16,14 @@ export const withTimeout = <Result, Late>(work: Promise<Result>, milliseconds: n
       clearTimeout(timer)
       clearImmediate(immediate)
     }
-    work.then(resolve, reject).finally(clear)
+    work.then(
+      (result) => {
+        clear()
+        resolve(result)
+      },
+      (error: unknown) => {
+        clear()
+        reject(error)
+      },
+    )
   })
