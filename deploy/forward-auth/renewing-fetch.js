@@ -1,5 +1,6 @@
 // `fetch` for the pages of an application behind Latchkey. When the access token has expired, it renews the session and
-// asks again. An answer of 401 then means that the session has ended.
+// asks again. An answer of 401 then means that the session has ended. When it cannot be renewed right now (429, 503), you get that
+// answer: the session goes on, and a later call works.
 export const renewingFetch = async (address, options) => {
   const request = new Request(address, options)
   const ask = () => fetch(request.clone())
@@ -11,6 +12,7 @@ export const renewingFetch = async (address, options) => {
     const again = await ask()
     if (again.status !== 401) return again
     const renewal = await fetch('/api/auth/refresh', { method: 'POST' })
-    return renewal.ok ? ask() : again
+    if (renewal.ok) return ask()
+    return renewal.status === 401 ? again : renewal
   })
 }

@@ -54,6 +54,13 @@ export const renewFromTwoTabs = async ({ context, page, here, username, database
   }
   expect(await theftsIn(databaseUrl)).toBe(0)
 
+  // A service in trouble is not the end of a session.
+  await context.clearCookies({ name: 'access_token' })
+  await context.route('**/api/auth/refresh', (route) => route.fulfill({ status: 503, body: '{}' }))
+  expect(new Set(await page.evaluate(askTwelveTimes))).toEqual(new Set([503]))
+  await context.unroute('**/api/auth/refresh')
+  expect(new Set(await page.evaluate(askTwelveTimes))).toEqual(new Set([200]))
+
   // Without a session it says so, and does not try for ever.
   await context.clearCookies()
   expect(new Set(await page.evaluate(askTwelveTimes))).toEqual(new Set([401]))
