@@ -36,18 +36,21 @@ const askServer = async (sql: Sql) => {
   return server
 }
 
-const checkServer = (server: Server, { databasePool, production }: Config): Finding => {
+const checkServer = (server: Server, { databasePool, workers, production }: Config): Finding => {
+  const needed = databasePool * workers
   const { version, major, standby, encoding, timeout, most, reserved } = server
   const connections = counted(most - reserved, 'connection')
-  return worstOf(`PostgreSQL ${version}, ${connections} in total, ${databasePool} for each instance`, [
+  return worstOf(`PostgreSQL ${version}, ${connections} in total, ${needed} for each instance`, [
     standby ? failure('this server is a standby and accepts no writes: name the primary in DATABASE_URL') : ok(''),
     major < oldestVersion ? failure(`PostgreSQL ${version} is too old: ${oldestVersion} or newer is needed`) : ok(''),
     timeout === '0'
       ? warning('the pooler does not accept timeouts: alter role … set statement_timeout, lock_timeout')
       : ok(''),
     encoding === 'UTF8' ? ok('') : failure(`the database is encoded in ${encoding} and must be in UTF8`),
-    databasePool > most - reserved
-      ? graveInProduction(production)(`DATABASE_POOL is ${databasePool}, and the server allows ${most - reserved}`)
+    needed > most - reserved
+      ? graveInProduction(production)(
+          `DATABASE_POOL is ${databasePool}${workers > 1 ? ` in each of ${workers} processes` : ''}, and the server allows ${most - reserved}`,
+        )
       : ok(''),
   ])
 }

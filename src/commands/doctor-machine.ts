@@ -54,13 +54,14 @@ const checkDataDirectory = async ({ dataDir, databaseUrl, jwtSecret }: Config): 
     : ok(`${directory} can be written to`)
 }
 
-const checkThreads = ({ workerThreads, bcryptCost }: Config): Finding => {
+const checkThreads = ({ workerThreads: given, workers, bcryptCost }: Config): Finding => {
   const cores = availableParallelism()
+  const workerThreads = given === undefined ? undefined : given * workers
   if (workerThreads === undefined)
     return ok(`as many threads as suit ${counted(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
   return workerThreads > cores
     ? warning(
-        `WORKER_THREADS is ${workerThreads} on ${counted(cores, 'core')}: more threads than cores are not faster, and requests wait`,
+        `WORKER_THREADS is ${given}${workers > 1 ? ` in each of ${workers} processes` : ''} on ${counted(cores, 'core')}: more threads than cores are not faster, and requests wait`,
       )
     : ok(`${counted(workerThreads, 'thread')} on ${counted(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
 }

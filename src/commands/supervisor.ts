@@ -11,13 +11,14 @@ import type { Log } from '../platform/log.js'
 export const shutDownMessage = 'shut down'
 export const readyMessage = 'ready'
 
-/** A process that ends by itself is replaced, unless that happens too often: then something is wrong that lasts. */
+/** A process that ends by itself is replaced, after a longer pause each time. If none serves any more, that is given up. */
 const mostCrashes = 5
 const crashWindow = 1 * minutes
-const restartPause = 1 * seconds
+const firstPause = 1 * seconds
+const longestPause = 30 * seconds
 
 /** Later than the processes give up by themselves. */
-const extraPatience = 5 * seconds
+const extraPatience = 2 * seconds
 
 const startMetrics = async ({ metricsHost: host, metricsPort: port }: Config) => {
   if (port === undefined) return
@@ -27,7 +28,7 @@ const startMetrics = async ({ metricsHost: host, metricsPort: port }: Config) =>
 }
 
 /** Resolves when the last process has ended, and kills those that do not end in time. */
-const endProcesses = async (isReady: (id: number) => boolean, within: number) => {
+const endProcesses = async (isReady: (id: number) => boolean, within: number, log: Log) => {
   const running = Object.values(cluster.workers ?? {}).filter((each): each is Worker => each !== undefined)
   const ended = running.map((each) => new Promise((resolve) => each.once('exit', resolve)))
   for (const each of running) {
@@ -36,6 +37,7 @@ const endProcesses = async (isReady: (id: number) => boolean, within: number) =>
     if (!isReady(each.id)) each.process.kill('SIGTERM')
   }
   const timer = setTimeout(() => {
+    log.warn('shutdown took too long: killing the processes that are left')
     for (const each of running) each.process.kill('SIGKILL')
   }, within)
   await Promise.all(ended)
@@ -55,28 +57,32 @@ export const prepareSupervisor = (config: Config, log: Log) => {
   const end = async (code: number) => {
     if (isEnding) process.exit(1)
     isEnding = true
-    await endProcesses((id) => ready.has(id), shutdownBudget(config.drainDelay) + extraPatience)
+    await endProcesses((id) => ready.has(id), shutdownBudget(config.drainDelay) + extraPatience, log)
     process.exit(code)
   }
 
-  const replace = ({ process: { pid } }: Worker, code: number, signal: string) => {
+  const replace = () => {
     const now = performance.now()
     crashes.push(now)
-    if (crashes.filter((moment) => moment > now - crashWindow).length > mostCrashes) {
-      log.fatal({ crashes: crashes.length }, 'the processes of the service crash again and again: giving up')
+    const recent = crashes.filter((moment) => moment > now - crashWindow).length
+    if (ready.size === 0 && recent > mostCrashes) {
+      log.fatal({ crashes: recent }, 'the processes of the service crash again and again: giving up')
       return void end(1)
     }
-    log.error({ pid, code, signal }, 'a process of the service has ended unexpectedly: starting another one')
+    const pause = Math.min(longestPause, firstPause * 2 ** (recent - 1))
     setTimeout(() => {
       if (!isEnding) cluster.fork()
-    }, restartPause)
+    }, pause)
+    return undefined
   }
 
   cluster.on('exit', (worker, code, signal) => {
     ready.delete(worker.id)
     if (isEnding) return
-    // What stops the first start is a wrong setting or a port in use. The process has said so.
-    if (hasServed) replace(worker, code, signal)
+    const details = { pid: worker.process.pid, exitCode: code, signal }
+    log.error(details, `a process of the service has ended ${hasServed ? 'unexpectedly' : 'while it was starting'}`)
+    // What stops the first start is a wrong setting or a port in use. The process itself has said so.
+    if (hasServed) replace()
     else void end(code || 1)
   })
   cluster.on('message', ({ id }, message) => {

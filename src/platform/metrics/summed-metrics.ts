@@ -1,14 +1,74 @@
-import { AggregatorRegistry, type Registry } from 'prom-client'
+import cluster from 'node:cluster'
+import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client'
+import { seconds } from '../../lib/durations.js'
+import { withTimeout } from '../../lib/with-timeout.js'
 
-/** The metrics of all processes of a service, asked for at each scrape. Each metric says how it is added up. */
+type Metric = MetricObjectWithValues<MetricValue<string>>
+type Answer = { metrics: Metric[] }
+
+const question = 'metrics'
+const patience = 1 * seconds
+
+const isAnswer = (message: unknown): message is Answer =>
+  typeof message === 'object' && message !== null && 'metrics' in message && Array.isArray(message.metrics)
+
+/** What only grows. It stays in the sum when its process has ended: otherwise Prometheus would take it for a new start. */
+const onlyGrows = ({ type }: Metric) => ['counter', 'histogram'].includes(String(type))
+
+/**
+ * The metrics of all processes of a service, asked for at each scrape. Of a process that does not answer in time, the last
+ * answer counts. Each metric says how it is added up.
+ */
 export const createSummedMetrics = () => {
-  const all = new AggregatorRegistry()
-  return { contentType: all.contentType, text: () => all.clusterMetrics() }
+  const newest = new Map<number, Metric[]>()
+  const waiting = new Set<{ id: number; resolve: () => void }>()
+  let ofEnded: Metric[] = []
+
+  cluster.on('message', ({ id }, message: unknown) => {
+    if (!isAnswer(message)) return
+    newest.set(id, message.metrics)
+    for (const each of waiting) if (each.id === id) each.resolve()
+  })
+  cluster.on('exit', ({ id }) => {
+    for (const each of waiting) if (each.id === id) each.resolve()
+    const last = newest.get(id)?.filter(onlyGrows)
+    newest.delete(id)
+    if (last) void keep(last)
+  })
+  const keep = async (last: Metric[]) => {
+    ofEnded = await AggregatorRegistry.aggregate([ofEnded, last]).getMetricsAsJSON()
+  }
+
+  const ask = async (id: number) => {
+    const worker = cluster.workers?.[id]
+    if (!worker?.isConnected()) return
+    const entry = { id, resolve: () => {} }
+    const answered = new Promise<void>((resolve) => {
+      entry.resolve = resolve
+    })
+    waiting.add(entry)
+    worker.send(question)
+    await withTimeout(answered, patience, () => undefined)
+    waiting.delete(entry)
+  }
+
+  return {
+    contentType: AggregatorRegistry.PROMETHEUS_CONTENT_TYPE,
+    text: async () => {
+      await Promise.all(Object.keys(cluster.workers ?? {}).map((id) => ask(Number(id))))
+      return AggregatorRegistry.aggregate([...newest.values(), ofEnded]).metrics()
+    },
+  }
 }
 
 /** Answers the process that sums up. */
 export const shareMetrics = (registry: Registry) => {
-  AggregatorRegistry.setRegistries(registry)
-  // The listener for its questions comes with the first one of these.
-  new AggregatorRegistry()
+  const answer = async () => {
+    const metrics: Answer = { metrics: await registry.getMetricsAsJSON() }
+    process.send?.(metrics)
+  }
+  process.on('message', (message) => {
+    // The supervisor goes on without an answer.
+    if (message === question) answer().catch(() => undefined)
+  })
 }
