@@ -53,6 +53,7 @@ export const prepareSupervisor = (config: Config, log: Log) => {
   const ready = new Set<number>()
   let isEnding = false
   let hasServed = false
+  let isAnnounced = false
 
   const end = async (code: number) => {
     if (isEnding) process.exit(1)
@@ -88,8 +89,9 @@ export const prepareSupervisor = (config: Config, log: Log) => {
   cluster.on('message', ({ id }, message) => {
     if (message !== readyMessage) return
     ready.add(id)
-    if (hasServed || ready.size < config.workers) return
     hasServed = true
+    if (isAnnounced || ready.size < config.workers) return
+    isAnnounced = true
     const { host, port, publicUrl, workers } = config
     log.info({ host, port, workers }, `Latchkey is ready at ${publicUrl} in ${workers} processes`)
   })
