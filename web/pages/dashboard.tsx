@@ -34,7 +34,9 @@ const Dashboard = () => {
   const { loaded, refused, reload } = useLoaded()
   useEffect(() => {
     if (message?.kind !== 'success') return
-    const timer = setTimeout(() => setMessage(undefined), successLifetime)
+    // A newer message may be set already, and not drawn yet.
+    const remove = () => setMessage((shown) => (shown === message ? undefined : shown))
+    const timer = setTimeout(remove, successLifetime)
     return () => clearTimeout(timer)
   }, [message])
 
