@@ -1,4 +1,5 @@
-// Bars as an SVG that follows the light or dark scheme of the page. Each bar is a share of the limit in its group.
+// Bars as an SVG that follows the light or dark scheme of the page. Each bar is a share of the limit in its group. What is far
+// above the limit is another kind of work, and stands in the table only.
 /** @typedef {import('./results.mjs').Section} Section */
 
 const [width, left, row, gap] = [760, 330, 26, 46]
@@ -11,7 +12,7 @@ const rounded = (/** @type {number} */ number) => number.toLocaleString('en', { 
 /** @type {(bar: import('./results.mjs').Bar, y: number) => string} */
 const drawBar = ({ name, ratio, perSecond }, y) => {
   const kind = name.startsWith('Latchkey') ? 'ours' : name.startsWith('limit') ? 'limit' : 'other'
-  const length = Math.max(1, Math.min(1.1, ratio) * longest)
+  const length = Math.max(1, ratio * longest)
   const middle = y + row / 2 + 4
   return [
     `<text class="name" x="${left - 10}" y="${middle}">${escaped(name)}</text>`,
@@ -23,7 +24,8 @@ const drawBar = ({ name, ratio, perSecond }, y) => {
 /** @type {(sections: readonly Section[]) => string} */
 export const plot = (sections) => {
   let y = 0
-  const parts = sections.map(({ title, bars }) => {
+  const parts = sections.map(({ title, bars: all }) => {
+    const bars = all.filter(({ ratio }) => ratio <= 1.1)
     const heading = `<text class="title" x="0" y="${y + 28}">${escaped(title.replace(/:.*/, ''))}</text>`
     const drawn = bars.map((bar, place) => drawBar(bar, y + gap + place * row - 8))
     y += gap + bars.length * row
