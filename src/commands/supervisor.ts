@@ -1,7 +1,9 @@
 import cluster, { type Worker } from 'node:cluster'
+import { fileURLToPath } from 'node:url'
 import { shutdownBudget } from '../app/serving.js'
 import type { Config } from '../config.js'
 import { minutes, seconds } from '../lib/durations.js'
+import { builtFile } from '../lib/home.js'
 import type { Log } from '../platform/log.js'
 
 /**
@@ -103,6 +105,8 @@ export const prepareSupervisor = (config: Config, log: Log) => {
 
   return async () => {
     await startMetrics(config)
+    // The files of this process, also when a link to the program leads to a newer version by now: versions must not mix.
+    cluster.setupPrimary({ exec: fileURLToPath(builtFile('main.js')) })
     for (let count = 0; count < config.workers; count += 1) cluster.fork()
   }
 }
