@@ -19,6 +19,7 @@ export const prepareMetrics = (config: Config, metrics: Metrics | undefined, wat
   metrics.watch(watched)
   countRequests(server, metrics)
   // One of several processes: the supervisor has the port, and asks all of them.
-  if (config.workers > 1) return async () => metrics.share()
-  return () => startMetricsServer({ host, port, metrics })
+  if (config.workers === 1) return () => startMetricsServer({ host, port, metrics })
+  metrics.share()
+  return async () => undefined
 }

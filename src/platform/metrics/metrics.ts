@@ -143,10 +143,7 @@ export const createMetrics = () => {
       })
     },
     /** Instead of an own port: another process asks for them and adds them up. */
-    share: () => {
-      shareMetrics(registry)
-      return undefined
-    },
+    share: () => shareMetrics(registry),
     contentType: registry.contentType,
     /** The text that Prometheus reads. */
     text: () => registry.metrics(),
