@@ -73,7 +73,7 @@ export const settings = {
   DATA_DIR: { read: text, fallback: './data', meaning: 'Folder for the embedded database and the generated secret.' },
   DATABASE_URL: { read: postgresAddress, otherwise: 'embedded database', secret: true, meaning: 'Address of PostgreSQL. With several hosts (`postgres://user:password@one,two/latchkey`) the service finds the primary. If it is on another machine, add `?sslmode=verify-full`. Required in production.' },
   DATABASE_OWNER_URL: { read: postgresAddress, otherwise: '`DATABASE_URL`', secret: true, meaning: 'Address with the role that owns the tables and runs migrations. If it is set, the role in `DATABASE_URL` gets only the rights it needs.' },
-  DATABASE_POOL: { read: integer(1, 500), fallback: '10', meaning: 'Most connections of one instance to PostgreSQL.' },
+  DATABASE_POOL: { read: integer(1, 500), fallback: '10', meaning: 'Most connections of one process to PostgreSQL.' },
   REDIS_URL: { read: redisAddress, otherwise: 'in process', secret: true, meaning: 'Address of Redis or Valkey, for shared counters. Several addresses separated by commas are a Cluster; `redis+sentinel://one:26379,two:26379/name` is a Sentinel group; `rediss` uses TLS. Required in production.' },
   REDIS_PREFIX: { read: text, fallback: 'latchkey:', meaning: 'Prefix of every key, so that several services can share one Redis.' },
   JWT_SECRET: { read: signingSecrets, otherwise: 'generated and kept in `DATA_DIR`', secret: true, meaning: 'At least 64 random characters. Several secrets may be given, separated by commas: the first signs, all of them verify. Two of them with a semicolon or white space between them are refused. Required in production.' },
