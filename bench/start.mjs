@@ -12,7 +12,7 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { askOnce, request } from './load/connection.mjs'
+import { isUp } from './load/connection.mjs'
 import { coreTime } from './load/core-time.mjs'
 import { mixedLoad } from './load/mixed.mjs'
 import { median, printTable } from './load/rounds.mjs'
@@ -39,11 +39,7 @@ const residentMegabytes = async (pid) => {
 }
 
 /** @param {number} port */
-const isHealthy = (port) =>
-  askOnce(port, request('GET', '/health')).then(
-    ({ status }) => status === 200,
-    () => false,
-  )
+const isHealthy = (port) => isUp(port, '/health', 200)
 
 /**
  * Starts the program with these settings alone, measures, and stops it.

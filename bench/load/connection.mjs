@@ -95,3 +95,10 @@ export const askOnce = async (port, text) => {
     connection.close()
   }
 }
+
+/** Whether a server answers a GET, with this status if one is named. @type {(port: number, path: string, status?: number) => Promise<boolean>} */
+export const isUp = (port, path, status) =>
+  askOnce(port, request('GET', path)).then(
+    (answer) => status === undefined || answer.status === status,
+    () => false,
+  )

@@ -2,7 +2,7 @@
 // the project: `npm ci --ignore-scripts --prefix bench/peers`.
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { askOnce, cookiesOf, request } from '../load/connection.mjs'
+import { askOnce, cookiesOf, isUp, request } from '../load/connection.mjs'
 import { cost, password } from './latchkey.mjs'
 import { processes } from './stores.mjs'
 
@@ -27,11 +27,7 @@ export const startBetterAuth = async ({ databaseUrl, cookieCache }) => {
       BCRYPT_COST: String(cost),
       COOKIE_CACHE: cookieCache ? 'on' : 'off',
     },
-    ready: () =>
-      askOnce(port, request('GET', paths.session)).then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
+    ready: () => isUp(port, paths.session, 200),
   })
   const post = async (/** @type {string} */ path, /** @type {object} */ body) => {
     const answer = await askOnce(port, request('POST', path, { body }))

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { askOnce, cookiesOf, request } from '../load/connection.mjs'
+import { askOnce, cookiesOf, isUp, request } from '../load/connection.mjs'
 import { processes } from './stores.mjs'
 
 const folder = new URL('../peers/', import.meta.url)
@@ -25,11 +25,7 @@ export const startExpress = async ({ databaseUrl, redisUrl }) => {
       REDIS_PREFIX: `express-bench-${randomBytes(4).toString('hex')}:`,
       JWT_SECRET: randomBytes(48).toString('hex'),
     },
-    ready: () =>
-      askOnce(port, request('GET', '/health')).then(
-        ({ status }) => status === 204,
-        () => false,
-      ),
+    ready: () => isUp(port, '/health', 204),
   })
   return {
     port,

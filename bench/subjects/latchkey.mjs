@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import bcrypt from 'bcrypt'
-import { askOnce, cookiesOf, request } from '../load/connection.mjs'
+import { askOnce, cookiesOf, isUp, request } from '../load/connection.mjs'
 import { processes } from './stores.mjs'
 
 /** @typedef {Awaited<ReturnType<typeof startLatchkey>>} Latchkey */
@@ -69,11 +69,7 @@ export const startLatchkey = async (stores) => {
     args: ['--import', inside, program, 'serve'],
     folder,
     env: { ...settings, BENCH_INSIDE_PORT: String(insidePort) },
-    ready: () =>
-      askOnce(port, request('GET', '/health')).then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
+    ready: () => isUp(port, '/health', 200),
   })
   return {
     port,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { askOnce, request } from '../load/connection.mjs'
+import { isUp } from '../load/connection.mjs'
 import { processes } from './stores.mjs'
 
 const run = promisify(execFile)
@@ -19,11 +19,7 @@ const startBare = async (program, env) => {
     args: [fileURLToPath(program)],
     folder: await ownFolder('bench-bare'),
     env: { ...env, PORT: String(port) },
-    ready: () =>
-      askOnce(port, request('GET', '/')).then(
-        () => true,
-        () => false,
-      ),
+    ready: () => isUp(port, '/'),
   })
   return { port, pid: server.pid, stop: server.stop }
 }
