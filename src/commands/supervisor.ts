@@ -22,6 +22,9 @@ const longestPause = 30 * seconds
 /** Later than the processes give up by themselves. */
 const extraPatience = 2 * seconds
 
+/** The files of this process, also when a link to the program leads to a newer version by now: versions must not mix. */
+const ownProgram = fileURLToPath(builtFile('main.js'))
+
 const startMetrics = async ({ metricsHost: host, metricsPort: port }: Config) => {
   if (port === undefined) return
   const { startMetricsServer } = await import('../platform/metrics/metrics-server.js')
@@ -105,8 +108,7 @@ export const prepareSupervisor = (config: Config, log: Log) => {
 
   return async () => {
     await startMetrics(config)
-    // The files of this process, also when a link to the program leads to a newer version by now: versions must not mix.
-    cluster.setupPrimary({ exec: fileURLToPath(builtFile('main.js')) })
+    cluster.setupPrimary({ exec: ownProgram })
     for (let count = 0; count < config.workers; count += 1) cluster.fork()
   }
 }
