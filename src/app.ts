@@ -85,9 +85,9 @@ const themeOf = ({ productName: name, productLogoUrl: logoUrl, accentColor: acce
 const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) => {
   const { database, secrets, workers, mailer, outbound, providerSettings } = platform
   const keysFor = (purpose: string) => secrets.map((secret) => deriveKey(secret, purpose))
-  const tokens = createTokens({ secrets, clock })
-  const users = createUsers({ database, clock })
   const { refreshGrace, sessionMaxAge, publicUrl, productName, registration, mailFrom: from } = config
+  const tokens = createTokens({ secrets, clock, issuer: publicUrl })
+  const users = createUsers({ database, clock })
   const brand = themeOf(config)
   const sealFor = (purpose: string) => createSeal(keysFor(purpose))
   const seal = sealFor('outgoing mail')

@@ -29,7 +29,7 @@ const {
 } = process.env
 const headers = JSON.parse(process.env.HEADERS ?? '{}')
 const clock = { now: () => new Date(), offset: () => 0 }
-const tokens = createTokens({ secrets: [secret], clock })
+const tokens = createTokens({ secrets: [secret], clock, issuer: 'https://localhost' })
 
 const redis = new Redis(redisUrl, { enableAutoPipelining: true })
 redis.defineCommand('reserveOne', { numberOfKeys: 1, lua: reserveScript })
@@ -64,7 +64,7 @@ const refresh = async (cookie, userAgent) => {
   const iat = Math.floor(now.getTime() / 1000)
   const successor = { ...claims, gen: claims.gen + 1, iat, exp: iat + 30 * 86_400 }
   const token = tokens.signRefresh(successor)
-  const [user] = await rotateRecord(sql, {
+  const [holder] = await rotateRecord(sql, {
     id: claims.sid,
     generation: successor.gen,
     presented: fingerprint(presented),
@@ -75,13 +75,15 @@ const refresh = async (cookie, userAgent) => {
     clockOffset: 0,
     client: { ip: '127.0.0.1', userAgent },
   })
-  if (!user) return undefined
-  const { userId, username, sid, gen } = successor
-  const access = tokens.signAccess({ userId, username, sid, gen, iat, exp: iat + 900 })
+  if (!holder) return undefined
+  const { userId, sid, gen, auth_time } = successor
+  const { username, email, name, methods: amr } = holder
+  const proof = { auth_time, amr }
+  const access = tokens.signAccess({ userId, username, sid, gen, iat, exp: iat + 900, email, name, ...proof })
   const attributes = 'Path=/; HttpOnly; SameSite=Strict; Secure'
   return {
     body: JSON.stringify({
-      user: { id: userId, username, ...user },
+      user: { id: userId, username, email, name },
       accessTokenExpiresAt: new Date((iat + 900) * 1000).toISOString(),
     }),
     cookies: [

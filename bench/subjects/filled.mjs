@@ -84,7 +84,7 @@ export const createRefreshes = async (latchkey, { users, sessions }) => {
     await source('domain/tokens/tokens.ts')
   )
   const clock = { now: () => new Date(), offset: () => 0 }
-  const tokens = createTokens({ secrets: [latchkey.settings.JWT_SECRET ?? ''], clock })
+  const tokens = createTokens({ secrets: [latchkey.settings.JWT_SECRET ?? ''], clock, issuer: 'https://localhost' })
   const cookie = /[^;\s]*refresh_token(?==)/.exec(await latchkey.signIn('person-0'))?.[0]
   let count = 0
   return () => {

@@ -52,9 +52,9 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     await close()
     throw error
   }
-  const { refreshGrace, sessionMaxAge, bcryptCost: cost, productName } = config
+  const { refreshGrace, sessionMaxAge, publicUrl, bcryptCost: cost, productName } = config
   const secrets = config.jwtSecret ?? (await existingSecret(config.dataDir))
-  const tokens = createTokens({ secrets, clock })
+  const tokens = createTokens({ secrets, clock, issuer: publicUrl })
   return {
     database,
     clock,

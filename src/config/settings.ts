@@ -1,4 +1,5 @@
 import { safeReturnTo } from '../contract/return-to.js'
+import { longestIssuer } from '../domain/tokens/tokens.js'
 import { readRedisAddress } from '../platform/cache/redis-address.js'
 import { readPostgresAddress } from '../platform/database/postgres-address.js'
 import { type InvalidAddress, isInvalidAddress } from '../platform/invalid-address.js'
@@ -24,6 +25,11 @@ const signingSecret: Read<string> = (value) => {
   const weakness = weaknessOfSecret(value)
   if (weakness) throw new InvalidValue(weakness)
   return value
+}
+const publicAddress: Read<string> = (value) => {
+  const address = siteAddress(value)
+  if (address.length > longestIssuer) throw new InvalidValue(`must not be longer than ${longestIssuer} characters`)
+  return address
 }
 const colour: Read<string> = (value) => {
   if (!/^#[0-9a-f]{6}$/i.test(value)) throw new InvalidValue('must be a colour such as #2f6fed')
@@ -67,7 +73,7 @@ export const settings = {
   NODE_ENV: { read: oneOf('development', 'production', 'test'), fallback: 'development', meaning: '`production` makes cookies `Secure` and refuses the embedded defaults. Otherwise the service is only for this machine: see `DEVELOPMENT_ON_NETWORK`.' },
   HOST: { read: text, fallback: '127.0.0.1', meaning: 'Address to listen on.' },
   PORT: { read: integer(0, 65_535), fallback: '3000', meaning: 'Port to listen on. 0 chooses a free port, and the log names it.' },
-  PUBLIC_URL: { read: siteAddress, otherwise: '`http://localhost:PORT`', meaning: 'The address that users see. It is used for links in mails, redirects and the `Origin` check; the `Host` header is not. Production needs `https`.' },
+  PUBLIC_URL: { read: publicAddress, otherwise: '`http://localhost:PORT`', meaning: 'The address that users see. It is used for links in mails, redirects, the `Origin` check and the issuer of access tokens; the `Host` header is not. Production needs `https`.' },
   TRUST_PROXY: { read: trustedProxies, otherwise: '`none`', meaning: 'Addresses or ranges of the proxies whose `X-Forwarded-For` is trusted, separated by commas. A range may be a /8 or smaller, for IPv6 a /16 or smaller. `none` if clients connect directly. Required in production.' },
   DEVELOPMENT_ON_NETWORK: { read: oneOf('true', 'false'), fallback: 'false', meaning: 'Outside production, `HOST` and `PUBLIC_URL` must be this machine (`127.0.0.1`, `localhost`), because cookies are not `Secure` and anyone can read the development mailbox. `true` allows other addresses.' },
   DATA_DIR: { read: text, fallback: './data', meaning: 'Folder for the embedded database and the generated secret.' },

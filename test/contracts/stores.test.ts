@@ -131,10 +131,8 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       id,
       userId,
       tokenHash: bytes(fill),
-      issuedAt: now,
-      expiresAt: at(30 * days),
-      clockOffset: 0,
-      client,
+      methods: ['pwd'],
+      ...{ issuedAt: now, expiresAt: at(30 * days), clockOffset: 0, client },
     }
     expect(await sessions.insertRecord(sql, { ...record, passwordHash: 'hash' })).toEqual([{ id }])
     return { id, record }
@@ -150,14 +148,16 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     const wrong = { ...record, id: uuidv7(now), passwordHash: 'changed since' }
     expect(await sessions.insertRecord(sql, wrong)).toEqual([])
     const tries = Array.from({ length: 10 }, (_, index) => sessions.rotateRecord(sql, rotation(id, 1, 1, 10 + index)))
-    expect((await Promise.all(tries)).flat()).toEqual([{ email: 'Ada@Example.com', name: null }])
+    const proof = { methods: ['pwd'], authenticated_at: now }
+    const holder = { username: 'Ada', email: 'Ada@Example.com', name: null, ...proof }
+    expect((await Promise.all(tries)).flat()).toEqual([holder])
     const [row] = await sessions.selectRecord(sql, id, 0, 30 * seconds)
-    expect(row).toMatchObject({ generation: 1, just_rotated: true, just_voided: false, disabled: false })
+    expect(row).toMatchObject({ ...holder, generation: 1, just_rotated: true, just_voided: false, disabled: false })
     expect(Buffer.from(row?.previous_hash ?? [])).toEqual(bytes(1))
     expect((await sessions.selectRecord(sql, id, 5 * minutes, 30 * seconds))[0]?.just_rotated).toBe(false)
 
     await sql.transaction(async (inside) => {
-      expect(await sessions.lockRecord(inside, id, userId, now)).toMatchObject([{ generation: 1 }])
+      expect(await sessions.lockRecord(inside, id, userId, now)).toMatchObject([{ generation: 1, ...proof }])
       const { presented: _, ...replacement } = rotation(id, 2, 0, 30)
       await sessions.replaceToken(inside, replacement)
     })

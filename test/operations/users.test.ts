@@ -27,13 +27,13 @@ describe('users from the command line', () => {
     store.database.query<Stored>('select id, name, password_hash, disabled_at is not null as disabled from users')
 
   const signIn = async (id = '') => {
-    const tokens = createTokens({ secrets: [randomToken() + randomToken()], clock })
+    const tokens = createTokens({ secrets: [randomToken() + randomToken()], clock, issuer: 'https://app.example.com' })
     const limits = { refreshGrace: 30 * seconds, sessionMaxAge: 1 * days }
     const started = createSessions({ database: store.database, tokens, clock, ...limits })
-    await started.start(
-      { id, username: 'ada', email: 'ada@example.com', name: null },
-      { ip: '127.0.0.1', userAgent: '' },
-    )
+    await started.start({ id, username: 'ada', email: 'ada@example.com', name: null }, ['pwd'], {
+      ip: '127.0.0.1',
+      userAgent: '',
+    })
   }
   const sessions = async () => (await store.database.query('select 1 from refresh_token_records')).length
 

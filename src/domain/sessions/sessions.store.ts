@@ -39,13 +39,16 @@ export const insertRecord = (
     expiresAt: Date
     clockOffset: number
     client: Client
+    methods: readonly string[]
     passwordHash: string | null
   },
 ) =>
   sql.query(
     `insert into refresh_token_records
-       (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at)
-     select $1::uuid, u.id, $3::bytea, 0, $4::timestamptz, ${databaseNow('$5')}, $6::timestamptz, $7::text, $8::text, $4, $4
+       (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
+        methods, authenticated_at)
+     select $1::uuid, u.id, $3::bytea, 0, $4::timestamptz, ${databaseNow('$5')}, $6::timestamptz, $7::text, $8::text, $4, $4,
+        $10::text[], $4
      from users as u
      where u.id = $2 and u.disabled_at is null and ($9::text is null or u.password_hash = $9)
      for share returning id`,
@@ -59,25 +62,39 @@ export const insertRecord = (
       record.client.ip,
       record.client.userAgent,
       record.passwordHash,
+      record.methods,
     ],
   )
 
-type OwnerRow = { email: string; name: string | null }
-const owner = selectList<OwnerRow>({ email: 'u.email', name: 'u.name' })
+/** What the claims of an access token are made from, as it is now. */
+type HolderRow = {
+  username: string
+  email: string
+  name: string | null
+  methods: string[]
+  authenticated_at: Date
+}
+const holderColumns = {
+  username: 'u.username',
+  email: 'u.email',
+  name: 'u.name',
+  methods: 'r.methods',
+  authenticated_at: 'coalesce(r.authenticated_at, r.created_at)',
+} as const
 
 /**
  * A valid token that is newer than its record is accepted: the last write was lost in a failover, or the database was
  * restored to an earlier state.
  */
 export const rotateRecord = (sql: Sql, rotation: Rotation) =>
-  sql.query<OwnerRow>(
+  sql.query<HolderRow>(
     `update refresh_token_records as r
      set token_hash = $3, previous_hash = $2, generation = $10::int, issued_at = $4, expires_at = $5,
          rotated_at = ${databaseNow('$6')}, last_used_at = $7, ip = $8, user_agent = $9
      from users as u
      where r.id = $1 and (r.token_hash = $2 or r.generation < $10::int - 1) and r.expires_at > $7
        and u.id = r.user_id and u.disabled_at is null
-     returning ${owner}`,
+     returning ${selectList<HolderRow>(holderColumns)}`,
     [
       rotation.id,
       rotation.presented,
@@ -92,11 +109,17 @@ export const rotateRecord = (sql: Sql, rotation: Rotation) =>
     ],
   )
 
-type LockedRow = { generation: number; created_at: Date }
+type LockedRow = { generation: number; created_at: Date; methods: string[]; authenticated_at: Date }
+const locked = selectList<LockedRow>({
+  generation: true,
+  created_at: true,
+  methods: true,
+  authenticated_at: 'coalesce(authenticated_at, created_at)',
+})
 
 export const lockRecord = (sql: Sql, id: string, userId: string, now: Date) =>
   sql.query<LockedRow>(
-    `select ${selectList<LockedRow>({ generation: true, created_at: true })} from refresh_token_records
+    `select ${locked} from refresh_token_records
      where id = $1 and user_id = $2 and expires_at > $3 for update`,
     [id, userId, now],
   )
@@ -121,7 +144,7 @@ export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'pre
     ],
   )
 
-type RecordRow = {
+type RecordRow = HolderRow & {
   token_hash: Uint8Array
   previous_hash: Uint8Array | null
   generation: number
@@ -130,13 +153,12 @@ type RecordRow = {
   voided_hash: Uint8Array | null
   just_rotated: boolean
   just_voided: boolean
-  email: string
-  name: string | null
   disabled: boolean
 }
 
 const graceBegan = `${databaseNow('$2')} - ${milliseconds('$3')}`
 const record = selectList<RecordRow>({
+  ...holderColumns,
   token_hash: true,
   previous_hash: true,
   generation: true,
@@ -145,8 +167,6 @@ const record = selectList<RecordRow>({
   voided_hash: true,
   just_rotated: `rotated_at > ${graceBegan}`,
   just_voided: `coalesce(voided_at > ${graceBegan}, false)`,
-  email: true,
-  name: true,
   disabled: 'disabled_at is not null',
 })
 

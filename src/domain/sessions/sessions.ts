@@ -4,7 +4,13 @@ import { days, hours } from '../../lib/durations.js'
 import { fingerprint, sameBytes } from '../../lib/random.js'
 import { nilUuid, uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
-import { accessTokenLifetime, type RefreshClaims, type RefreshToken, type Tokens } from '../tokens/tokens.js'
+import {
+  accessTokenLifetime,
+  type Method,
+  type RefreshClaims,
+  type RefreshToken,
+  type Tokens,
+} from '../tokens/tokens.js'
 import type { Client } from './client.js'
 import * as store from './sessions.store.js'
 
@@ -12,6 +18,9 @@ const refreshTokenLifetime = 30 * days
 const purgeRest = 1 * hours
 
 export type SignedInUser = { id: string; username: string; email: string; name: string | null }
+
+/** How the user of a session has proven who they are, and when they last did. */
+type Proof = { methods: readonly string[]; provenAt: Date }
 
 /** The result of a sign-in or a rotation. */
 export type Issued = {
@@ -58,13 +67,20 @@ export const createSessions = (options: {
   const expiryFor = (authTime: number, now: Date) =>
     Math.min(inSeconds(later(now, refreshTokenLifetime)), authTime + Math.floor(sessionMaxAge / 1000))
 
-  const issue = (user: SignedInUser, claims: RefreshClaims, refreshToken: string, iat = claims.iat): Issued => {
+  const issue = (
+    { id, username, email, name }: SignedInUser,
+    { methods, provenAt }: Proof,
+    claims: RefreshClaims,
+    refreshToken: string,
+    iat = claims.iat,
+  ): Issued => {
     const exp = Math.min(iat + accessTokenLifetime / 1000, claims.exp)
     const { sid, gen } = claims
+    const proof = { auth_time: inSeconds(provenAt), amr: methods }
     return {
-      user,
+      user: { id, username, email, name },
       sessionId: sid,
-      accessToken: tokens.signAccess({ userId: user.id, username: user.username, sid, gen, iat, exp }),
+      accessToken: tokens.signAccess({ userId: id, username, sid, gen, iat, exp, email, name, ...proof }),
       accessTokenExpiresAt: fromSeconds(exp),
       refreshToken,
       accessTokenMaxAge: exp - iat,
@@ -72,7 +88,11 @@ export const createSessions = (options: {
     }
   }
 
-  const begin = async (user: SignedInUser, client: Client, passwordHash: string | null) => {
+  const begin = async (
+    user: SignedInUser,
+    { methods, passwordHash }: { methods: readonly Method[]; passwordHash: string | null },
+    client: Client,
+  ) => {
     const now = clock.now()
     const iat = inSeconds(now)
     const sid = uuidv7(now)
@@ -94,10 +114,10 @@ export const createSessions = (options: {
       expiresAt: fromSeconds(claims.exp),
       clockOffset: clock.offset(),
       client,
+      methods,
       passwordHash,
     })
-    const { id, username, email, name } = user
-    return begun.length > 0 ? issue({ id, username, email, name }, claims, refreshToken) : undefined
+    return begun.length > 0 ? issue(user, { methods, provenAt: now }, claims, refreshToken) : undefined
   }
 
   /**
@@ -122,9 +142,10 @@ export const createSessions = (options: {
         exp: inSeconds(row.expires_at),
       }
       const token = tokens.signRefreshWithEach(successor).find((each) => sameBytes(fingerprint(each), row.token_hash))
-      const user = { id: userId, username: claims.username, email: row.email, name: row.name }
       const now = inSeconds(clock.now())
-      return token ? { issued: issue(user, successor, token, now), raced: true } : ended
+      const { methods, authenticated_at: provenAt, ...user } = row
+      if (!token) return ended
+      return { issued: issue({ id: userId, ...user }, { methods, provenAt }, successor, token, now), raced: true }
     }
     await store.deleteRecord(database, sessionId)
     return refuse('theft', owner)
@@ -136,7 +157,7 @@ export const createSessions = (options: {
     const successor = { ...claims, gen: claims.gen + 1, iat, exp: expiryFor(claims.auth_time, now) }
     const token = tokens.signRefresh(successor)
     const presented = fingerprint(text)
-    const [user] = await store.rotateRecord(database, {
+    const [holder] = await store.rotateRecord(database, {
       id: claims.sid,
       generation: successor.gen,
       presented,
@@ -147,8 +168,9 @@ export const createSessions = (options: {
       clockOffset: clock.offset(),
       client,
     })
-    if (!user) return answerOldToken(claims, presented)
-    return { issued: issue({ id: claims.userId, username: claims.username, ...user }, successor, token), raced: false }
+    if (!holder) return answerOldToken(claims, presented)
+    const { methods, authenticated_at: provenAt, ...user } = holder
+    return { issued: issue({ id: claims.userId, ...user }, { methods, provenAt }, successor, token), raced: false }
   }
 
   /**
@@ -181,18 +203,20 @@ export const createSessions = (options: {
       clockOffset: clock.offset(),
       client,
     })
-    const { id, username, email, name } = user
-    return issue({ id, username, email, name }, claims, refreshToken)
+    // The password alone is not always enough to make a session fresh again: a sign-in and a step-up are.
+    const { methods, authenticated_at: provenAt } = record
+    return issue(user, { methods, provenAt }, claims, refreshToken)
   }
 
   return {
-    start: async (user: SignedInUser, client: Client) => {
-      const issued = await begin(user, client, null)
+    start: async (user: SignedInUser, methods: readonly Method[], client: Client) => {
+      const issued = await begin(user, { methods, passwordHash: null }, client)
       if (!issued) throw new Error('The user was disabled or deleted while signing in')
       return issued
     },
     /** Undefined if the password has changed since it was checked: a reset during a sign-in wins. */
-    startByPassword: (user: SignedInUser, passwordHash: string, client: Client) => begin(user, client, passwordHash),
+    startByPassword: (user: SignedInUser, passwordHash: string, client: Client) =>
+      begin(user, { methods: ['pwd'], passwordHash }, client),
     rotate,
     rotateWithoutGrace,
 

@@ -26,9 +26,9 @@ export const createSignIns = ({ sessions, events }: { sessions: Sessions; events
       return issued && began(issued, client, { kind: 'signed_in', reason: 'password', sessionBegan: 'password' })
     },
 
-    /** The user has just proven the email address of the new account. */
+    /** The user has just proven the email address of the new account, and chosen or entered its password. */
     byRegistration: async (user: SignedInUser, client: Client) => {
-      const issued = await sessions.start(user, client)
+      const issued = await sessions.start(user, ['pwd'], client)
       return began(issued, client, { kind: 'registered', sessionBegan: 'registration' })
     },
 
@@ -38,7 +38,7 @@ export const createSignIns = ({ sessions, events }: { sessions: Sessions; events
       { provider, first }: { provider: ProviderId; first: 'registered' | 'provider_linked' | undefined },
       client: Client,
     ) => {
-      const issued = await sessions.start(user, client)
+      const issued = await sessions.start(user, ['provider'], client)
       const { sessionId } = issued
       if (first) await events.record({ kind: first, userId: user.id, sessionId, provider }, client)
       return began(issued, client, { kind: 'signed_in', provider, sessionBegan: provider })

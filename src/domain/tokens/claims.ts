@@ -9,8 +9,27 @@ import { isUuid } from '../../lib/uuid.js'
  * when you change what is signed.
  */
 
-/** `gen` counts the rotations of a session. An access token of an earlier release may lack it. */
-export type AccessClaims = { userId: string; username: string; sid: string; gen?: number; iat: number; exp: number }
+/** The ways to prove who one is. A later release may know more of them, so any short word is read. */
+export type Method = 'pwd' | 'provider'
+
+/** `gen` counts the rotations of a session. `auth_time` is when the user last proved who they are, `amr` how. */
+export type AccessClaims = {
+  userId: string
+  username: string
+  sid: string
+  gen?: number
+  iat: number
+  exp: number
+  email?: string
+  name?: string
+  auth_time?: number
+  amr?: readonly string[]
+  /** Tokens of the release before this one have none, and no claim that came with it. The next release refuses them. */
+  iss?: string
+}
+
+/** What a session signs. `sub`, `iss` and `aud` are added to it, and a long name is cut. */
+export type NewAccessClaims = Required<Omit<AccessClaims, 'iss' | 'name'>> & { name: string | null }
 
 /** `auth_time` is when the session began: together with `gen` it makes each token unlike any other. */
 export type RefreshClaims = {
@@ -39,22 +58,42 @@ const isGeneration = (value: unknown): value is number => isWholeUpTo(value, las
 const isId = (value: unknown): value is string => typeof value === 'string' && isUuid(value)
 
 const longestName = 64
-const isName = (value: unknown): value is string =>
-  typeof value === 'string' && isCleanText(value) && value.length > 0 && Array.from(value).length <= longestName
+const longestEmail = 254
+const isText = (value: unknown, longest: number): value is string =>
+  typeof value === 'string' && isCleanText(value) && value.length > 0 && Array.from(value).length <= longest
+
+/** A display name may be longer than what a token has room for. */
+export const cutName = (name: string) => Array.from(name).slice(0, longestName).join('').trim()
+
+const isMethods = (value: unknown): value is string[] =>
+  Array.isArray(value) &&
+  value.length <= 16 &&
+  value.every((method) => typeof method === 'string' && /^[a-z]{1,16}$/.test(method))
+
+const isAbsentOr = (value: unknown, isValid: (value: unknown) => boolean) => value === undefined || isValid(value)
 
 // Only we can sign a token; but what an older release or another program with our secret has signed may be odd.
 
-export const isAccessClaims = (claims: Payload): claims is AccessClaims =>
+/** A token that names an issuer must name this service, in all its claims. */
+const isOf = (claims: Payload, issuer: string) =>
+  claims.iss === undefined || (claims.iss === issuer && claims.aud === issuer && claims.sub === claims.userId)
+
+export const isAccessClaims = (claims: Payload, issuer: string): claims is AccessClaims =>
   isId(claims.userId) &&
-  isName(claims.username) &&
+  isText(claims.username, longestName) &&
   isId(claims.sid) &&
-  (claims.gen === undefined || isGeneration(claims.gen)) &&
+  isAbsentOr(claims.gen, isGeneration) &&
   isMoment(claims.iat) &&
-  isMoment(claims.exp)
+  isMoment(claims.exp) &&
+  isOf(claims, issuer) &&
+  isAbsentOr(claims.email, (email) => isText(email, longestEmail)) &&
+  isAbsentOr(claims.name, (name) => isText(name, longestName)) &&
+  isAbsentOr(claims.auth_time, isMoment) &&
+  isAbsentOr(claims.amr, isMethods)
 
 export const isRefreshClaims = (claims: Payload): claims is RefreshClaims =>
   isId(claims.userId) &&
-  isName(claims.username) &&
+  isText(claims.username, longestName) &&
   isId(claims.sid) &&
   isGeneration(claims.gen) &&
   isMoment(claims.auth_time) &&

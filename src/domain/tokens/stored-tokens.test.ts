@@ -6,7 +6,8 @@ import { createTokens } from './tokens.js'
 const secret = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
 const issuedAt = Date.parse('2026-01-31T12:00:00Z') / 1000
 const fiveMinutesLater = { now: () => new Date('2026-01-31T12:05:00Z'), offset: () => 0 }
-const tokens = createTokens({ secrets: [secret], clock: fiveMinutesLater })
+const issuer = 'https://app.example.com'
+const tokens = createTokens({ secrets: [secret], clock: fiveMinutesLater, issuer })
 
 const access = 'eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCIsImtpZCI6IlN0UVNONmtWIn0'
 const refresh = 'eyJhbGciOiJIUzI1NiIsInR5cCI6InJ0K2p3dCIsImtpZCI6IlN0UVNONmtWIn0'
@@ -33,6 +34,21 @@ describe('access tokens of earlier releases', () => {
       shape: 'with a generation',
       token: `${access}.${who}ImdlbiI6MywiaWF0IjoxNzY5ODYwODAwLCJleHAiOjE3Njk4NjE3MDB9.Xg7l-C3WzaODJevgGhLHt4Rjg3ICFzgq4IpyTPoMU6w`,
       claims: { ...shortLived, gen: 3 },
+    },
+    {
+      shape: 'with an issuer, the identity of the user and the last proof',
+      token: `${access}.${who}ImdlbiI6MywiaWF0IjoxNzY5ODYwODAwLCJleHAiOjE3Njk4NjE3MDAsImVtYWlsIjoiYWRhQGV4YW1wbGUuY29tIiwiYXV0aF90aW1lIjoxNzY5Nzc0NDAwLCJhbXIiOlsicHdkIl0sInN1YiI6IjAxOTBjMGRlLTAwMDAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMSIsImlzcyI6Imh0dHBzOi8vYXBwLmV4YW1wbGUuY29tIiwiYXVkIjoiaHR0cHM6Ly9hcHAuZXhhbXBsZS5jb20iLCJuYW1lIjoiQWRhIExvdmVsYWNlIn0.BfCGsS2Ph6d_hnb6-lQdnTpG7Sr1wlyEhdvf-g79ds0`,
+      claims: {
+        ...shortLived,
+        gen: 3,
+        email: 'ada@example.com',
+        auth_time: issuedAt - 24 * 60 * 60,
+        amr: ['pwd'],
+        sub: owner.userId,
+        iss: issuer,
+        aud: issuer,
+        name: 'Ada Lovelace',
+      },
     },
   ])('are read: $shape', ({ token, claims }) => {
     expect(tokens.readAccess(token)).toEqual(claims)

@@ -2,23 +2,28 @@ import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createMovableClock } from '../../../test/support/clock.js'
 import { minutes } from '../../lib/durations.js'
-import { createTokens } from './tokens.js'
+import { createTokens, longestIssuer } from './tokens.js'
 
 const secret = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
 const older = '0c7d19e6a85f32b4d60ea97c15fb83d2704e9b6a8df13c5207ee49b16ad8f350'
+const issuer = 'https://app.example.com'
 const clock = createMovableClock()
-const tokens = createTokens({ secrets: [secret], clock })
+const tokens = createTokens({ secrets: [secret], clock, issuer })
 
 const now = () => Math.floor(clock.now().getTime() / 1000)
 const userId = '0190c0de-0000-7000-8000-000000000001'
 const sid = '0190c0de-0000-7000-8000-000000000002'
 const claims = () => ({ userId, username: 'ada', sid, iat: now(), exp: now() + 900 })
 const refreshClaims = () => ({ ...claims(), gen: 3, auth_time: now() })
+const ada = { email: 'ada@example.com', name: 'Ada Lovelace', amr: ['pwd'] }
+const accessClaims = () => ({ ...refreshClaims(), ...ada })
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const decode = (part = '') => JSON.parse(Buffer.from(part, 'base64url').toString())
-const genuine = () => tokens.signAccess(claims())
+const genuine = () => tokens.signAccess(accessClaims())
 const genuineHeader = () => decode(genuine().split('.')[0])
+const genuineClaims = () => decode(genuine().split('.')[1])
+const elsewhere = 'https://app.example.org'
 
 /** Signed with our own secret, whatever it says: so a refusal is not about the signature. */
 const forge = (header: object, payload: object, hash = 'sha256') => {
@@ -29,7 +34,8 @@ const forge = (header: object, payload: object, hash = 'sha256') => {
 describe('access tokens', () => {
   it('carries its claims, names its kind and lives until it expires', () => {
     const token = genuine()
-    expect(tokens.readAccess(token)).toMatchObject({ userId, username: 'ada', sid })
+    const added = { sub: userId, iss: issuer, aud: issuer }
+    expect(tokens.readAccess(token)).toEqual({ ...accessClaims(), ...added })
     expect(genuineHeader()).toMatchObject({ alg: 'HS256', typ: 'at+jwt', kid: expect.any(String) })
     clock.advance(15 * minutes - 1500)
     expect(tokens.readAccess(token)).toBeDefined()
@@ -77,13 +83,48 @@ describe('access tokens', () => {
     ['an exp beyond every date', () => forge(genuineHeader(), { ...claims(), exp: 1e15 })],
     ['an exp with a fraction', () => forge(genuineHeader(), { ...claims(), exp: now() + 900.5 })],
     ['an iat before 1970', () => forge(genuineHeader(), { ...claims(), iat: -1 })],
+    ['another issuer', () => createTokens({ secrets: [secret], clock, issuer: elsewhere }).signAccess(accessClaims())],
+    ['another audience', () => forge(genuineHeader(), { ...genuineClaims(), aud: elsewhere })],
+    ['another user as subject', () => forge(genuineHeader(), { ...genuineClaims(), sub: sid })],
+    ['an empty issuer', () => forge(genuineHeader(), { ...claims(), iss: '' })],
+    ['methods that are no list', () => forge(genuineHeader(), { ...claims(), amr: 'pwd' })],
+    ['methods that are no words', () => forge(genuineHeader(), { ...claims(), amr: ['a b'] })],
+    ['a time of proof as text', () => forge(genuineHeader(), { ...claims(), auth_time: '1' })],
+    ['a NUL in the email', () => forge(genuineHeader(), { ...claims(), email: 'a\0' })],
     ['a refresh token', () => tokens.signRefresh(refreshClaims())],
     ['padding', () => `${genuine()}=`],
     ['a space', () => `${genuine()} `],
     ['more than 2 KB', () => forge(genuineHeader(), { ...claims(), username: 'x'.repeat(2048) })],
-    ['another secret', () => createTokens({ secrets: [older], clock }).signAccess(claims())],
+    ['another secret', () => createTokens({ secrets: [older], clock, issuer }).signAccess(accessClaims())],
   ])('refuses %s', (_, make) => {
     expect(tokens.readAccess(make())).toBeUndefined()
+  })
+
+  const readBack = (more: object) => tokens.readAccess(tokens.signAccess({ ...accessClaims(), ...more }))
+
+  it('has the first 64 characters of a name, and none for a user without one', () => {
+    expect(readBack({ name: '😀'.repeat(200) })?.name).toBe('😀'.repeat(64))
+    expect(readBack({ name: `${'x'.repeat(63)} and more` })?.name).toBe('x'.repeat(63))
+    expect(readBack({ name: null })).not.toHaveProperty('name')
+  })
+
+  it('never exceeds 1,800 bytes: the longest values leave room for a part of the name', () => {
+    const longest = {
+      ...accessClaims(),
+      username: '😀'.repeat(64),
+      email: `${'a'.repeat(64)}@${'b'.repeat(189)}`,
+      name: '😀'.repeat(100),
+      gen: 2 ** 31 - 2,
+      amr: ['pwd', 'provider', 'otp', 'rec', 'passkey', 'mail'],
+    }
+    const names = ['https://app.example.com', `https://${'c'.repeat(longestIssuer - 8)}`].map((address) => {
+      const there = createTokens({ secrets: [secret], clock, issuer: address })
+      const token = there.signAccess(longest)
+      expect(token.length).toBeLessThanOrEqual(1800)
+      expect(there.readAccess(token)).toMatchObject({ username: longest.username, email: longest.email, iss: address })
+      return Array.from(there.readAccess(token)?.name ?? '').length
+    })
+    expect(names).toEqual([64, 16])
   })
 
   it('refuses every other spelling of the same signature', () => {
@@ -124,17 +165,19 @@ describe('refresh tokens', () => {
 })
 
 describe('a ring of secrets', () => {
-  const ring = createTokens({ secrets: [secret, older], clock })
+  const ring = createTokens({ secrets: [secret, older], clock, issuer })
 
   it('signs with the newest and reads what any of them signed', () => {
-    const before = createTokens({ secrets: [older], clock })
-    expect(ring.readAccess(before.signAccess(claims()))).toBeDefined()
-    expect(before.readAccess(ring.signAccess(claims()))).toBeUndefined()
-    expect(tokens.readAccess(ring.signAccess(claims()))).toBeDefined()
+    const before = createTokens({ secrets: [older], clock, issuer })
+    expect(ring.readAccess(before.signAccess(accessClaims()))).toBeDefined()
+    expect(before.readAccess(ring.signAccess(accessClaims()))).toBeUndefined()
+    expect(tokens.readAccess(ring.signAccess(accessClaims()))).toBeDefined()
   })
 
   it('can sign a token anew as an older secret did', () => {
     const same = refreshClaims()
-    expect(ring.signRefreshWithEach(same)).toContain(createTokens({ secrets: [older], clock }).signRefresh(same))
+    expect(ring.signRefreshWithEach(same)).toContain(
+      createTokens({ secrets: [older], clock, issuer }).signRefresh(same),
+    )
   })
 })

@@ -2,12 +2,20 @@ import { createSigner, createVerifier } from 'fast-jwt'
 import type { Clock } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { deriveKey } from '../../lib/keys.js'
-import { type AccessClaims, isAccessClaims, isMoment, isRefreshClaims, type RefreshClaims } from './claims.js'
+import {
+  type AccessClaims,
+  cutName,
+  isAccessClaims,
+  isMoment,
+  isRefreshClaims,
+  type NewAccessClaims,
+  type RefreshClaims,
+} from './claims.js'
 import { createVerifiedTokens } from './verified-tokens.js'
 
 export const accessTokenLifetime = 15 * minutes
 
-export type { AccessClaims, RefreshClaims } from './claims.js'
+export type { AccessClaims, Method, RefreshClaims } from './claims.js'
 
 /** A refresh token of ours whose signature was checked. `readRefresh` makes it, so that nobody checks it twice. */
 export type RefreshToken = { text: string; claims: RefreshClaims }
@@ -18,6 +26,12 @@ type Verify = (token: string) => Record<string, unknown>
 
 /** Longer than any token of ours; a longer text is refused unread. */
 const maximumLength = 2048
+
+/** With it the cookies of a browser stay under 4 KB, which is the most that many proxies take. */
+const longestAccessToken = 1800
+
+/** A longer address of the service would not fit into a token twice, with the longest username and email. */
+export const longestIssuer = 160
 
 /**
  * Header, payload and the 32 bytes of an HS256 signature. Two bits of its last character are not used, so four
@@ -67,7 +81,14 @@ const createKind = (kind: Kind, secrets: readonly string[]) => {
 
 export type Tokens = ReturnType<typeof createTokens>
 
-export const createTokens = ({ secrets, clock }: { secrets: readonly string[]; clock: Clock }) => {
+type Options = {
+  secrets: readonly string[]
+  clock: Clock
+  /** The address of this service: access tokens name it, and those of another one are refused. */
+  issuer: string
+}
+
+export const createTokens = ({ secrets, clock, issuer }: Options) => {
   const access = createKind('at+jwt', secrets)
   const refresh = createKind('rt+jwt', secrets)
   // It belongs to these secrets: tokens of other secrets are remembered apart.
@@ -79,7 +100,17 @@ export const createTokens = ({ secrets, clock }: { secrets: readonly string[]; c
 
   const checkAccess = (token: string) => {
     const claims = access.verified(token)
-    return claims && isAccessClaims(claims) ? claims : undefined
+    return claims && isAccessClaims(claims, issuer) ? claims : undefined
+  }
+
+  /** The longest username, email and address of the service leave room for a part of a long name, or for none. */
+  const signAccess = ({ name, ...claims }: NewAccessClaims): string => {
+    const shown = cutName(name ?? '')
+    const named = shown === '' ? {} : { name: shown }
+    const token = access.sign({ ...claims, sub: claims.userId, iss: issuer, aud: issuer, ...named })
+    if (token.length <= longestAccessToken || shown === '') return token
+    const letters = Array.from(shown)
+    return signAccess({ ...claims, name: letters.slice(0, letters.length / 2).join('') })
   }
 
   /** What can change from one request to the next is asked at every request, also for a remembered token. */
@@ -87,7 +118,7 @@ export const createTokens = ({ secrets, clock }: { secrets: readonly string[]; c
 
   return {
     hasExpired,
-    signAccess: (claims: AccessClaims) => access.sign(claims),
+    signAccess,
     signRefresh: (claims: RefreshClaims) => refresh.sign(claims),
 
     /** The same claims under every secret of the ring: one of them is the token that was signed before a secret was added. */

@@ -7,14 +7,20 @@ import { createVerifiedTokens } from './verified-tokens.js'
 
 const secret = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
 const older = '0c7d19e6a85f32b4d60ea97c15fb83d2704e9b6a8df13c5207ee49b16ad8f350'
+const issuer = 'https://app.example.com'
 const clock = createMovableClock()
 const now = () => Math.floor(clock.now().getTime() / 1000)
 const claimsOf = (username: string) => ({
   userId: '0190c0de-0000-7000-8000-000000000001',
   username,
   sid: '0190c0de-0000-7000-8000-000000000002',
+  gen: 0,
   iat: now(),
   exp: now() + 900,
+  email: 'ada@example.com',
+  name: 'Ada',
+  auth_time: now(),
+  amr: ['pwd'],
 })
 const names = (count: number) => Array.from({ length: count }, (_, index) => `token-${index}`)
 
@@ -87,7 +93,7 @@ describe('an access token that was read before', () => {
   }
 
   it('is recalled, and one that was not read is unknown', () => {
-    const tokens = createTokens({ secrets: [secret], clock })
+    const tokens = createTokens({ secrets: [secret], clock, issuer })
     const token = tokens.signAccess(claimsOf('ada'))
     expect(tokens.recallAccess(token)).toBeUndefined()
     expect(tokens.readAccess(token)).toMatchObject({ username: 'ada' })
@@ -95,7 +101,7 @@ describe('an access token that was read before', () => {
   })
 
   it('is refused from the moment it expires', () => {
-    const tokens = createTokens({ secrets: [secret], clock })
+    const tokens = createTokens({ secrets: [secret], clock, issuer })
     const token = tokens.signAccess(claimsOf('ada'))
     tokens.readAccess(token)
     clock.advance(15 * minutes - 1500)
@@ -105,7 +111,7 @@ describe('an access token that was read before', () => {
   })
 
   it('is refused before its beginning, if the clock goes back', () => {
-    const tokens = createTokens({ secrets: [secret], clock })
+    const tokens = createTokens({ secrets: [secret], clock, issuer })
     const token = forge(tokens.signAccess(claimsOf('ada')), { ...claimsOf('ada'), nbf: now() + 60 })
     expect([tokens.readAccess(token), tokens.recallAccess(token)]).toEqual([undefined, undefined])
     clock.advance(2 * minutes)
@@ -115,15 +121,15 @@ describe('an access token that was read before', () => {
   })
 
   it('is not known to other secrets', () => {
-    const ring = createTokens({ secrets: [secret, older], clock })
-    const token = createTokens({ secrets: [older], clock }).signAccess(claimsOf('ada'))
+    const ring = createTokens({ secrets: [secret, older], clock, issuer })
+    const token = createTokens({ secrets: [older], clock, issuer }).signAccess(claimsOf('ada'))
     expect(ring.readAccess(token)).toBeDefined()
-    const later = createTokens({ secrets: [secret], clock })
+    const later = createTokens({ secrets: [secret], clock, issuer })
     expect([later.recallAccess(token), later.readAccess(token)]).toEqual([undefined, undefined])
   })
 
   it('leaves no trace if it was refused', () => {
-    const tokens = createTokens({ secrets: [secret], clock })
+    const tokens = createTokens({ secrets: [secret], clock, issuer })
     const genuine = tokens.signAccess(claimsOf('ada'))
     const refused = [
       'garbage',
@@ -132,7 +138,7 @@ describe('an access token that was read before', () => {
       forge(genuine, { ...claimsOf('ada'), exp: now() - 1 }),
       forge(genuine, { ...claimsOf('ada'), nbf: now() + 60 }),
       forge(genuine, { ...claimsOf('ada'), userId: 'eve' }),
-      tokens.signRefresh({ ...claimsOf('ada'), gen: 0, auth_time: now() }),
+      tokens.signRefresh(claimsOf('ada')),
     ]
     for (const token of refused) {
       expect(tokens.readAccess(token)).toBeUndefined()
