@@ -7,6 +7,9 @@ import { createPostgres, type PostgresOptions } from '../../src/platform/databas
 
 export const migrationsDirectory = fileURLToPath(new URL('../../migrations', import.meta.url))
 
+/** The files there, in their order. */
+export const migrationNames = async () => (await readdir(migrationsDirectory)).sort()
+
 export type FreshDatabase = { url: string; drop(): Promise<void> }
 
 /** The server that the tests may use: `npm test` starts one when none is named. */
