@@ -18,12 +18,14 @@ import { createIdentities } from './domain/providers/identities.js'
 import { createPendingLinks } from './domain/providers/pending-link.js'
 import { createProviders } from './domain/providers/providers.js'
 import { createRegistrations } from './domain/registrations/registrations.js'
+import { createRotations } from './domain/sessions/rotations.js'
 import { createSessions } from './domain/sessions/sessions.js'
 import { createSignIns } from './domain/sessions/sign-ins.js'
 import { createTokens } from './domain/tokens/tokens.js'
 import { createUsers } from './domain/users/users.js'
 import { accessCheckRoutes } from './flows/access-check/access-check.routes.js'
 import { createFastLane } from './flows/access-check/fast-lane.js'
+import { createRenewal } from './flows/access-check/renewal.js'
 import { accountRoutes } from './flows/account/account.routes.js'
 import { apiDocumentRoutes } from './flows/api-document/api-document.routes.js'
 import { createChangePassword } from './flows/change-password/change-password.js'
@@ -44,7 +46,6 @@ import { logoutRoutes } from './flows/logout/logout.routes.js'
 import { loadAssets } from './flows/pages/assets.js'
 import { pagesRoutes } from './flows/pages/pages.routes.js'
 import { passwordStrengthRoutes } from './flows/password-strength/password-strength.routes.js'
-import { createRefresh } from './flows/refresh/refresh.js'
 import { refreshRoutes } from './flows/refresh/refresh.routes.js'
 import { createRegister } from './flows/register/register.js'
 import { registerRoutes } from './flows/register/register.routes.js'
@@ -85,7 +86,7 @@ const themeOf = ({ productName: name, productLogoUrl: logoUrl, accentColor: acce
 const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) => {
   const { database, secrets, workers, mailer, outbound, providerSettings } = platform
   const keysFor = (purpose: string) => secrets.map((secret) => deriveKey(secret, purpose))
-  const { refreshGrace, sessionMaxAge, publicUrl, productName, registration, mailFrom: from } = config
+  const { publicUrl, productName, registration, mailFrom: from } = config
   const tokens = createTokens({ secrets, clock, issuer: publicUrl })
   const users = createUsers({ database, clock })
   const brand = themeOf(config)
@@ -94,7 +95,8 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
   const mails = createMails({ database, clock, seal, mailer, publicUrl, brand, from, log })
   const providers = createProviders(providerSettings, { outbound, clock })
   const nameOf = (provider: ProviderId) => providers[provider]?.name ?? provider
-  const sessions = createSessions({ database, tokens, clock, refreshGrace, sessionMaxAge })
+  const { refreshGrace, renewGrace, sessionMaxAge } = config
+  const sessions = createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge })
   const events = createEvents({
     database,
     clock,
@@ -118,6 +120,11 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
     links: createPendingLinks({ seal: sealFor('pending link'), clock }),
     events,
     signIns: createSignIns({ sessions, events }),
+    rotate: createRotations({
+      sessions,
+      events,
+      onRotation: (outcome) => platform.metrics?.countRefresh(outcome),
+    }),
   }
 }
 
@@ -143,7 +150,7 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
   })
   const attemptCookies = createAttemptCookies({ cookies, attempts })
   const pendingLink = createPendingLinkCookie({ cookies, links })
-  return { cookies, callers, csrf, limits, attemptCookies, pendingLink }
+  return { cookies, callers, csrf, limits, attemptCookies, pendingLink, clock }
 }
 
 type Gates = ReturnType<typeof makeGates>
@@ -168,11 +175,10 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
     link: createLink(dependencies),
     unlink: createUnlink(dependencies),
   })
-  const refresh = createRefresh({ ...dependencies, onRefresh: (outcome) => platform.metrics?.countRefresh(outcome) })
-  refreshRoutes(server, { ...dependencies, refresh })
+  refreshRoutes(server, dependencies)
   logoutRoutes(server, { ...dependencies, logout: createLogout(dependencies) })
   sessionsRoutes(server, { ...dependencies, ownSessions: createOwnSessions(dependencies) })
-  accessCheckRoutes(server, dependencies)
+  accessCheckRoutes(server, { ...dependencies, renewal: createRenewal(dependencies) })
   accountRoutes(server, dependencies)
   eventsRoutes(server, dependencies)
   passwordStrengthRoutes(server, dependencies)

@@ -47,6 +47,7 @@ const createRotations = async (sql, sessions) => {
       issuedAt: now,
       expiresAt: new Date(now.getTime() + 30 * 86_400_000),
       now,
+      atProxy: false,
       clockOffset: 0,
       client,
     })

@@ -74,6 +74,7 @@ const refresh = async (cookie, userAgent) => {
     now,
     clockOffset: 0,
     client: { ip: '127.0.0.1', userAgent },
+    atProxy: false,
   })
   if (!holder) return undefined
   const { userId, sid, gen, auth_time } = successor

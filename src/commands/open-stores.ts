@@ -52,7 +52,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     await close()
     throw error
   }
-  const { refreshGrace, sessionMaxAge, publicUrl, bcryptCost: cost, productName } = config
+  const { refreshGrace, renewGrace, sessionMaxAge, publicUrl, bcryptCost: cost, productName } = config
   const secrets = config.jwtSecret ?? (await existingSecret(config.dataDir))
   const tokens = createTokens({ secrets, clock, issuer: publicUrl })
   return {
@@ -60,7 +60,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     clock,
     users: createUsers({ database, clock }),
     bulkUsers: createBulkUsers({ database }),
-    sessions: createSessions({ database, tokens, clock, refreshGrace, sessionMaxAge }),
+    sessions: createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge }),
     passwords: forCommands(createPasswords({ workers, cost, productName })),
     content: createContent({ database, clock }),
     events: createEvents({

@@ -97,6 +97,7 @@ export const settings = {
   GENERAL_LIMIT: { read: limit, fallback: '100/15m', meaning: 'Requests to the API: by one session where signing in is needed, otherwise from one client network. Refresh and logout are counted separately, with the same numbers.' },
   SENSITIVE_LIMIT: { read: limit, fallback: '3/1h', meaning: 'Requests for a reset mail from one client network.' },
   REFRESH_GRACE: { read: duration, fallback: '30s', meaning: 'How long a refresh token that was just replaced still gets the same new token again.' },
+  RENEW_GRACE: { read: duration, fallback: '2m', meaning: 'The same for a refresh token that was replaced by an access check with `renew=1`. The new token travels with the answer of the application, so this is longer than the slowest of its answers.' },
   SESSION_MAX_AGE: { read: duration, fallback: '365d', meaning: "Longest duration of a session. A refresh does not extend it." },
   HEALTH_TIMEOUT: { read: duration, fallback: '2s', meaning: 'Timeout of each health check.' },
   DRAIN_DELAY: { read: duration, fallback: '1s', meaning: 'How long `/health/ready` and `/health` answer 503 after SIGTERM before the port closes, so that a load balancer can notice. docs/deployment.md explains the shutdown.' },

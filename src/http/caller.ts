@@ -13,11 +13,15 @@ export type Callers = ReturnType<typeof createCallers>
 export const createCallers = ({ cookies, tokens }: { cookies: Cookies; tokens: Tokens }) => {
   const known = new WeakMap<FastifyRequest, Caller>()
 
+  const claimsOf = (request: FastifyRequest) => {
+    const token = cookies.read(request, 'access_token')
+    return token === undefined ? undefined : tokens.readAccess(token)
+  }
+
   const peek = (request: FastifyRequest): Caller | undefined => {
     const seen = known.get(request)
     if (seen) return seen
-    const token = cookies.read(request, 'access_token')
-    const claims = token === undefined ? undefined : tokens.readAccess(token)
+    const claims = claimsOf(request)
     if (!claims) return undefined
     const { userId, username, sid: sessionId, gen: generation = 0, exp } = claims
     const caller = { userId, username, sessionId, generation, expiresAt: new Date(exp * 1000) }
@@ -39,6 +43,8 @@ export const createCallers = ({ cookies, tokens }: { cookies: Cookies; tokens: T
 
   return {
     peek,
+    /** All that a valid access token says. */
+    claimsOf,
     refreshTokenOf,
     /** The session by either of its cookies: the access cookie expires first, and the session is still valid. */
     sessionOf: (request: FastifyRequest) => peek(request)?.sessionId ?? refreshTokenOf(request)?.claims.sid,

@@ -101,6 +101,8 @@ export const createCookies = ({ secure, host }: { secure: boolean; host: string 
     set,
     clear,
     clearSession,
+    /** Whether a session cookie is there twice: one of the two was planted. */
+    isDoubled,
     /** New tokens of a session that continues. */
     renewSession: (reply: FastifyReply, issued: Issued) => {
       if (isDoubled(reply.request)) clearPlanted(reply)

@@ -19,6 +19,18 @@ const limitedBody = (code: LimitCode) => {
   return body
 }
 
+const setLimitHeaders = (reply: FastifyReply, { name, limit }: Limiter, { remaining, resetsIn }: Reservation) => {
+  const seconds = Math.max(1, Math.ceil(resetsIn / 1000))
+  reply.headers({
+    'RateLimit-Limit': limit.maximum,
+    'RateLimit-Remaining': remaining,
+    'RateLimit-Reset': seconds,
+    'RateLimit-Policy': `"${name}";q=${limit.maximum};w=${Math.ceil(limit.window / 1000)}`,
+    RateLimit: `"${name}";r=${remaining};t=${seconds}`,
+  })
+  return seconds
+}
+
 type Held = { limiter: Limiter; key: string; reservation: Reservation }
 
 export type Limits = ReturnType<typeof createLimits>
@@ -31,7 +43,7 @@ export const createLimits = (deps: {
   sensitive: Limit
   onRejection: (rejection: Rejection, request: FastifyRequest) => Promise<void>
 }) => {
-  const { cache, callers, onRejection } = deps
+  const { cache, callers, onRejection, login, general, sensitive } = deps
   const held = new WeakMap<FastifyRequest, Held>()
   const successes = new WeakSet<FastifyRequest>()
 
@@ -41,18 +53,6 @@ export const createLimits = (deps: {
   const sessionOrClientNetwork = (request: FastifyRequest) => {
     const session = callers.currentSessionOf(request)
     return session === undefined ? clientNetwork(request) : `session:${session}`
-  }
-
-  const setLimitHeaders = (reply: FastifyReply, { name, limit }: Limiter, { remaining, resetsIn }: Reservation) => {
-    const seconds = Math.max(1, Math.ceil(resetsIn / 1000))
-    reply.headers({
-      'RateLimit-Limit': limit.maximum,
-      'RateLimit-Remaining': remaining,
-      'RateLimit-Reset': seconds,
-      'RateLimit-Policy': `"${name}";q=${limit.maximum};w=${Math.ceil(limit.window / 1000)}`,
-      RateLimit: `"${name}";r=${remaining};t=${seconds}`,
-    })
-    return seconds
   }
 
   const hook =
@@ -82,8 +82,23 @@ export const createLimits = (deps: {
     setLimitHeaders(reply, mine.limiter, { ...mine.reservation, remaining: mine.reservation.remaining + 1 })
   }
 
-  const { login, general, sensitive } = deps
   const byClientNetwork = { subject: clientNetwork }
+  const ofSessions: Limiter = {
+    name: 'session',
+    limit: general,
+    code: 'too_many_requests',
+    subject: sessionOrClientNetwork,
+  }
+
+  /** Counts in the limit of refreshes from inside a handler, which knows only later whether there is anything to count. */
+  const reserveRotation = async (request: FastifyRequest) => {
+    const { name, limit, subject } = ofSessions
+    const key = `${name}:${subject(request)}`
+    const { granted, resetsIn, window } = await cache.reserve(key, limit)
+    if (!granted) await onRejection({ limiter: name, key, resetsIn }, request)
+    return { granted, refund: () => cache.refund(key, window) }
+  }
+
   return {
     login: hook({ name: 'login', limit: login, code: 'too_many_logins', refundsSuccess: true, ...byClientNetwork }),
     confirm: hook({
@@ -99,7 +114,8 @@ export const createLimits = (deps: {
     /** For routes behind `callers.required`. */
     bySession: hook({ name: 'general', limit: general, code: 'too_many_requests', subject: sessionOf }),
     /** Separate from the general limit: a session that has used that up can still be refreshed and ended. */
-    session: hook({ name: 'session', limit: general, code: 'too_many_requests', subject: sessionOrClientNetwork }),
+    session: hook(ofSessions),
+    reserveRotation,
     /** The proof was right although the answer is a refusal: the attempt is given back. */
     countAsSuccess: (request: FastifyRequest) => {
       successes.add(request)

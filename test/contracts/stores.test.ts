@@ -139,7 +139,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
   }
   const rotation = (id: string, generation: number, presented: number, successor: number) => ({
     ...{ id, generation, presented: bytes(presented), successor: bytes(successor) },
-    ...{ issuedAt: now, expiresAt: at(30 * days), now, clockOffset: 0, client },
+    ...{ issuedAt: now, expiresAt: at(30 * days), now, clockOffset: 0, client, atProxy: generation === 1 },
   })
 
   it('rotate a session once, whoever asks at the same moment, and never one that has ended', async () => {
@@ -151,11 +151,11 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     const proof = { methods: ['pwd'], authenticated_at: now }
     const holder = { username: 'Ada', email: 'Ada@Example.com', name: null, ...proof }
     expect((await Promise.all(tries)).flat()).toEqual([holder])
-    const [row] = await sessions.selectRecord(sql, id, 0, 30 * seconds)
+    const graces = { refreshGrace: 30 * seconds, renewGrace: 2 * minutes }
+    const [row] = await sessions.selectRecord(sql, id, 1 * minutes, graces)
     expect(row).toMatchObject({ ...holder, generation: 1, just_rotated: true, just_voided: false, disabled: false })
     expect(Buffer.from(row?.previous_hash ?? [])).toEqual(bytes(1))
-    expect((await sessions.selectRecord(sql, id, 5 * minutes, 30 * seconds))[0]?.just_rotated).toBe(false)
-
+    expect((await sessions.selectRecord(sql, id, 5 * minutes, graces))[0]?.just_rotated).toBe(false)
     await sql.transaction(async (inside) => {
       expect(await sessions.lockRecord(inside, id, userId, now)).toMatchObject([{ generation: 1, ...proof }])
       const { presented: _, ...replacement } = rotation(id, 2, 0, 30)
@@ -164,7 +164,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     const caller = { id, userId, now }
     expect(await sessions.selectLive(sql, { ...caller, generation: 2 })).toHaveLength(1)
     expect(await sessions.selectLive(sql, { ...caller, generation: 1 })).toEqual([])
-    expect((await sessions.selectRecord(sql, id, 0, 30 * seconds))[0]?.just_voided).toBe(true)
+    expect((await sessions.selectRecord(sql, id, 0, graces))[0]?.just_voided).toBe(true)
     await users.updateDisabled(sql, userId, now)
     expect(await sessions.rotateRecord(sql, rotation(id, 3, 30, 31))).toEqual([])
   })

@@ -10,9 +10,17 @@ const method = mostly(
 )
 
 const target = mostly(
-  fc.constantFrom('/api/auth/verify', '/api/auth/me'),
+  fc.constantFrom('/api/auth/verify', '/api/auth/me', '/api/auth/verify?renew=1'),
   fc.constantFrom(
-    ...['/api/auth/verify?', '/api/auth/verify?renew=1', '/api/auth/me?a=%00', '/api/auth/me?a=%zz', '/api/auth/me#a'],
+    ...[
+      '/api/auth/verify?',
+      '/api/auth/verify?renew=%31',
+      '/api/auth/verify?renew=1&renew=1',
+      '/api/auth/verify?fresh=10m',
+      '/api/auth/me?a=%00',
+      '/api/auth/me?a=%zz',
+      '/api/auth/me#a',
+    ],
     ...['/api/auth/verify/', '//api/auth/verify', '/api//auth/me', '/./api/auth/me', '/api/auth/x/../me'],
     ...['/api/auth/Verify', '/API/auth/me', '/api/auth/m%65', '/api%2Fauth/me', '/api/auth/me;a=1', '/api/auth/me%00'],
     ...['http://localhost/api/auth/verify', 'https://evil.example/api/auth/me', '/api/auth', '/api/auth/mee', '/', '*'],

@@ -2,6 +2,7 @@ import { createHmac, randomInt } from 'node:crypto'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { refuse } from '../../src/contract/outcome.js'
 import { createTokens } from '../../src/domain/tokens/tokens.js'
 import { accessCheckRoutes } from '../../src/flows/access-check/access-check.routes.js'
 import { createFastLane } from '../../src/flows/access-check/fast-lane.js'
@@ -49,8 +50,11 @@ const startService = async ({ lane, level = 'info', trustProxy = ['127.0.0.1'], 
   }
   const options = { log, production, publicUrl: 'https://localhost', trustProxy, ...(lane && { fastLane }) }
   const { server, state, answerUnknown } = createServer(options)
-  const callers = createCallers({ cookies: createCookies({ secure: true, host: 'localhost' }), tokens })
-  accessCheckRoutes(server, { callers })
+  const cookies = createCookies({ secure: true, host: 'localhost' })
+  const callers = createCallers({ cookies, tokens })
+  // There are no stores here, so nothing can be renewed.
+  const renewal = async () => refuse('not_authenticated')
+  accessCheckRoutes(server, { callers, cookies, tokens, renewal, clock })
   answerUnknown((_request, reply) => reply.status(404).send('no page'))
   const port = Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port)
   return { port, tokens, count, state, logLines, close: () => server.close() }
@@ -197,6 +201,18 @@ describe('the fast lane', () => {
     expect(service.count.answered).toBe(0)
     await ask(service, check(token), check(token, '/api/auth/me'), check('x'), check(`${token}; access_token=x`))
     expect(service.count.answered).toBe(2)
+    await ask(service, check(token, '/api/auth/verify?renew=1'))
+    expect(service.count.answered).toBe(3)
+  })
+
+  it('leaves a token of an earlier release to the framework, if it may be renewed', async () => {
+    const service = await start({})
+    const { userId, username, sid, gen, iat, exp } = claimsOf('ada')
+    const earlier = signEarlier({ userId, username, sid, gen, iat, exp })
+    await ask(service, check(earlier), check(earlier, '/api/auth/verify?renew=1'))
+    expect(service.count.answered).toBe(0)
+    await ask(service, check(earlier))
+    expect(service.count.answered).toBe(1)
   })
 
   it('is not used while the service shuts down: answers close their connections', async () => {

@@ -12,6 +12,7 @@ import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 type Model = {
   tokens: string[]
   rotatedAt: number
+  rotatedBy: 'browser' | 'proxy'
   expiresAt: number
   isEnded: boolean
   /** The token that a new proof replaced without grace. */
@@ -19,6 +20,7 @@ type Model = {
 }
 
 const grace = 30 * seconds
+const graces = { browser: grace, proxy: 2 * minutes }
 const client = { ip: '192.0.2.1', userAgent: 'a model' }
 
 let latchkey: Latchkey
@@ -36,7 +38,12 @@ const act = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ kind: 'login' as const }) },
   {
     weight: 8,
-    arbitrary: fc.record({ kind: fc.constant('refresh' as const), session: fc.nat(), age: fc.nat({ max: 2 }) }),
+    arbitrary: fc.record({
+      kind: fc.constant('refresh' as const),
+      session: fc.nat(),
+      age: fc.nat({ max: 2 }),
+      by: fc.constantFrom('browser' as const, 'proxy' as const),
+    }),
   },
   {
     weight: 3,
@@ -53,7 +60,7 @@ const act = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant('wait' as const),
-      time: fc.constantFrom(1 * seconds, 20 * seconds, 31 * seconds, 16 * minutes, 29 * days, 31 * days),
+      time: fc.constantFrom(1 * seconds, 20 * seconds, 31 * seconds, 100 * seconds, 16 * minutes, 29 * days, 31 * days),
     }),
   },
 )
@@ -71,8 +78,8 @@ it('at most one live successor, and nothing lives after it was ended', async () 
     return token
   }
 
-  const refresh = async (model: Model, token: string) => {
-    const result = await sessions.rotate(read(token), client)
+  const refresh = async (model: Model, token: string, by: Model['rotatedBy']) => {
+    const result = await sessions.rotate(read(token), client, by)
     const newest = model.tokens.at(-1)
     const isLive = !model.isEnded && now() < model.expiresAt - 1 * seconds
     if ('issued' in result) {
@@ -82,10 +89,11 @@ it('at most one live successor, and nothing lives after it was ended', async () 
       if (token === newest) {
         model.tokens.push(successor)
         model.rotatedAt = now()
+        model.rotatedBy = by
         model.expiresAt = now() + result.issued.refreshTokenMaxAge * 1000
       } else {
         expect([token, successor]).toEqual([model.tokens.at(-2), newest])
-        expect(now() - model.rotatedAt).toBeLessThan(grace + 2 * seconds)
+        expect(now() - model.rotatedAt).toBeLessThan(graces[model.rotatedBy] + 2 * seconds)
       }
     } else if (isLive) {
       expect(token).not.toBe(newest)
@@ -96,6 +104,9 @@ it('at most one live successor, and nothing lives after it was ended', async () 
         return
       }
       expect(result.refused).toBe('theft')
+      const wasJustRotated =
+        token === model.tokens.at(-2) && now() - model.rotatedAt < graces[model.rotatedBy] - 2 * seconds
+      expect(wasJustRotated && model.voided === undefined).toBe(false)
       const wasJustVoided = token === model.voided?.token && now() - model.voided.at < grace - 2 * seconds
       expect(wasJustVoided).toBe(false)
       model.isEnded = true
@@ -121,7 +132,7 @@ it('at most one live successor, and nothing lives after it was ended', async () 
         if (step.kind === 'login') {
           const issued = await sessions.start(user, ['pwd'], client)
           const expiresAt = now() + issued.refreshTokenMaxAge * 1000
-          models.push({ tokens: [issued.refreshToken], rotatedAt: 0, expiresAt, isEnded: false })
+          models.push({ tokens: [issued.refreshToken], rotatedAt: 0, rotatedBy: 'browser', expiresAt, isEnded: false })
         } else if (step.kind === 'wait') latchkey.clock.advance(step.time)
         else if (step.kind === 'reset') {
           await sessions.endAll(user.id)
@@ -129,7 +140,8 @@ it('at most one live successor, and nothing lives after it was ended', async () 
         } else {
           const model = pick(step.session)
           if (!model) continue
-          if (step.kind === 'refresh') await refresh(model, model.tokens.at(-1 - step.age) ?? model.tokens[0] ?? '')
+          if (step.kind === 'refresh')
+            await refresh(model, model.tokens.at(-1 - step.age) ?? model.tokens[0] ?? '', step.by)
           else if (step.kind === 'prove') await prove(model)
           else if (step.kind === 'logout') {
             await sessions.endByRefreshToken(read(model.tokens.at(-1) ?? ''))
@@ -137,7 +149,7 @@ it('at most one live successor, and nothing lives after it was ended', async () 
           } else {
             const token = model.tokens.at(-1) ?? ''
             const results = await Promise.all(
-              Array.from({ length: step.count }, () => sessions.rotate(read(token), client)),
+              Array.from({ length: step.count }, () => sessions.rotate(read(token), client, 'browser')),
             )
             const successors = new Set(results.map((each) => ('issued' in each ? each.issued.refreshToken : undefined)))
             expect(successors.size).toBe(1)
@@ -147,6 +159,7 @@ it('at most one live successor, and nothing lives after it was ended', async () 
             expect(model.isEnded).toBe(false)
             model.tokens.push(successor)
             model.rotatedAt = now()
+            model.rotatedBy = 'browser'
             model.expiresAt = now() + first.issued.refreshTokenMaxAge * 1000
           }
         }

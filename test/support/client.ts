@@ -37,7 +37,7 @@ export const createBrowser = (origin: string, jar = createCookieJar()) => {
       headers: response.headers,
       setCookies,
       text,
-      body: isJson ? JSON.parse(text) : {},
+      body: isJson && text !== '' ? JSON.parse(text) : {},
     }
   }
 

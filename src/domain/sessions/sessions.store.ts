@@ -86,11 +86,12 @@ const holderColumns = {
  * A valid token that is newer than its record is accepted: the last write was lost in a failover, or the database was
  * restored to an earlier state.
  */
-export const rotateRecord = (sql: Sql, rotation: Rotation) =>
+export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean }) =>
   sql.query<HolderRow>(
     `update refresh_token_records as r
      set token_hash = $3, previous_hash = $2, generation = $10::int, issued_at = $4, expires_at = $5,
-         rotated_at = ${databaseNow('$6')}, last_used_at = $7, ip = $8, user_agent = $9
+         rotated_at = ${databaseNow('$6')}, last_used_at = $7, ip = $8, user_agent = $9,
+         renewed_generation = case when $11::boolean then $10::int end
      from users as u
      where r.id = $1 and (r.token_hash = $2 or r.generation < $10::int - 1) and r.expires_at > $7
        and u.id = r.user_id and u.disabled_at is null
@@ -106,6 +107,7 @@ export const rotateRecord = (sql: Sql, rotation: Rotation) =>
       rotation.client.ip,
       rotation.client.userAgent,
       rotation.generation,
+      rotation.atProxy,
     ],
   )
 
@@ -157,6 +159,8 @@ type RecordRow = HolderRow & {
 }
 
 const graceBegan = `${databaseNow('$2')} - ${milliseconds('$3')}`
+/** The tokens of a renewal at the proxy travel with the application's answer, which may be slow or get lost. */
+const renewGraceBegan = `${databaseNow('$2')} - ${milliseconds('$4')}`
 const record = selectList<RecordRow>({
   ...holderColumns,
   token_hash: true,
@@ -165,15 +169,17 @@ const record = selectList<RecordRow>({
   issued_at: true,
   expires_at: true,
   voided_hash: true,
-  just_rotated: `rotated_at > ${graceBegan}`,
+  just_rotated: `rotated_at > case when renewed_generation = generation then ${renewGraceBegan} else ${graceBegan} end`,
   just_voided: `coalesce(voided_at > ${graceBegan}, false)`,
   disabled: 'disabled_at is not null',
 })
 
-export const selectRecord = (sql: Sql, id: string, clockOffset: number, grace: number) =>
+type Graces = { refreshGrace: number; renewGrace: number }
+
+export const selectRecord = (sql: Sql, id: string, clockOffset: number, { refreshGrace, renewGrace }: Graces) =>
   sql.query<RecordRow>(
     `select ${record} from refresh_token_records as r join users as u on u.id = r.user_id where r.id = $1`,
-    [id, clockOffset, grace],
+    [id, clockOffset, refreshGrace, renewGrace],
   )
 
 export const selectLive = (sql: Sql, caller: { id: string; userId: string; generation: number; now: Date }) =>

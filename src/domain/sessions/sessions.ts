@@ -42,6 +42,9 @@ export type Rotated =
   | { issued: Issued; raced: boolean }
   | (Refused<'ended' | 'theft' | 'replaced'> & { userId: string; sessionId: string })
 
+/** A browser that asks for its tokens gets them at once. Through a proxy they travel with the answer of the application. */
+export type RotatedBy = 'browser' | 'proxy'
+
 /** The caller, and which of the session's tokens it used. */
 export type SessionCaller = { sessionId: string; userId: string; generation: number }
 
@@ -56,9 +59,10 @@ export const createSessions = (options: {
   tokens: Tokens
   clock: Clock
   refreshGrace: number
+  renewGrace: number
   sessionMaxAge: number
 }) => {
-  const { database, tokens, clock, refreshGrace, sessionMaxAge } = options
+  const { database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge } = options
 
   let purgeCursor = nilUuid
   let purgeRestsUntil = new Date(0)
@@ -128,7 +132,7 @@ export const createSessions = (options: {
     const { userId, sid: sessionId } = claims
     const owner = { userId, sessionId }
     const ended = refuse('ended', owner)
-    const [row] = await store.selectRecord(database, sessionId, clock.offset(), refreshGrace)
+    const [row] = await store.selectRecord(database, sessionId, clock.offset(), { refreshGrace, renewGrace })
     if (!row || row.disabled || row.expires_at <= clock.now()) return ended
     const isJust = (hash: Uint8Array | null, recent: boolean) => recent && hash !== null && sameBytes(hash, presented)
     if (isJust(row.voided_hash, row.just_voided)) return refuse('replaced', owner)
@@ -151,7 +155,7 @@ export const createSessions = (options: {
     return refuse('theft', owner)
   }
 
-  const rotate = async ({ text, claims }: RefreshToken, client: Client): Promise<Rotated> => {
+  const rotate = async ({ text, claims }: RefreshToken, client: Client, by: RotatedBy): Promise<Rotated> => {
     const now = clock.now()
     const iat = inSeconds(now)
     const successor = { ...claims, gen: claims.gen + 1, iat, exp: expiryFor(claims.auth_time, now) }
@@ -167,6 +171,7 @@ export const createSessions = (options: {
       now,
       clockOffset: clock.offset(),
       client,
+      atProxy: by === 'proxy',
     })
     if (!holder) return answerOldToken(claims, presented)
     const { methods, authenticated_at: provenAt, ...user } = holder

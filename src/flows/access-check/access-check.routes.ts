@@ -1,42 +1,100 @@
-import { refuse } from '../../contract/outcome.js'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import { Caller, NoContent } from '../../contract/schemas.js'
+import type { AccessClaims, Tokens } from '../../domain/tokens/tokens.js'
 import type { Callers } from '../../http/caller.js'
+import type { Cookies } from '../../http/cookies.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import type { Clock } from '../../lib/clock.js'
+import { StoreUnavailable } from '../../platform/database/database.js'
+import { meets, readConditions } from './conditions.js'
+import { identityHeaders, identityOf } from './identity-headers.js'
+import type { Renewal } from './renewal.js'
 
-const { responses } = routeRefusals('not_authenticated')
+const me = routeRefusals('not_authenticated')
+const verify = routeRefusals('bad_request', 'not_authenticated', 'step_up_required', 'unavailable')
 
 const meSchema = {
   tags: ['who am I'],
   summary: 'Who the caller is, from the access token alone',
-  response: { 200: Caller, ...responses },
+  response: { 200: Caller, ...me.responses },
 }
+const security: Record<string, string[]>[] = [{ accessToken: [] }, { refreshToken: [] }]
 const verifySchema = {
   tags: ['who am I'],
-  summary: 'The same for a reverse proxy: 204 with X-Auth-User-Id and X-Auth-Username, or 401',
-  response: { 204: NoContent, ...responses },
+  summary: 'The same for a reverse proxy: 204 with X-Auth-… headers that name the user, or a refusal',
+  description:
+    'With `renew=1` an access token that is missing or has expired is renewed by the refresh cookie, and the answer sets both cookies. A 403 has X-Auth-Step-Up with the page that helps. Any other parameter is refused with 400.',
+  querystring: Type.Object({
+    renew: Type.Optional(Type.Literal('1')),
+    fresh: Type.Optional(Type.String({ description: 'The longest time since the last proof, such as 10m' })),
+    factors: Type.Optional(Type.Literal('2')),
+  }),
+  security,
+  response: { 204: NoContent, ...verify.responses },
 }
 
-export const accessCheckRoutes = (server: Server, { callers }: { callers: Callers }) => {
+type Dependencies = {
+  callers: Callers
+  cookies: Cookies
+  tokens: Pick<Tokens, 'readAccess'>
+  renewal: Renewal
+  clock: Clock
+}
+
+export const accessCheckRoutes = (server: Server, dependencies: Dependencies) => {
+  const { callers, cookies, tokens, renewal, clock } = dependencies
   const quiet = { quiet: true }
-  // For a proxy, a request from another site is one without cookies: the proxy then sends the user to the login page.
-  const verifyConfig = { quiet: true, crossSite: refuse('not_authenticated') }
 
   server.get('/api/auth/me', { schema: meSchema, onRequest: callers.required, config: quiet }, async (request) => {
     const { userId, username, sessionId, expiresAt } = callers.of(request)
     return { user: { id: userId, username }, sessionId, expiresAt: expiresAt.toISOString() }
   })
 
-  server.get(
-    '/api/auth/verify',
-    { schema: verifySchema, onRequest: callers.required, config: verifyConfig },
-    async (request, reply) => {
-      const { userId, username } = callers.of(request)
-      // A header can hold only Latin-1 characters, so names are percent-encoded.
-      return reply
-        .headers({ 'X-Auth-User-Id': userId, 'X-Auth-Username': encodeURIComponent(username) })
-        .status(204)
-        .send()
-    },
-  )
+  /** Nothing if there is nothing to renew with. A name that is there twice was planted: only the login page can clear it. */
+  const renewable = (request: FastifyRequest) =>
+    request.method === 'GET' && !cookies.isDoubled(request) ? callers.refreshTokenOf(request) : undefined
+
+  /** The claims of new tokens, which the answer sets. */
+  const renewed = async (request: FastifyRequest, reply: FastifyReply) => {
+    const refreshToken = renewable(request)
+    const issued = refreshToken ? await renewal(refreshToken, request) : refuse('not_authenticated')
+    if (isRefused(issued)) return issued
+    cookies.renewSession(reply, issued)
+    return tokens.readAccess(issued.accessToken) ?? refuse('not_authenticated')
+  }
+
+  /** A token of the release before is good by itself: if it cannot be renewed now, it serves until it expires. */
+  const renewedOr = async (claims: AccessClaims, request: FastifyRequest, reply: FastifyReply) => {
+    const better = await renewed(request, reply).catch((error: unknown) => {
+      if (error instanceof StoreUnavailable) return refuse('unavailable')
+      throw error
+    })
+    return isRefused(better) ? claims : better
+  }
+
+  const caller = async (request: FastifyRequest, reply: FastifyReply, mayRenew: boolean) => {
+    const claims = callers.claimsOf(request)
+    if (!claims) return mayRenew ? renewed(request, reply) : refuse('not_authenticated')
+    return mayRenew && claims.iss === undefined ? renewedOr(claims, request, reply) : claims
+  }
+
+  // For a proxy, a request from another site is one without cookies: the proxy then sends the user to the login page.
+  const config = { quiet: true, crossSite: refuse('not_authenticated') }
+  // `readConditions` takes the place of the schema, which would drop a parameter that it does not know.
+  const validatorCompiler = () => () => true
+
+  server.get('/api/auth/verify', { schema: verifySchema, config, validatorCompiler }, async (request, reply) => {
+    const conditions = readConditions(request.query)
+    if (isRefused(conditions)) return verify.sendRefusal(reply, conditions)
+    const claims = await caller(request, reply, conditions.renew)
+    if (isRefused(claims)) return verify.sendRefusal(reply, claims)
+    if (!meets(claims, conditions, clock.now()))
+      return verify.sendRefusal(reply.header('X-Auth-Step-Up', conditions.stepUp), refuse('step_up_required'))
+    const identity = identityOf(claims)
+    for (const [place, name] of identityHeaders.entries()) reply.header(name, identity[place])
+    return reply.status(204).send()
+  })
 }

@@ -3,6 +3,7 @@ import type { AccessClaims, Tokens } from '../../domain/tokens/tokens.js'
 import { securityHeaders } from '../../http/headers.js'
 import type { FastLane } from '../../http/server.js'
 import type { RequestSeen } from '../../platform/metrics/metrics.js'
+import { identityHeaders, identityOf } from './identity-headers.js'
 
 /*
  * Applications ask for the access check with every request, and the framework takes most of its time (docs/benchmarks.md). So
@@ -15,7 +16,8 @@ import type { RequestSeen } from '../../platform/metrics/metrics.js'
  *   security headers          the same list, made once
  *   no Host header            declined
  *   request of another site   declined; with GET, `http/cross-site` looks at nothing but `Sec-Fetch-Site` first
- *   method, query, body       anything but a GET of exactly this address without a body is declined
+ *   method, query, body       anything but a GET of exactly one of these addresses without a body is declined
+ *   renewal                   a token that needs none is answered here; one of an earlier release is declined
  *   access check              the cookie must be there once, and its token must be remembered: the first request with a token
  *                             goes to the framework's route, which checks the signature. What can change from one request to
  *                             the next (expiry, later also ended sessions) is up to `tokens.recallAccess`
@@ -45,6 +47,7 @@ const isPlain = (headers: IncomingHttpHeaders) =>
   headers['transfer-encoding'] === undefined
 
 type Route = { status: number; send: (response: ServerResponse, claims: AccessClaims) => void }
+type Address = { path: string; route: Route; accepts?: (claims: AccessClaims) => boolean }
 
 /*
  * Names and values in turn, which Node writes as they are. It has read the list when `writeHead` returns, so each route has one
@@ -52,13 +55,22 @@ type Route = { status: number; send: (response: ServerResponse, claims: AccessCl
  */
 
 const verify = (security: readonly string[]): Route => {
-  const headers = [...security, 'x-auth-user-id', '', 'x-auth-username', '']
-  const [userIdAt, usernameAt] = [headers.length - 3, headers.length - 1]
+  const headers = [...security, ...identityHeaders.flatMap((name) => [name, ''])]
+  const firstAt = security.length + 1
+  /** Encoded once and kept with the remembered claims. */
+  const identities = new WeakMap<AccessClaims, readonly string[]>()
+  const identityFor = (claims: AccessClaims) => {
+    const known = identities.get(claims)
+    if (known !== undefined) return known
+    const identity = identityOf(claims)
+    identities.set(claims, identity)
+    return identity
+  }
   return {
     status: 204,
-    send: (response, { userId, username }) => {
-      headers[userIdAt] = userId
-      headers[usernameAt] = encodeURIComponent(username)
+    send: (response, claims) => {
+      const identity = identityFor(claims)
+      for (let place = 0; place < identity.length; place += 1) headers[firstAt + 2 * place] = identity[place] ?? ''
       response.writeHead(204, headers).end()
     },
   }
@@ -97,9 +109,11 @@ type Dependencies = {
 
 export const createFastLane = ({ tokens, production, onAnswer }: Dependencies): FastLane => {
   const security = Object.entries(securityHeaders(production)).flat()
-  const routes = new Map([
-    ['/api/auth/verify', verify(security)],
-    ['/api/auth/me', me(security)],
+  const check = { path: '/api/auth/verify', route: verify(security) }
+  const addresses = new Map<string, Address>([
+    [check.path, check],
+    [`${check.path}?renew=1`, { ...check, accepts: ({ iss }) => iss !== undefined }],
+    ['/api/auth/me', { path: '/api/auth/me', route: me(security) }],
   ])
 
   const report = (response: ServerResponse, route: string, status: number) => {
@@ -108,12 +122,13 @@ export const createFastLane = ({ tokens, production, onAnswer }: Dependencies): 
   }
 
   return ({ method, url = '', headers }, response) => {
-    const route = method === 'GET' ? routes.get(url) : undefined
-    if (!route || !isPlain(headers)) return false
+    const address = method === 'GET' ? addresses.get(url) : undefined
+    if (!address || !isPlain(headers)) return false
     const token = accessTokenIn(headers.cookie ?? '')
     const claims = token === undefined ? undefined : tokens.recallAccess(token)
-    if (!claims) return false
-    if (onAnswer) report(response, url, route.status)
+    if (!claims || !(address.accepts?.(claims) ?? true)) return false
+    const { path, route } = address
+    if (onAnswer) report(response, path, route.status)
     route.send(response, claims)
     return true
   }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { SignedIn } from '../../contract/schemas.js'
+import type { Rotations } from '../../domain/sessions/rotations.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
@@ -8,7 +9,6 @@ import type { Limits } from '../../http/limits.js'
 import { sendRenewed } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import type { createRefresh } from './refresh.js'
 
 const { responses, sendRefusal } = routeRefusals('not_authenticated', 'cross_site', 'too_many_requests', 'unavailable')
 
@@ -20,13 +20,13 @@ const schema = {
 }
 
 type Dependencies = {
-  refresh: ReturnType<typeof createRefresh>
+  rotate: Rotations
   cookies: Cookies
   callers: Callers
   limits: Limits
 }
 
-export const refreshRoutes = (server: Server, { refresh, cookies, callers, limits }: Dependencies) => {
+export const refreshRoutes = (server: Server, { rotate, cookies, callers, limits }: Dependencies) => {
   /** Every visit to the login page asks whether there is a session; a request without a cookie is not counted. */
   const tokenRequired = async (request: FastifyRequest, reply: FastifyReply) =>
     cookies.read(request, 'refresh_token') === undefined ? sendRefusal(reply, refuse('not_authenticated')) : undefined
@@ -35,9 +35,10 @@ export const refreshRoutes = (server: Server, { refresh, cookies, callers, limit
     const refreshToken = callers.refreshTokenOf(request)
     // A token that is not ours is left alone: only if the session has ended, its cookies are cleared.
     if (!refreshToken) return sendRefusal(reply, refuse('not_authenticated'))
-    const result = await refresh(refreshToken, clientOf(request))
-    if (!isRefused(result)) return sendRenewed(reply, cookies, result)
-    if (result.sessionEnded) cookies.clearSession(reply)
-    return sendRefusal(reply, result)
+    const rotated = await rotate(refreshToken, clientOf(request), 'browser')
+    if (!isRefused(rotated)) return sendRenewed(reply, cookies, rotated.issued)
+    // The browser may already have the newer tokens, so an answer that lost a race does not change the cookies.
+    if (rotated.refused !== 'replaced') cookies.clearSession(reply)
+    return sendRefusal(reply, refuse('not_authenticated'))
   })
 }

@@ -1,0 +1,58 @@
+import { refuse } from '../../contract/outcome.js'
+import { factorsOf } from '../../domain/tokens/factors.js'
+import type { AccessClaims } from '../../domain/tokens/tokens.js'
+import { days, hours, minutes, seconds } from '../../lib/durations.js'
+
+/** What a proxy asks for: `freshFor` in milliseconds, and whether the answer may renew the tokens. */
+export type Conditions = {
+  renew: boolean
+  freshFor: number
+  factors: 1 | 2
+  /** The page on which the user can meet the conditions. */
+  stepUp: string
+}
+
+const none = { renew: false, freshFor: Number.POSITIVE_INFINITY, factors: 1 } as const
+
+const units: Record<string, number> = { s: seconds, m: minutes, h: hours, d: days }
+
+const readDuration = (value: string) => {
+  const [, amount = '', unit = ''] = /^([1-9]\d{0,5})([smhd])$/.exec(value) ?? []
+  const duration = Number(amount) * (units[unit] ?? 0)
+  return duration > 0 ? duration : undefined
+}
+
+type Readings = Record<string, (value: string) => Partial<Conditions> | undefined>
+
+const readings: Readings = {
+  renew: (value) => (value === '1' ? { renew: true } : undefined),
+  factors: (value) => (value === '2' ? { factors: 2 } : undefined),
+  fresh: (value) => {
+    const freshFor = readDuration(value)
+    return freshFor === undefined ? undefined : { freshFor }
+  },
+}
+
+const stepUpPage = (query: Record<string, unknown>) => {
+  const asked = ['fresh', 'factors'].flatMap((name) => {
+    const value = query[name]
+    return typeof value === 'string' ? [`${name}=${value}`] : []
+  })
+  return `/step-up?${asked.join('&')}`
+}
+
+/** A parameter that is misspelt or twice there is refused: a guard that is not understood must not let anybody through. */
+export const readConditions = (query: Record<string, unknown>) => {
+  const read = Object.entries(query).map(([name, value]) =>
+    typeof value === 'string' && Object.hasOwn(readings, name) ? readings[name]?.(value) : undefined,
+  )
+  if (read.includes(undefined)) return refuse('bad_request', { message: 'Use renew=1, fresh=10m and factors=2 only' })
+  const conditions: Conditions = Object.assign({ ...none, stepUp: stepUpPage(query) }, ...read)
+  return conditions
+}
+
+/** Whether the last proof is recent enough, and there were enough of them. A token that says nothing about it is not enough. */
+export const meets = ({ auth_time, amr = [] }: AccessClaims, { freshFor, factors }: Conditions, now: Date) => {
+  const isFresh = freshFor === none.freshFor || now.getTime() - (auth_time ?? 0) * 1000 <= freshFor
+  return isFresh && factorsOf(amr) >= factors
+}

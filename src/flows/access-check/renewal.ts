@@ -1,0 +1,40 @@
+import type { FastifyRequest } from 'fastify'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { Rotations } from '../../domain/sessions/rotations.js'
+import type { Issued } from '../../domain/sessions/sessions.js'
+import type { RefreshToken } from '../../domain/tokens/tokens.js'
+import { clientOf } from '../../http/client.js'
+import type { Limits } from '../../http/limits.js'
+
+type Renewed = Issued | Refused<'not_authenticated' | 'unavailable'>
+
+export type Renewal = ReturnType<typeof createRenewal>
+
+/**
+ * New tokens for a request that came through a proxy. A page sends many requests at once, all with the same refresh token: those
+ * that arrive while the token is being exchanged share one exchange. Only a rotation counts in the limit of refreshes, so that
+ * the many requests of one page are one.
+ */
+export const createRenewal = ({ rotate, limits }: { rotate: Rotations; limits: Limits }) => {
+  const underWay = new Map<string, Promise<Renewed>>()
+
+  const exchange = async (token: RefreshToken, request: FastifyRequest): Promise<Renewed> => {
+    const { granted, refund } = await limits.reserveRotation(request)
+    if (!granted) return refuse('unavailable')
+    let isRotated = false
+    try {
+      const rotated = await rotate(token, clientOf(request), 'proxy')
+      if (isRefused(rotated)) return refuse('not_authenticated')
+      isRotated = !rotated.raced
+      return rotated.issued
+    } finally {
+      if (!isRotated) await refund()
+    }
+  }
+
+  return (token: RefreshToken, request: FastifyRequest) => {
+    const started = underWay.get(token.text) ?? exchange(token, request).finally(() => underWay.delete(token.text))
+    underWay.set(token.text, started)
+    return started
+  }
+}

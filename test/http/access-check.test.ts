@@ -1,0 +1,198 @@
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { minutes, seconds } from '../../src/lib/durations.js'
+import type { Browser } from '../support/client.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+const limit = 40
+let latchkey: Latchkey
+beforeAll(async () => {
+  latchkey = await startLatchkey({ settings: { GENERAL_LIMIT: `${limit}/15m` } })
+  await latchkey.signedUp('ada')
+  await latchkey.sql.query("update users set name = 'Zoë \u{1f600}' where username = 'ada'")
+})
+afterAll(() => latchkey.stop())
+
+const signedIn = async () => {
+  const tab = latchkey.browser()
+  expect((await tab.post('/login', { username: 'ada', password: goodPassword })).status).toBe(200)
+  return tab
+}
+
+const identity = ({ headers }: { headers: Headers }) =>
+  Object.fromEntries([...headers].filter(([name]) => name.startsWith('x-auth-')))
+
+const thefts = async () => (await latchkey.sql.query("select 1 from events where kind = 'refresh_theft'")).length
+
+describe('the access check', () => {
+  it('names the user, percent-encoded where a header could not hold it', async () => {
+    const tab = await signedIn()
+    const { user, sessionId } = (await tab.get('/api/auth/me')).body as { user: { id: string }; sessionId: string }
+    const expected = {
+      'x-auth-user-id': user.id,
+      'x-auth-username': 'ada',
+      'x-auth-name': 'Zo%C3%AB%20%F0%9F%98%80',
+      'x-auth-email': 'ada@example.com',
+      'x-auth-session-id': sessionId,
+      'x-auth-factors': '1',
+      'x-auth-time': String(Math.floor(latchkey.clock.now().getTime() / 1000)),
+    }
+    const answer = await tab.get('/api/auth/verify')
+    const { 'x-auth-time': time, ...rest } = identity(answer)
+    expect(answer.status).toBe(204)
+    expect(rest).toEqual({ ...expected, 'x-auth-time': undefined })
+    expect(Math.abs(Number(time) - Number(expected['x-auth-time']))).toBeLessThan(60)
+  })
+
+  it.each([
+    'factor=2',
+    'factors=1',
+    'factors=2&factors=2',
+    'fresh=10',
+    'fresh=0m',
+    'renew=0',
+    'renew',
+    'Renew=1',
+    '=1',
+  ])('is closed by a parameter that it does not understand: %s', async (query) => {
+    const tab = await signedIn()
+    expect((await tab.get(`/api/auth/verify?${query}`)).body.code).toBe('bad_request')
+    expect((await latchkey.browser().get(`/api/auth/verify?${query}`)).status).toBe(400)
+  })
+
+  it('asks for a step-up when the last proof is too old, or was one factor', async () => {
+    const tab = await signedIn()
+    expect((await tab.get('/api/auth/verify?fresh=10m')).status).toBe(204)
+    const both = await tab.get('/api/auth/verify?factors=2&renew=1&fresh=10m')
+    expect([both.status, both.body.code]).toEqual([403, 'step_up_required'])
+    expect(identity(both)).toEqual({ 'x-auth-step-up': '/step-up?fresh=10m&factors=2' })
+    latchkey.clock.advance(11 * minutes)
+    expect((await tab.get('/api/auth/verify?fresh=15m')).status).toBe(204)
+    const stale = await tab.get('/api/auth/verify?fresh=10m')
+    expect([stale.status, identity(stale)]).toEqual([403, { 'x-auth-step-up': '/step-up?fresh=10m' }])
+    expect((await latchkey.browser().get('/api/auth/verify?fresh=10m')).status).toBe(401)
+  })
+
+  it('answers a page of another site as one without a session', async () => {
+    const tab = await signedIn()
+    const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' }
+    expect((await tab.get('/api/auth/verify?renew=1', { headers })).status).toBe(401)
+  })
+})
+
+describe('the access check with renew=1', () => {
+  const renew = (tab: Browser) => tab.get('/api/auth/verify?renew=1')
+  let tab: Browser
+  beforeEach(async () => {
+    tab = await signedIn()
+    latchkey.clock.advance(16 * minutes)
+  })
+
+  it('renews an expired access token, and leaves one that is good alone', async () => {
+    expect((await tab.get('/api/auth/verify')).status).toBe(401)
+    const before = tab.jar.get('refresh_token')
+    const renewed = await renew(tab)
+    expect([renewed.status, renewed.headers.get('x-auth-username')]).toEqual([204, 'ada'])
+    expect(renewed.setCookies.map((line) => line.replace(/=[^;]+/, ''))).toEqual([
+      'access_token; Max-Age=900; Path=/; HttpOnly; SameSite=Strict',
+      expect.stringMatching(/^refresh_token; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Strict$/),
+    ])
+    expect(tab.jar.get('refresh_token')).not.toBe(before)
+    const again = await renew(tab)
+    expect([again.status, again.setCookies]).toEqual([204, []])
+  })
+
+  it.each([
+    ['is missing', (browser: Browser) => browser.jar.delete('access_token')],
+    ['is garbage', (browser: Browser) => browser.jar.set('access_token', 'a.b.c')],
+  ])('renews an access token that %s', async (_, spoil) => {
+    spoil(tab)
+    expect((await renew(tab)).setCookies).toHaveLength(2)
+  })
+
+  it('is one rotation for the many requests of a page, which all get the same refresh token', async () => {
+    // More than the limit of rotations allows. They come while the first of them waits for the row.
+    const copies = Array.from({ length: limit + 20 }, () => tab.copy())
+    const answers = await latchkey.sql.transaction(async (sql) => {
+      await sql.query('select 1 from refresh_token_records for update')
+      const asked = copies.map(renew)
+      await sql.query('select pg_sleep(0.5)')
+      return asked
+    })
+    const statuses = (await Promise.all(answers)).map(({ status }) => status)
+    expect(new Set(statuses)).toEqual(new Set([204]))
+    expect(new Set(copies.map(({ jar }) => jar.get('refresh_token'))).size).toBe(1)
+    const [row] = await latchkey.sql.query<{ generation: number }>(
+      'select generation from refresh_token_records order by id desc limit 1',
+    )
+    expect(row?.generation).toBe(1)
+  })
+
+  it('never renews for HEAD, nor with a cookie that is there twice', async () => {
+    const head = await tab.send('HEAD', '/api/auth/verify?renew=1')
+    expect([head.status, head.setCookies]).toEqual([401, []])
+    const planted = `access_token=planted; access_token=x; refresh_token=${tab.jar.get('refresh_token')}`
+    const doubled = await latchkey.browser().get('/api/auth/verify?renew=1', { headers: { cookie: planted } })
+    expect([doubled.status, doubled.setCookies]).toEqual([401, []])
+    expect((await renew(tab)).setCookies).toHaveLength(2)
+  })
+
+  it('answers 503 over the limit of rotations, and counts only rotations', async () => {
+    for (let count = 0; count < limit; count += 1) {
+      expect((await renew(tab)).status).toBe(204)
+      tab.jar.delete('access_token')
+    }
+    const over = await renew(tab)
+    expect([over.status, over.headers.get('retry-after'), over.setCookies]).toEqual([503, '5', []])
+    latchkey.clock.advance(16 * minutes)
+    const late = tab.copy()
+    expect((await renew(tab)).status).toBe(204)
+    for (let count = 0; count < 2 * limit; count += 1) expect((await renew(late.copy())).status).toBe(204)
+  })
+
+  it('gives the tokens again for two minutes when the answer was lost, to the direct parent only', async () => {
+    const lost = tab.copy()
+    await renew(lost)
+    latchkey.clock.advance(110 * seconds)
+    expect((await renew(tab)).status).toBe(204)
+    expect(tab.jar.get('refresh_token')).toBe(lost.jar.get('refresh_token'))
+    expect(await thefts()).toBe(0)
+  })
+
+  it('finds out a stolen refresh token, and ends the session', async () => {
+    const thief = tab.copy()
+    await renew(tab)
+    latchkey.clock.advance(130 * seconds)
+    const before = await thefts()
+    const found = await renew(thief)
+    expect([found.status, found.setCookies]).toEqual([401, []])
+    expect(await thefts()).toBe(before + 1)
+    tab.jar.delete('access_token')
+    expect((await renew(tab)).status).toBe(401)
+  })
+
+  it('counts a refresh by the browser itself with its own, shorter grace', async () => {
+    const lost = tab.copy()
+    await lost.post('/api/auth/refresh')
+    latchkey.clock.advance(40 * seconds)
+    expect((await renew(tab)).status).toBe(401)
+  })
+
+  it('renews a token of the release before, which has no issuer', async () => {
+    await renew(tab)
+    const [header = '', payload = ''] = (tab.jar.get('access_token') ?? '').split('.')
+    const { userId, username, sid, gen, iat, exp } = JSON.parse(Buffer.from(payload, 'base64url').toString())
+    const { secrets } = latchkey.app.platform
+    const signed = `${header}.${Buffer.from(JSON.stringify({ userId, username, sid, gen, iat, exp })).toString('base64url')}`
+    const old = `${signed}.${createHmac('sha256', secrets[0] ?? '')
+      .update(signed)
+      .digest('base64url')}`
+    tab.jar.set('access_token', old)
+    expect((await tab.get('/api/auth/verify')).headers.get('x-auth-email')).toBe('')
+    const renewed = await renew(tab)
+    expect([renewed.setCookies.length, renewed.headers.get('x-auth-email')]).toEqual([2, 'ada@example.com'])
+    tab.jar.set('access_token', old)
+    tab.jar.delete('refresh_token')
+    expect((await renew(tab)).status).toBe(204)
+  })
+})
