@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process'
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import puppeteer, { type Browser } from 'puppeteer-core'
+import { onTestFinished } from 'vitest'
 import type { Tab, TestBrowser } from './browsers.js'
 import { control, stepTimeout } from './controls.js'
-import { testProgram } from './servers/programs.js'
 
 // Playwright needs a Firefox that was patched for it: with the one that distributions ship, it cannot even open a tab
 // (it sends commands of WebDriver BiDi that this Firefox does not know). Puppeteer drives it as it is.
@@ -46,37 +44,43 @@ const openTab = async (browser: Browser): Promise<Tab> => {
   }
 }
 
-/** Vitest may end a test process before the browser is closed. A shell notices by its input, which ends with this process. */
-const endWithThisProcess = (pid: number, folder: string) => {
-  const script = `read -r _; kill ${pid}; sleep 2; rm -rf "$0"`
-  const shell = spawn('/bin/sh', ['-c', script, folder], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
-  shell.unref()
-  if ('unref' in shell.stdin && typeof shell.stdin.unref === 'function') shell.stdin.unref()
-}
-
-const launch = async () => {
-  const profile = await mkdtemp(join(tmpdir(), 'latchkey-firefox-'))
-  const browser = await puppeteer.launch({
-    browser: 'firefox',
-    executablePath: testProgram('firefox'),
-    userDataDir: profile,
-    headless: true,
+/** Waits until no other test process uses the browser. It is ours as long as the connection to the queue is open. */
+const borrow = async () => {
+  const { hostname, port } = new URL(process.env.TEST_FIREFOX_URL ?? '')
+  const turn = connect(Number(port), hostname)
+  const [address] = await once(turn, 'data')
+  const browser = await puppeteer.connect({
+    browserWSEndpoint: String(address),
+    protocol: 'webDriverBiDi',
     acceptInsecureCerts: true,
-    timeout: 2 * stepTimeout,
     protocolTimeout: stepTimeout,
-    // Its own services are not reachable in a test, and it would go on asking for them.
-    extraPrefsFirefox: { 'intl.accept_languages': 'en-GB', 'network.captive-portal-service.enabled': false },
   })
-  const pid = browser.process()?.pid
-  if (pid !== undefined) endWithThisProcess(pid, profile)
-  return browser
+  return { browser, giveBack: () => browser.disconnect().finally(() => turn.destroy()) }
 }
 
-let shared: Promise<Browser> | undefined
+let borrowed: ReturnType<typeof borrow> | undefined
+let openTabs = 0
 
-/** One browser for all files of a test process. */
-export const openFirefox = async (): Promise<TestBrowser> => {
-  shared ??= launch()
-  const browser = await shared
-  return { tab: () => openTab(browser) }
+const tabIsClosed = async () => {
+  openTabs -= 1
+  if (openTabs > 0) return
+  const { giveBack } = (await borrowed) ?? {}
+  borrowed = undefined
+  await giveBack?.()
 }
+
+/** The browser is given back when the last tab is closed. A test that fails may have left its tab open. */
+export const openFirefox = (): TestBrowser => ({
+  tab: async () => {
+    openTabs += 1
+    borrowed ??= borrow()
+    const tab = await openTab((await borrowed).browser)
+    let closing: Promise<void> | undefined
+    const close = () => {
+      closing ??= tab.close().finally(tabIsClosed)
+      return closing
+    }
+    onTestFinished(close)
+    return { ...tab, close }
+  },
+})

@@ -1,3 +1,4 @@
+import { startFirefox } from './servers/firefox.js'
 import { startPostgres } from './servers/postgres.js'
 import { findTestProgram, type TestProgram } from './servers/programs.js'
 import { startRedis } from './servers/redis.js'
@@ -25,6 +26,7 @@ export const setup = async () => {
   const started = await Promise.all([
     startUnlessGiven('TEST_DATABASE_URL', startPostgres),
     startUnlessGiven('TEST_REDIS_URL', startRedis),
+    startUnlessGiven('TEST_FIREFOX_URL', startFirefox),
   ])
   return async () => {
     await Promise.all(started.map(async (server) => server?.stop()))
