@@ -140,6 +140,28 @@ describe.each(testStores)('$name', ({ open }) => {
       expect(await database.query('select 1 from notes where id = 11')).toEqual([])
     })
 
+    it('says when it is committed, and nothing if it is taken back or the commit fails', async () => {
+      const said: string[] = []
+      const isKept = async () => (await database.query('select 1 from notes where id = 14')).length === 1
+      await database.transaction(async (sql) => {
+        sql.afterCommit(() => said.push('committed'))
+        await sql.query('insert into notes values (14, null)')
+        expect(said).toEqual([])
+      })
+      expect([said, await isKept()]).toEqual([['committed'], true])
+      const undone = database.transaction(async (sql) => {
+        sql.afterCommit(() => said.push('undone'))
+        throw new Error('changed my mind')
+      })
+      await expect(undone).rejects.toThrow('changed my mind')
+      const failed = database.transaction(async (sql) => {
+        sql.afterCommit(() => said.push('failed'))
+        await sql.query('select 1/0').catch(() => undefined)
+      })
+      await expect(failed).rejects.toMatchObject({ code: '22012' })
+      expect(said).toEqual(['committed'])
+    })
+
     it('runs statements that were started together, one after the other', async () => {
       const rows = await database.transaction((sql) =>
         Promise.all([1, 2, 3].map((value) => sql.query('select $1::integer as value', [value]))),

@@ -10,8 +10,12 @@ export type Sql = {
   query<Row = Record<string, unknown>>(text: string, parameters?: readonly unknown[]): Promise<Row[]>
 }
 
-/** `script` runs several statements in one text, without parameters: the files of the migrations. */
-export type Transaction = Sql & { script(text: string): Promise<void> }
+export type Transaction = Sql & {
+  /** Runs several statements in one text, without parameters: the files of the migrations. */
+  script(text: string): Promise<void>
+  /** For what must follow from a change in memory: called once the commit is confirmed, and never after a rollback. */
+  afterCommit(follow: () => void): void
+}
 
 export type Database = Sql & {
   /**

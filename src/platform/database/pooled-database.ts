@@ -64,14 +64,14 @@ const runTransaction = async <Result>(
   work: (sql: Transaction) => Promise<Result>,
 ): Promise<Result> => {
   const statements = createStatements(connection, state, idleMs)
+  let result: Result
   await connection.script('begin')
   try {
-    const result = await Promise.race([work(statements.sql), statements.idled])
+    result = await Promise.race([work(statements.sql), statements.idled])
     state.ended = true
     await statements.settled()
     // If a statement failed and its error was ignored, PostgreSQL answers the commit with a rollback.
     if ((await connection.script('commit')) !== 'COMMIT') throw statements.firstFailure()
-    return result
   } catch (error) {
     state.ended = true
     await rollBack(connection)
@@ -79,6 +79,8 @@ const runTransaction = async <Result>(
   } finally {
     statements.stop()
   }
+  for (const follow of statements.followers) follow()
+  return result
 }
 
 const rollBack = async (connection: Connection) => {
@@ -92,6 +94,7 @@ const rollBack = async (connection: Connection) => {
 
 const createStatements = (connection: Connection, state: { ended: boolean }, idleMs: number) => {
   const underWay = new Set<Promise<unknown>>()
+  const followers: (() => void)[] = []
   let failure: Error | undefined
   let timer: NodeJS.Timeout | undefined
   let expire = () => {}
@@ -129,7 +132,11 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
         track(async () => {
           await connection.script(text)
         }),
+      afterCommit: (follow: () => void) => {
+        followers.push(follow)
+      },
     },
+    followers,
     idled,
     settled: () => Promise.allSettled(underWay),
     firstFailure: () =>
