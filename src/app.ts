@@ -18,6 +18,7 @@ import { createIdentities } from './domain/providers/identities.js'
 import { createPendingLinks } from './domain/providers/pending-link.js'
 import { createProviders } from './domain/providers/providers.js'
 import { createRegistrations } from './domain/registrations/registrations.js'
+import { createEndedSessions } from './domain/sessions/ended-sessions.js'
 import { createRotations } from './domain/sessions/rotations.js'
 import { createSessions } from './domain/sessions/sessions.js'
 import { createSignIns } from './domain/sessions/sign-ins.js'
@@ -73,7 +74,8 @@ import { createSeal } from './lib/seal.js'
 import { createLog, type Log } from './platform/log.js'
 import type { Metrics } from './platform/metrics/metrics.js'
 
-type Platform = OpenedPlatform & { metrics: Metrics | undefined }
+/** The database refuses statements until it is prepared, except for what prepares it. */
+type Platform = OpenedPlatform & { metrics: Metrics | undefined; unprepared: OpenedPlatform['database'] }
 
 /** How pages and mails look. */
 const themeOf = ({ productName: name, productLogoUrl: logoUrl, accentColor: accent }: Config) => ({
@@ -86,8 +88,9 @@ const themeOf = ({ productName: name, productLogoUrl: logoUrl, accentColor: acce
 const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) => {
   const { database, secrets, workers, mailer, outbound, providerSettings } = platform
   const keysFor = (purpose: string) => secrets.map((secret) => deriveKey(secret, purpose))
+  const endedSessions = createEndedSessions({ database: platform.unprepared, clock, log })
   const { publicUrl, productName, registration, mailFrom: from } = config
-  const tokens = createTokens({ secrets, clock, issuer: publicUrl })
+  const tokens = createTokens({ secrets, clock, issuer: publicUrl, hasEnded: endedSessions.refuses })
   const users = createUsers({ database, clock })
   const brand = themeOf(config)
   const sealFor = (purpose: string) => createSeal(keysFor(purpose))
@@ -96,7 +99,8 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
   const providers = createProviders(providerSettings, { outbound, clock })
   const nameOf = (provider: ProviderId) => providers[provider]?.name ?? provider
   const { refreshGrace, renewGrace, sessionMaxAge } = config
-  const sessions = createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge })
+  const { add: onEnded } = endedSessions
+  const sessions = createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, onEnded })
   const events = createEvents({
     database,
     clock,
@@ -107,6 +111,7 @@ const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) =
   return {
     keysFor,
     tokens,
+    endedSessions,
     users,
     passwords: createPasswords({ workers, cost: config.bcryptCost, productName }),
     sessions,
@@ -201,21 +206,22 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   })
 }
 
-/** Runs in the background once the database is ready: the purge and the mail sender. */
+/** Runs in the background once the database is ready: the purge, the mail sender, the reader of ended sessions. */
 const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
-  const { mails, events, sessions, oneTimeTokens, registrations } = nouns
+  const { mails, events, sessions, endedSessions, oneTimeTokens, registrations } = nouns
   const housekeeping = createHousekeeping({
     database: platform.database,
     interval: 1 * minutes,
-    purges: [sessions.purge, oneTimeTokens.purge, registrations.purge, events.purge, mails.purge],
+    purges: [sessions, endedSessions, oneTimeTokens, registrations, events, mails].map(({ purge }) => purge),
     onFailure: (err) => log.warn({ err }, 'expired rows could not be purged'),
   })
   return {
     start: () => {
+      endedSessions.start()
       mails.start()
       housekeeping.start()
     },
-    stop: () => Promise.allSettled([housekeeping.stop(), mails.stop()]),
+    stop: () => Promise.allSettled([housekeeping.stop(), mails.stop(), endedSessions.stop()]),
   }
 }
 
@@ -233,29 +239,30 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   const opened = await openPlatform(config, clock, log, workers)
   const status: OpenedApp['status'] = { isReady: false, closing: new AbortController() }
   const metrics = await openMetrics(config)
-  const platform = { ...opened, metrics, database: gated(opened.database, () => status.isReady) }
+  const unprepared = opened.database
+  const platform = { ...opened, metrics, unprepared, database: gated(unprepared, () => status.isReady) }
   const nouns = makeNouns(config, platform, clock, log)
   const gates = makeGates(config, platform, nouns, clock)
   const { production, publicUrl, trustProxy, healthTimeout: deadline } = config
   const fastLane = createFastLane({ tokens: nouns.tokens, production, onAnswer: metrics?.countRequest })
   const serverOptions = { log, production, publicUrl, trustProxy, fastLane }
   const { server, state: drainState, answerUnknown, drain } = createServer(serverOptions)
-  const startMetrics = prepareMetrics(config, metrics, { ...platform, mails: nouns.mails }, server)
+  const startMetrics = prepareMetrics(config, metrics, { ...platform, ...nouns }, server)
   const pages = await registerVerbs(server, config, platform, nouns, gates)
   const [database, cache] = [platform.database.ping, platform.cache.ping]
   const [isStarting, isDraining] = [() => !status.isReady, () => drainState.isDraining]
   healthRoutes(server, { health: createHealth({ clock, deadline, database, cache, isStarting, isDraining }) })
   answerUnknown(pages.notFound)
   const background = createBackground(platform, nouns, log)
-  const { content } = nouns
-  const store = opened.database
+  const { content, endedSessions } = nouns
   return {
     config,
     log,
     platform,
     nouns,
-    database: store,
+    database: unprepared,
     content,
+    load: endedSessions.load,
     background,
     server,
     drainState,

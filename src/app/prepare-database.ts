@@ -26,8 +26,10 @@ export const migrateDatabase = ({ databaseUrl, databaseOwnerUrl }: Config, datab
     ? migrateAsOwner({ url: databaseUrl, ownerUrl: databaseOwnerUrl, directory: migrationsDirectory, grantsFor })
     : migrate({ database, directory: migrationsDirectory })
 
-/** Waits for a database that cannot be used yet, and logs that. Other failures are thrown. */
-export const prepareDatabase = async (config: Config, database: Database, log: Log, signal: AbortSignal) => {
+type Preparation = { config: Config; database: Database; log: Log; signal: AbortSignal; load: () => Promise<void> }
+
+/** Migrates and loads. Waits for a database that cannot be used yet, and logs that. Other failures are thrown. */
+export const prepareDatabase = async ({ config, database, log, signal, load }: Preparation) => {
   for (let pause = firstPause; !signal.aborted; pause = Math.min(2 * pause, longestPause)) {
     try {
       const applied = await migrateDatabase(config, database)
@@ -35,6 +37,7 @@ export const prepareDatabase = async (config: Config, database: Database, log: L
       const { newer } = await schemaStatus({ database, directory: migrationsDirectory })
       if (newer.length > 0)
         log.warn({ migrations: newer }, 'the database schema is newer than this program, and compatible with it')
+      await load()
       return
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error

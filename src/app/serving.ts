@@ -29,6 +29,8 @@ export type OpenedApp = {
   /** The database itself; what routes use waits until `status.isReady`. */
   database: Database
   content: Pick<Content, 'seed'>
+  /** What requests need from the database before the first of them is answered. */
+  load(): Promise<void>
   background: { start(): void; stop(): Promise<unknown> }
   server: Server
   drainState: DrainState
@@ -38,9 +40,9 @@ export type OpenedApp = {
 }
 
 /** Waits for the database and migrates it. From then on requests may use it. */
-const prepare = async ({ config, database, log, status, content, background }: OpenedApp) => {
+const prepare = async ({ config, database, log, status, content, load, background }: OpenedApp) => {
   const { signal } = status.closing
-  await prepareDatabase(config, database, log, signal)
+  await prepareDatabase({ config, database, log, signal, load })
   if (signal.aborted) return
   status.isReady = true
   // With an owner of the tables, the service's own role may only read the content.

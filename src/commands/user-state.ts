@@ -6,8 +6,8 @@ export const userDisable: Command = {
   summary: 'Prevent a user from signing in, and end their sessions',
   help: `latchkey user disable USER
 
-The user cannot sign in until you enable them again, and all their sessions end. Access tokens that were already issued
-stay valid for at most 15 minutes. USER is a username, an email or an id.`,
+The user cannot sign in until you enable them again, and all their sessions end: every instance refuses their access
+tokens within two seconds. USER is a username, an email or an id.`,
 
   run: async (args, context) => {
     const { positionals } = readArguments(args, {}, ['USER'])
@@ -47,8 +47,8 @@ export const userSessionsEnd: Command = {
   summary: 'Sign a user out everywhere',
   help: `latchkey user sessions end USER
 
-Ends every session of the user, on every device. The user can sign in again at once; \`user disable\` prevents that. Access
-tokens that were already issued stay valid for at most 15 minutes. USER is a username, an email or an id.`,
+Ends every session of the user, on every device: every instance refuses their access tokens within two seconds. The user
+can sign in again at once; \`user disable\` prevents that. USER is a username, an email or an id.`,
 
   run: async (args, context) => {
     const { positionals } = readArguments(args, {}, ['USER'])

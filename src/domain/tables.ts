@@ -6,6 +6,7 @@ export const writableTables: readonly string[] = [
   'users',
   'identities',
   'refresh_token_records',
+  'ended_sessions',
   'pending_registrations',
   'one_time_tokens',
   'outgoing_mail',

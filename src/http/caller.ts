@@ -9,7 +9,10 @@ export type Caller = { userId: string; username: string; sessionId: string; gene
 
 export type Callers = ReturnType<typeof createCallers>
 
-/** The access check: who is calling, from the signed cookie alone. It asks no store, so no store can delay it. */
+/**
+ * The access check: who is calling, from the signed cookie and the list of ended sessions in memory. It asks no store, so no
+ * store can delay it.
+ */
 export const createCallers = ({ cookies, tokens }: { cookies: Cookies; tokens: Tokens }) => {
   const known = new WeakMap<FastifyRequest, Caller>()
 

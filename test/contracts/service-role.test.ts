@@ -88,6 +88,31 @@ describe('the role of the running service', () => {
     await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })
   })
 
+  it('leaves an entry for a session that it ends, even without rights on the list: an older program has none', async () => {
+    const owner = testPostgres(urls.ownerUrl)
+    const id = '0190c0de-0000-7000-8000-000000000001'
+    await service.query(
+      `insert into users (id, email, email_key, username, username_key, created_at) values ($1, 'a', 'a', 'a', 'a', now())`,
+      [id],
+    )
+    await service.query(
+      `insert into refresh_token_records (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
+         user_agent, created_at, last_used_at)
+       values ($1, $1, '', 0, now(), now(), now() + interval '1 day', '', '', now(), now())`,
+      [id],
+    )
+    await owner.query(`revoke all on ended_sessions from ${quoted(serviceRole)}`)
+    // A table of the same name among the caller's own must not catch the entry.
+    await service.transaction(async (sql) => {
+      await sql.query('create temporary table ended_sessions (sid uuid, below integer) on commit drop')
+      await sql.query('delete from users')
+    })
+    expect(await owner.query('select sid, below from ended_sessions')).toEqual([{ sid: id, below: null }])
+    await owner.query('delete from ended_sessions')
+    await owner.close()
+    await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })
+  })
+
   it.each(writableTables)('may read and write %s', async (table) => {
     await expect(service.query(`select * from ${table}`)).resolves.toEqual([])
     await expect(service.query(`delete from ${table}`)).resolves.toEqual([])

@@ -289,7 +289,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await content.selectBySlug(sql, 'b')).toEqual([{ slug: 'b', title: 'B2', body: 'two', updated_at: at(1) }])
   })
 
-  // Outgoing mail has tests of its own on both databases.
+  // Outgoing mail and ended sessions have tests of their own on both databases.
   it('are all among these', () => {
     const all = { users: usersStore, bulk: bulkStore, sessions: sessionsStore, registrations: registrationsStore }
     const rest = { tokens: tokensStore, events: eventsStore, content: contentStore }

@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
 beforeAll(async () => {
-  latchkey = await startLatchkey()
+  // With `debug` the fast lane would not be used.
+  latchkey = await startLatchkey({ settings: { LOG_LEVEL: 'info' } })
 })
 afterAll(() => latchkey.stop())
 
@@ -17,4 +19,64 @@ it('lets a session that has ended end no other', async () => {
   expect((await other.remove(`/api/auth/sessions/${mine?.id}`)).body.code).toBe('not_authenticated')
   expect((await other.act('/api/auth/logout-all')).body.code).toBe('not_authenticated')
   expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+})
+
+it('refuses the access token of a session that has ended, at once, for whatever it is used', async () => {
+  const tab = await latchkey.signedUp('leaving')
+  const thief = tab.copy()
+  for (const _ of [1, 2]) expect((await thief.get('/api/auth/verify')).status).toBe(204)
+  expect((await tab.act('/api/auth/logout')).status).toBe(204)
+  for (const path of ['/api/auth/verify', '/api/auth/me', '/api/auth/account', '/api/auth/sessions']) {
+    const { status, body } = await thief.get(path)
+    expect([path, status, body.code]).toEqual([path, 401, 'not_authenticated'])
+  }
+  expect((await thief.act('/api/sensitive')).status).toBe(401)
+  expect((await thief.act('/api/auth/logout')).status).toBe(204)
+})
+
+it('refuses the other sessions of a user after logout-all, a reset and a change of the password', async () => {
+  const tab = await latchkey.signedUp('mover')
+  const signIn = async (password = goodPassword) => {
+    const other = latchkey.browser()
+    await other.post('/login', { username: 'mover', password })
+    expect((await other.get('/api/auth/me')).status).toBe(200)
+    return other
+  }
+  const newPassword = 'copper-Lagoon-47-meadow'
+  const [first, copied] = [await signIn(), tab.copy()]
+  expect((await tab.act('/api/auth/change-password', { currentPassword: goodPassword, newPassword })).status).toBe(204)
+  const statuses = await Promise.all([first, copied, tab].map(async (each) => (await each.get('/api/auth/me')).status))
+  expect(statuses).toEqual([401, 401, 200])
+
+  const second = await signIn(newPassword)
+  expect((await second.act('/api/auth/logout-all')).status).toBe(204)
+  expect((await tab.get('/api/auth/me')).status).toBe(401)
+
+  const third = await signIn(newPassword)
+  await latchkey.browser().post('/api/auth/reset-password', { email: 'mover@example.com' })
+  const token = /#token=([\w-]+)/.exec((await latchkey.mailTo('mover@example.com', /reset-password/)).text)?.[1]
+  const body = { token, password: goodPassword }
+  expect((await latchkey.browser().post('/api/auth/reset-password/confirm', body)).status).toBe(204)
+  expect((await third.get('/api/auth/me')).status).toBe(401)
+})
+
+it('asks no store in an access check, whether it accepts or refuses', async () => {
+  const tab = await latchkey.signedUp('asker')
+  const ended = await latchkey.signedUp('gone')
+  const copy = ended.copy()
+  await ended.act('/api/auth/logout')
+  const query = vi.spyOn(pg.Client.prototype, 'query')
+  const rounds = 200
+  for (let round = 0; round < rounds; round += 1) {
+    expect((await tab.get('/api/auth/verify')).status).toBe(204)
+    expect((await copy.get('/api/auth/verify')).status).toBe(401)
+  }
+  // What is left runs in the background, at most once or twice a second: the list, the purge, the mails.
+  const textOf = (statement: unknown) => (typeof statement === 'string' ? statement : Object(statement).text)
+  const texts = () => query.mock.calls.map(([statement]) => String(textOf(statement)))
+  await expect.poll(() => texts().some((text) => text.includes('from ended_sessions')), { timeout: 10_000 }).toBe(true)
+  const counts = new Map<string, number>()
+  for (const text of texts()) counts.set(text, (counts.get(text) ?? 0) + 1)
+  query.mockRestore()
+  expect([...counts].filter(([, count]) => count >= rounds / 2)).toEqual([])
 })

@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { seconds } from '../../src/lib/durations.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { watchLateness } from '../support/lateness.js'
 
 let service: Latchkey
 beforeAll(async () => {
@@ -27,20 +28,8 @@ const trickle = (begin: string, drop: string) =>
     })
   })
 
-/** How much later than asked for a timer of this process fires, in total. The service runs in it, and so do its timers. */
-const watchLateness = () => {
-  const [began, every] = [performance.now(), 100]
-  let ticks = 0
-  const timer = setInterval(() => {
-    ticks += 1
-  }, every)
-  return () => {
-    clearInterval(timer)
-    return performance.now() - began - ticks * every
-  }
-}
-
 it('closes a thousand slow clients within 15 seconds, while everybody else is served', async () => {
+  // The service runs in this process, and so do its timers.
   const lateness = watchLateness()
   const headers = Array.from({ length: 500 }, () => trickle(`${head}X-Slow: `, 'x'))
   const bodies = Array.from({ length: 500 }, () => trickle(`${head}Content-Length: 1000\r\n\r\n{`, ' '))

@@ -3,11 +3,15 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createTokens } from '../../src/domain/tokens/tokens.js'
+import { systemClock } from '../../src/lib/clock.js'
+import { uuidv7 } from '../../src/lib/uuid.js'
 import { createBrowser } from '../support/client.js'
 import { freshPostgres, migrationNames, testPostgres } from '../support/databases.js'
 import { goodPassword } from '../support/latchkey.js'
 import { runLatchkey } from '../support/program.js'
 import { freePort } from '../support/servers/server.js'
+import { secretOf } from '../support/site/instance.js'
 
 // Each of these starts whole processes, one after another.
 vi.setConfig({ testTimeout: 120_000 })
@@ -192,7 +196,8 @@ describe('a database at a newer schema that lets this program run', () => {
 describe('a database that cannot be reached at the start', () => {
   it('is waited for: the log says so, health is 503, and access goes on once it is there', async () => {
     const port = await freePort()
-    const program = run({ DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/latchkey` })
+    const JWT_SECRET = secretOf('a')
+    const program = run({ DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/latchkey`, JWT_SECRET })
     const [line] = await program.says(/.*The database cannot be used yet; trying again.*/)
     expect(line).toMatch(/reason=.*ECONNREFUSED/)
     expect(line.match(/ECONNREFUSED/g)).toHaveLength(1)
@@ -203,6 +208,17 @@ describe('a database that cannot be reached at the start', () => {
     expect((await fetch(`${url}/health/live`)).status).toBe(200)
     const ready = await fetch(`${url}/health/ready`)
     expect([ready.status, await ready.json()]).toEqual([503, { status: 'starting' }])
+    // It does not know yet which sessions have ended.
+    const iat = Math.floor(Date.now() / 1000)
+    const [userId, sid] = [uuidv7(new Date()), uuidv7(new Date())]
+    const who = { userId, username: 'ada', email: 'ada@example.com', name: null, amr: ['pwd'] }
+    const tokens = createTokens({ secrets: [JWT_SECRET], clock: systemClock, issuer: url })
+    const token = tokens.signAccess({ ...who, sid, gen: 0, iat, exp: iat + 900, auth_time: iat })
+    for (const [cookie, status] of [
+      [`access_token=${token}`, 503],
+      ['access_token=garbage', 401],
+    ] as const)
+      expect((await fetch(`${url}/api/auth/verify`, { headers: { cookie } })).status).toBe(status)
     const login = await createBrowser(url).post('/login', { username: 'ada', password: 'x' })
     expect([login.status, login.headers.get('retry-after')]).toEqual([503, '5'])
     program.signal('SIGTERM')

@@ -22,7 +22,7 @@ export type TestStore = {
 
 type Options = { empty?: boolean }
 
-const openPostgresStore = async ({ empty = false }: Options = {}): Promise<TestStore> => {
+export const openPostgresStore = async ({ empty = false }: Options = {}): Promise<TestStore> => {
   const { url, drop } = await (empty ? emptyPostgres() : freshPostgres())
   const opened: Database[] = []
   const another = async () => {

@@ -200,7 +200,10 @@ export const deleteRecord = (sql: Sql, id: string) =>
   sql.query<{ user_id: string }>('delete from refresh_token_records where id = $1 returning user_id', [id])
 
 export const deleteRecordOfUser = (sql: Sql, id: string, userId: string) =>
-  sql.query('delete from refresh_token_records where id = $1 and user_id = $2 returning id', [id, userId])
+  sql.query<{ id: string }>('delete from refresh_token_records where id = $1 and user_id = $2 returning id', [
+    id,
+    userId,
+  ])
 
 export const deleteAllOfUser = (sql: Sql, userId: string, except: string | null) =>
   sql.query<{ id: string }>(

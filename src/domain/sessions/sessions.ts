@@ -3,7 +3,7 @@ import { type Clock, later } from '../../lib/clock.js'
 import { days, hours } from '../../lib/durations.js'
 import { fingerprint, sameBytes } from '../../lib/random.js'
 import { nilUuid, uuidv7 } from '../../lib/uuid.js'
-import type { Database, Sql } from '../../platform/database/database.js'
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import {
   accessTokenLifetime,
   type Method,
@@ -12,6 +12,8 @@ import {
   type Tokens,
 } from '../tokens/tokens.js'
 import type { Client } from './client.js'
+import type { EndedSession } from './ended-sessions.js'
+import { createEndings } from './endings.js'
 import * as store from './sessions.store.js'
 
 const refreshTokenLifetime = 30 * days
@@ -54,15 +56,20 @@ export type Sessions = ReturnType<typeof createSessions>
 const inSeconds = (moment: Date) => Math.floor(moment.getTime() / 1000)
 const fromSeconds = (value: number) => new Date(value * 1000)
 
-export const createSessions = (options: {
+type Options = {
   database: Database
   tokens: Tokens
   clock: Clock
   refreshGrace: number
   renewGrace: number
   sessionMaxAge: number
-}) => {
-  const { database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge } = options
+  /** Told of each session that this process has ended, and of tokens that it has replaced, as soon as that is committed. */
+  onEnded?: (ended: EndedSession) => void
+}
+
+export const createSessions = (options: Options) => {
+  const { database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, onEnded = () => undefined } = options
+  const endings = createEndings({ database, onEnded })
 
   let purgeCursor = nilUuid
   let purgeRestsUntil = new Date(0)
@@ -151,7 +158,7 @@ export const createSessions = (options: {
       if (!token) return ended
       return { issued: issue({ id: userId, ...user }, { methods, provenAt }, successor, token, now), raced: true }
     }
-    await store.deleteRecord(database, sessionId)
+    await endings.endById(sessionId)
     return refuse('theft', owner)
   }
 
@@ -183,7 +190,7 @@ export const createSessions = (options: {
    * the grace time it does not end the session, because another tab may be sending it right now. Undefined if the session
    * has ended.
    */
-  const rotateWithoutGrace = async (sql: Sql, sid: string, user: SignedInUser, client: Client) => {
+  const rotateWithoutGrace = async (sql: Transaction, sid: string, user: SignedInUser, client: Client) => {
     const now = clock.now()
     const [record] = await store.lockRecord(sql, sid, user.id, now)
     if (!record) return undefined
@@ -208,6 +215,7 @@ export const createSessions = (options: {
       clockOffset: clock.offset(),
       client,
     })
+    sql.afterCommit(() => onEnded({ sid, below: claims.gen }))
     // The password alone is not always enough to make a session fresh again: a sign-in and a step-up are.
     const { methods, authenticated_at: provenAt } = record
     return issue(user, { methods, provenAt }, claims, refreshToken)
@@ -227,13 +235,11 @@ export const createSessions = (options: {
 
     /** Ends the session of a refresh token, even of an old or expired one. Returns the user. */
     endByRefreshToken: async ({ claims }: RefreshToken) => {
-      const [row] = await store.deleteRecord(database, claims.sid)
+      const row = await endings.endById(claims.sid)
       return row && { userId: row.user_id, sessionId: claims.sid }
     },
-    end: async (sessionId: string, userId: string) =>
-      (await store.deleteRecordOfUser(database, sessionId, userId)).length > 0,
-    endAll: async (userId: string, { except, sql = database }: { except?: string; sql?: Sql } = {}) =>
-      (await store.deleteAllOfUser(sql, userId, except ?? null)).length,
+    end: endings.end,
+    endAll: endings.endAll,
     /** Whether the session is still valid, and the caller's token not older than the last change of the password in it. */
     isLive: async ({ sessionId, userId, generation }: SessionCaller) =>
       (await store.selectLive(database, { id: sessionId, userId, generation, now: clock.now() })).length > 0,

@@ -86,9 +86,11 @@ type Options = {
   clock: Clock
   /** The address of this service: access tokens name it, and those of another one are refused. */
   issuer: string
+  /** Whether the session of a valid access token has ended since. It asks no store. */
+  hasEnded?: (claims: AccessClaims) => boolean
 }
 
-export const createTokens = ({ secrets, clock, issuer }: Options) => {
+export const createTokens = ({ secrets, clock, issuer, hasEnded = () => false }: Options) => {
   const access = createKind('at+jwt', secrets)
   const refresh = createKind('rt+jwt', secrets)
   // It belongs to these secrets: tokens of other secrets are remembered apart.
@@ -114,7 +116,7 @@ export const createTokens = ({ secrets, clock, issuer }: Options) => {
   }
 
   /** What can change from one request to the next is asked at every request, also for a remembered token. */
-  const isCurrent = (claims: AccessClaims) => hasBegun(claims) && !hasExpired(claims)
+  const isCurrent = (claims: AccessClaims) => hasBegun(claims) && !hasExpired(claims) && !hasEnded(claims)
 
   return {
     hasExpired,

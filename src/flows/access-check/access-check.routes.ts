@@ -13,7 +13,7 @@ import { meets, readConditions } from './conditions.js'
 import { identityHeaders, identityOf } from './identity-headers.js'
 import type { Renewal } from './renewal.js'
 
-const me = routeRefusals('not_authenticated')
+const me = routeRefusals('not_authenticated', 'unavailable')
 const verify = routeRefusals('bad_request', 'not_authenticated', 'step_up_required', 'unavailable')
 
 const meSchema = {

@@ -20,7 +20,7 @@ import { identityHeaders, identityOf } from './identity-headers.js'
  *   renewal                   a token that needs none is answered here; one of an earlier release is declined
  *   access check              the cookie must be there once, and its token must be remembered: the first request with a token
  *                             goes to the framework's route, which checks the signature. What can change from one request to
- *                             the next (expiry, later also ended sessions) is up to `tokens.recallAccess`
+ *                             the next (expiry, ended sessions) is up to `tokens.recallAccess`
  *   metrics                   `onAnswer`
  *   debug log, proxy watch, shutdown   `http/server` does not ask the lane then
  */

@@ -21,7 +21,7 @@ export const createLogout = ({ sessions, events }: { sessions: Sessions; events:
       if (ended) await events.record({ kind: 'signed_out', ...ended }, client)
     },
     everywhere: async (caller: SessionCaller, client: Client) => {
-      // An access token is valid for some minutes after its session has ended. It must not end the sessions that are left.
+      // The session may have ended at another instance a moment ago. Then its token must not end the sessions that are left.
       if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
       const { userId, sessionId } = caller
       await sessions.endAll(userId)

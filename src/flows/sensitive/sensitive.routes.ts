@@ -4,7 +4,7 @@ import type { Csrf } from '../../http/csrf.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 
-const { responses } = routeRefusals('not_authenticated', 'invalid_csrf_token', 'cross_site')
+const { responses } = routeRefusals('not_authenticated', 'invalid_csrf_token', 'cross_site', 'unavailable')
 
 const schema = {
   tags: ['request forgery'],

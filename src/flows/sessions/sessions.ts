@@ -21,7 +21,7 @@ export const createOwnSessions = ({ sessions, events }: { sessions: Sessions; ev
   },
   end: async (id: string, caller: SessionCaller, client: Client) => {
     const { userId } = caller
-    // An access token is valid for some minutes after its session has ended. It must not end the sessions that are left.
+    // The session may have ended at another instance a moment ago. Then its token must not end the sessions that are left.
     if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
     if (!(await sessions.end(id, userId))) return refuse('not_found')
     await events.record({ kind: 'session_ended', userId, sessionId: id }, client)

@@ -11,6 +11,7 @@ export type Watched = {
   cache: Pick<Cache, 'ping'>
   database: { stats?(): PoolStats }
   mails: { countWaiting(): Promise<number> }
+  endedSessions: { age(): number | undefined; held(): { entries: number } }
 }
 
 type Collect = (gauge: Gauge<string>) => void | Promise<void>
@@ -46,7 +47,7 @@ const watchCache =
     )
 
 /** Gauges are read only when Prometheus asks. */
-export const watchGauges = ({ workers, cache, database, mails }: Watched, add: AddGauge) => {
+export const watchGauges = ({ workers, cache, database, mails, endedSessions }: Watched, add: AddGauge) => {
   add({
     name: 'latchkey_worker_queue_length',
     help: 'Password checks that wait for a thread.',
@@ -63,6 +64,22 @@ export const watchGauges = ({ workers, cache, database, mails }: Watched, add: A
     help: '1 while the shared counters cannot be reached and limits are counted in this process.',
     aggregator: 'max',
     collect: watchCache(cache),
+  })
+  add({
+    name: 'latchkey_ended_sessions',
+    help: 'Ended sessions whose access tokens this process refuses.',
+    aggregator: 'max',
+    collect: (gauge) => gauge.set(endedSessions.held().entries),
+  })
+  add({
+    name: 'latchkey_ended_sessions_age_seconds',
+    help: 'Time since the ended sessions were read from the database; sessions that ended elsewhere since then are not refused yet.',
+    aggregator: 'max',
+    collect: (gauge) => {
+      const age = endedSessions.age()
+      if (age === undefined) gauge.remove()
+      else gauge.set(age)
+    },
   })
   add({
     name: 'latchkey_database_connections',

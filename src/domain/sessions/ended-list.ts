@@ -1,0 +1,150 @@
+import { minutes } from '../../lib/durations.js'
+
+/** Access tokens of the session with a `gen` below this are refused; null refuses all of them. */
+export type EndedSession = { sid: string; below: number | null }
+
+/** Higher than the generation of any token. */
+const everything = 2 ** 32 - 1
+
+/**
+ * How long an entry is kept after it was added. An access token is valid for 15 minutes, and for 20 if the clock of the
+ * instance that signed it is 5 minutes ahead.
+ */
+export const keptFor = 20 * minutes
+
+/** Entries are forgotten by the slice, so that nothing is searched or moved. */
+const sliceLength = 5 * minutes
+
+// A slot: the four words of a session id, then `below`, which is 0 in a slot that is free.
+const slotWords = 5
+const belowAt = 4
+const firstSlots = 1_024
+const [mostFilled, growth] = [0.75, 1.5]
+
+const digits = new Uint8Array(128)
+for (const [value, digit] of [...'0123456789abcdef'].entries()) digits[digit.charCodeAt(0)] = value
+
+/** One buffer for all ids: it is read before the next one is written. */
+const key = new Uint32Array(4)
+
+const fourDigits = (text: string, at: number) =>
+  (digitAt(text, at) << 12) | (digitAt(text, at + 1) << 8) | (digitAt(text, at + 2) << 4) | digitAt(text, at + 3)
+
+const digitAt = (text: string, at: number) => digits[text.charCodeAt(at)] ?? 0
+
+/** The id as four numbers. A loop over its digits would take half as long again, at every access check. */
+const readKey = (sid: string) => {
+  key[0] = (fourDigits(sid, 0) << 16) | fourDigits(sid, 4)
+  key[1] = (fourDigits(sid, 9) << 16) | fourDigits(sid, 14)
+  key[2] = (fourDigits(sid, 19) << 16) | fourDigits(sid, 24)
+  key[3] = (fourDigits(sid, 28) << 16) | fourDigits(sid, 32)
+}
+
+const copyWords = (from: Uint32Array, fromAt: number, to: Uint32Array, toAt: number) => {
+  for (let word = 0; word < 4; word += 1) to[toAt + word] = from[fromAt + word] ?? 0
+}
+
+/** A hash table in one block of numbers: a Map of texts needs three times as much, all of it for the garbage collector to walk. */
+const createTable = () => {
+  let slots = firstSlots
+  let words = new Uint32Array(slots * slotWords)
+  let used = 0
+
+  const isKeyAt = (place: number) =>
+    words[place + 3] === key[3] && words[place + 2] === key[2] && words[place + 1] === key[1] && words[place] === key[0]
+
+  /** Where the key is, or where it would be. The last two words of a session id are random, so they spread by themselves. */
+  const find = () => {
+    let at = (((key[2] ?? 0) ^ (key[3] ?? 0)) >>> 0) % slots
+    for (;;) {
+      const place = at * slotWords
+      if (words[place + belowAt] === 0 || isKeyAt(place)) return place
+      at = at + 1 === slots ? 0 : at + 1
+    }
+  }
+
+  const write = (below: number) => {
+    const place = find()
+    if (words[place + belowAt] === 0) used += 1
+    copyWords(key, 0, words, place)
+    words[place + belowAt] = below
+  }
+
+  const grow = () => {
+    const old = words
+    slots = Math.ceil(slots * growth)
+    words = new Uint32Array(slots * slotWords)
+    used = 0
+    for (let place = 0; place < old.length; place += slotWords) {
+      const below = old[place + belowAt] ?? 0
+      if (below === 0) continue
+      copyWords(old, place, key, 0)
+      write(below)
+    }
+  }
+
+  return {
+    /** 0 if the key is not there. */
+    belowOfKey: () => words[find() + belowAt] ?? 0,
+    setKey: (below: number) => {
+      if (used + 1 > slots * mostFilled) {
+        const wanted = key.slice()
+        grow()
+        key.set(wanted)
+      }
+      write(below)
+    },
+    held: () => ({ entries: used, bytes: words.byteLength }),
+  }
+}
+
+type Slice = { from: number; table: ReturnType<typeof createTable> }
+
+/**
+ * The sessions that ended in the last minutes, in memory. An entry takes at most 40 bytes: a million ended sessions in 15
+ * minutes take 40 MB at most, and 67 MB if as many end all the time. Nothing is forgotten early, whatever their number.
+ */
+export const createEndedList = (now: () => number) => {
+  /** The newest first. */
+  let slices: Slice[] = []
+
+  const forgetOld = () => {
+    const oldest = now() - sliceLength - keptFor
+    if ((slices.at(-1)?.from ?? now()) <= oldest) slices = slices.filter(({ from }) => from > oldest)
+  }
+
+  const newest = (): Slice => {
+    const [slice] = slices
+    if (slice && now() < slice.from + sliceLength) return slice
+    const next = { from: now(), table: createTable() }
+    slices = [next, ...slices]
+    return next
+  }
+
+  const belowOf = (sid: string) => {
+    if (slices.length === 0) return 0
+    readKey(sid)
+    let below = 0
+    for (const { table } of slices) below = Math.max(below, table.belowOfKey())
+    return below
+  }
+
+  return {
+    has: (sid: string, generation: number) => generation < belowOf(sid),
+    /** False if it was known already. */
+    add: ({ sid, below }: EndedSession) => {
+      const wanted = below ?? everything
+      if (belowOf(sid) >= wanted) return false
+      forgetOld()
+      readKey(sid)
+      newest().table.setKey(wanted)
+      return true
+    },
+    forgetOld,
+    held: () => {
+      const tables = slices.map(({ table }) => table.held())
+      const sum = (values: number[]) => values.reduce((total, value) => total + value, 0)
+      return { entries: sum(tables.map(({ entries }) => entries)), bytes: sum(tables.map(({ bytes }) => bytes)) }
+    },
+  }
+}

@@ -1,0 +1,43 @@
+import type { Sql } from '../../platform/database/database.js'
+import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
+import type { Place } from './reading-place.js'
+
+export type News = {
+  /** What this statement could see. */
+  snapshot: string
+  /** Another value after a restart and on another server: its transactions have other numbers. */
+  server: string
+  entries: [sid: string, below: number | null][]
+  last: { xact: string; sid: string } | null
+}
+
+/**
+ * The entries that have become visible since a snapshot. A transaction that was open then may have committed since, with a
+ * lower number than one that was read before; the snapshot knows that it was open, so its entries are news.
+ */
+export const selectNews = async (sql: Sql, { seen, xact, sid }: Place, limit: number) => {
+  const [news] = await sql.query<News>(
+    `with news as materialized (
+       select e.xact, e.sid, e.below from ended_sessions as e
+       where (e.xact, e.sid) > ($1::xid8, $2::uuid)
+         and ($3::pg_snapshot is null or not pg_visible_in_snapshot(e.xact, $3::pg_snapshot))
+       order by e.xact, e.sid limit $4
+     )
+     select pg_current_snapshot()::text as snapshot, pg_postmaster_start_time()::text as server,
+       (select coalesce(json_agg(json_build_array(n.sid, n.below)), '[]') from news as n) as entries,
+       (select json_build_object('xact', n.xact::text, 'sid', n.sid) from news as n
+        order by n.xact desc, n.sid desc limit 1) as last`,
+    [xact, sid, seen, limit],
+  )
+  if (!news) throw new Error('The database gave no row for a statement that always has one')
+  return news
+}
+
+export const deleteOld = (sql: Sql, clockOffset: number, keptFor: number, limit: number) =>
+  sql.query(
+    `delete from ended_sessions where (xact, sid) in (
+       select xact, sid from ended_sessions
+       where ended_at <= ${databaseNow('$1')} - ${milliseconds('$2')} order by ended_at limit $3
+     ) returning sid`,
+    [clockOffset, keptFor, limit],
+  )

@@ -1,0 +1,129 @@
+import type { Clock } from '../../lib/clock.js'
+import { seconds } from '../../lib/durations.js'
+import { type Database, type Sql, StoreUnavailable } from '../../platform/database/database.js'
+import type { AccessClaims } from '../tokens/claims.js'
+import { createEndedList, type EndedSession, keptFor } from './ended-list.js'
+import * as store from './ended-sessions.store.js'
+import { beginning, oldestOpen, type Place, placeAfter } from './reading-place.js'
+
+export type { EndedSession } from './ended-list.js'
+
+/** From the start of one reading to the start of the next: every end is known everywhere within two seconds. */
+const interval = 1 * seconds
+
+/** So many entries are read at once. They take some milliseconds of this process, in which it answers no request. */
+const pageSize = 5_000
+
+/** Rows are deleted by the index on their age, so that a batch may be larger than the usual one. */
+const purgeBatches = 10
+
+type Log = { warn(details: object, message: string): void; info(message: string): void }
+type Dependencies = { database: Database; clock: Clock; log: Log }
+
+export type EndedSessions = ReturnType<typeof createEndedSessions>
+
+/**
+ * The sessions that have ended while access tokens of them may still be valid. The database has the list; each process has a
+ * copy in memory, which the access check asks, and reads once a second what is new.
+ */
+export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
+  const list = createEndedList(() => clock.now().getTime())
+  let place = beginning
+  let server: string | undefined
+  /** When the last complete reading began. */
+  let readAt: number | undefined
+  let isFailing = false
+  let isRunning = false
+  let timer: NodeJS.Timeout | undefined
+  let round: Promise<void> | undefined
+
+  /** Its numbers do not continue those that we know: another server, or one that was set back. */
+  const isElsewhere = (page: store.News) => {
+    const isKnown = server === undefined || server === page.server
+    return !isKnown || BigInt(oldestOpen(page.snapshot)) < BigInt(place.xact)
+  }
+
+  const restart = (page: store.News) => {
+    server = page.server
+    place = beginning
+    return place
+  }
+
+  /** All pages from a place on. What commits in the meantime is not in the first snapshot, so the next reading finds it. */
+  const readFrom = async (from: Place): Promise<string> => {
+    let first: string | undefined
+    for (let next = from; ; ) {
+      const page = await store.selectNews(database, next, pageSize)
+      for (const [sid, below] of page.entries) list.add({ sid, below })
+      if (isElsewhere(page)) return readFrom(restart(page))
+      server = page.server
+      first ??= page.snapshot
+      if (!page.last || page.entries.length < pageSize) return first
+      next = { ...next, ...page.last }
+    }
+  }
+
+  const read = async () => {
+    const began = performance.now()
+    try {
+      place = placeAfter(await readFrom(place))
+    } catch (error) {
+      // The server may have recovered from a crash, and use its last numbers a second time.
+      place = beginning
+      throw error
+    }
+    readAt = began
+    list.forgetOld()
+  }
+
+  const readAndReport = async () => {
+    try {
+      await read()
+      if (isFailing) log.info('ended sessions are read again')
+      isFailing = false
+    } catch (error) {
+      if (!isFailing) log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, failing)
+      isFailing = true
+    }
+  }
+
+  const schedule = (delay: number) => {
+    timer = setTimeout(() => {
+      const began = performance.now()
+      round = readAndReport().finally(() => {
+        if (isRunning) schedule(Math.max(0, interval - (performance.now() - began)))
+      })
+    }, delay)
+    timer.unref()
+  }
+
+  return {
+    /** Reads all entries. An instance that has not done so does not know which tokens to refuse. */
+    load: read,
+    start: () => {
+      isRunning = true
+      schedule(interval)
+    },
+    stop: async () => {
+      isRunning = false
+      clearTimeout(timer)
+      await round
+    },
+    /** For the access check: asks no store. */
+    refuses: ({ sid, gen = 0 }: Pick<AccessClaims, 'sid' | 'gen'>) => {
+      if (readAt === undefined) throw new StoreUnavailable('The ended sessions have not been read yet')
+      return list.has(sid, gen)
+    },
+    /** What this instance has ended itself is refused at once. Only for what is committed. */
+    add: (ended: EndedSession) => {
+      list.add(ended)
+    },
+    /** How old the list is, in seconds; undefined before it was read. */
+    age: () => (readAt === undefined ? undefined : (performance.now() - readAt) / seconds),
+    held: list.held,
+    purge: async (sql: Sql, limit: number) =>
+      (await store.deleteOld(sql, clock.offset(), keptFor, limit * purgeBatches)).length / purgeBatches,
+  }
+}
+
+const failing = 'ended sessions cannot be read: going on with those that are known'

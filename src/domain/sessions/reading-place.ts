@@ -1,0 +1,11 @@
+import { nilUuid } from '../../lib/uuid.js'
+
+/** Where to go on reading: the entries that `seen` does not show, in the order of their key, after `xact` and `sid`. */
+export type Place = { seen: string | null; xact: string; sid: string }
+
+export const beginning: Place = { seen: null, xact: '0', sid: nilUuid }
+
+/** The oldest transaction that was still open: what comes next has this number or a higher one. */
+export const oldestOpen = (snapshot: string) => snapshot.slice(0, snapshot.indexOf(':'))
+
+export const placeAfter = (snapshot: string): Place => ({ seen: snapshot, xact: oldestOpen(snapshot), sid: nilUuid })

@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createEndedSessions } from '../../src/domain/sessions/ended-sessions.js'
+import { minutes } from '../../src/lib/durations.js'
+import { uuidv7 } from '../../src/lib/uuid.js'
+import type { Database } from '../../src/platform/database/database.js'
+import { createMovableClock } from '../support/clock.js'
+import { openPostgresStore, type TestStore, testStores } from '../support/stores.js'
+
+const log = { warn: () => undefined, info: () => undefined }
+
+/** A reader as a process has one, and what it reads about. */
+const toolsFor = (sql: Database) => {
+  /** As a process would have it: loaded, and read again when the test says so. */
+  const reader = async () => {
+    const clock = createMovableClock()
+    const ended = createEndedSessions({ database: sql, clock, log })
+    await ended.load()
+    return { ...ended, clock, read: ended.load, has: (sid: string, gen = 0) => ended.refuses({ sid, gen }) }
+  }
+
+  const addUser = async () => {
+    const id = uuidv7(new Date())
+    await sql.query(
+      `insert into users (id, email, email_key, username, username_key, created_at) values ($1, $2, $2, $2, $2, now())`,
+      [id, id],
+    )
+    return id
+  }
+  const addSession = async (userId: string, lifetime = '30 days') => {
+    const id = uuidv7(new Date())
+    await sql.query(
+      `insert into refresh_token_records (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
+         user_agent, created_at, last_used_at)
+       values ($1, $2, '', 3, now(), now(), now() + $3::interval, '192.0.2.7', 'Test', now(), now())`,
+      [id, userId, lifetime],
+    )
+    return id
+  }
+
+  return { reader, addUser, addSession }
+}
+
+describe.each(testStores)('the list of ended sessions on $name', ({ open }) => {
+  let store: TestStore
+  let sql: Database
+  let tools: ReturnType<typeof toolsFor>
+  beforeAll(async () => {
+    store = await open()
+    sql = store.database
+    tools = toolsFor(sql)
+  })
+  afterAll(() => store.drop())
+
+  const ways: [string, (session: string, user: string) => Promise<unknown>][] = [
+    ['a delete in plain SQL', (id) => sql.query('delete from refresh_token_records where id = $1', [id])],
+    ['the end of its user', (_, user) => sql.query('delete from users where id = $1', [user])],
+    ['truncate', () => sql.query('truncate refresh_token_records')],
+  ]
+  it.each(ways)('has a session that was ended by %s', async (_, end) => {
+    const user = await tools.addUser()
+    const session = await tools.addSession(user)
+    const ended = await tools.reader()
+    expect(ended.has(session, 3)).toBe(false)
+    await end(session, user)
+    await ended.read()
+    expect([ended.has(session, 3), ended.has(uuidv7(new Date()), 3)]).toEqual([true, false])
+    expect((await tools.reader()).has(session, 3)).toBe(true)
+  })
+
+  it('refuses what a change of the password has replaced, and not what came of it', async () => {
+    const session = await tools.addSession(await tools.addUser())
+    const ended = await tools.reader()
+    await sql.query('update refresh_token_records set generation = 5, oldest_generation = 5 where id = $1', [session])
+    await ended.read()
+    expect([ended.has(session, 4), ended.has(session, 5)]).toEqual([true, false])
+    await sql.query('update refresh_token_records set generation = 6, last_used_at = now() where id = $1', [session])
+    await sql.query('delete from refresh_token_records where id = $1', [session])
+    await ended.read()
+    expect(ended.has(session, 6)).toBe(true)
+  })
+
+  it('has no session that had expired, and none whose end was rolled back', async () => {
+    const user = await tools.addUser()
+    const [expired, spared] = [await tools.addSession(user, '-1 second'), await tools.addSession(user)]
+    const ended = await tools.reader()
+    await sql.query('delete from refresh_token_records where id = $1', [expired])
+    const undone = sql.transaction(async (inside) => {
+      await inside.query('delete from refresh_token_records where id = $1', [spared])
+      throw new Error('changed its mind')
+    })
+    await expect(undone).rejects.toThrow('changed its mind')
+    await ended.read()
+    expect([ended.has(expired), ended.has(spared)]).toEqual([false, false])
+  })
+
+  it('reads many entries page by page, and each of them', async () => {
+    const ended = await tools.reader()
+    const before = ended.held().entries
+    await sql.query('insert into ended_sessions (sid) select gen_random_uuid() from generate_series(1, 6000)')
+    await ended.read()
+    expect(ended.held().entries - before).toBe(6_000)
+    expect((await tools.reader()).held().entries - before).toBe(6_000)
+  })
+
+  it('is kept for 20 minutes, in the database as well', async () => {
+    const session = await tools.addSession(await tools.addUser())
+    await sql.query('delete from refresh_token_records where id = $1', [session])
+    const ended = await tools.reader()
+    const entries = async () => sql.query('select 1 from ended_sessions where sid = $1', [session])
+    ended.clock.advance(19 * minutes)
+    await ended.purge(sql, 500)
+    expect(await entries()).toHaveLength(1)
+    expect(ended.has(session)).toBe(true)
+    ended.clock.advance(2 * minutes)
+    let rounds = 0
+    while ((await ended.purge(sql, 500)) >= 500) rounds += 1
+    // The 6,000 of the test before went in batches of 5,000.
+    expect(rounds).toBe(1)
+    expect(await entries()).toEqual([])
+    await ended.read()
+    expect(ended.has(session)).toBe(true)
+    ended.clock.advance(10 * minutes)
+    await ended.read()
+    expect(ended.has(session)).toBe(false)
+    expect(ended.held()).toEqual({ entries: 0, bytes: 0 })
+  })
+})
+
+it('misses no entry that commits late, whatever was read in between', async () => {
+  const store = await openPostgresStore()
+  const sql = store.database
+  const { reader, addUser, addSession } = toolsFor(sql)
+  const user = await addUser()
+  const [late, early, later] = [await addSession(user), await addSession(user), await addSession(user)]
+  const ended = await reader()
+  const other = await store.another()
+  const end = (database: Pick<Database, 'query'>, id: string) =>
+    database.query('delete from refresh_token_records where id = $1', [id])
+  await other.transaction(async (inside) => {
+    await end(inside, late)
+    await end(sql, early)
+    await ended.read()
+    await ended.read()
+    expect([ended.has(late), ended.has(early)]).toEqual([false, true])
+  })
+  await end(sql, later)
+  await ended.read()
+  expect([ended.has(late), ended.has(later)]).toEqual([true, true])
+  await store.drop()
+})

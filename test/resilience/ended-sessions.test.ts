@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createTokens } from '../../src/domain/tokens/tokens.js'
+import { seconds } from '../../src/lib/durations.js'
+import { uuidv7 } from '../../src/lib/uuid.js'
+import type { Database } from '../../src/platform/database/database.js'
+import { type Browser, createBrowser } from '../support/client.js'
+import { createMovableClock } from '../support/clock.js'
+import { createCookieJar } from '../support/cookie-jar.js'
+import { freshPostgres, testPostgres } from '../support/databases.js'
+import { watchLateness } from '../support/lateness.js'
+import { runLatchkey } from '../support/program.js'
+import { type PostgresServer, startPostgres } from '../support/servers/postgres.js'
+import { freePort, ownFolder } from '../support/servers/server.js'
+import { type Instance, secretOf, startInstance } from '../support/site/instance.js'
+import { addPeople, password } from '../support/site/site.js'
+import { until } from '../support/until.js'
+
+const publicUrl = 'https://localhost'
+const tokens = createTokens({ secrets: [secretOf('a')], clock: createMovableClock(), issuer: publicUrl })
+
+let postgres: PostgresServer
+let settings: Record<string, string>
+let metricsUrl: string
+let [first, second]: Instance[] = []
+let sql: Database
+const instances = () => [first, second].filter((each) => each !== undefined)
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+  const { url } = await freshPostgres(postgres.url)
+  await addPeople(url, ['ada', 'bea', 'cy'])
+  sql = testPostgres(url)
+  settings = {
+    DATABASE_URL: url,
+    REDIS_URL: process.env.TEST_REDIS_URL ?? '',
+    REDIS_PREFIX: `test:${Math.random().toString(36).slice(2)}:`,
+    SMTP_URL: 'smtp://127.0.0.1:2525',
+    PUBLIC_URL: publicUrl,
+  }
+  const metricsPort = await freePort()
+  metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`
+  ;[first, second] = await Promise.all([
+    startInstance(await freePort(), settings),
+    startInstance(await freePort(), { ...settings, METRICS_PORT: String(metricsPort) }),
+  ])
+})
+afterAll(async () => {
+  await sql?.close()
+  await Promise.all(instances().map((each) => each.stop()))
+  await postgres?.stop()
+})
+
+/** Sessions as a sign-in makes them, without the cost of a password for each. */
+const begin = async (username: string, count = 1) => {
+  const [user] = await sql.query<{ id: string }>('select id from users where username = $1', [username])
+  const iat = Math.floor(Date.now() / 1000)
+  const ids = Array.from({ length: count }, () => uuidv7(new Date()))
+  await sql.query(
+    `insert into refresh_token_records (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
+       user_agent, created_at, last_used_at)
+     select id, $2, '', 0, now(), now(), now() + interval '30 days', '192.0.2.7', 'Test', now(), now()
+     from unnest($1::uuid[]) as id`,
+    [ids, user?.id],
+  )
+  const who = { userId: user?.id ?? '', username, email: `${username}@example.com`, name: null, amr: ['pwd'] }
+  const times = { iat, exp: iat + 900, auth_time: iat }
+  return ids.map((sid) => ({ sid, token: tokens.signAccess({ ...who, ...times, sid, gen: 0 }) }))
+}
+type Session = Awaited<ReturnType<typeof begin>>[number]
+const one = async (username: string) => (await begin(username))[0] as Session
+
+const statusAt = async (instance: Instance | undefined, token: string) =>
+  (await fetch(`${instance?.url}/api/auth/verify`, { headers: { cookie: `access_token=${token}` } })).status
+const statuses = (token: string) => Promise.all(instances().map((each) => statusAt(each, token)))
+const isRefused = async (token: string) => (await statuses(token)).every((status) => status === 401)
+const browserAt = (instance: Instance | undefined, token: string): Browser =>
+  createBrowser(instance?.url ?? '', createCookieJar([['access_token', token]]))
+const endInSql = (sid: string) => sql.query('delete from refresh_token_records where id = $1', [sid])
+
+it('refuses the token of a session that was logged out elsewhere within two seconds, 200 times', async () => {
+  const [rounds, lanes] = [10, 20]
+  const sessions = await begin('ada', rounds * lanes)
+  const delays: { delay: number; late: number }[] = []
+  const logOut = async ({ token }: Session, here: Instance | undefined, there: Instance | undefined) => {
+    // Both have seen the token before: it is remembered, and answered in front of the framework.
+    expect(await statuses(token)).toEqual([204, 204])
+    expect((await browserAt(here, token).act('/api/auth/logout')).status).toBe(204)
+    const [ended, lateness] = [performance.now(), watchLateness()]
+    expect(await statusAt(here, token)).toBe(401)
+    await until('the other instance refuses it', async () => (await statusAt(there, token)) === 401)
+    delays.push({ delay: performance.now() - ended, late: lateness() })
+  }
+  const lane = async (own: Session[]) => {
+    for (const [round, session] of own.entries())
+      await (round % 2 ? logOut(session, first, second) : logOut(session, second, first))
+  }
+  await Promise.all(Array.from({ length: lanes }, (_, at) => lane(sessions.slice(at * rounds, (at + 1) * rounds))))
+  const longest = delays.reduce((one, other) => (one.delay > other.delay ? one : other))
+  console.log(
+    `largest of ${delays.length} delays: ${Math.round(longest.delay)} ms, timers late by ${Math.round(longest.late)} ms`,
+  )
+  expect(delays).toHaveLength(200)
+  expect(Math.max(...delays.map(({ delay, late }) => delay - late))).toBeLessThan(2 * seconds)
+})
+
+it('misses no end that commits late', async () => {
+  const [late, meanwhile, alive] = (await begin('ada', 3)) as [Session, Session, Session]
+  await sql.transaction(async (held) => {
+    await held.query('delete from refresh_token_records where id = $1', [late.sid])
+    await browserAt(first, meanwhile.token).act('/api/auth/logout')
+    await held.query('select pg_sleep(3)')
+    await until('what ended in the meantime is refused', () => isRefused(meanwhile.token))
+    expect(await statuses(late.token)).toEqual([204, 204])
+  })
+  await until('the late one is refused everywhere', () => isRefused(late.token))
+  expect(await statuses(alive.token)).toEqual([204, 204])
+})
+
+it('misses no end that another program made: plain SQL, a deleted user, the command line', async () => {
+  const [bySql, byCascade, byCommand] = [await one('ada'), await one('cy'), await one('bea')]
+  await endInSql(bySql.sid)
+  await sql.query(`delete from users where username = 'cy'`)
+  const command = runLatchkey(
+    await ownFolder('command'),
+    { ...settings, NODE_ENV: 'test', JWT_SECRET: secretOf('a') },
+    ['user', 'sessions', 'end', 'bea'],
+  )
+  expect(await command.exited).toBe(0)
+  for (const { token } of [bySql, byCascade, byCommand]) await until('it is refused everywhere', () => isRefused(token))
+})
+
+it('refuses a copied access token of a session that changed its password, and serves the session itself', async () => {
+  const tab = createBrowser(first?.url ?? '')
+  expect((await tab.post('/login', { username: 'bea', password })).status).toBe(200)
+  const copied = tab.jar.get('access_token') ?? ''
+  expect(await statuses(copied)).toEqual([204, 204])
+  const body = { currentPassword: password, newPassword: 'copper-Lagoon-47-meadow' }
+  expect((await tab.act('/api/auth/change-password', body)).status).toBe(204)
+  expect(await statusAt(first, copied)).toBe(401)
+  await until('the copy is refused everywhere', () => isRefused(copied))
+  const renewed = tab.jar.get('access_token') ?? ''
+  expect(await statuses(renewed)).toEqual([204, 204])
+})
+
+it('knows at its start what ended before it', async () => {
+  const [ended, alive] = (await begin('ada', 2)) as [Session, Session]
+  await second?.terminate()
+  await endInSql(ended.sid)
+  await second?.again()
+  expect(await statusAt(second, ended.token)).toBe(401)
+  expect(await statusAt(second, alive.token)).toBe(204)
+})
+
+const age = async () =>
+  Number(/^latchkey_ended_sessions_age_seconds (\S+)$/m.exec(await (await fetch(metricsUrl)).text())?.[1])
+
+it('goes on with what it knows while the database is away, and forgets nothing when it is back', async () => {
+  const [before, during, alive] = (await begin('ada', 3)) as [Session, Session, Session]
+  await endInSql(before.sid)
+  await until('it is refused everywhere', () => isRefused(before.token))
+  postgres.signal('SIGKILL')
+  await until('the age of the list grows', async () => (await age()) > 3)
+  expect(await statuses(before.token)).toEqual([401, 401])
+  expect(await statuses(alive.token)).toEqual([204, 204])
+  await postgres.restart()
+  await until('it can be written', () =>
+    endInSql(during.sid).then(
+      () => true,
+      () => false,
+    ),
+  )
+  await until('the next end is refused everywhere', () => isRefused(during.token))
+  await until('the list is young again', async () => (await age()) < 3)
+  expect(await statuses(before.token)).toEqual([401, 401])
+  expect(await statuses(alive.token)).toEqual([204, 204])
+})
