@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../config.js'
 import type { Content } from '../domain/content/content.js'
+import { requireWorkerPackages } from '../domain/passwords/worker-packages.js'
 import type { DrainState, Server } from '../http/server.js'
 import { seconds } from '../lib/durations.js'
 import { withTimeout } from '../lib/with-timeout.js'
@@ -39,10 +40,10 @@ export type OpenedApp = {
   status: { isReady: boolean; closing: AbortController; metrics?: { close(): Promise<void> } | undefined }
 }
 
-/** Waits for the database and migrates it. From then on requests may use it. */
+/** Waits for the database and migrates it, and makes sure that passwords can be checked. From then on requests may use it. */
 const prepare = async ({ config, database, log, status, content, load, background }: OpenedApp) => {
   const { signal } = status.closing
-  await prepareDatabase({ config, database, log, signal, load })
+  await Promise.all([prepareDatabase({ config, database, log, signal, load }), requireWorkerPackages()])
   if (signal.aborted) return
   status.isReady = true
   // With an owner of the tables, the service's own role may only read the content.

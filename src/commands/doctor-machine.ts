@@ -3,6 +3,9 @@ import { access, stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Config } from '../config.js'
+import { requireWorkerPackages } from '../domain/passwords/worker-packages.js'
+import { createWorkers } from '../domain/passwords/workers.js'
+import { seconds } from '../lib/durations.js'
 import { counted } from './counted.js'
 import { type Check, type CheckGroup, type Finding, failure, ok, warning, worstOf } from './doctor-check.js'
 
@@ -14,6 +17,7 @@ const checkProxy = ({ publicUrl, trustProxy }: Config): Finding => {
 }
 
 const rotationsInFlight = 3
+const cheapestCost = 4
 
 const checkSecrets = ({ jwtSecret }: Config): Finding => {
   if (!jwtSecret) return ok('the signing secret is generated and kept in DATA_DIR')
@@ -66,6 +70,22 @@ const checkThreads = ({ workerThreads: given, workers, bcryptCost }: Config): Fi
     : ok(`${counted(workerThreads, 'thread')} on ${counted(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
 }
 
+/** As a sign-in does it: in a thread, at full cost. */
+const checkPasswords = async ({ bcryptCost }: Config): Promise<Finding> => {
+  await requireWorkerPackages()
+  const workers = createWorkers({ threads: 1 })
+  try {
+    // The first hash also starts the thread.
+    await workers.hash('a password', cheapestCost)
+    const began = performance.now()
+    await workers.hash('a password', bcryptCost)
+    const taken = ((performance.now() - began) / seconds).toFixed(1)
+    return ok(`hashed in threads; a hash at cost ${bcryptCost} takes ${taken} s`)
+  } finally {
+    await workers.close()
+  }
+}
+
 /** Checks that need no other server. */
 export const machineChecks = (config: Config): CheckGroup => {
   const checks: Check[] = [
@@ -73,6 +93,7 @@ export const machineChecks = (config: Config): CheckGroup => {
     { name: 'secrets', run: () => checkSecrets(config) },
     { name: 'data directory', run: () => checkDataDirectory(config) },
     { name: 'threads', run: () => checkThreads(config) },
+    { name: 'passwords', run: () => checkPasswords(config) },
   ]
   return { checks }
 }

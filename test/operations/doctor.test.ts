@@ -68,6 +68,7 @@ beforeAll(async () => {
     DEVELOPMENT_ON_NETWORK: 'true',
     TRUST_PROXY: '10.0.0.0/8',
     DATA_DIR: join(folder, 'data'),
+    BCRYPT_COST: '10',
     ...providers.settings,
   }
 })
@@ -86,7 +87,7 @@ describe('on a healthy set-up', () => {
     expect(lines.filter(({ level }) => level === 'error')).toEqual([])
     expect(code).toBe(0)
     expect(lines.map(({ name }) => name)).toEqual([
-      ...['settings', 'proxy', 'secrets', 'data directory', 'threads'],
+      ...['settings', 'proxy', 'secrets', 'data directory', 'threads', 'passwords'],
       ...['database', 'database encryption', 'database role', 'database owner', 'database schema'],
       ...['durability', 'database clock'],
       ...['redis', 'redis policy', 'redis clock', 'mail', 'provider A', 'provider B'],

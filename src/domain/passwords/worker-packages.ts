@@ -1,0 +1,34 @@
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import { builtFile } from '../../lib/home.js'
+import { OperatorError } from '../../lib/operator-error.js'
+
+/** From where the threads load their packages. */
+const require = createRequire(builtFile('domain/passwords/bcrypt.worker.js'))
+
+/** bcrypt is machine code, in a file for each platform. Finding it takes a few milliseconds, starting a thread many more. */
+const findBcrypt = () => {
+  const main = require.resolve('bcrypt')
+  createRequire(main)('node-gyp-build').resolve(dirname(main))
+}
+
+const packages: Readonly<Record<string, () => unknown>> = {
+  piscina: () => import('piscina'),
+  bcrypt: findBcrypt,
+  '@zxcvbn-ts/language-common': () => require.resolve('@zxcvbn-ts/language-common'),
+  '@zxcvbn-ts/language-en': () => require.resolve('@zxcvbn-ts/language-en'),
+}
+
+/** Threads load these packages when the first user signs in. A service without them must not start as if all was well. */
+export const requireWorkerPackages = async () => {
+  for (const [name, find] of Object.entries(packages)) {
+    try {
+      await find()
+    } catch (cause) {
+      throw new OperatorError(
+        `Passwords cannot be checked: the package ${name} is missing or incomplete. Install the packages again: npm ci --omit=dev`,
+        { cause },
+      )
+    }
+  }
+}
