@@ -272,7 +272,7 @@ describe('configuration', () => {
     ['a % in the password', 'postgres://u:s3cret%@h/x', /%25/],
     ['another scheme', 'mysql://u:s3cret@h/x', /postgres:\/\/user/],
   ])('says what is wrong with a database address: %s', (_, url, reason) => {
-    const [fault = '', ...others] = faultsOf({ DATABASE_URL: url })
+    const [fault = '', ...others] = faultsOf({ ...production, WORKERS: '2', DATABASE_URL: url })
     expect(others).toEqual([])
     expect(fault).toMatch(reason)
     expect(fault).not.toContain('s3cret')

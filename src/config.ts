@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { parseEnv } from 'node:util'
 import { editDistance } from './config/edit-distance.js'
+import { readEnvFile } from './config/env-file.js'
 import {
   type ProviderConfigs,
   providerAddresses,
@@ -10,6 +10,7 @@ import {
 } from './config/provider-settings.js'
 import { InvalidValue, type Setting } from './config/setting-values.js'
 import { settings } from './config/settings.js'
+import { whyUnreadable } from './config/unreadable.js'
 import { isLoopback } from './lib/loopback.js'
 import { OperatorError } from './lib/operator-error.js'
 
@@ -55,12 +56,6 @@ const all: Readonly<Record<string, Setting>> = settings
 const names = Object.keys(all)
 const camelCase = (name: string) => name.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-const unreadable: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'this user may not read it',
-  EISDIR: 'it is a folder',
-}
-
 /** `X_FILE` names a file that holds the value of `X`, as container platforms hand out secrets. */
 const fromFile = (name: string, path: string) => {
   // The secret itself may stand there by mistake, so only what looks like a path is repeated.
@@ -69,8 +64,7 @@ const fromFile = (name: string, path: string) => {
     try {
       return readFileSync(path, 'utf8').trim()
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-      throw new InvalidValue(`the file that ${name}_FILE names cannot be read${shown} (${unreadable[code] ?? code})`)
+      throw new InvalidValue(`the file that ${name}_FILE names cannot be read${shown} (${whyUnreadable(error)})`)
     }
   }
   const value = content()
@@ -102,11 +96,11 @@ const productionFaults = (absent: ReadonlySet<string>, values: Readonly<Record<s
 }
 
 /** Several processes share only what is outside of them: not the embedded stores, the mailbox and the development providers. */
-const severalProcessesFaults = ({ nodeEnv, port, databaseUrl, redisUrl }: Record<string, unknown>) => {
+const severalProcessesFaults = ({ nodeEnv, port }: Record<string, unknown>, absent: ReadonlySet<string>) => {
   if (nodeEnv === 'development') return ['WORKERS: more than 1 needs NODE_ENV=production']
-  const missing = Object.entries({ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl }).filter(([, value]) => !value)
+  const missing = ['DATABASE_URL', 'REDIS_URL'].filter((name) => absent.has(name))
   return [
-    ...missing.map(([name]) => `${name}: must be set when WORKERS is more than 1`),
+    ...missing.map((name) => `${name}: must be set when WORKERS is more than 1`),
     ...(port === 0 ? ['PORT: must not be 0 when WORKERS is more than 1'] : []),
   ]
 }
@@ -188,7 +182,7 @@ export const loadConfig = (env: Environment): Config => {
   }
   const own = inCamelCase(values)
   if (own.port && own.port === own.metricsPort) faults.push('PORT and METRICS_PORT: must be two different ports')
-  if (Number(own.workers) > 1) faults.push(...severalProcessesFaults(own))
+  if (Number(own.workers) > 1) faults.push(...severalProcessesFaults(own, absent))
   const production = own.nodeEnv === 'production'
   faults.push(...(production ? productionFaults(absent, values) : developmentFaults(own)))
   if (faults.length > 0) throw new ConfigurationFaults(faults)
@@ -197,10 +191,8 @@ export const loadConfig = (env: Environment): Config => {
 }
 
 /** A `.env` file in the working directory, and the process's environment, which wins. */
-export const readEnvironment = (): Environment => {
-  try {
-    return { ...parseEnv(readFileSync('.env', 'utf8')), ...process.env }
-  } catch {
-    return process.env
-  }
+export const readEnvironment = (path = '.env'): Environment => {
+  const { values, faults } = readEnvFile(path)
+  if (faults.length > 0) throw new ConfigurationFaults(faults)
+  return { ...values, ...process.env }
 }

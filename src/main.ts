@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import type { Environment } from './config.js'
 import { OperatorError } from './lib/operator-error.js'
 
 // Before the rest is loaded, so that an error names the lines of the sources and not of the bundle.
@@ -14,15 +15,21 @@ const run = async (args: string[]) => {
   const { stdin, stdout, stderr } = process
   const { runCommand } = await import('./commands/commands.js')
   const { loadConfig, readEnvironment } = await import('./config.js')
-  const environment = readEnvironment()
+  let read: Environment | undefined
+  const environment = () => {
+    read ??= readEnvironment()
+    return read
+  }
   process.exitCode = await runCommand(args.length > 0 ? args : ['serve'], {
     stdin,
     stdout,
     stderr,
-    environment,
     // Settings are read when a command needs them, so that help works without them.
+    get environment() {
+      return environment()
+    },
     openStores: async (role) => {
-      const config = loadConfig(environment)
+      const config = loadConfig(environment())
       const { openStores } = await import('./commands/open-stores.js')
       return openStores(config, role)
     },
