@@ -16,6 +16,7 @@ import {
   worstOf,
 } from './doctor-check.js'
 import { checkEncryption } from './doctor-encryption.js'
+import { hostChecks } from './doctor-hosts.js'
 import { openForChecks, ownerChecks } from './doctor-owner.js'
 
 const oldestVersion = 13
@@ -176,6 +177,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
   return {
     checks: [
       { name: 'database', run: async () => checkServer(await server(), config) },
+      ...hostChecks(databaseUrl),
       { name: 'database encryption', run: () => checkEncryption(databaseUrl) },
       { name: 'database role', run: onceReached(() => checkRole(database)) },
       ...owner.checks,

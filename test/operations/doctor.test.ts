@@ -159,6 +159,7 @@ describe('on a broken set-up', () => {
     const { code, about, text } = await examine({
       ...healthy,
       DATABASE_URL: `postgres://${role}:${password}@127.0.0.1:${down}/latchkey`,
+      DATABASE_OWNER_URL: `postgres://owner:${password}@127.0.0.1:${silent.port}/latchkey`,
       REDIS_URL: `redis://:${password}@127.0.0.1:${down}`,
       SMTP_URL: `smtp://mailer:${password}@127.0.0.1:${silent.port}`,
       PROVIDER_A_ISSUER: `http://127.0.0.1:${down}`,
@@ -167,6 +168,7 @@ describe('on a broken set-up', () => {
     expect(performance.now() - began).toBeLessThan(9_000)
     expect(code).toBe(1)
     expect(about('database')).toEqual([expect.stringMatching(/^error: PostgreSQL at .* cannot be used/)])
+    expect(about('database owner')).toEqual([`error: PostgreSQL at 127.0.0.1:${silent.port} does not answer`])
     expect(about('database role')).toEqual(['warning: not checked, because the database cannot be used'])
     expect(about('redis')).toEqual([expect.stringMatching(/^error: Redis cannot be used: .*ECONNREFUSED/)])
     expect(about('redis policy')).toEqual(['warning: not checked, because Redis cannot be used'])
@@ -176,6 +178,17 @@ describe('on a broken set-up', () => {
     expect(about('provider A')).toEqual([expect.stringMatching(/^error: .* cannot be discovered: unreachable/)])
     expect(about('provider B')).toEqual([expect.stringMatching(/^ok: /)])
     expect(text).not.toContain(password)
+  })
+
+  it('asks every host of the database, and names the one that cannot be used', async () => {
+    const down = `127.0.0.1:${await freePort()}`
+    const { host } = new URL(database.url)
+    const { code, about } = await examine({
+      ...healthy,
+      DATABASE_URL: (healthy.DATABASE_URL ?? '').replace(host, `${host},${down}`),
+    })
+    expect(code).toBe(0)
+    expect(about('database hosts')).toEqual([expect.stringMatching(`^warning: ${down} cannot be used: .*ECONNREFUSED`)])
   })
 
   it('says what is wrong with the address of a Redis that answers', async () => {
@@ -213,7 +226,7 @@ describe('on a broken set-up', () => {
 })
 
 describe('on settings alone', () => {
-  const embedded = () => ({ DATA_DIR: join(folder, 'none') })
+  const embedded = () => ({ DATA_DIR: join(folder, 'none'), BCRYPT_COST: '10' })
 
   it('names each fault of the settings and never a value', async () => {
     const { code, text, about } = await examine({

@@ -27,8 +27,8 @@ export const askHost = async (search: Search, host: Host, onClosed: OnClosed): P
     const [claim] = await within(deadline - performance.now(), connection, () =>
       connection.query<Claim>(claimQuery(search)),
     )
-    if (!claim) throw new Error(`${nameOf(host)} gave no answer`)
-    if (!claim.writable && search.hosts.length > 1) throw new Error(`${nameOf(host)} is a standby or read-only`)
+    if (!claim) throw new Error(`${hostName(host)} gave no answer`)
+    if (!claim.writable && search.hosts.length > 1) throw new Error(`${hostName(host)} is a standby or read-only`)
     // A pooler invents the id of the process, and may give every transaction another connection, on which a prepared
     // statement does not exist.
     if (claim.pid === connection.processId) connection.keepStatements()
@@ -53,7 +53,7 @@ export const findPrimary = async (search: Search, onClosed: OnClosed): Promise<C
       break
     } catch (cause) {
       failures.push(
-        new Error(`${nameOf(candidate.host)} finishes no commit: is its synchronous standby down?`, { cause }),
+        new Error(`${hostName(candidate.host)} finishes no commit: is its synchronous standby down?`, { cause }),
       )
     }
   }
@@ -94,8 +94,10 @@ const leadersOf = (candidates: Candidate[], log: Log | undefined) => {
     .at(-1)
   const leaders = candidates.filter(({ claim }) => claim.timeline === newest)
   if (candidates.length > 1) {
-    const all = candidates.map(({ host, claim }) => `${nameOf(host)} (timeline ${Number.parseInt(claim.timeline, 16)})`)
-    const names = leaders.map(({ host }) => nameOf(host)).join(' or ')
+    const all = candidates.map(
+      ({ host, claim }) => `${hostName(host)} (timeline ${Number.parseInt(claim.timeline, 16)})`,
+    )
+    const names = leaders.map(({ host }) => hostName(host)).join(' or ')
     log?.warn({}, `Several servers say that they are the primary: ${all.join(', ')}. Using ${names}, the newest`)
   }
   return leaders
@@ -114,19 +116,19 @@ const leave = (connection: Connection) => {
   connection.end().catch(() => undefined)
 }
 
-const nameOf = ({ host, port }: Host) => `${host}:${port}`
+export const hostName = ({ host, port }: Host) => `${host}:${port}`
 
 const unreachable = (hosts: Host[], failures: unknown[]) => {
   const reasons = new Set(failures.map(reasonOf))
   return new StoreUnavailable(
-    `PostgreSQL at ${hosts.map(nameOf).join(', ')} cannot be used: ${[...reasons].join('; ')}`,
+    `PostgreSQL at ${hosts.map(hostName).join(', ')} cannot be used: ${[...reasons].join('; ')}`,
     {
       cause: failures.at(-1),
     },
   )
 }
 
-const reasonOf = (failure: unknown): string => {
+export const reasonOf = (failure: unknown): string => {
   if (!(failure instanceof Error)) return 'unknown failure'
   // Node reports a host with several addresses as one error without a message of its own.
   if (failure instanceof AggregateError && !failure.message) return failure.errors.map(reasonOf).join(', ')

@@ -49,6 +49,7 @@ export const createPglite = async (options: PgliteOptions): Promise<Database> =>
     size: 1,
     waitingLimit,
     waitMs: openMs + statementTimeoutMs,
+    noAnswer: 'The embedded database does not answer',
     idleMs: Number.POSITIVE_INFINITY,
     lifetimeMs: Number.POSITIVE_INFINITY,
   })

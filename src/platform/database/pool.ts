@@ -11,6 +11,8 @@ type Dependencies = {
   /** How many statements may wait for a connection; the next one is refused. */
   waitingLimit: number
   waitMs: number
+  /** What is said when no connection could be opened in that time. */
+  noAnswer: string
   idleMs: number
   lifetimeMs: number
 }
@@ -19,7 +21,7 @@ type Waiter = { resolve(connection: Connection): void; reject(error: unknown): v
 
 export type Pool = ReturnType<typeof createPool>
 
-export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeMs }: Dependencies) => {
+export const createPool = ({ open, size, waitingLimit, waitMs, noAnswer, idleMs, lifetimeMs }: Dependencies) => {
   const connections = new Set<Connection>()
   // The newest is used first, so that the others are idle for long enough to be closed.
   const idle: { connection: Connection; since: number }[] = []
@@ -113,7 +115,8 @@ export const createPool = ({ open, size, waitingLimit, waitMs, idleMs, lifetimeM
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         settle(waiter)
-        reject(new StoreUnavailable('No connection to the database became free in time'))
+        const isFull = connections.size > 0
+        reject(new StoreUnavailable(isFull ? 'No connection to the database became free in time' : noAnswer))
       }, waitMs)
       const waiter: Waiter = { resolve, reject, timer }
       waiters.add(waiter)

@@ -1,4 +1,5 @@
 import type { Database } from './database.js'
+import { hostName } from './find-primary.js'
 import { createPool } from './pool.js'
 import { createPooledDatabase } from './pooled-database.js'
 import { postgresAddress } from './postgres-address.js'
@@ -32,6 +33,7 @@ export const createPostgres = (options: PostgresOptions): Database => {
     size: poolSize,
     waitingLimit: poolSize * waitersPerConnection,
     waitMs: connectTimeoutMs,
+    noAnswer: `PostgreSQL at ${address.hosts.map(hostName).join(', ')} does not answer`,
     idleMs: idleTimeoutMs,
     lifetimeMs,
   })

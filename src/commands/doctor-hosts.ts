@@ -1,0 +1,27 @@
+import { seconds } from '../lib/durations.js'
+import { hostName, reasonOf } from '../platform/database/find-primary.js'
+import { postgresAddress } from '../platform/database/postgres-address.js'
+import { type ConnectTo, createConnect, type Host } from '../platform/database/postgres-host.js'
+import { type CheckGroup, type Finding, ok, warning, worstOf } from './doctor-check.js'
+
+const askHost = async (host: Host, connect: ConnectTo): Promise<Finding> => {
+  try {
+    const connection = await connect(host, 4 * seconds, () => undefined)
+    const asked = connection.query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
+    const [row] = await asked.finally(() => connection.end())
+    return ok(`${hostName(host)} is ${row?.standby ? 'a standby' : 'a primary'}`)
+  } catch (error) {
+    return warning(`${hostName(host)} cannot be used: ${reasonOf(error)}`)
+  }
+}
+
+/** The service works as long as the primary answers, so a lost standby is noticed only here, or when it is needed. */
+const checkHosts = async (url: string): Promise<Finding> => {
+  const address = postgresAddress(url)
+  const connect = createConnect({ address, applicationName: 'latchkey doctor', statementTimeoutMs: 3 * seconds })
+  const findings = await Promise.all(address.hosts.map((host) => askHost(host, connect)))
+  return worstOf(findings.map(({ says }) => says).join(', '), findings)
+}
+
+export const hostChecks = (url: string): CheckGroup['checks'] =>
+  postgresAddress(url).hosts.length > 1 ? [{ name: 'database hosts', run: () => checkHosts(url) }] : []
