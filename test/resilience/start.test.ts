@@ -135,7 +135,7 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
     const port = await freePort()
     const other = createServer().listen(port, '127.0.0.1')
     expect(await refusal({ PORT: String(port), DATABASE_URL: url })).toBe(
-      'The port is in use: set PORT to another one, or stop the program that has it.',
+      `127.0.0.1:${port} is in use: set PORT to another port, or stop the program that has it.`,
     )
     other.close()
     await drop()
