@@ -3,7 +3,12 @@ import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { CommandFailure, type Terminal } from './command.js'
 
-export type Input = { bytes: AsyncIterable<Buffer | string>; size: number | undefined }
+export type Input = {
+  bytes: AsyncIterable<Buffer | string>
+  size: number | undefined
+  /** Reading ends with an error. */
+  stop(): void
+}
 
 const reasons: Record<string, string> = {
   ENOENT: 'There is no such file',
@@ -18,7 +23,7 @@ export const cannotRead = (path: string, error: unknown) => {
 
 /** A file, or standard input for `-`. */
 export const openInput = async (path: string, { stdin }: Terminal): Promise<Input> => {
-  if (path === '-') return { bytes: stdin as Readable, size: undefined }
+  if (path === '-') return { bytes: stdin as Readable, size: undefined, stop: () => stdin.destroy() }
   try {
     const handle = await open(path)
     const status = await handle.stat()
@@ -26,7 +31,8 @@ export const openInput = async (path: string, { stdin }: Terminal): Promise<Inpu
       await handle.close()
       throw Object.assign(new Error(), { code: 'EISDIR' })
     }
-    return { bytes: createReadStream(path, { fd: handle, highWaterMark: 256 * 1024 }), size: status.size }
+    const bytes = createReadStream(path, { fd: handle, highWaterMark: 256 * 1024 })
+    return { bytes, size: status.size, stop: () => bytes.destroy() }
   } catch (error) {
     throw cannotRead(path, error)
   }

@@ -69,14 +69,15 @@ Writes every user, a line each, in the form that \`latchkey user import\` reads.
     const wanted = values['with-password-hashes'] ? withHashes : columns
 
     return withStores(context, 'service', async ({ bulkUsers, events }) => {
+      // Before the first row: a reader that closes the pipe early (`… | head`) has seen rows too.
+      const what = `all users${values['with-password-hashes'] ? ' with password hashes' : ''}`
+      await events.record({ kind: 'users_exported', reason: what }, operator(context))
       let count = 0
       await write(context.stdout, format.head(wanted))
       for await (const users of bulkUsers.everyone()) {
         await write(context.stdout, users.map((user) => format.line(user, wanted)).join(''))
         count += users.length
       }
-      const what = `${counted(count, 'user')}${values['with-password-hashes'] ? ' with password hashes' : ''}`
-      await events.record({ kind: 'users_exported', reason: what }, operator(context))
       await print(context.stderr, `Exported ${counted(count, 'user')}.`)
       return 0
     })

@@ -72,6 +72,22 @@ const reportCounts = async (counts: Counts, { events }: Stores, dryRun: boolean,
   await print(context.stdout, summary(counts, dryRun))
 }
 
+/** At the first Ctrl-C or SIGTERM the reading stops. The second one ends the process at once. */
+const watchForInterruption = (input: Input) => {
+  let received: 'SIGINT' | 'SIGTERM' | undefined
+  const stop = (signal: 'SIGINT' | 'SIGTERM') => {
+    received = signal
+    forget()
+    input.stop()
+  }
+  const forget = () => void process.off('SIGINT', stop).off('SIGTERM', stop)
+  process.on('SIGINT', stop).on('SIGTERM', stop)
+  return { signal: () => received, forget }
+}
+
+/** What a shell reports for a program that a signal has ended. */
+const exitCodes = { SIGINT: 130, SIGTERM: 143 }
+
 const importAll = async (
   stores: Stores,
   input: Input,
@@ -88,9 +104,11 @@ const importAll = async (
   let bytesRead = 0
   let rows = 0
   let isDone = false
+  const interruption = watchForInterruption(input)
   try {
     for await (const { records, bytes } of readUserRecords(input, format)) {
       for (const record of records) {
+        if (interruption.signal()) break
         await importer.take(record)
         rows += 1
         progress.draw(bytesRead, rows)
@@ -99,13 +117,17 @@ const importAll = async (
     }
     await importer.flush()
     isDone = true
+  } catch (error) {
+    if (!interruption.signal()) throw error
   } finally {
+    interruption.forget()
     progress.clear()
     // Nothing was imported from input that is empty or has no columns, so there is nothing to count.
     if (rows > 0 || isDone) await reportCounts(importer.counts, stores, dryRun, context)
   }
-  return importer.counts
+  return { ...importer.counts, interruptedBy: interruption.signal() }
 }
+
 export const userImport: Command = {
   summary: 'Add users from a CSV or JSON lines file',
   help: `latchkey user import FILE [--format csv|jsonl] [--dry-run]
@@ -128,7 +150,7 @@ other rows are imported. A user whose email already exists is not changed, so an
   --dry-run          show what would happen and write nothing
   --format FORMAT    csv or jsonl (without it: jsonl if the file begins with {, otherwise csv)
 
-The exit code is 0 if every row was valid, and 1 if some were refused.`,
+The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C stops the import; what was added stays.`,
 
   run: async (args, context) => {
     const { values, positionals } = readArguments(
@@ -139,8 +161,11 @@ The exit code is 0 if every row was valid, and 1 if some were refused.`,
     const format = formatFrom(values.format)
     const input = await openInput(positionals[0] ?? '', context)
     return withStores(context, 'service', async (stores) => {
-      const { refused } = await importAll(stores, input, format, values['dry-run'] ?? false, context)
-      return refused === 0 ? 0 : 1
+      const dryRun = values['dry-run'] ?? false
+      const { refused, interruptedBy } = await importAll(stores, input, format, dryRun, context)
+      if (!interruptedBy) return refused === 0 ? 0 : 1
+      await print(context.stderr, 'Interrupted: run the same command again to import the rest.')
+      return exitCodes[interruptedBy]
     })
   },
 }

@@ -127,7 +127,7 @@ describe('what an operator does', () => {
     const others = (await shown()).filter(({ kind }) => kind.startsWith('users_'))
     expect(others.map(({ kind, reason, ip }) => [kind, reason, ip])).toEqual([
       ['users_imported', '1 added, 0 existed, 1 refused', 'command line'],
-      ['users_exported', '3 users', 'command line'],
+      ['users_exported', 'all users', 'command line'],
     ])
   })
 })

@@ -13,13 +13,15 @@ type Options = {
   /** What somebody types, each as an answer to the next question; there is a terminal then. */
   typed?: string[]
   environment?: Record<string, string>
+  /** The input goes on after what is given, until this resolves and Ctrl-C is pressed. */
+  interruptedAfter?: Promise<unknown>
 }
 
 /** Runs a command as somebody at a terminal would, or a script without one. */
 export const latchkey = async (
   { openStores }: Pick<CommandStore, 'openStores'>,
   args: string[],
-  { input, typed, environment = {} }: Options = {},
+  { input, typed, environment = {}, interruptedAfter }: Options = {},
 ) => {
   const isTTY = typed !== undefined
   const [stdout, stderr] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY, columns: 80 })]
@@ -32,7 +34,10 @@ export const latchkey = async (
     if (modes.at(-1) !== true) throw new Error('The terminal would show what is typed now')
     stdin.write(answers.shift() ?? '')
   })
-  if (!isTTY) stdin.end(input ?? '')
+  if (interruptedAfter) {
+    stdin.write(input ?? '')
+    void interruptedAfter.then(() => process.emit('SIGINT', 'SIGINT'))
+  } else if (!isTTY) stdin.end(input ?? '')
   const code = await runCommand(args, { stdin, stdout, stderr, environment, openStores })
   return { code, out: out(), err: err(), modes }
 }
