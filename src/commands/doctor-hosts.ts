@@ -7,9 +7,12 @@ import { type CheckGroup, type Finding, ok, warning, worstOf } from './doctor-ch
 const askHost = async (host: Host, connect: ConnectTo): Promise<Finding> => {
   try {
     const connection = await connect(host, 4 * seconds, () => undefined)
-    const asked = connection.query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
-    const [row] = await asked.finally(() => connection.end())
-    return ok(`${hostName(host)} is ${row?.standby ? 'a standby' : 'a primary'}`)
+    try {
+      const [row] = await connection.query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
+      return ok(`${hostName(host)} is ${row?.standby ? 'a standby' : 'a primary'}`)
+    } finally {
+      await connection.end()
+    }
   } catch (error) {
     return warning(`${hostName(host)} cannot be used: ${reasonOf(error)}`)
   }
