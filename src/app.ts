@@ -1,29 +1,14 @@
 import { openMetrics, prepareMetrics } from './app/app-metrics.js'
 import { withPort } from './app/free-port.js'
-import { type Platform as OpenedPlatform, openPlatform } from './app/open-platform.js'
+import { createBackground, makeNouns, type Nouns, type Platform, themeOf } from './app/nouns.js'
+import { openPlatform } from './app/open-platform.js'
 import { gated } from './app/prepare-database.js'
+import { readServiceKeys } from './app/service-keys-file.js'
 import { closeApp, type OpenedApp, type ServeOptions, serveApp } from './app/serving.js'
 import type { Config } from './config.js'
-import { type ProviderId, signInPath } from './contract/providers.js'
-import { createContent } from './domain/content/content.js'
-import { createEvents } from './domain/events/events.js'
-import { createNameMarks, nameMarksPurpose } from './domain/events/name-marks.js'
-import { createHousekeeping } from './domain/housekeeping/housekeeping.js'
-import { createMails } from './domain/mails/mails.js'
-import { createOneTimeTokens } from './domain/one-time-tokens/one-time-tokens.js'
-import { createPasswords } from './domain/passwords/passwords.js'
+import { signInPath } from './contract/providers.js'
 import type { Workers } from './domain/passwords/workers.js'
-import { createAttempts } from './domain/providers/attempt.js'
-import { createIdentities } from './domain/providers/identities.js'
-import { createPendingLinks } from './domain/providers/pending-link.js'
-import { createProviders } from './domain/providers/providers.js'
-import { createRegistrations } from './domain/registrations/registrations.js'
-import { createEndedSessions } from './domain/sessions/ended-sessions.js'
-import { createRotations } from './domain/sessions/rotations.js'
-import { createSessions } from './domain/sessions/sessions.js'
-import { createSignIns } from './domain/sessions/sign-ins.js'
-import { createTokens } from './domain/tokens/tokens.js'
-import { createUsers } from './domain/users/users.js'
+import { createServiceKeys } from './domain/service-keys/service-keys.js'
 import { accessCheckRoutes } from './flows/access-check/access-check.routes.js'
 import { createFastLane } from './flows/access-check/fast-lane.js'
 import { createRenewal } from './flows/access-check/renewal.js'
@@ -53,6 +38,8 @@ import { registerRoutes } from './flows/register/register.routes.js'
 import { createResetPassword } from './flows/reset-password/reset-password.js'
 import { resetPasswordRoutes } from './flows/reset-password/reset-password.routes.js'
 import { sensitiveRoutes } from './flows/sensitive/sensitive.routes.js'
+import { serviceRoutes } from './flows/service/service.routes.js'
+import { createServiceUsers } from './flows/service/service-users.js'
 import { createOwnSessions } from './flows/sessions/sessions.js'
 import { sessionsRoutes } from './flows/sessions/sessions.routes.js'
 import { createSocialSignIn } from './flows/social-sign-in/social-sign-in.js'
@@ -67,73 +54,9 @@ import { createLimitedEvents } from './http/limited-events.js'
 import { createLimits } from './http/limits.js'
 import { createPendingLinkCookie } from './http/pending-link-cookie.js'
 import { createServer, type Server } from './http/server.js'
+import { createServiceCallers } from './http/service-callers.js'
 import { type Clock, systemClock } from './lib/clock.js'
-import { minutes } from './lib/durations.js'
-import { deriveKey } from './lib/keys.js'
-import { createSeal } from './lib/seal.js'
 import { createLog, type Log } from './platform/log.js'
-import type { Metrics } from './platform/metrics/metrics.js'
-
-/** The database refuses statements until it is prepared, except for what prepares it. */
-type Platform = OpenedPlatform & { metrics: Metrics | undefined; unprepared: OpenedPlatform['database'] }
-
-/** How pages and mails look. */
-const themeOf = ({ productName: name, productLogoUrl: logoUrl, accentColor: accent }: Config) => ({
-  name,
-  logoUrl,
-  accent,
-})
-
-/** The nouns: things with rules and a table. */
-const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) => {
-  const { database, secrets, workers, mailer, outbound, providerSettings } = platform
-  const keysFor = (purpose: string) => secrets.map((secret) => deriveKey(secret, purpose))
-  const endedSessions = createEndedSessions({ database: platform.unprepared, clock, log })
-  const { publicUrl, productName, registration, mailFrom: from } = config
-  const tokens = createTokens({ secrets, clock, issuer: publicUrl, hasEnded: endedSessions.refuses })
-  const users = createUsers({ database, clock })
-  const brand = themeOf(config)
-  const sealFor = (purpose: string) => createSeal(keysFor(purpose))
-  const seal = sealFor('outgoing mail')
-  const mails = createMails({ database, clock, seal, mailer, publicUrl, brand, from, log })
-  const providers = createProviders(providerSettings, { outbound, clock })
-  const nameOf = (provider: ProviderId) => providers[provider]?.name ?? provider
-  const { refreshGrace, renewGrace, sessionMaxAge } = config
-  const { add: onEnded } = endedSessions
-  const sessions = createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, onEnded })
-  const events = createEvents({
-    database,
-    clock,
-    nameMarks: createNameMarks(keysFor(nameMarksPurpose)),
-    listeners: [(recorded) => log.info(recorded, 'event'), (_, event) => platform.metrics?.countEvent(event)],
-    onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
-  })
-  return {
-    keysFor,
-    tokens,
-    endedSessions,
-    users,
-    passwords: createPasswords({ workers, cost: config.bcryptCost, productName }),
-    sessions,
-    registrations: createRegistrations({ database, users, mails, clock, codeKeys: keysFor('registration code') }),
-    oneTimeTokens: createOneTimeTokens({ database, clock }),
-    content: createContent({ database, clock }),
-    mails,
-    providers,
-    identities: createIdentities({ database, users, mails, nameOf, registration }),
-    attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),
-    links: createPendingLinks({ seal: sealFor('pending link'), clock }),
-    events,
-    signIns: createSignIns({ sessions, events }),
-    rotate: createRotations({
-      sessions,
-      events,
-      onRotation: (outcome) => platform.metrics?.countRefresh(outcome),
-    }),
-  }
-}
-
-type Nouns = ReturnType<typeof makeNouns>
 
 /** What routes use: cookies, the access check, CSRF, limits. */
 const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Clock) => {
@@ -155,7 +78,8 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
   })
   const attemptCookies = createAttemptCookies({ cookies, attempts })
   const pendingLink = createPendingLinkCookie({ cookies, links })
-  return { cookies, callers, csrf, limits, attemptCookies, pendingLink, clock }
+  const serviceCallers = createServiceCallers({ serviceKeys: platform.serviceKeys, limits })
+  return { cookies, callers, csrf, limits, attemptCookies, pendingLink, serviceCallers, clock }
 }
 
 type Gates = ReturnType<typeof makeGates>
@@ -190,6 +114,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   csrfTokenRoutes(server, dependencies)
   sensitiveRoutes(server, dependencies)
   contentRoutes(server, dependencies)
+  serviceRoutes(server, { ...dependencies, serviceUsers: createServiceUsers(dependencies) })
   if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, accent: config.accentColor })
   return pagesRoutes(server, {
     assets: await loadAssets(),
@@ -206,25 +131,6 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   })
 }
 
-/** Runs in the background once the database is ready: the purge, the mail sender, the reader of ended sessions. */
-const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
-  const { mails, events, sessions, endedSessions, oneTimeTokens, registrations } = nouns
-  const housekeeping = createHousekeeping({
-    database: platform.database,
-    interval: 1 * minutes,
-    purges: [sessions, endedSessions, oneTimeTokens, registrations, events, mails].map(({ purge }) => purge),
-    onFailure: (err) => log.warn({ err }, 'expired rows could not be purged'),
-  })
-  return {
-    start: () => {
-      endedSessions.start()
-      mails.start()
-      housekeeping.start()
-    },
-    stop: () => Promise.allSettled([housekeeping.stop(), mails.stop(), endedSessions.stop()]),
-  }
-}
-
 type Options = ServeOptions & {
   clock?: Clock
   log?: Log
@@ -236,11 +142,13 @@ type Options = ServeOptions & {
 const openApp = async (given: Config, { clock = systemClock, log: givenLog, workers }: Options) => {
   const config = await withPort(given)
   const log = givenLog ?? createLog({ level: config.logLevel })
+  const serviceKeys = createServiceKeys(await readServiceKeys(config.serviceKeysFile))
   const opened = await openPlatform(config, clock, log, workers)
   const status: OpenedApp['status'] = { isReady: false, closing: new AbortController() }
   const metrics = await openMetrics(config)
   const unprepared = opened.database
-  const platform = { ...opened, metrics, unprepared, database: gated(unprepared, () => status.isReady) }
+  const prepared = gated(unprepared, () => status.isReady)
+  const platform = { ...opened, metrics, serviceKeys, unprepared, database: prepared }
   const nouns = makeNouns(config, platform, clock, log)
   const gates = makeGates(config, platform, nouns, clock)
   const { production, publicUrl, trustProxy, healthTimeout: deadline } = config
@@ -281,7 +189,9 @@ export const startApp = async (given: Config, options: Options) => {
   try {
     const { prepared } = await serveApp(app, options)
     const { config, server, log, platform, nouns, status } = app
-    return { config, server, log, platform, nouns, prepared, isReady: () => status.isReady, close }
+    /** What can be changed without a restart. With a fault in the file the earlier keys stay. */
+    const reload = async () => platform.serviceKeys.replace(await readServiceKeys(config.serviceKeysFile))
+    return { config, server, log, platform, nouns, prepared, isReady: () => status.isReady, reload, close }
   } catch (error) {
     await close()
     throw error

@@ -5,6 +5,7 @@ import { doctor } from './doctor.js'
 import { events } from './events.js'
 import { migrate } from './migrate.js'
 import { serve } from './serve.js'
+import { serviceKeyAdd } from './service-key-add.js'
 import { userAdd } from './user-add.js'
 import { userExport } from './user-export.js'
 import { userImport } from './user-import.js'
@@ -25,6 +26,7 @@ const commands: Readonly<Record<string, Command>> = {
   'user import': userImport,
   'user export': userExport,
   'content load': contentLoad,
+  'service-key add': serviceKeyAdd,
 }
 
 export const commandNames = Object.keys(commands)

@@ -96,6 +96,7 @@ export const settings = {
   LOGIN_LIMIT: { read: limit, fallback: '5/15m', meaning: 'Failed sign-ins from one client network.' },
   GENERAL_LIMIT: { read: limit, fallback: '100/15m', meaning: 'Requests to the API: by one session where signing in is needed, otherwise from one client network. Refresh and logout are counted separately, with the same numbers.' },
   SENSITIVE_LIMIT: { read: limit, fallback: '3/1h', meaning: 'Requests for a reset mail from one client network.' },
+  SERVICE_KEYS_FILE: { read: text, otherwise: 'none', meaning: 'File with the keys of other programs that may ask `/api/service/`: a name and the SHA-256 of a key on each line. `latchkey service-key add NAME` adds one. Read again on SIGHUP.' },
   REFRESH_GRACE: { read: duration, fallback: '30s', meaning: 'How long a refresh token that was just replaced still gets the same new token again.' },
   RENEW_GRACE: { read: duration, fallback: '2m', meaning: 'The same for a refresh token that was replaced by an access check with `renew=1`. The new token travels with the answer of the application, so this is longer than the slowest of its answers.' },
   SESSION_MAX_AGE: { read: duration, fallback: '365d', meaning: "Longest duration of a session. A refresh does not extend it." },

@@ -94,6 +94,13 @@ export const Account = Type.Object(
 )
 export type Account = Static<typeof Account>
 
+/** A user as other programs see it. */
+export const ServiceUser = Type.Object(
+  { ...Type.Omit(Account, ['hasPassword']).properties, disabled: Type.Boolean() },
+  { title: 'ServiceUser' },
+)
+export type ServiceUser = Static<typeof ServiceUser>
+
 /** `browser` and `system` are what `device` is made of, for a page to say in its own language. */
 const device = { device: Type.String(), browser: Nullable(Type.String()), system: Nullable(Type.String()) }
 

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import { type LimitCode, limitRefusals } from '../contract/limits.js'
+import { minutes } from '../lib/durations.js'
 import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
 import { clientNetwork } from './client.js'
@@ -13,6 +14,14 @@ type Limiter = {
   subject: (request: FastifyRequest) => string
   refundsSuccess?: true
 }
+
+const ofServiceKeys: Limiter = {
+  name: 'service',
+  limit: { maximum: 600, window: 1 * minutes },
+  code: 'too_many_requests',
+  subject: (request) => `key:${request.serviceKey?.id}`,
+}
+
 /** The bodies of docs/specification.md, 7, word for word: they carry no code. */
 const limitedBody = (code: LimitCode) => {
   const { status: _, ...body } = limitRefusals[code]
@@ -83,12 +92,8 @@ export const createLimits = (deps: {
   }
 
   const byClientNetwork = { subject: clientNetwork }
-  const ofSessions: Limiter = {
-    name: 'session',
-    limit: general,
-    code: 'too_many_requests',
-    subject: sessionOrClientNetwork,
-  }
+  const ofRequests: Limiter = { name: 'general', limit: general, code: 'too_many_requests', ...byClientNetwork }
+  const ofSessions: Limiter = { ...ofRequests, name: 'session', subject: sessionOrClientNetwork }
 
   /** Counts in the limit of refreshes from inside a handler, which knows only later whether there is anything to count. */
   const reserveRotation = async (request: FastifyRequest) => {
@@ -101,20 +106,16 @@ export const createLimits = (deps: {
 
   return {
     login: hook({ name: 'login', limit: login, code: 'too_many_logins', refundsSuccess: true, ...byClientNetwork }),
-    confirm: hook({
-      name: 'confirm',
-      limit: login,
-      code: 'too_many_requests',
-      refundsSuccess: true,
-      ...byClientNetwork,
-    }),
+    confirm: hook({ ...ofRequests, name: 'confirm', limit: login, refundsSuccess: true }),
     sensitive: hook({ name: 'sensitive', limit: sensitive, code: 'too_many_attempts', ...byClientNetwork }),
     /** For routes without sign-in, by network: a token does not change what is counted. */
-    byNetwork: hook({ name: 'general', limit: general, code: 'too_many_requests', ...byClientNetwork }),
+    byNetwork: hook(ofRequests),
     /** For routes behind `callers.required`. */
-    bySession: hook({ name: 'general', limit: general, code: 'too_many_requests', subject: sessionOf }),
+    bySession: hook({ ...ofRequests, subject: sessionOf }),
     /** Separate from the general limit: a session that has used that up can still be refreshed and ended. */
     session: hook(ofSessions),
+    /** For other programs: each key has its own count. */
+    service: hook(ofServiceKeys),
     reserveRotation,
     /** The proof was right although the answer is a refusal: the attempt is given back. */
     countAsSuccess: (request: FastifyRequest) => {

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
 import type { Refused } from '../contract/outcome.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
 import { ErrorBody, Limited, LoginLimited, PasswordRejected } from '../contract/schemas.js'
@@ -13,6 +14,16 @@ const otherBodies = {
 } as const satisfies Partial<Record<RefusalCode, object>>
 
 const hasOtherBody = (code: RefusalCode): code is keyof typeof otherBodies => Object.hasOwn(otherBodies, code)
+
+const bodyFor = (code: RefusalCode) => (hasOtherBody(code) ? otherBodies[code] : ErrorBody)
+
+const sizeOf = (body: ReturnType<typeof bodyFor>) => Object.keys(body.properties).length
+
+/** Refusals with one status may have different bodies. The largest comes first: the serialiser takes the first that fits. */
+const bodyOfAll = (codes: readonly RefusalCode[]) => {
+  const bodies = [...new Set(codes.map(bodyFor))].sort((one, other) => sizeOf(other) - sizeOf(one))
+  return bodies.length === 1 ? bodies[0] : Type.Union(bodies)
+}
 
 type StatusOf<Code extends RefusalCode> = (typeof refusals)[Code]['status']
 type BodyOf<Code extends RefusalCode> = Code extends keyof typeof otherBodies
@@ -29,8 +40,7 @@ export const routeRefusals = <const Code extends RefusalCode>(...codes: Code[]) 
     codes.map((code) => {
       const { status } = refusals[code]
       const together = codes.filter((each) => refusals[each].status === status)
-      const body = hasOtherBody(code) ? otherBodies[code] : ErrorBody
-      return [status, { ...body, 'x-response-description': together.join(', ') }]
+      return [status, { ...bodyOfAll(together), 'x-response-description': together.join(', ') }]
     }),
   ) as unknown as Responses<Code>,
   sendRefusal: (reply: FastifyReply, refused: Refused<Code>) => sendRefusal(reply, refused),

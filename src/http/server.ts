@@ -12,6 +12,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import { type Refused, refuse } from '../contract/outcome.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
+import type { UsedKey } from '../domain/service-keys/service-keys.js'
 import { seconds } from '../lib/durations.js'
 import { isCleanText, parseStrictJson } from '../lib/strict-json.js'
 import { withTimeout } from '../lib/with-timeout.js'
@@ -178,6 +179,7 @@ export const createServer = (options: ServerOptions) => {
   // These fields hold no secret, and looking for one in them would take longer than writing them (35 µs of 42).
   const requestLog = options.log.child({}, { redact: { paths: [] } })
 
+  server.decorateRequest('serviceKey', undefined)
   compileSchemasWhenNeeded(server)
   refuseExpectations(server.server, headers)
   server.removeAllContentTypeParsers()
@@ -209,10 +211,18 @@ export const createServer = (options: ServerOptions) => {
   server.addHook('onResponse', async (request, reply) => {
     const level = request.routeOptions.config.quiet ? 'debug' : 'info'
     if (!log.isLevelEnabled(level)) return
-    const { id: requestId, method, ip } = request
+    const { id: requestId, method, ip, serviceKey } = request
     const milliseconds = Math.round(reply.elapsedTime * 10) / 10
     requestLog[level](
-      { requestId, method, path: withoutQuery(request.url), status: reply.statusCode, milliseconds, ip },
+      {
+        requestId,
+        method,
+        path: withoutQuery(request.url),
+        status: reply.statusCode,
+        milliseconds,
+        ip,
+        ...(serviceKey && { serviceKey: serviceKey.name }),
+      },
       'request',
     )
   })
@@ -234,6 +244,10 @@ export const createServer = (options: ServerOptions) => {
 }
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** The key of the program that sent the request, once it is checked. */
+    serviceKey: UsedKey | undefined
+  }
   interface FastifyContextConfig {
     /** Called so often that it is logged only at the debug level. */
     quiet?: boolean

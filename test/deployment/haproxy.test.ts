@@ -113,6 +113,11 @@ describe('two instances behind HAProxy', () => {
     expect(await haproxy.log()).not.toContain('in-the-query')
   })
 
+  it('is not asked for what is meant for programs beside it', async () => {
+    for (const path of ['/api/service/users/1', '/%61pi/service/users/1'])
+      expect((await ada.get(path)).status, path).toBe(404)
+  })
+
   it('keeps every instance while Redis is away, because all of them serve', async () => {
     redis.signal('SIGKILL')
     const health = () => Promise.all(instances.map(async ({ url }) => (await fetch(`${url}/health`)).status))

@@ -124,6 +124,8 @@ describe('the TLS front end', () => {
     ['400', 'no request at all\r\n\r\n'],
     ['400', 'GET / HTTP/1.1\r\nHost: localhost\r\nBad Header\r\n\r\n'],
     ['404', 'GET /.latchkey/unavailable HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+    ['404', 'GET /api/service/users/1 HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+    ['404', 'GET //%61pi/service/users/1 HTTP/1.1\r\nHost: localhost\r\n\r\n'],
     ['400', 'GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n'],
     ['431', `GET / HTTP/1.1\r\nHost: localhost\r\nCookie: a=${'a'.repeat(9000)}\r\n\r\n`],
     ['431', `GET /${'a'.repeat(9000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`],

@@ -30,6 +30,7 @@ export const eventKinds = [
   'users_imported',
   'users_exported',
   'content_loaded',
+  'service_key_added',
 ] as const
 export type EventKind = (typeof eventKinds)[number]
 

@@ -3,6 +3,7 @@ import type { Callers } from '../../http/caller.js'
 import type { Csrf } from '../../http/csrf.js'
 import { compileSchemasWhenNeeded } from '../../http/schema-compilers.js'
 import type { Server } from '../../http/server.js'
+import type { ServiceCallers } from '../../http/service-callers.js'
 import { withNamedSchemas } from './named-schemas.js'
 import { operationId, securityOf } from './operations.js'
 
@@ -26,17 +27,18 @@ const document = {
         name: 'X-CSRF-Token',
         description: 'From GET /api/auth/csrf-token, which also sets the cookie that it belongs to',
       },
+      serviceKey: { type: 'http', scheme: 'bearer', description: 'From latchkey service-key add NAME' },
     },
   },
 } as const
 
-type Dependencies = { callers: Callers; csrf: Csrf }
+type Dependencies = { callers: Callers; csrf: Csrf; serviceCallers: ServiceCallers }
 
 /**
  * The library collects routes while they are registered, so it gets a server of its own, to which the routes are added again
  * without their handlers. It is loaded and does its work when the document is first asked for.
  */
-const createDocument = async (routes: readonly RouteOptions[], { callers, csrf }: Dependencies) => {
+const createDocument = async (routes: readonly RouteOptions[], { callers, csrf, serviceCallers }: Dependencies) => {
   const { default: swagger } = await import('@fastify/swagger')
   const server = fastify({ exposeHeadRoutes: false })
   compileSchemasWhenNeeded(server)
@@ -45,7 +47,11 @@ const createDocument = async (routes: readonly RouteOptions[], { callers, csrf }
     transform: ({ schema, url, route }) => {
       if (schema?.hide) return { schema, url }
       const gates = [route.onRequest ?? []].flat()
-      const gated = { byAccessToken: gates.includes(callers.required), byCsrfToken: gates.includes(csrf.required) }
+      const gated = {
+        byAccessToken: gates.includes(callers.required),
+        byCsrfToken: gates.includes(csrf.required),
+        byServiceKey: gates.includes(serviceCallers.required),
+      }
       return { schema: { security: securityOf(gated), operationId: operationId(route), ...schema }, url }
     },
   })

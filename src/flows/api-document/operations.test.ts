@@ -14,9 +14,13 @@ describe('an operation of the API document', () => {
   })
 
   it('needs what its gates ask for', () => {
-    expect(securityOf({ byAccessToken: false, byCsrfToken: false })).toEqual([])
-    expect(securityOf({ byAccessToken: true, byCsrfToken: false })).toEqual([{ accessToken: [] }])
-    expect(securityOf({ byAccessToken: true, byCsrfToken: true })).toEqual([{ accessToken: [], csrfToken: [] }])
+    const none = { byAccessToken: false, byCsrfToken: false, byServiceKey: false }
+    expect(securityOf(none)).toEqual([])
+    expect(securityOf({ ...none, byAccessToken: true })).toEqual([{ accessToken: [] }])
+    expect(securityOf({ ...none, byAccessToken: true, byCsrfToken: true })).toEqual([
+      { accessToken: [], csrfToken: [] },
+    ])
+    expect(securityOf({ ...none, byServiceKey: true })).toEqual([{ serviceKey: [] }])
   })
 })
 

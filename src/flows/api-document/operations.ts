@@ -1,6 +1,10 @@
 /** What a request needs, from the gates before its handler. An empty list means that anyone may call. */
-export const securityOf = ({ byAccessToken, byCsrfToken }: { byAccessToken: boolean; byCsrfToken: boolean }) => {
-  const needed = { ...(byAccessToken && { accessToken: [] }), ...(byCsrfToken && { csrfToken: [] }) }
+export const securityOf = (gated: { byAccessToken: boolean; byCsrfToken: boolean; byServiceKey: boolean }) => {
+  const needed = {
+    ...(gated.byAccessToken && { accessToken: [] }),
+    ...(gated.byCsrfToken && { csrfToken: [] }),
+    ...(gated.byServiceKey && { serviceKey: [] }),
+  }
   return Object.keys(needed).length === 0 ? [] : [needed]
 }
 

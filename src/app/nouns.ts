@@ -1,0 +1,112 @@
+import type { Config } from '../config.js'
+import type { ProviderId } from '../contract/providers.js'
+import { createContent } from '../domain/content/content.js'
+import { createEvents } from '../domain/events/events.js'
+import { createNameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
+import { createHousekeeping } from '../domain/housekeeping/housekeeping.js'
+import { createMails } from '../domain/mails/mails.js'
+import { createOneTimeTokens } from '../domain/one-time-tokens/one-time-tokens.js'
+import { createPasswords } from '../domain/passwords/passwords.js'
+import { createAttempts } from '../domain/providers/attempt.js'
+import { createIdentities } from '../domain/providers/identities.js'
+import { createPendingLinks } from '../domain/providers/pending-link.js'
+import { createProviders } from '../domain/providers/providers.js'
+import { createRegistrations } from '../domain/registrations/registrations.js'
+import type { ServiceKeys } from '../domain/service-keys/service-keys.js'
+import { createEndedSessions } from '../domain/sessions/ended-sessions.js'
+import { createRotations } from '../domain/sessions/rotations.js'
+import { createSessions } from '../domain/sessions/sessions.js'
+import { createSignIns } from '../domain/sessions/sign-ins.js'
+import { createTokens } from '../domain/tokens/tokens.js'
+import { createUsers } from '../domain/users/users.js'
+import type { Clock } from '../lib/clock.js'
+import { minutes } from '../lib/durations.js'
+import { deriveKey } from '../lib/keys.js'
+import { createSeal } from '../lib/seal.js'
+import type { Log } from '../platform/log.js'
+import type { Metrics } from '../platform/metrics/metrics.js'
+import type { Platform as OpenedPlatform } from './open-platform.js'
+
+/** The database refuses statements until it is prepared, except for what prepares it. */
+export type Platform = OpenedPlatform & {
+  metrics: Metrics | undefined
+  serviceKeys: ServiceKeys
+  unprepared: OpenedPlatform['database']
+}
+
+/** How pages and mails look. */
+export const themeOf = ({ productName: name, productLogoUrl: logoUrl, accentColor: accent }: Config) => ({
+  name,
+  logoUrl,
+  accent,
+})
+
+/** The nouns: things with rules and a table. */
+export const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) => {
+  const { database, secrets, workers, mailer, outbound, providerSettings } = platform
+  const keysFor = (purpose: string) => secrets.map((secret) => deriveKey(secret, purpose))
+  const endedSessions = createEndedSessions({ database: platform.unprepared, clock, log })
+  const { publicUrl, productName, registration, mailFrom: from } = config
+  const tokens = createTokens({ secrets, clock, issuer: publicUrl, hasEnded: endedSessions.refuses })
+  const users = createUsers({ database, clock })
+  const brand = themeOf(config)
+  const sealFor = (purpose: string) => createSeal(keysFor(purpose))
+  const seal = sealFor('outgoing mail')
+  const mails = createMails({ database, clock, seal, mailer, publicUrl, brand, from, log })
+  const providers = createProviders(providerSettings, { outbound, clock })
+  const nameOf = (provider: ProviderId) => providers[provider]?.name ?? provider
+  const { refreshGrace, renewGrace, sessionMaxAge } = config
+  const { add: onEnded } = endedSessions
+  const sessions = createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, onEnded })
+  const events = createEvents({
+    database,
+    clock,
+    nameMarks: createNameMarks(keysFor(nameMarksPurpose)),
+    listeners: [(recorded) => log.info(recorded, 'event'), (_, event) => platform.metrics?.countEvent(event)],
+    onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
+  })
+  return {
+    keysFor,
+    tokens,
+    endedSessions,
+    users,
+    passwords: createPasswords({ workers, cost: config.bcryptCost, productName }),
+    sessions,
+    registrations: createRegistrations({ database, users, mails, clock, codeKeys: keysFor('registration code') }),
+    oneTimeTokens: createOneTimeTokens({ database, clock }),
+    content: createContent({ database, clock }),
+    mails,
+    providers,
+    identities: createIdentities({ database, users, mails, nameOf, registration }),
+    attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),
+    links: createPendingLinks({ seal: sealFor('pending link'), clock }),
+    events,
+    signIns: createSignIns({ sessions, events }),
+    rotate: createRotations({
+      sessions,
+      events,
+      onRotation: (outcome) => platform.metrics?.countRefresh(outcome),
+    }),
+  }
+}
+
+export type Nouns = ReturnType<typeof makeNouns>
+
+/** Runs in the background once the database is ready: the purge, the mail sender, the reader of ended sessions. */
+export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
+  const { mails, events, sessions, endedSessions, oneTimeTokens, registrations } = nouns
+  const housekeeping = createHousekeeping({
+    database: platform.database,
+    interval: 1 * minutes,
+    purges: [sessions, endedSessions, oneTimeTokens, registrations, events, mails].map(({ purge }) => purge),
+    onFailure: (err) => log.warn({ err }, 'expired rows could not be purged'),
+  })
+  return {
+    start: () => {
+      endedSessions.start()
+      mails.start()
+      housekeeping.start()
+    },
+    stop: () => Promise.allSettled([housekeeping.stop(), mails.stop(), endedSessions.stop()]),
+  }
+}

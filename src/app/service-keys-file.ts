@@ -1,0 +1,23 @@
+import { readFile } from 'node:fs/promises'
+import { isRefused } from '../contract/outcome.js'
+import { parseServiceKeys } from '../domain/service-keys/service-keys.js'
+import { OperatorError } from '../lib/operator-error.js'
+
+const faults = {
+  malformed_line: 'is not a name and the SHA-256 of a key',
+  name_taken: 'has a name that another line has',
+}
+
+const reasonOf = (error: unknown) =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'there is no such file' : String(error)
+
+/** The keys in the file that SERVICE_KEYS_FILE names, or an error with one sentence for the operator. */
+export const readServiceKeys = async (path: string | undefined) => {
+  if (path === undefined) return []
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new OperatorError(`SERVICE_KEYS_FILE: the file cannot be read: ${path} (${reasonOf(error)})`)
+  })
+  const keys = parseServiceKeys(text)
+  if (!isRefused(keys)) return keys
+  throw new OperatorError(`SERVICE_KEYS_FILE: line ${keys.line} of ${path} ${faults[keys.refused]}`)
+}

@@ -1,0 +1,36 @@
+import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import { refuse } from '../contract/outcome.js'
+import type { ServiceKeys } from '../domain/service-keys/service-keys.js'
+import type { Client } from '../domain/sessions/client.js'
+import { clientOf } from './client.js'
+import { sendRefusal } from './errors.js'
+import type { Limits } from './limits.js'
+
+export type ServiceCallers = ReturnType<typeof createServiceCallers>
+
+const bearer = /^Bearer +(\S+)$/i
+
+/** Other programs, known by a key in the Authorization header. Cookies mean nothing on their routes. */
+export const createServiceCallers = ({ serviceKeys, limits }: { serviceKeys: ServiceKeys; limits: Limits }) => {
+  const required: onRequestAsyncHookHandler = async function (request, reply) {
+    const [, key] = bearer.exec(request.headers.authorization ?? '') ?? []
+    const used = key === undefined ? undefined : serviceKeys.find(key)
+    if (used) {
+      request.serviceKey = used
+      return limits.service.call(this, request, reply)
+    }
+    // A wrong key counts as a failed sign-in of its network. A right one is let in even when that limit is reached.
+    if (key !== undefined) await limits.login.call(this, request, reply)
+    if (reply.sent) return reply
+    return sendRefusal(reply.header('WWW-Authenticate', 'Bearer'), refuse('not_authenticated'))
+  }
+
+  return {
+    required,
+    /** The client for an event that a program causes: the key instead of a browser. */
+    clientOf: (request: FastifyRequest): Client => ({
+      ...clientOf(request),
+      userAgent: `service key ${request.serviceKey?.name}`,
+    }),
+  }
+}

@@ -1,0 +1,142 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newServiceKey } from '../../src/domain/service-keys/service-keys.js'
+import { uuidv7 } from '../../src/lib/uuid.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+const [billing, wiki] = [newServiceKey('billing'), newServiceKey('wiki')]
+let folder: string
+let file: string
+let latchkey: Latchkey
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'latchkey-keys-'))
+  file = join(folder, 'keys')
+  await writeFile(file, `# applications\n\n${billing.line}\n`)
+  latchkey = await startLatchkey({ settings: { SERVICE_KEYS_FILE: file, LOGIN_LIMIT: '5/15m' } })
+})
+afterAll(async () => {
+  await latchkey?.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const ask = (path: string, { key = billing.key, method = 'GET', address = '192.0.2.1', headers = {} } = {}) =>
+  fetch(new URL(`/api/service/${path}`, latchkey.url), {
+    method,
+    headers: { authorization: `Bearer ${key}`, 'x-forwarded-for': address, ...headers },
+  })
+const idOf = async (username: string) => {
+  const [row] = await latchkey.sql.query<{ id: string }>('select id from users where username = $1', [username])
+  return row?.id ?? ''
+}
+
+describe('another program with a service key', () => {
+  it('is told who a user is, by id and by email', async () => {
+    await latchkey.signedUp('ada', { email: 'Ada@example.com' })
+    const id = await idOf('ada')
+    const user = {
+      id,
+      email: 'Ada@example.com',
+      username: 'ada',
+      name: null,
+      provider: null,
+      providers: [],
+      disabled: false,
+      createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    }
+    expect(await (await ask(`users/${id}`)).json()).toEqual({ user })
+    expect(await (await ask('users?email=ada%40EXAMPLE.com')).json()).toEqual({ user })
+  })
+
+  it('gets 404 for a user that is not there, and 400 for a question that is no question', async () => {
+    for (const path of [`users/${uuidv7(new Date())}`, 'users/ada', 'users?email=nobody@example.com', 'users?email=x'])
+      expect((await ask(path)).status, path).toBe(404)
+    for (const path of ['users', 'users?email=', 'users?mail=ada@example.com', 'users?email=a&email=b'])
+      expect((await ask(path)).status, path).toBe(400)
+    expect((await ask(`users/${uuidv7(new Date())}/sign-out`, { method: 'POST' })).status).toBe(404)
+  })
+
+  it('signs a user out everywhere, and the event names the key', async () => {
+    const tab = await latchkey.signedUp('grace')
+    const id = await idOf('grace')
+    expect((await ask(`users/${id}/sign-out`, { method: 'POST' })).status).toBe(204)
+    expect((await tab.post('/api/auth/refresh')).status).toBe(401)
+    const events = await latchkey.sql.query(
+      `select kind, user_agent from events where user_id = $1 and kind = 'sessions_ended'`,
+      [id],
+    )
+    expect(events).toEqual([{ kind: 'sessions_ended', user_agent: 'service key billing' }])
+  })
+
+  it('is in the log by its name, and its key is not', async () => {
+    await ask('users/ada')
+    const lines = latchkey.logLines.join('')
+    expect(lines).toContain('"serviceKey":"billing"')
+    expect(lines).not.toContain(billing.key)
+  })
+
+  it('has 600 requests a minute for itself', async () => {
+    const { headers } = await ask('users/ada')
+    expect(headers.get('ratelimit-policy')).toBe('"service";q=600;w=60')
+  })
+})
+
+describe('without a right key', () => {
+  it('no cookie, no access token and no other scheme opens these routes', async () => {
+    const tab = await latchkey.signedUp('mary')
+    const token = tab.jar.get('access_token') ?? ''
+    expect((await tab.get('/api/service/users?email=mary@example.com')).status).toBe(401)
+    const address = '192.0.2.7'
+    expect((await ask('users/ada', { key: token, address })).status).toBe(401)
+    const answer = await ask('users/ada', { headers: { authorization: `Basic ${billing.key}` }, address })
+    expect(answer.status).toBe(401)
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer')
+  })
+
+  it('a service key opens nothing else', async () => {
+    const answer = await fetch(new URL('/api/auth/me', latchkey.url), {
+      headers: { authorization: `Bearer ${billing.key}` },
+    })
+    expect(answer.status).toBe(401)
+  })
+
+  it('a wrong key counts as a failed sign-in of its network, which stops no right key', async () => {
+    const address = '198.51.100.9'
+    for (let tries = 0; tries < 5; tries += 1) {
+      expect((await ask('users/ada', { key: wiki.key, address })).status).toBe(401)
+    }
+    const limited = await ask('users/ada', { key: wiki.key, address })
+    expect(limited.status).toBe(429)
+    expect(await limited.json()).toMatchObject({ error: 'Too many login attempts', retryAfter: 900 })
+    const credentials = { username: 'ada', password: 'x' }
+    expect((await latchkey.browser().post('/login', credentials, { address })).status).toBe(429)
+    expect((await ask('users/ada', { address })).status).toBe(404)
+  })
+})
+
+describe('the file of the keys', () => {
+  it('is read again on demand; a file with a fault changes nothing', async () => {
+    expect((await ask('users/ada', { key: wiki.key })).status).toBe(401)
+    await writeFile(file, `${billing.line}\n${wiki.line}`)
+    await latchkey.app.reload()
+    expect((await ask('users/ada', { key: wiki.key })).status).toBe(404)
+    await writeFile(file, `${wiki.line}\nbilling\n`)
+    await expect(latchkey.app.reload()).rejects.toThrow(/SERVICE_KEYS_FILE: line 2 of .* is not a name and the SHA-256/)
+    expect((await ask('users/ada')).status).toBe(404)
+    await writeFile(file, wiki.line)
+    await latchkey.app.reload()
+    expect((await ask('users/ada')).status).toBe(401)
+  })
+
+  it.each([
+    ['is missing', undefined, /the file cannot be read: .* \(there is no such file\)/],
+    ['has a name twice', `${wiki.line}\n${wiki.line}\n`, /line 2 of .* has a name that another line has/],
+  ])('that %s stops the start with one sentence', async (_, text, sentence) => {
+    const other = join(folder, 'other')
+    if (text !== undefined) await writeFile(other, text)
+    const start = startLatchkey({ settings: { SERVICE_KEYS_FILE: other } })
+    await expect(start).rejects.toThrow(sentence)
+  })
+})

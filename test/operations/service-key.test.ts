@@ -1,0 +1,63 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isRefused } from '../../src/contract/outcome.js'
+import { createServiceKeys, parseServiceKeys } from '../../src/domain/service-keys/service-keys.js'
+import { type CommandStore, openCommandStore } from '../support/stores.js'
+import { latchkey } from '../support/terminal.js'
+
+describe('latchkey service-key add', () => {
+  let store: CommandStore
+  let folder: string
+  let file: string
+  const add = (...args: string[]) =>
+    latchkey(store, ['service-key', 'add', ...args], { environment: { SERVICE_KEYS_FILE: file } })
+
+  beforeAll(async () => {
+    store = await openCommandStore()
+    folder = await mkdtemp(join(tmpdir(), 'latchkey-keys-'))
+    file = join(folder, 'keys')
+  })
+  afterAll(async () => {
+    await store.drop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it('prints a key whose hash alone is in the file, which only its owner can read', async () => {
+    const first = await add('billing')
+    expect(first).toMatchObject({ code: 0, err: '' })
+    const second = await add('wiki', '--json')
+    const { name, key } = JSON.parse(second.out)
+    expect(name).toBe('wiki')
+    const text = await readFile(file, 'utf8')
+    expect(text).not.toContain(key)
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    const keys = parseServiceKeys(text)
+    if (isRefused(keys)) throw new Error('The file cannot be read back')
+    const known = createServiceKeys(keys)
+    expect([first.out.trim(), key].map((each) => known.find(each)?.name)).toEqual(['billing', 'wiki'])
+    expect(known.find(`${key}x`)).toBeUndefined()
+    expect(await store.database.query(`select reason from events where kind = 'service_key_added'`)).toEqual([
+      { reason: 'billing' },
+      { reason: 'wiki' },
+    ])
+  })
+
+  it('adds nothing to a file with a fault, under a name that is there, or without a file', async () => {
+    expect(await add('wiki')).toMatchObject({ code: 1, err: expect.stringContaining('has a key called wiki') })
+    expect(await add('two words')).toMatchObject({ code: 2 })
+    const without = await latchkey(store, ['service-key', 'add', 'other'])
+    expect(without).toMatchObject({ code: 1, err: expect.stringContaining('Set SERVICE_KEYS_FILE') })
+    const before = await readFile(file, 'utf8')
+    await writeFile(file, `${before}garbage\n`)
+    expect(await add('other')).toMatchObject({ code: 1, err: expect.stringContaining('Line 3 of') })
+    expect(await readFile(file, 'utf8')).toBe(`${before}garbage\n`)
+  })
+
+  it('begins a line of its own after a last line that has no end', async () => {
+    await writeFile(file, `# keys`)
+    await add('other')
+    expect((await readFile(file, 'utf8')).split('\n').map((line) => line.split(' ')[0])).toEqual(['#', 'other', ''])
+  })
+})
