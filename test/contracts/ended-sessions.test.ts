@@ -102,6 +102,28 @@ describe.each(testStores)('the list of ended sessions on $name', ({ open }) => {
     expect((await tools.reader()).held().entries - before).toBe(6_000)
   })
 
+  const otherServers: [string, (news: object) => object][] = [
+    ['on another server', (news) => ({ ...news, server: 'another one' })],
+    ['when the numbers of transactions go back', (news) => ({ ...news, snapshot: '700:700:' })],
+  ]
+  it.each(otherServers)('is read as a whole again %s, and forgets nothing', async (_, change) => {
+    let changed = (news: object) => news
+    const query: Database['query'] = async <Row>(text: string, parameters?: readonly unknown[]) =>
+      (await sql.query<object>(text, parameters)).map((row) => changed(row) as Row)
+    const ended = await toolsFor({ ...sql, query }).reader()
+    const [known, elsewhere] = [uuidv7(new Date()), uuidv7(new Date())]
+    await sql.query('insert into ended_sessions (sid) values ($1)', [known])
+    await ended.read()
+    await sql.query('delete from ended_sessions where sid = $1', [known])
+    // A number that a reader on this server has passed long ago.
+    await sql.query(`insert into ended_sessions (xact, sid) values ('5', $1)`, [elsewhere])
+    await ended.read()
+    expect([ended.has(known), ended.has(elsewhere)]).toEqual([true, false])
+    changed = change
+    await ended.read()
+    expect([ended.has(known), ended.has(elsewhere)]).toEqual([true, true])
+  })
+
   it('is kept for 20 minutes, in the database as well', async () => {
     const session = await tools.addSession(await tools.addUser())
     await sql.query('delete from refresh_token_records where id = $1', [session])
@@ -126,6 +148,106 @@ describe.each(testStores)('the list of ended sessions on $name', ({ open }) => {
   })
 })
 
+const sidsOf = ({ entries }: { entries: { sid: string }[] }) => entries.map(({ sid }) => sid)
+
+describe.each(testStores)('the list for other programs on $name', ({ open }) => {
+  let store: TestStore
+  let sql: Database
+  let tools: ReturnType<typeof toolsFor>
+  beforeAll(async () => {
+    store = await open()
+    sql = store.database
+    tools = toolsFor(sql)
+  })
+  afterAll(() => store.drop())
+  const add = (below: number | null = null) =>
+    sql.query<{ sid: string }>('insert into ended_sessions (sid, below) values (gen_random_uuid(), $1) returning sid', [
+      below,
+    ])
+
+  it('is whole at first, and then what is new', async () => {
+    const { since } = await tools.reader()
+    const [one] = await add()
+    const [two] = await add(5)
+    const whole = await since()
+    expect(whole).toMatchObject({
+      entries: [
+        { ...one, below: null },
+        { ...two, below: 5 },
+      ],
+      complete: true,
+    })
+    const nothing = await since(whole.cursor)
+    expect(nothing).toMatchObject({ entries: [], complete: false })
+    const [three] = await add()
+    expect(await since(nothing.cursor)).toMatchObject({ entries: [{ ...three, below: null }], complete: false })
+    expect(sidsOf(await since(whole.cursor))).toEqual([three?.sid])
+  })
+
+  it('takes several answers when it is long, and misses nothing that is added meanwhile', async () => {
+    const { since } = await tools.reader()
+    const [{ count } = { count: 0 }] = await sql.query<{ count: number }>(
+      'select count(*)::int as count from ended_sessions',
+    )
+    await sql.query('insert into ended_sessions (sid) select gen_random_uuid() from generate_series(1, 10500)')
+    const first = await since()
+    expect([first.entries.length, first.complete]).toEqual([10_000, true])
+    const [added] = await add()
+    const second = await since(first.cursor)
+    const third = await since(second.cursor)
+    const all = [first, second, third].flatMap(sidsOf)
+    expect([second.complete, third.complete]).toEqual([false, false])
+    expect(new Set(all).size).toBe(count + 10_501)
+    expect(all).toContain(added?.sid)
+    expect((await since(third.cursor)).entries).toEqual([])
+  })
+
+  it('is whole again for a cursor that is too old, of another server, or not ours', async () => {
+    const { since, clock } = await tools.reader()
+    await sql.query('delete from ended_sessions')
+    const [one] = await add()
+    const { cursor } = await since()
+    const altered = (change: (values: unknown[]) => void) => {
+      const values: unknown[] = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+      change(values)
+      return Buffer.from(JSON.stringify(values)).toString('base64url')
+    }
+    const isWhole = async (text: string) => {
+      const answer = await since(text)
+      return answer.complete && sidsOf(answer).join() === one?.sid
+    }
+    expect(await isWhole(altered(() => undefined))).toBe(false)
+    const strange = [
+      '',
+      'garbage',
+      `${cursor.slice(0, -4)}`,
+      altered((values) => values.splice(1, 1, 'another server')),
+      altered((values) => values.splice(2, 1, '999999999999:999999999999:')),
+      altered((values) => values.splice(2, 1, '5:4:')),
+      altered((values) => values.splice(2, 1, '5:9:8,6')),
+      altered((values) => values.splice(2, 1, '5:9:9')),
+      altered((values) => values.splice(2, 1, null)),
+      altered((values) => values.splice(3, 1, `1' or true`)),
+      altered((values) => values.splice(4, 1, 'no id')),
+    ]
+    for (const text of strange) expect([text, await isWhole(text)]).toEqual([text, true])
+    clock.advance(11 * minutes)
+    expect(await isWhole(cursor)).toBe(true)
+  })
+
+  it('can be waited for', async () => {
+    const ended = await tools.reader()
+    expect(await ended.waitForNews(1)).toBe(false)
+    const waiting = ended.waitForNews(60_000)
+    await add()
+    await ended.read()
+    expect(await waiting).toBe(true)
+    const again = ended.waitForNews(60_000)
+    ended.add({ sid: uuidv7(new Date()), below: null })
+    expect(await again).toBe(true)
+  })
+})
+
 it('misses no entry that commits late, whatever was read in between', async () => {
   const store = await openPostgresStore()
   const sql = store.database
@@ -133,6 +255,7 @@ it('misses no entry that commits late, whatever was read in between', async () =
   const user = await addUser()
   const [late, early, later] = [await addSession(user), await addSession(user), await addSession(user)]
   const ended = await reader()
+  let between = await ended.since()
   const other = await store.another()
   const end = (database: Pick<Database, 'query'>, id: string) =>
     database.query('delete from refresh_token_records where id = $1', [id])
@@ -142,9 +265,30 @@ it('misses no entry that commits late, whatever was read in between', async () =
     await ended.read()
     await ended.read()
     expect([ended.has(late), ended.has(early)]).toEqual([false, true])
+    between = await ended.since(between.cursor)
   })
   await end(sql, later)
   await ended.read()
   expect([ended.has(late), ended.has(later)]).toEqual([true, true])
+  expect([sidsOf(between), sidsOf(await ended.since(between.cursor))]).toEqual([[early], [late, later]])
+  await store.drop()
+})
+
+it('gives other programs an entry that commits between two answers of a long list', async () => {
+  const store = await openPostgresStore()
+  const { since } = await toolsFor(store.database).reader()
+  const other = await store.another()
+  const late = uuidv7(new Date())
+  const first = await other.transaction(async (held) => {
+    await held.query('insert into ended_sessions (sid) values ($1)', [late])
+    await store.database.query(
+      'insert into ended_sessions (sid) select gen_random_uuid() from generate_series(1, 10500)',
+    )
+    return since()
+  })
+  const second = await since(first.cursor)
+  const third = await since(second.cursor)
+  expect([first, second, third].map(({ entries }) => entries.length)).toEqual([10_000, 500, 1])
+  expect(sidsOf(third)).toEqual([late])
   await store.drop()
 })

@@ -1,10 +1,12 @@
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
+import { withTimeout } from '../../lib/with-timeout.js'
 import { type Database, type Sql, StoreUnavailable } from '../../platform/database/database.js'
 import type { AccessClaims } from '../tokens/claims.js'
 import { createEndedList, type EndedSession, keptFor } from './ended-list.js'
 import * as store from './ended-sessions.store.js'
-import { beginning, oldestOpen, type Place, placeAfter } from './reading-place.js'
+import { createEndedSince } from './ended-since.js'
+import { beginning, isContinued, type Place, placeAfter, type Seen } from './reading-place.js'
 
 export type { EndedSession } from './ended-list.js'
 
@@ -20,6 +22,65 @@ const purgeBatches = 10
 type Log = { warn(details: object, message: string): void; info(message: string): void }
 type Dependencies = { database: Database; clock: Clock; log: Log }
 
+/** The list and those who wait for the next entry of it. */
+const createNews = (clock: Clock) => {
+  const list = createEndedList(() => clock.now().getTime())
+  const waiting = new Set<() => void>()
+  return {
+    list,
+    add: (ended: EndedSession) => {
+      if (!list.add(ended)) return
+      for (const tell of waiting) tell()
+    },
+    /** True as soon as an entry is added, false if there is none for so long. */
+    wait: async (milliseconds: number) => {
+      let tell = () => {}
+      const told = new Promise<boolean>((resolve) => {
+        tell = () => resolve(true)
+        waiting.add(tell)
+      })
+      try {
+        return await withTimeout(told, milliseconds, () => false)
+      } finally {
+        waiting.delete(tell)
+      }
+    },
+  }
+}
+
+/** Adds all entries, and later those that are new. */
+const createReader = (database: Database, add: (ended: EndedSession) => void) => {
+  let last: Seen | undefined
+
+  /** All pages from a place on. What commits in the meantime is not in the first snapshot, so the next reading finds it. */
+  const readFrom = async (from: Place): Promise<Seen> => {
+    let first: Seen | undefined
+    for (let next = from; ; ) {
+      const page = await store.selectNews(database, next, pageSize)
+      for (const [sid, below] of page.entries) add({ sid, below })
+      first ??= page
+      const before = last ?? first
+      if (!isContinued(before, page)) {
+        last = undefined
+        return readFrom(beginning)
+      }
+      if (!page.last || page.entries.length < pageSize) return first
+      next = { ...next, ...page.last }
+    }
+  }
+
+  return async () => {
+    try {
+      const { server, snapshot } = await readFrom(last ? placeAfter(last.snapshot) : beginning)
+      last = { server, snapshot }
+    } catch (error) {
+      // The server may have recovered from a crash, and use its last numbers a second time: all entries are read again.
+      last = undefined
+      throw error
+    }
+  }
+}
+
 export type EndedSessions = ReturnType<typeof createEndedSessions>
 
 /**
@@ -27,9 +88,8 @@ export type EndedSessions = ReturnType<typeof createEndedSessions>
  * copy in memory, which the access check asks, and reads once a second what is new.
  */
 export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
-  const list = createEndedList(() => clock.now().getTime())
-  let place = beginning
-  let server: string | undefined
+  const { list, add, wait } = createNews(clock)
+  const readNews = createReader(database, add)
   /** When the last complete reading began. */
   let readAt: number | undefined
   let isFailing = false
@@ -37,41 +97,9 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
   let timer: NodeJS.Timeout | undefined
   let round: Promise<void> | undefined
 
-  /** Its numbers do not continue those that we know: another server, or one that was set back. */
-  const isElsewhere = (page: store.News) => {
-    const isKnown = server === undefined || server === page.server
-    return !isKnown || BigInt(oldestOpen(page.snapshot)) < BigInt(place.xact)
-  }
-
-  const restart = (page: store.News) => {
-    server = page.server
-    place = beginning
-    return place
-  }
-
-  /** All pages from a place on. What commits in the meantime is not in the first snapshot, so the next reading finds it. */
-  const readFrom = async (from: Place): Promise<string> => {
-    let first: string | undefined
-    for (let next = from; ; ) {
-      const page = await store.selectNews(database, next, pageSize)
-      for (const [sid, below] of page.entries) list.add({ sid, below })
-      if (isElsewhere(page)) return readFrom(restart(page))
-      server = page.server
-      first ??= page.snapshot
-      if (!page.last || page.entries.length < pageSize) return first
-      next = { ...next, ...page.last }
-    }
-  }
-
   const read = async () => {
     const began = performance.now()
-    try {
-      place = placeAfter(await readFrom(place))
-    } catch (error) {
-      // The server may have recovered from a crash, and use its last numbers a second time.
-      place = beginning
-      throw error
-    }
+    await readNews()
     readAt = began
     list.forgetOld()
   }
@@ -115,9 +143,10 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
       return list.has(sid, gen)
     },
     /** What this instance has ended itself is refused at once. Only for what is committed. */
-    add: (ended: EndedSession) => {
-      list.add(ended)
-    },
+    add,
+    /** For verifiers in other programs: what ended since the last answer, and a way to wait for the next end. */
+    since: createEndedSince({ database, clock }),
+    waitForNews: wait,
     /** How old the list is, in seconds; undefined before it was read. */
     age: () => (readAt === undefined ? undefined : (performance.now() - readAt) / seconds),
     held: list.held,

@@ -1,0 +1,86 @@
+import type { Clock } from '../../lib/clock.js'
+import { minutes } from '../../lib/durations.js'
+import { isUuid } from '../../lib/uuid.js'
+import type { Database } from '../../platform/database/database.js'
+import type { EndedSession } from './ended-list.js'
+import { selectNews } from './ended-sessions.store.js'
+import { beginning, isContinued, type Place, placeAfter, type Seen } from './reading-place.js'
+
+/** In one answer. If there are as many, the next answer has more. */
+const mostEntries = 10_000
+
+/** Entries are kept for 20 minutes. The rest is for clocks of instances that differ. */
+const cursorLifetime = 10 * minutes
+
+/**
+ * How far a program has read. It says all that is needed, so that any instance can go on. `first` is what the first answer
+ * could see, while a list takes several: what commits in the meantime is given after it. Otherwise it is null.
+ */
+type Cursor = { at: number; server: string; place: Place; first: string | null }
+
+/** A snapshot names every open transaction. With very many of them, all entries since the oldest are given again instead. */
+const longestSnapshot = 1_000
+const short = (snapshot: string) =>
+  snapshot.length <= longestSnapshot ? snapshot : snapshot.replace(/^(\d+):.*/, '$1:$1:')
+
+const snapshotShape = /^[1-9]\d{0,17}:[1-9]\d{0,17}:(?:\d{1,18}(?:,\d{1,18})*)?$/
+
+/** As the database checks it: the numbers of the open transactions rise, and lie between the other two. */
+const isSnapshot = (text: unknown): text is string => {
+  if (typeof text !== 'string' || text.length > longestSnapshot || !snapshotShape.test(text)) return false
+  const [oldest = '', next = '', open = ''] = text.split(':')
+  const numbers = [oldest, ...open.split(',').filter(Boolean)].map(BigInt)
+  const rises = numbers.every((number, at) => at === 0 || number >= (numbers[at - 1] ?? 0n))
+  const last = numbers.at(-1) ?? 0n
+  return rises && (numbers.length === 1 ? last <= BigInt(next) : last < BigInt(next))
+}
+
+const write = ({ at, server, place, first }: Cursor) =>
+  Buffer.from(JSON.stringify([at, server, place.seen, place.xact, place.sid, first])).toString('base64url')
+
+/** Undefined for anything that we have not written, or too long ago. */
+const read = (text: string, now: Date): Cursor | undefined => {
+  const [at, server, seen, xact, sid, first] = parse(text)
+  if (typeof at !== 'number' || Math.abs(now.getTime() - at) > cursorLifetime) return undefined
+  if (typeof server !== 'string' || typeof xact !== 'string' || !/^\d{1,18}$/.test(xact)) return undefined
+  if (typeof sid !== 'string' || !isUuid(sid)) return undefined
+  if (!(seen === null || isSnapshot(seen)) || !(first === null || isSnapshot(first))) return undefined
+  return { at, server, place: { seen, xact, sid }, first }
+}
+
+const parse = (text: string): unknown[] => {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
+    return Array.isArray(value) ? value : []
+  } catch {
+    return []
+  }
+}
+
+/** `complete`: the entries begin the whole list, and take the place of what the program had. Otherwise they add to it. */
+type Since = { entries: EndedSession[]; cursor: string; complete: boolean }
+
+/** Whether the numbers in a cursor still mean the same transactions. */
+const continues = ({ server, place, first }: Cursor, page: Seen) => {
+  const snapshot = first ?? place.seen
+  return snapshot !== null && isContinued({ server, snapshot }, page)
+}
+
+/** The list for other programs: all of it without a cursor, and with one what has become visible since. */
+export const createEndedSince = ({ database, clock }: { database: Database; clock: Clock }) => {
+  const since = async (text?: string): Promise<Since> => {
+    const cursor = text === undefined ? undefined : read(text, clock.now())
+    const place = cursor?.place ?? beginning
+    const page = await selectNews(database, place, mostEntries)
+    if (cursor && !continues(cursor, page)) return since()
+    const first = cursor?.first ?? short(page.snapshot)
+    const isFull = page.last !== null && page.entries.length === mostEntries
+    const next = isFull ? { place: { ...place, ...page.last }, first } : { place: placeAfter(first), first: null }
+    return {
+      entries: page.entries.map(([sid, below]) => ({ sid, below })),
+      cursor: write({ at: clock.now().getTime(), server: page.server, ...next }),
+      complete: cursor === undefined,
+    }
+  }
+  return since
+}
