@@ -1,22 +1,19 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createTokens } from '../../src/domain/tokens/tokens.js'
 import { seconds } from '../../src/lib/durations.js'
-import { uuidv7 } from '../../src/lib/uuid.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { type Browser, createBrowser } from '../support/client.js'
-import { createMovableClock } from '../support/clock.js'
 import { createCookieJar } from '../support/cookie-jar.js'
 import { freshPostgres, testPostgres } from '../support/databases.js'
 import { watchLateness } from '../support/lateness.js'
 import { runLatchkey } from '../support/program.js'
 import { type PostgresServer, startPostgres } from '../support/servers/postgres.js'
 import { freePort, ownFolder } from '../support/servers/server.js'
+import { type BegunSession, beginSessions } from '../support/site/begun-sessions.js'
 import { type Instance, secretOf, startInstance } from '../support/site/instance.js'
 import { addPeople, password } from '../support/site/site.js'
 import { until } from '../support/until.js'
 
 const publicUrl = 'https://localhost'
-const tokens = createTokens({ secrets: [secretOf('a')], clock: createMovableClock(), issuer: publicUrl })
 
 let postgres: PostgresServer
 let settings: Record<string, string>
@@ -50,24 +47,9 @@ afterAll(async () => {
   await postgres?.stop()
 })
 
-/** Sessions as a sign-in makes them, without the cost of a password for each. */
-const begin = async (username: string, count = 1) => {
-  const [user] = await sql.query<{ id: string }>('select id from users where username = $1', [username])
-  const iat = Math.floor(Date.now() / 1000)
-  const ids = Array.from({ length: count }, () => uuidv7(new Date()))
-  await sql.query(
-    `insert into refresh_token_records (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
-       user_agent, created_at, last_used_at)
-     select id, $2, '', 0, now(), now(), now() + interval '30 days', '192.0.2.7', 'Test', now(), now()
-     from unnest($1::uuid[]) as id`,
-    [ids, user?.id],
-  )
-  const who = { userId: user?.id ?? '', username, email: `${username}@example.com`, name: null, amr: ['pwd'] }
-  const times = { iat, exp: iat + 900, auth_time: iat }
-  return ids.map((sid) => ({ sid, token: tokens.signAccess({ ...who, ...times, sid, gen: 0 }) }))
-}
-type Session = Awaited<ReturnType<typeof begin>>[number]
-const one = async (username: string) => (await begin(username))[0] as Session
+type Session = BegunSession
+const begin = (username: string, count: number) => beginSessions(sql, publicUrl, username, count)
+const one = async (username: string) => (await begin(username, 1))[0] as Session
 
 const statusAt = async (instance: Instance | undefined, token: string) =>
   (await fetch(`${instance?.url}/api/auth/verify`, { headers: { cookie: `access_token=${token}` } })).status

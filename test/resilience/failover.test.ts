@@ -28,6 +28,16 @@ describe('PostgreSQL with a synchronous standby', () => {
     await addPeople(url, names)
     const site = later(await startSite({ instances: 2, databaseUrl: both }))
 
+    const [ended, ending] = [await site.signedIn('person-4'), await site.signedIn('person-5')]
+    const [endedCopy, endingCopy] = [ended.copy(), ending.copy()]
+    /** By every instance: nginx asks them in turn. */
+    const isRefused = async (visitor: Visitor) => {
+      const asks = Array.from({ length: 4 }, async () => (await visitor.get('/api/auth/me')).status)
+      return (await Promise.all(asks)).every((status) => status === 401)
+    }
+    expect((await ended.act('/api/auth/logout')).status).toBe(204)
+    await until('the ended session is refused', () => isRefused(endedCopy))
+
     const signedIn: Visitor[] = []
     const surprises: string[] = []
     let going = true
@@ -65,6 +75,9 @@ describe('PostgreSQL with a synchronous standby', () => {
     await admin.close()
 
     expect(surprises).toEqual([])
+    expect([await isRefused(endedCopy), await isRefused(endingCopy)]).toEqual([true, false])
+    expect((await ending.act('/api/auth/logout')).status).toBe(204)
+    await until('what ends on the new primary is refused', () => isRefused(endingCopy))
     const statuses = await Promise.all(signedIn.map(async (visitor) => (await visitor.refresh()).status))
     expect(statuses).toEqual(signedIn.map(() => 200))
     const promoted = testPostgres(url.replace(`:${primary.port}/`, `:${standby.port}/`))

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { freshPostgres } from '../support/databases.js'
+import { freshPostgres, testPostgres } from '../support/databases.js'
 import { childrenOf, sendSignal } from '../support/servers/processes.js'
 import { freePort } from '../support/servers/server.js'
+import { beginSessions } from '../support/site/begun-sessions.js'
 import { type Instance, startInstance } from '../support/site/instance.js'
+import { addPeople } from '../support/site/site.js'
 import { until } from '../support/until.js'
 
 let database: Awaited<ReturnType<typeof freshPostgres>>
@@ -68,6 +70,21 @@ it('go on when one of them is killed, and it is replaced', async () => {
   expect(processes()).not.toContain(killed)
   // What it has counted stays in the sum: a number that falls would look like a new start of everything.
   await expect.poll(async () => (await answered()).count).toBeGreaterThan(30)
+})
+
+it('each know that a session has ended', async () => {
+  await addPeople(database.url, ['ada'])
+  const sql = testPostgres(database.url)
+  const [session] = await beginSessions(sql, 'https://localhost', 'ada', 1)
+  const headers = { cookie: `access_token=${session?.token}`, connection: 'close' }
+  const statuses = async () => {
+    const asks = Array.from({ length: 20 }, async () => (await fetch(`${service.url}/api/auth/me`, { headers })).status)
+    return [...new Set(await Promise.all(asks))]
+  }
+  expect(await statuses()).toEqual([200])
+  await sql.query('delete from refresh_token_records')
+  await sql.close()
+  await expect.poll(statuses, { timeout: 20_000 }).toEqual([401])
 })
 
 it('end together when the service is told to, and leave no request unanswered', async () => {
