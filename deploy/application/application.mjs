@@ -1,5 +1,5 @@
-// A small sample application. It has no code for passwords or sessions. The proxy in front of it names the user in two
-// headers and refuses everyone who is not signed in.
+// A small sample application. It has no code for passwords or sessions. The proxy in front of it names the user in
+// headers, renews the session, and refuses everyone who is not signed in.
 import { createServer } from 'node:http'
 
 const escaped = (/** @type {string} */ text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')

@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 
@@ -37,6 +43,34 @@ const speakWebSocket = (request: IncomingMessage, socket: Duplex) => {
   })
 }
 
+const sendPage = (response: ServerResponse, name: string, more = '') => {
+  const form = '<form method=post action=/notes><input name=note><button>Send the note</button></form>'
+  response.setHeader('content-type', 'text/html; charset=utf-8')
+  response.end(
+    `<!doctype html><title>Application</title><link rel=icon href=data:,><h1>Hello, ${name}</h1>${form}${more}`,
+  )
+}
+
+/** One of thirty scripts: each counts itself. */
+const sendPart = (response: ServerResponse) => {
+  response.setHeader('content-type', 'text/javascript')
+  response.end("window.parts = (window.parts ?? 0) + 1; document.querySelector('p').textContent = parts + ' parts'")
+}
+
+const manyParts = `<p>0 parts</p>${Array.from({ length: 30 }, (_, index) => `<script src=/part/${index}></script>`).join('')}`
+
+/** Answers that are unlike the others: with many parts, for caches, none at all, and none yet. */
+const oddPaths: Record<string, (response: ServerResponse) => void> = {
+  '/many': (response) => sendPage(response, 'page of many parts', manyParts),
+  '/cached': (response) => {
+    response.setHeader('cache-control', 'public, max-age=31536000, immutable')
+    response.setHeader('set-cookie', 'theme=dark')
+    sendPage(response, 'cache')
+  },
+  '/broken': (response) => void response.destroy(),
+  '/slow': () => undefined,
+}
+
 /** Somebody else's application: a page that names whom it was told about, and a list of all that it was told. */
 export const startApplication = async (host = '127.0.0.1') => {
   const heard: Heard[] = []
@@ -50,11 +84,10 @@ export const startApplication = async (host = '127.0.0.1') => {
     })
     request.on('end', () => {
       hear(request, body)
-      response.setHeader('content-type', 'text/html; charset=utf-8')
-      const form = '<form method=post action=/notes><input name=note><button>Send the note</button></form>'
-      response.end(
-        `<!doctype html><title>Application</title><link rel=icon href=data:,><h1>Hello, ${nameIn(request)}</h1>${form}`,
-      )
+      const odd = oddPaths[request.url ?? '']
+      if (odd) odd(response)
+      else if (request.url?.startsWith('/part/')) sendPart(response)
+      else sendPage(response, nameIn(request))
     })
   })
   server.on('upgrade', (request, socket) => {

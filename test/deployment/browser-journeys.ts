@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Tab, TestBrowser } from '../support/browsers.js'
 import { password } from '../support/site/site.js'
-import { type Application, startElsewhere } from './application.js'
+import { startElsewhere } from './application.js'
 
 /** The tab ends at exactly this address, with the application's own page for somebody who is known. */
 export const arrivesAt = async (tab: Tab, address: string) => {
@@ -46,7 +46,7 @@ export const arriveFromElsewhere = async (browser: TestBrowser, here: string, us
     await follow(elsewhere.pageThatRedirectsTo(`${here}/todos#/as/a/provider`))
     await arrivesAt(tab, `${here}/todos#/as/a/provider`)
 
-    // The access token has expired besides: /login renews it and leads back.
+    // The access token has expired besides: it is renewed after the bounce.
     await tab.forgetCookie('access_token')
     await follow(elsewhere.pageWithLinkTo(`${here}/todos#y`))
     await arrivesAt(tab, `${here}/todos#y`)
@@ -56,39 +56,6 @@ export const arriveFromElsewhere = async (browser: TestBrowser, here: string, us
   } finally {
     await tab.close()
     await elsewhere.stop()
-  }
-}
-
-/** A form that is sent after the session has expired: a page says so, and the browser still has the form. */
-export const sendExpiredForm = async (
-  browser: TestBrowser,
-  here: string,
-  username: string,
-  application: Application,
-) => {
-  const tab = await browser.tab()
-  try {
-    await tab.goTo(`${here}/login?returnTo=/notes`)
-    await tab.fill('username', username)
-    await tab.fill('password', password)
-    await tab.press('Sign in')
-    await arrivesAt(tab, `${here}/notes`)
-    await tab.fill('note', 'milk')
-    await tab.forgetCookie('access_token')
-    const notes = () => application.heard.filter(({ method, url }) => method === 'POST' && url === '/notes')
-    const before = notes().length
-    await tab.press('Send the note')
-    await tab.see('Your form was not sent')
-    await tab.see('You are signed in again now.')
-    expect(notes().slice(before)).toEqual([])
-    await tab.press('Go back')
-    await arrivesAt(tab, `${here}/notes`)
-    await expect.poll(() => tab.valueOf('note')).toBe('milk')
-    await tab.press('Send the note')
-    await arrivesAt(tab, `${here}/notes`)
-    await expect.poll(() => notes().slice(before)).toMatchObject([{ body: 'note=milk' }])
-  } finally {
-    await tab.close()
   }
 }
 

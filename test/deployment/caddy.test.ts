@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { identityHeaders } from '../../src/flows/access-check/identity-headers.js'
 import { browserNames, openBrowser } from '../support/browsers.js'
 import { freshPostgres } from '../support/databases.js'
 import { freePort } from '../support/servers/server.js'
@@ -8,7 +9,7 @@ import { freePorts } from '../support/site/nginx.js'
 import { addPeople, password } from '../support/site/site.js'
 import { until } from '../support/until.js'
 import { type Application, startApplication } from './application.js'
-import { arriveFromElsewhere, cookieHeaders, sendExpiredForm } from './browser-journeys.js'
+import { arriveFromElsewhere, cookieHeaders } from './browser-journeys.js'
 import { startCaddy } from './caddy.js'
 import {
   expectForeignForm,
@@ -19,15 +20,18 @@ import {
   navigation,
   speak,
 } from './proxy-answers.js'
+import { expectOutageOfDatabase, expectRenewedAnswers, renewInBrowser } from './renewal-journeys.js'
 
 describe('an application behind Caddy and the access check', () => {
   const leftovers: (() => Promise<void>)[] = []
   let application: Application
   let door: FrontEnd
   let instance: Instance
+  let databaseUrl: string
   beforeAll(async () => {
     const database = await freshPostgres()
     leftovers.push(database.drop)
+    databaseUrl = database.url
     await addPeople(database.url, ['ada'])
     application = await startApplication()
     leftovers.push(application.stop)
@@ -64,6 +68,12 @@ describe('an application behind Caddy and the access check', () => {
     return friend.copy()
   }
 
+  const signedInAnew = async () => {
+    const visitor = createVisitor(door)
+    expect((await visitor.post('/login', { username: 'ada', password })).status).toBe(200)
+    return visitor
+  }
+
   it('is told who asks, by Caddy alone, and gets no token', async () => {
     const visitor = await signedIn()
     visitor.jar.set('theme', 'dark')
@@ -74,7 +84,12 @@ describe('an application behind Caddy and the access check', () => {
     expect(heard).toMatchObject({ method: 'POST', url: '/reports?a=1', body: '{"some":"body"}' })
     expect(heard?.headers['x-auth-username']).toBe('ada')
     expect(heard?.headers['x-auth-user-id']).toMatch(/^[\da-f-]{36}$/)
-    expect(identity(heard?.headers)).toEqual(['x-auth-user-id', 'x-auth-username'])
+    expect(heard?.headers).toMatchObject({
+      'x-auth-email': 'ada@example.com',
+      'x-auth-factors': '1',
+      'x-auth-name': '',
+    })
+    expect(identity(heard?.headers).sort()).toEqual([...identityHeaders].sort())
     expect(heard?.headers.cookie).toBe('theme=dark')
   })
 
@@ -141,12 +156,18 @@ describe('an application behind Caddy and the access check', () => {
   })
 
   describe.each(browserNames)('in %s', (name) => {
-    it('is reached from other sites with query and fragment, and gets a form after the session was renewed', async () => {
+    it('is reached from other sites with query and fragment, and a session is renewed for all that it does', async () => {
       const browser = await openBrowser(name)
       await arriveFromElsewhere(browser, `https://localhost:${door.port}`, 'ada')
-      await sendExpiredForm(browser, `https://localhost:${door.port}`, 'ada', application)
+      await renewInBrowser(browser, `https://localhost:${door.port}`, { application, databaseUrl, username: 'ada' })
     })
   })
+
+  it('sends renewed tokens with the answer of the application, and no cache may keep it', async () =>
+    expectRenewedAnswers(await signedInAnew(), { application, databaseUrl, username: 'ada' }))
+
+  it('goes on without the database, and sends nobody to sign in', async () =>
+    expectOutageOfDatabase(await signedInAnew(), { application, databaseUrl, username: 'ada' }))
 
   it('cannot be told another address by a client', async () => {
     const statuses: number[] = []

@@ -7,9 +7,9 @@ import { freePort } from '../support/servers/server.js'
 import { createVisitor } from '../support/site/https-client.js'
 import { type Instance, startInstance } from '../support/site/instance.js'
 import { type Front, freePorts, startNginxSite } from '../support/site/nginx.js'
-import { addPeople, password } from '../support/site/site.js'
+import { addPeople, giveName, password } from '../support/site/site.js'
 import { type Application, startApplication, startElsewhere } from './application.js'
-import { arriveFromElsewhere, cookieHeaders, sendExpiredForm } from './browser-journeys.js'
+import { arriveFromElsewhere, cookieHeaders } from './browser-journeys.js'
 import {
   expectForeignForm,
   expectNotMisled,
@@ -18,7 +18,7 @@ import {
   forged,
   navigation,
 } from './proxy-answers.js'
-import { expectGuideShowsWrapper, renewFromTwoTabs } from './renewing-fetch.js'
+import { expectOutageOfDatabase, expectRenewedAnswers, renewInBrowser } from './renewal-journeys.js'
 
 const leftovers: (() => Promise<void>)[] = []
 afterAll(async () => {
@@ -35,6 +35,7 @@ beforeAll(async () => {
   leftovers.push(database.drop)
   databaseUrl = database.url
   await addPeople(database.url, ['zoë'])
+  await giveName(database.url, 'zoe@example.com', 'Zoë 🔑')
   application = await startApplication()
   leftovers.push(application.stop)
   const ports = await freePorts()
@@ -65,6 +66,8 @@ const signedIn = async () => {
 /** The application's own page is there, and knows who is looking at it. */
 const greeted = (page: Page) => page.waitForSelector('h1:text-is("Hello, zo%25C3%25AB")')
 
+const place = () => ({ application, databaseUrl, username: 'zoë' })
+
 const identity = (headers: object | undefined) =>
   Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => /auth[-_]/.test(name)))
 
@@ -78,7 +81,10 @@ describe('an application behind nginx and the access check', () => {
     const { id } = body.user as { id: string }
     const heard = application.last()
     expect(heard).toMatchObject({ method: 'POST', url: '/reports?a=1&b=%2F', body: '{"some":"body"}' })
-    expect(identity(heard?.headers)).toEqual({ 'x-auth-user-id': id, 'x-auth-username': 'zo%C3%AB' })
+    const names = { 'x-auth-username': 'zo%C3%AB', 'x-auth-name': 'Zo%C3%AB%20%F0%9F%94%91' }
+    const ids = { 'x-auth-user-id': id, 'x-auth-session-id': body.sessionId, 'x-auth-email': 'zoe@example.com' }
+    const proof = { 'x-auth-factors': '1', 'x-auth-time': expect.stringMatching(/^\d{10}$/) }
+    expect(identity(heard?.headers)).toEqual({ ...names, ...ids, ...proof })
     expect(heard?.headers.cookie).toBe('theme=dark')
   })
 
@@ -218,11 +224,6 @@ describe('in a browser, an application behind the access check', () => {
     return { context, page, here, elsewhere, asked: () => asked.splice(0) }
   }
 
-  it('renews its session once for all requests of all tabs, with the function that the guide shows', async () => {
-    await renewFromTwoTabs({ ...(await open()), username: 'zoë', databaseUrl })
-    await expectGuideShowsWrapper()
-  })
-
   it('sends a stranger to sign in and back, and greets friends whatever brought them', async () => {
     const { context, page, here, elsewhere, asked } = await open()
     const wanted = '/reports?a=1&b=2#part'
@@ -243,12 +244,12 @@ describe('in a browser, an application behind the access check', () => {
     expect(page.url()).toBe(`${here}/reports?a=3&b=4#part`)
     expect(application.last()?.headers.cookie).toBeUndefined()
 
-    // The access token has run out, and its cookie with it: /login renews it without a word.
+    // The access token has run out, and its cookie with it: it is renewed without a word.
     await context.clearCookies({ name: 'access_token' })
     await page.goto(`${here}/reports?a=5&b=6`)
     await page.waitForURL(`${here}/reports?a=5&b=6`)
     await greeted(page)
-    expect(asked()).toEqual(['/reports?a=5&b=6', '/login?returnTo=%2Freports%3Fa%3D5%26b%3D6', '/reports?a=5&b=6'])
+    expect(asked()).toEqual(['/reports?a=5&b=6'])
 
     // Both at once, and then a stranger by the same way: each arrives somewhere, and nobody goes round in circles.
     await context.clearCookies({ name: 'access_token' })
@@ -266,12 +267,18 @@ describe('in a browser, an application behind the access check', () => {
 })
 
 describe.each(browserNames)('in %s', (name) => {
-  it('an application is reached from other sites with query and fragment, and gets a form after a renewal', async () => {
+  it('an application is reached from other sites with query and fragment, and a session is renewed for all that it does', async () => {
     const browser = await openBrowser(name)
     await arriveFromElsewhere(browser, `https://localhost:${front.port}`, 'zoë')
-    await sendExpiredForm(browser, `https://localhost:${front.port}`, 'zoë', application)
+    await renewInBrowser(browser, `https://localhost:${front.port}`, place())
   })
 })
+
+it('sends renewed tokens with the answer of the application, and no cache may keep it', async () =>
+  expectRenewedAnswers(await signedIn(), place()))
+
+it('goes on without the database, and sends nobody to sign in', async () =>
+  expectOutageOfDatabase(await signedIn(), place()))
 
 describe('when one of the two is down', () => {
   it('says which, in the page and in the access log', async () => {

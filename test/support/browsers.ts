@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core'
+import type { BrowserContext } from 'playwright-core'
 import { openChromium } from './chromium.js'
 import { control } from './controls.js'
 import { openFirefox } from './firefox.js'
@@ -19,16 +19,17 @@ export type Tab = {
   evaluate<Result>(act: (argument: string) => Promise<Result>, argument: string): Promise<Result>
   /** Waits until the page says this. */
   see(text: string): Promise<void>
+  /** Another tab with the same cookies. */
+  another(): Promise<Tab>
   reload(): Promise<void>
   address(): string
   close(): Promise<void>
 }
 
-/** Each tab has cookies of its own. */
+/** Each tab has cookies of its own, and closing it closes those that share them. */
 export type TestBrowser = { tab(): Promise<Tab> }
 
-const openChromiumTab = async (browser: Browser): Promise<Tab> => {
-  const context = await browser.newContext({ locale: 'en-GB', ignoreHTTPSErrors: true })
+const openChromiumTab = async (context: BrowserContext): Promise<Tab> => {
   const page = await context.newPage()
   return {
     goTo: async (address) => void (await page.goto(address)),
@@ -38,6 +39,7 @@ const openChromiumTab = async (browser: Browser): Promise<Tab> => {
     forgetCookie: (name) => context.clearCookies({ name }),
     evaluate: (act, argument) => page.evaluate(act, argument),
     see: (text) => page.getByText(text).first().waitFor(),
+    another: () => openChromiumTab(context),
     reload: async () => void (await page.reload()),
     address: () => page.url(),
     close: () => context.close(),
@@ -47,5 +49,6 @@ const openChromiumTab = async (browser: Browser): Promise<Tab> => {
 export const openBrowser = async (name: BrowserName): Promise<TestBrowser> => {
   if (name === 'firefox') return openFirefox()
   const browser = await openChromium()
-  return { tab: () => openChromiumTab(browser) }
+  const options = { locale: 'en-GB', ignoreHTTPSErrors: true }
+  return { tab: async () => openChromiumTab(await browser.newContext(options)) }
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import puppeteer, { type Browser } from 'puppeteer-core'
+import puppeteer, { type BrowserContext } from 'puppeteer-core'
 import { onTestFinished } from 'vitest'
 import type { Tab, TestBrowser } from './browsers.js'
 import { control, stepTimeout } from './controls.js'
@@ -23,8 +23,7 @@ const retried = async (act: () => Promise<unknown>) => {
   }
 }
 
-const openTab = async (browser: Browser): Promise<Tab> => {
-  const context = await browser.createBrowserContext()
+const openTab = async (context: BrowserContext): Promise<Tab> => {
   const page = await context.newPage()
   page.setDefaultTimeout(stepTimeout)
   return {
@@ -38,6 +37,7 @@ const openTab = async (browser: Browser): Promise<Tab> => {
     },
     evaluate: async (act, argument) => await page.evaluate(act, argument),
     see: (text) => retried(() => page.waitForSelector(`::-p-xpath(//body//*[contains(., "${text}")])`)),
+    another: () => openTab(context),
     reload: async () => void (await page.reload()),
     address: () => page.url(),
     close: () => context.close(),
@@ -74,7 +74,8 @@ export const openFirefox = (): TestBrowser => ({
   tab: async () => {
     openTabs += 1
     borrowed ??= borrow()
-    const tab = await openTab((await borrowed).browser)
+    const { browser } = await borrowed
+    const tab = await openTab(await browser.createBrowserContext())
     let closing: Promise<void> | undefined
     const close = () => {
       closing ??= tab.close().finally(tabIsClosed)

@@ -28,6 +28,13 @@ export const addPeople = async (databaseUrl: string, names: string[]) => {
   }
 }
 
+/** The first user gets a name, and an address with ASCII letters only. */
+export const giveName = async (databaseUrl: string, email: string, name: string) => {
+  const database = testPostgres(databaseUrl)
+  await database.query('update users set name = $1, email = $2, email_key = $2', [name, email])
+  await database.close()
+}
+
 const sharedRedis = () => {
   const url = process.env.TEST_REDIS_URL
   if (!url) throw new Error('TEST_REDIS_URL is not set: run the tests with npm test')

@@ -1,0 +1,148 @@
+import { expect } from 'vitest'
+import type { Tab, TestBrowser } from '../support/browsers.js'
+import { testPostgres } from '../support/databases.js'
+import type { Visitor } from '../support/site/https-client.js'
+import { password } from '../support/site/site.js'
+import { until } from '../support/until.js'
+import type { Application } from './application.js'
+import { arrivesAt } from './browser-journeys.js'
+import { expectOutage, navigation } from './proxy-answers.js'
+
+type Place = { application: Application; databaseUrl: string; username: string }
+
+const withDatabase = async <Result>(
+  url: string,
+  work: (database: ReturnType<typeof testPostgres>) => Promise<Result>,
+) => {
+  const database = testPostgres(url)
+  try {
+    return await work(database)
+  } finally {
+    await database.close()
+  }
+}
+
+/** How often the newest session of the user was rotated, and how many thefts were seen. */
+const stateOf = ({ databaseUrl, username }: Place) =>
+  withDatabase(databaseUrl, async (database) => {
+    const [row] = await database.query<{ generation: number; thefts: number }>(
+      `select generation, (select count(*)::int from events where kind = 'refresh_theft') as thefts
+       from refresh_token_records where user_id = (select id from users where username = $1) order by id desc limit 1`,
+      [username],
+    )
+    return row
+  })
+
+/** Runs in a page: thirty requests at once, every third of them a POST. */
+const askThirtyTimes = async (path: string) => {
+  const one = async (index: number) =>
+    (await fetch(`${path}?index=${index}`, index % 3 === 0 ? { method: 'POST', body: `note=${index}` } : {})).status
+  return Promise.all(Array.from({ length: 30 }, (_, index) => one(index)))
+}
+
+const leaveFor = async (path: string) => {
+  location.href = path
+}
+
+/** Everything that a person does after the access token has expired. Each step begins without one, and is one rotation. */
+export const renewInBrowser = async (browser: TestBrowser, here: string, place: Place) => {
+  const tab = await browser.tab()
+  const { application } = place
+  let rotations = 0
+  const expectRotation = async (step: (tab: Tab) => Promise<void>) => {
+    await tab.forgetCookie('access_token')
+    await step(tab)
+    rotations += 1
+    expect(await stateOf(place)).toEqual({ generation: rotations, thefts: 0 })
+  }
+  const heard = (path: string) => application.heard.filter(({ url }) => url === path)
+  try {
+    await tab.goTo(`${here}/login?returnTo=/notes`)
+    await tab.fill('username', place.username)
+    await tab.fill('password', password)
+    await tab.press('Sign in')
+    await arrivesAt(tab, `${here}/notes`)
+
+    await expectRotation(async () => {
+      await tab.goTo(`${here}/notes?a=1#x`)
+      await arrivesAt(tab, `${here}/notes?a=1#x`)
+    })
+    await tab.fill('note', 'milk')
+    await expectRotation(async () => {
+      const before = heard('/notes').length
+      await tab.press('Send the note')
+      await arrivesAt(tab, `${here}/notes`)
+      expect(heard('/notes').slice(before)).toMatchObject([{ method: 'POST', body: 'note=milk' }])
+    })
+    await expectRotation(async () => {
+      expect(new Set(await tab.evaluate(askThirtyTimes, '/data'))).toEqual(new Set([200]))
+    })
+    await expectRotation(async () => {
+      await tab.goTo(`${here}/many`)
+      await tab.see('30 parts')
+    })
+    const tabs = await Promise.all(Array.from({ length: 10 }, () => tab.another()))
+    await expectRotation(async () => {
+      await Promise.all(tabs.map((each) => each.goTo(`${here}/notes`)))
+      for (const each of tabs) await arrivesAt(each, `${here}/notes`)
+    })
+    // The new tokens are lost with the navigation, and the next one gets them again.
+    await expectRotation(async () => {
+      await tab.evaluate(leaveFor, '/slow')
+      await until('the application is asked', () => heard('/slow').length > 0)
+      heard('/slow').splice(0)
+      await tab.goTo(`${here}/notes`)
+      await arrivesAt(tab, `${here}/notes`)
+    })
+  } finally {
+    await tab.close()
+  }
+}
+
+const tokenCookies = /^(access_token|refresh_token)=[\w.-]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Strict; Secure$/
+
+/** What the answers look like that carry new tokens: no cache may keep them, and an error carries them too. */
+export const expectRenewedAnswers = async (visitor: Visitor, place: Place) => {
+  const cookiesOf = ({ headers }: { headers: { 'set-cookie'?: string[] } }) => headers['set-cookie'] ?? []
+  const { generation = 0 } = (await stateOf(place)) ?? {}
+  const kept = await visitor.get('/cached')
+  expect(kept.headers['cache-control']).toBe('public, max-age=31536000, immutable')
+  expect(cookiesOf(kept)).toEqual(['theme=dark'])
+
+  visitor.jar.delete('access_token')
+  const renewed = await visitor.get('/cached')
+  const caching = String(renewed.headers['cache-control']).split(', ')
+  expect(caching).toEqual(expect.arrayContaining(['private', 'no-store']))
+  expect(caching).not.toContain('public')
+  const lines = cookiesOf(renewed).sort()
+  expect(lines).toEqual([expect.stringMatching(tokenCookies), expect.stringMatching(tokenCookies), 'theme=dark'])
+  expect(renewed.lines.filter(([name]) => name === 'strict-transport-security')).toHaveLength(1)
+  const token = lines[0]?.split(/[=;]/)[1] ?? ''
+  for (const [name, value] of renewed.lines)
+    expect([name, name !== 'set-cookie' && value.includes(token)]).toEqual([name, false])
+
+  visitor.jar.delete('access_token')
+  const broken = await visitor.get('/broken', navigation('none'))
+  expect(broken.status).toBe(503)
+  expect(broken.text).toContain('The application does not answer.')
+  expect(cookiesOf(broken)).toEqual([expect.stringMatching(tokenCookies), expect.stringMatching(tokenCookies)])
+  expect((await visitor.get('/reports')).status).toBe(200)
+  expect(await stateOf(place)).toMatchObject({ generation: generation + 2, thefts: 0 })
+}
+
+/** Without the database a page that needs no renewal goes on, and the others are told so: nobody is sent to sign in. */
+export const expectOutageOfDatabase = async (visitor: Visitor, place: Place) => {
+  const expired = visitor.copy()
+  expired.jar.delete('access_token')
+  const [known, person, program] = await withDatabase(place.databaseUrl, (database) =>
+    database.transaction(async (sql) => {
+      // The service waits for the table, as it waits for a server that hangs, and gives up.
+      await sql.query('lock table refresh_token_records')
+      const asPerson = expired.copy().get('/reports', navigation('none'))
+      return Promise.all([visitor.get('/reports'), asPerson, expired.copy().get('/reports')])
+    }),
+  )
+  expectOutage(person, program, 'The sign-in service does not answer.')
+  expect(known.status).toBe(200)
+  expect((await expired.get('/reports')).status).toBe(200)
+}
