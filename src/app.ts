@@ -46,6 +46,7 @@ import { createSocialSignIn } from './flows/social-sign-in/social-sign-in.js'
 import { socialSignInRoutes } from './flows/social-sign-in/social-sign-in.routes.js'
 import { createVerifyEmail } from './flows/verify-email/verify-email.js'
 import { verifyEmailRoutes } from './flows/verify-email/verify-email.routes.js'
+import { createAllowedOrigins } from './http/allowed-origins.js'
 import { createAttemptCookies } from './http/attempt-cookies.js'
 import { createCallers } from './http/caller.js'
 import { createCookies } from './http/cookies.js'
@@ -61,7 +62,11 @@ import { createLog, type Log } from './platform/log.js'
 /** What routes use: cookies, the access check, CSRF, limits. */
 const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Clock) => {
   const { tokens, keysFor, attempts, links, events } = nouns
-  const cookies = createCookies({ secure: config.production, host: new URL(config.publicUrl).hostname })
+  const cookies = createCookies({
+    secure: config.production,
+    host: new URL(config.publicUrl).hostname,
+    domain: config.cookieDomain,
+  })
   const callers = createCallers({ cookies, tokens })
   const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers })
   const reportLimited = createLimitedEvents({ events, clock })
@@ -98,6 +103,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
     ...dependencies,
     socialSignIn: createSocialSignIn(dependencies),
     afterSignIn: config.afterSignIn,
+    allowedOrigins: config.allowedOrigins,
   })
   linkedProvidersRoutes(server, {
     ...dependencies,
@@ -127,6 +133,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
     })),
     registration: config.registration,
     afterSignIn: config.afterSignIn,
+    allowedOrigins: config.allowedOrigins,
     development: !config.production,
   })
 }
@@ -152,8 +159,9 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   const nouns = makeNouns(config, platform, clock, log)
   const gates = makeGates(config, platform, nouns, clock)
   const { production, publicUrl, trustProxy, healthTimeout: deadline } = config
-  const fastLane = createFastLane({ tokens: nouns.tokens, production, onAnswer: metrics?.countRequest })
-  const serverOptions = { log, production, publicUrl, trustProxy, fastLane }
+  const allowedOrigins = createAllowedOrigins(config.allowedOrigins)
+  const fastLane = createFastLane({ tokens: nouns.tokens, production, allowedOrigins, onAnswer: metrics?.countRequest })
+  const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, fastLane }
   const { server, state: drainState, answerUnknown, drain } = createServer(serverOptions)
   const startMetrics = prepareMetrics(config, metrics, { ...platform, ...nouns }, server)
   const pages = await registerVerbs(server, config, platform, nouns, gates)

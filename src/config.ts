@@ -10,6 +10,7 @@ import {
 } from './config/provider-settings.js'
 import { InvalidValue, type Setting } from './config/setting-values.js'
 import { settings } from './config/settings.js'
+import { siblingFaults } from './config/sibling-hosts.js'
 import { whyUnreadable } from './config/unreadable.js'
 import { isLoopback } from './lib/loopback.js'
 import { OperatorError } from './lib/operator-error.js'
@@ -185,6 +186,7 @@ export const loadConfig = (env: Environment): Config => {
   if (Number(own.workers) > 1) faults.push(...severalProcessesFaults(own, absent))
   const production = own.nodeEnv === 'production'
   faults.push(...(production ? productionFaults(absent, values) : developmentFaults(own)))
+  if (absent.has('PUBLIC_URL') || own.publicUrl !== undefined) faults.push(...siblingFaults(own))
   if (faults.length > 0) throw new ConfigurationFaults(faults)
   const publicUrl = own.publicUrl ?? `http://localhost:${String(own.port)}`
   return Object.freeze({ ...own, production, publicUrl, providers: providerConfigs(values) }) as Config

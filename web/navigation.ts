@@ -9,8 +9,10 @@ const emailKey = 'latchkey.mailbox'
 /** A value from the query of the address. Compare it with known values; never show it. */
 export const queryValue = (name: string) => new URLSearchParams(location.search).get(name) ?? undefined
 
-/** The page that the visitor wanted before the sign-in, from the address. Only a path of this site is accepted. */
-export const returnToInAddress = () => safeReturnTo(queryValue('returnTo'))
+const accepted = (returnTo: string | undefined) => safeReturnTo(returnTo, readSettings().allowedOrigins)
+
+/** The page that the visitor wanted before the sign-in, from the address. Only pages of this site and of allowed ones are accepted. */
+export const returnToInAddress = () => accepted(queryValue('returnTo'))
 
 /** The address of one of our pages, with the page that the visitor wanted. */
 export const withReturnTo = (path: string, returnTo: string | undefined) =>
@@ -42,7 +44,7 @@ export const storedReturnTo = (): string | undefined => {
   try {
     const stored = JSON.parse(localStorage.getItem(returnToKey) ?? '{}') as { returnTo?: unknown; until?: unknown }
     const isFresh = typeof stored.until === 'number' && stored.until > Date.now()
-    return isFresh && typeof stored.returnTo === 'string' ? safeReturnTo(stored.returnTo) : undefined
+    return isFresh && typeof stored.returnTo === 'string' ? accepted(stored.returnTo) : undefined
   } catch {
     return undefined
   }

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { safeReturnTo } from '../contract/return-to.js'
 import { longestIssuer } from '../domain/tokens/tokens.js'
 import { readRedisAddress } from '../platform/cache/redis-address.js'
@@ -53,6 +54,11 @@ const signingSecrets: Read<string[]> = (value) => {
   if (secrets.length === 0) throw new InvalidValue('must hold at least one secret')
   return secrets
 }
+const cookieDomain: Read<string> = (value) => {
+  if (!/^[a-z\d-]+(?:\.[a-z\d-]+)+$/i.test(value) || isIP(value))
+    throw new InvalidValue('must be a domain with at least two parts, such as example.com')
+  return value.toLowerCase()
+}
 const logoAddress: Read<string> = (value) => {
   if (!/^(https:\/\/[^/]|\/(?![/\\]))/i.test(value) || !URL.canParse(value, 'https://app.example.com'))
     throw new InvalidValue('must be an address that begins with https://, or a path of this site such as /logo.png')
@@ -93,6 +99,8 @@ export const settings = {
   MAIL_FROM: { read: mailSender, fallback: 'Latchkey <no-reply@localhost>', meaning: 'Sender of the mails: one address, with or without a name before it. Required in production.' },
   REGISTRATION: { read: oneOf('open', 'closed'), fallback: 'open', meaning: '`closed`: only the command line can add users.' },
   AFTER_SIGN_IN: { read: ownPath, fallback: '/dashboard', meaning: 'Path of this site to which a user goes after signing in, if no other page was requested. If your application shares the host, name one of its pages.' },
+  COOKIE_DOMAIN: { read: cookieDomain, otherwise: 'this host only', meaning: 'Domain for which the session cookies are set, such as `example.com` with `PUBLIC_URL=https://auth.example.com`. Every host below it gets the tokens of your users, so all of them must be yours. All other cookies stay with this host.' },
+  ALLOWED_ORIGINS: { read: list(siteAddress), fallback: '', otherwise: 'none', meaning: 'Sites, separated by commas, whose pages may use `/api/auth/` with the cookies of the user, and to which a sign-in may lead back, such as `https://app.example.com`. The cookies are sent only from hosts of one domain (`COOKIE_DOMAIN`). Production needs `https`.' },
   LOGIN_LIMIT: { read: limit, fallback: '5/15m', meaning: 'Failed sign-ins from one client network.' },
   GENERAL_LIMIT: { read: limit, fallback: '100/15m', meaning: 'Requests to the API: by one session where signing in is needed, otherwise from one client network. Refresh and logout are counted separately, with the same numbers.' },
   SENSITIVE_LIMIT: { read: limit, fallback: '3/1h', meaning: 'Requests for a reset mail from one client network.' },

@@ -22,6 +22,8 @@ export type PageSettings = {
   registration: 'open' | 'closed'
   /** A path of this site, used after a sign-in if no other page was requested. */
   afterSignIn: string
+  /** Other sites to which a sign-in may lead back. */
+  allowedOrigins: readonly string[]
   development: boolean
 }
 

@@ -1,6 +1,44 @@
 import { describe, expect, it } from 'vitest'
 import { safeReturnTo } from './return-to.js'
 
+describe('safeReturnTo with allowed sites', () => {
+  const allowed = ['https://app.example.com', 'http://localhost:5173']
+
+  it.each([
+    ['https://app.example.com', 'https://app.example.com/'],
+    ['https://app.example.com/notes?tab=2#end', 'https://app.example.com/notes?tab=2#end'],
+    ['HTTPS://APP.example.com:443/', 'https://app.example.com/'],
+    ['http://localhost:5173/', 'http://localhost:5173/'],
+    ['/notes', '/notes'],
+  ])('keeps %j', (value, expected) => {
+    expect(safeReturnTo(value, allowed)).toBe(expected)
+  })
+
+  it.each([
+    'https://app.example.com.evil.example/',
+    'https://evil.example/?https://app.example.com',
+    'https://app.example.com@evil.example/',
+    'https://user:password@app.example.com/',
+    'https://app.example.com:444/',
+    'http://app.example.com/',
+    'https:app.example.com',
+    'https:/\\app.example.com',
+    'https://app.example.com\\@evil.example/',
+    'https://app.exa\tmple.com/',
+    ' https://app.example.com/',
+    '//app.example.com/',
+    'javascript://app.example.com/%0aalert(1)',
+    'data:text/html,x',
+    `https://app.example.com/${'a'.repeat(512)}`,
+  ])('keeps nothing of %j', (value) => {
+    expect(safeReturnTo(value, allowed)).toBeUndefined()
+  })
+
+  it('allows no other site by default', () => {
+    expect(safeReturnTo('https://app.example.com/')).toBeUndefined()
+  })
+})
+
 describe('safeReturnTo', () => {
   it.each([
     ['/', '/'],

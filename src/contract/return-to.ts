@@ -1,13 +1,21 @@
 const nowhere = 'http://return-to.invalid'
 const longest = 512
 
+/** A page of one of these sites. Browsers would drop control characters and read a backslash as a slash. */
+const inAllowedSite = (value: string, allowedOrigins: readonly string[]) => {
+  if (!/^https?:\/\/[^\\\s\u0000-\u001f\u007f-\u009f]+$/i.test(value) || !URL.canParse(value)) return undefined
+  const { origin, username, password, href } = new URL(value)
+  return allowedOrigins.includes(origin) && !username && !password && href.length <= longest ? href : undefined
+}
+
 /**
- * The place to go after signing in, if it is a path of this very site. Browsers drop tabs and line breaks, read a
+ * The place to go after signing in, if it is a path of this very site, or a page of an allowed one. Browsers drop tabs and line breaks, read a
  * backslash as a slash and fold `/..//host` into `//host`, so the address is judged both as written and as a browser
  * would read it; and with its path decoded, since a proxy in front of us may decode before it passes a path on.
  */
-export const safeReturnTo = (value: string | undefined): string | undefined => {
-  if (value === undefined || value.length > longest || !isOwnPath(value)) return undefined
+export const safeReturnTo = (value: string | undefined, allowedOrigins: readonly string[] = []): string | undefined => {
+  if (value === undefined || value.length > longest) return undefined
+  if (!isOwnPath(value)) return inAllowedSite(value, allowedOrigins)
   if (!URL.canParse(value, nowhere)) return undefined
   const url = new URL(value, nowhere)
   const path = fullyDecoded(url.pathname)

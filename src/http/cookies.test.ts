@@ -111,6 +111,32 @@ describe('cookies in production', () => {
     expect(await linesFor('/renewal', 'access_token=ours; refresh_token=ours')).toHaveLength(2)
   })
 
+  it('of a session are for COOKIE_DOMAIN, and those for this host only are cleared beside them', async () => {
+    const shared = createCookies({ secure: true, host: 'auth.example.com', domain: 'example.com' })
+    const site = fastify()
+    const answers = {
+      start: shared.startSession,
+      renew: shared.renewSession,
+      proxy: shared.renewThroughProxy,
+      clear: shared.clearSession,
+    }
+    for (const [name, answer] of Object.entries(answers))
+      site.get(`/${name}`, (_, reply) => {
+        answer(reply, issued)
+        return reply.send('done')
+      })
+    const lines = async (name: keyof typeof answers) =>
+      [(await site.inject({ url: `/${name}` })).headers['set-cookie'] ?? []].flat()
+    const ours = ['access_token=new-access; Max-Age=900', 'refresh_token=new-refresh; Max-Age=2592000'].map(
+      (beginning) => `${beginning}; Domain=example.com; Path=/; HttpOnly; SameSite=Strict; Secure`,
+    )
+    const both = (domain?: string) => [cleared('access_token', domain), cleared('refresh_token', domain)]
+    expect(await lines('start')).toEqual([...both(), ...both('auth.example.com'), ...ours])
+    expect(await lines('renew')).toEqual([...both(), ...ours])
+    expect(await lines('proxy')).toEqual([...ours, ...both()])
+    expect(await lines('clear')).toEqual([...both('example.com'), ...both(), ...both('auth.example.com')])
+  })
+
   it.each(['localhost', '127.0.0.1', '[::1]'])('have no domain to clear on %s', async (host) => {
     const local = createCookies({ secure: false, host })
     const single = fastify()

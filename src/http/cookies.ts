@@ -4,7 +4,7 @@ import type { Issued } from '../domain/sessions/sessions.js'
 import { hours, seconds } from '../lib/durations.js'
 
 type Attributes = { sameSite: 'Strict' | 'Lax' }
-type Line = Attributes & { maxAge: number; domain?: string }
+type Line = Attributes & { maxAge: number; domain?: string | undefined }
 
 /** Everything that we put into a cookie is made of these characters, so nothing ever needs escaping. */
 const plainValue = /^[\w.-]*$/
@@ -50,10 +50,19 @@ export type Cookies = ReturnType<typeof createCookies>
  * plant it for the whole domain. It needs `Secure` and `Path=/`, so in development the plain names are used. Callers know
  * the plain names only.
  */
-export const createCookies = ({ secure, host }: { secure: boolean; host: string }) => {
+export const createCookies = ({
+  secure,
+  host,
+  domain,
+}: {
+  secure: boolean
+  host: string
+  domain?: string | undefined
+}) => {
   const jars = new WeakMap<FastifyRequest, Jar>()
   const prefix = secure ? '__Host-' : ''
-  const domains = domainsOf(host)
+  /** The other places where a session cookie could be: for this host only, and for each domain above it. */
+  const otherPlaces = [undefined, ...domainsOf(host)].filter((place) => place !== domain)
   const nameOf = (name: string) => (isSessionCookie(name) ? name : prefix + name)
 
   /** The header is read once for each request, however many cookies are asked for. */
@@ -65,30 +74,43 @@ export const createCookies = ({ secure, host }: { secure: boolean; host: string 
     return jar
   }
 
-  const set = (reply: FastifyReply, name: string, value: string, { maxAge, sameSite, domain }: Line) => {
+  const set = (reply: FastifyReply, name: string, value: string, line: Line) => {
     if (!plainValue.test(value)) throw new Error(`The value for the cookie ${name} has characters that need escaping`)
-    const place = `${domain === undefined ? '' : `Domain=${domain}; `}Path=/`
+    const { maxAge, sameSite } = line
+    const place = `${line.domain === undefined ? '' : `Domain=${line.domain}; `}Path=/`
     const flags = `${place}; HttpOnly; SameSite=${sameSite}${secure ? '; Secure' : ''}`
     reply.header('Set-Cookie', `${nameOf(name)}=${value}; Max-Age=${maxAge}; ${flags}`)
   }
 
-  const clear = (reply: FastifyReply, name: string, attributes: Attributes & { domain?: string }) =>
+  const clear = (reply: FastifyReply, name: string, attributes: Attributes & { domain?: string | undefined }) =>
     set(reply, name, '', { ...attributes, maxAge: 0 })
 
+  const clearAt = (reply: FastifyReply, place: string | undefined) => {
+    for (const name of sessionCookies) clear(reply, name, { sameSite: 'Strict', domain: place })
+  }
+
+  /** Clears what a sibling host has set for a parent domain, and what was set before COOKIE_DOMAIN was changed. */
+  const clearElsewhere = (reply: FastifyReply) => {
+    for (const place of otherPlaces) clearAt(reply, place)
+  }
+
   const setSession = (reply: FastifyReply, issued: Issued) => {
-    set(reply, 'access_token', issued.accessToken, { sameSite: 'Strict', maxAge: issued.accessTokenMaxAge })
-    set(reply, 'refresh_token', issued.refreshToken, { sameSite: 'Strict', maxAge: issued.refreshTokenMaxAge })
+    const ours = { sameSite: 'Strict', domain } as const
+    set(reply, 'access_token', issued.accessToken, { ...ours, maxAge: issued.accessTokenMaxAge })
+    set(reply, 'refresh_token', issued.refreshToken, { ...ours, maxAge: issued.refreshTokenMaxAge })
   }
 
   const clearSession = (reply: FastifyReply) => {
-    for (const name of sessionCookies) clear(reply, name, { sameSite: 'Strict' })
+    clearAt(reply, domain)
+    clearElsewhere(reply)
   }
 
   const isDoubled = (request: FastifyRequest) => sessionCookies.some((name) => jarOf(request).doubled.has(name))
 
-  /** Clears what a sibling host has set for a parent domain. A cookie for a longer path cannot be cleared by us. */
-  const clearPlanted = (reply: FastifyReply) => {
-    for (const domain of domains) for (const name of sessionCookies) clear(reply, name, { sameSite: 'Strict', domain })
+  /** A browser sends every variant here, so there is something to clear only if a cookie came twice, or with another domain. */
+  const clearForRenewal = (reply: FastifyReply) => {
+    if (isDoubled(reply.request)) clearElsewhere(reply)
+    else if (domain !== undefined) clearAt(reply, undefined)
   }
 
   return {
@@ -105,19 +127,22 @@ export const createCookies = ({ secure, host }: { secure: boolean; host: string 
     isDoubled,
     /** New tokens of a session that continues. */
     renewSession: (reply: FastifyReply, issued: Issued) => {
-      if (isDoubled(reply.request)) clearPlanted(reply)
+      clearForRenewal(reply)
       setSession(reply, issued)
+    },
+    /** The same for a proxy that passes the cookies on: nginx looks for a cookie by its name, and takes the first line. */
+    renewThroughProxy: (reply: FastifyReply, issued: Issued) => {
+      setSession(reply, issued)
+      clearForRenewal(reply)
     },
     /** A cookie that was planted before would break the new session. We may not see it: Strict cookies are not always sent. */
     startSession: (reply: FastifyReply, issued: Issued) => {
-      clearPlanted(reply)
+      clearElsewhere(reply)
       setSession(reply, issued)
     },
     /** A planted cookie beside ours signs the browser out. Clearing every variant lets the user sign in again. */
     clearDoubled: (request: FastifyRequest, reply: FastifyReply) => {
-      if (!isDoubled(request)) return
-      clearSession(reply)
-      clearPlanted(reply)
+      if (isDoubled(request)) clearSession(reply)
     },
   }
 }

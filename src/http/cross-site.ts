@@ -1,14 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
+import type { AllowedOrigins } from './allowed-origins.js'
 import { sendRefusal } from './errors.js'
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 const json = /^application\/json(?:; ?charset=utf-8)?$/i
 
 /** A page cannot change the `Sec-Fetch-Site` that a browser sends. For older browsers the `Origin` decides. */
-const isCrossSite = (request: FastifyRequest, publicUrl: string) => {
+const isCrossSite = (request: FastifyRequest, publicUrl: string, isAllowed: boolean) => {
   const { origin, 'sec-fetch-site': site } = request.headers
-  if (site === 'same-origin' || site === 'none') return false
+  if (isAllowed || site === 'same-origin' || site === 'none') return false
   return site === 'cross-site' || (origin !== undefined && origin !== publicUrl)
 }
 
@@ -22,6 +23,8 @@ const isForeignSubresource = ({ headers, routeOptions }: FastifyRequest) =>
   // The route and not the address, which may be written in other ways (`/%61pi/`).
   (routeOptions.url?.startsWith('/api/') ?? false)
 
+const isOfAuthentication = ({ routeOptions }: FastifyRequest) => routeOptions.url?.startsWith('/api/auth/') ?? false
+
 const hasBody = (request: FastifyRequest) =>
   request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
 
@@ -29,13 +32,16 @@ const hasBody = (request: FastifyRequest) =>
  * Refuses every unsafe request from another site's page, before anything is counted. A body must be JSON: content types
  * that a form can send without a preflight reach no handler.
  */
-export const refuseCrossSite = (publicUrl: string) => async (request: FastifyRequest, reply: FastifyReply) => {
-  if (isForeignSubresource(request))
-    return sendRefusal(reply, request.routeOptions.config.crossSite ?? refuse('cross_site'))
-  if (safeMethods.has(request.method)) return undefined
-  if (isCrossSite(request, publicUrl)) return sendRefusal(reply, refuse('cross_site'))
-  const { 'content-type': type } = request.headers
-  if ((hasBody(request) || type !== undefined) && !json.test(type ?? ''))
-    return sendRefusal(reply, refuse('unsupported_media_type'))
-  return undefined
-}
+export const refuseCrossSite =
+  ({ publicUrl, allowedOrigins }: { publicUrl: string; allowedOrigins: AllowedOrigins }) =>
+  async (request: FastifyRequest, reply: FastifyReply) => {
+    const isAllowed = allowedOrigins.has(request.headers.origin) && isOfAuthentication(request)
+    if (!isAllowed && isForeignSubresource(request))
+      return sendRefusal(reply, request.routeOptions.config.crossSite ?? refuse('cross_site'))
+    if (safeMethods.has(request.method)) return undefined
+    if (isCrossSite(request, publicUrl, isAllowed)) return sendRefusal(reply, refuse('cross_site'))
+    const { 'content-type': type } = request.headers
+    if ((hasBody(request) || type !== undefined) && !json.test(type ?? ''))
+      return sendRefusal(reply, refuse('unsupported_media_type'))
+    return undefined
+  }

@@ -17,6 +17,7 @@ import { seconds } from '../lib/durations.js'
 import { isCleanText, parseStrictJson } from '../lib/strict-json.js'
 import { withTimeout } from '../lib/with-timeout.js'
 import type { Log } from '../platform/log.js'
+import { type AllowedOrigins, noOtherOrigins } from './allowed-origins.js'
 import { createProxyWatch } from './client.js'
 import { refuseCrossSite } from './cross-site.js'
 import { bodyOf, handleError, sendRefusal } from './errors.js'
@@ -35,6 +36,7 @@ export type ServerOptions = {
   log: Log
   production: boolean
   publicUrl: string
+  allowedOrigins?: AllowedOrigins
   trustProxy: readonly string[] | undefined
   fastLane?: FastLane
 }
@@ -202,7 +204,9 @@ export const createServer = (options: ServerOptions) => {
     proxyWatch.look(request)
     return undefined
   })
-  server.addHook('onRequest', refuseCrossSite(options.publicUrl))
+  const { publicUrl, allowedOrigins = noOtherOrigins } = options
+  server.addHook('onRequest', allowedOrigins.grant)
+  server.addHook('onRequest', refuseCrossSite({ publicUrl, allowedOrigins }))
   server.addHook('preValidation', async (request, reply) =>
     isCleanRecord(request.params) && isCleanRecord(request.query)
       ? undefined

@@ -2,12 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { request as forward, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openChromium, signIn } from '../support/chromium.js'
 import { freshPostgres } from '../support/databases.js'
 import { freePort, ownFolder } from '../support/servers/server.js'
-import { type Instance, startInstance } from '../support/site/instance.js'
+import { startInstance } from '../support/site/instance.js'
 import { makeCertificate } from '../support/site/nginx.js'
 import { addPeople, password } from '../support/site/site.js'
 
@@ -20,14 +19,35 @@ const planted = [
   '__Host-pending_link=planted; Domain=site.test; Path=/; Secure',
 ]
 
-/** TLS for two hosts of one domain: one is the service, the other plants cookies for both. */
-const startHosts = async (tls: number, service: number) => {
+/** The page of an application on another host: it shows who is signed in, and signs out. */
+const application = (auth: string) => `<!doctype html><title>Application</title><p id="who">…</p><button>Leave</button>
+<script>
+const ask = (path, options) => fetch('${auth}/api/auth/' + path, { credentials: 'include', ...options })
+const show = async () => {
+  const answer = await ask('me')
+  who.textContent = answer.ok ? 'Hello, ' + (await answer.json()).user.username : 'Nobody: ' + answer.status
+}
+document.querySelector('button').onclick = async () => {
+  const { csrfToken } = await (await ask('csrf-token')).json()
+  await ask('logout', { method: 'POST', headers: { 'X-CSRF-Token': csrfToken } })
+  await show()
+}
+show()
+</script>`
+
+type Answer = { headers: Record<string, string | string[]>; body: string }
+
+/** TLS for hosts of one domain: `auth` is the service, the others have a page of their own. */
+const startHosts = async (tls: number, service: number, pages: Record<string, Answer>) => {
   const folder = await ownFolder('siblings')
   const cert = await makeCertificate(folder)
   const key = await readFile(join(folder, 'privkey.pem'), 'utf8')
   const answer = (request: IncomingMessage, response: ServerResponse) => {
-    if (request.headers.host?.startsWith('other.'))
-      return void response.writeHead(200, { 'content-type': 'text/html', 'set-cookie': planted }).end('planted')
+    const page = pages[request.headers.host?.split('.')[0] ?? '']
+    if (page)
+      return void response
+        .writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...page.headers })
+        .end(page.body)
     const { url: path, method, headers } = request
     const asked = forward({ host: '127.0.0.1', port: service, path, method, headers }, (got) => {
       response.writeHead(got.statusCode ?? 502, got.headers)
@@ -41,41 +61,49 @@ const startHosts = async (tls: number, service: number) => {
   return server
 }
 
+/** The service on `auth.site.test`, and beside it `other`, which plants cookies, and `app`, an application. */
+const startSite = async (settings: (port: number) => Record<string, string> = () => ({})) => {
+  const database = await freshPostgres()
+  const port = await freePort()
+  const auth = `https://auth.site.test:${port}`
+  const instance = await startInstance(await freePort(), {
+    DATABASE_URL: database.url,
+    REDIS_URL: process.env.TEST_REDIS_URL ?? '',
+    SMTP_URL: 'smtp://127.0.0.1:9',
+    PUBLIC_URL: auth,
+    ...settings(port),
+  })
+  await addPeople(database.url, ['ada'])
+  const hosts = await startHosts(port, instance.port, {
+    other: { headers: { 'set-cookie': planted }, body: 'planted' },
+    app: { headers: {}, body: application(auth) },
+  })
+  const stop = async () => {
+    hosts.closeAllConnections()
+    hosts.close()
+    await instance.terminate()
+    await database.drop()
+  }
+  return { auth, other: `https://other.site.test:${port}`, app: `https://app.site.test:${port}`, stop }
+}
+
+const openPage = async () => {
+  const browser = await openChromium()
+  const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-GB' })
+  const cookies = async () => (await context.cookies()).map(({ name, domain, value }) => ({ name, domain, value }))
+  return { context, cookies, page: await context.newPage() }
+}
+
 describe('a sibling host that plants cookies for the whole domain', () => {
-  let browser: Browser
-  let instance: Instance
-  let hosts: Awaited<ReturnType<typeof startHosts>>
-  let database: Awaited<ReturnType<typeof freshPostgres>>
-  let port = 0
-
+  let site: Awaited<ReturnType<typeof startSite>>
   beforeAll(async () => {
-    database = await freshPostgres()
-    port = await freePort()
-    const publicUrl = `https://auth.site.test:${port}`
-    instance = await startInstance(await freePort(), {
-      DATABASE_URL: database.url,
-      REDIS_URL: process.env.TEST_REDIS_URL ?? '',
-      SMTP_URL: 'smtp://127.0.0.1:9',
-      PUBLIC_URL: publicUrl,
-    })
-    await addPeople(database.url, ['ada'])
-    hosts = await startHosts(port, instance.port)
-    browser = await openChromium()
+    site = await startSite()
   })
-
-  afterAll(async () => {
-    hosts?.closeAllConnections()
-    hosts?.close()
-    await instance?.terminate()
-    await database?.drop()
-  })
+  afterAll(() => site?.stop())
 
   it('plants none of our own names, and locks nobody out', async () => {
-    const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-GB' })
-    context.setDefaultTimeout(20_000)
-    const cookies = async () => (await context.cookies()).map(({ name, domain, value }) => ({ name, domain, value }))
-    const page = await context.newPage()
-    const [ours, other] = [`https://auth.site.test:${port}`, `https://other.site.test:${port}`]
+    const { context, cookies, page } = await openPage()
+    const { auth: ours, other } = site
     await page.goto(`${ours}/login`)
     await signIn(page, 'ada', password)
     await page.getByRole('heading', { name: /Hello/ }).waitFor()
@@ -100,6 +128,45 @@ describe('a sibling host that plants cookies for the whole domain', () => {
     await page.getByRole('heading', { name: /Hello/ }).waitFor()
     await page.goto(`${ours}/dashboard`)
     await page.getByRole('heading', { name: /Hello/ }).waitFor()
+    await context.close()
+  })
+})
+
+describe('an application on a sibling host', () => {
+  let site: Awaited<ReturnType<typeof startSite>>
+  beforeAll(async () => {
+    site = await startSite((port) => ({
+      COOKIE_DOMAIN: 'site.test',
+      ALLOWED_ORIGINS: `https://app.site.test:${port}`,
+    }))
+  })
+  afterAll(() => site?.stop())
+
+  it('shares the session of the domain, asks the service by itself, and signs out', async () => {
+    const { context, cookies, page } = await openPage()
+    await page.goto(`${site.app}/`)
+    await page.getByText('Nobody: 401').waitFor()
+    await page.goto(`${site.auth}/login?returnTo=${encodeURIComponent(`${site.app}/?from=sign-in#end`)}`)
+    await signIn(page, 'ada', password)
+    await page.getByText('Hello, ada').waitFor()
+    expect(page.url()).toBe(`${site.app}/?from=sign-in#end`)
+    const domains = (await cookies()).map(({ name, domain }) => `${name} ${domain}`).sort()
+    expect(domains.filter((each) => /^(access|refresh)_token/.test(each))).toEqual([
+      'access_token .site.test',
+      'refresh_token .site.test',
+    ])
+    expect(domains.filter((each) => each.startsWith('__Host-') && !each.endsWith(' auth.site.test'))).toEqual([])
+    await page.getByRole('button', { name: 'Leave' }).click()
+    await page.getByText('Nobody: 401').waitFor()
+    expect((await cookies()).filter(({ name }) => /^(access|refresh)_token$/.test(name))).toEqual([])
+    await context.close()
+  })
+
+  it('is no way to another site: an address that is not allowed is not followed', async () => {
+    const { context, page } = await openPage()
+    await page.goto(`${site.auth}/login?returnTo=${encodeURIComponent(`${site.other}/`)}`)
+    await signIn(page, 'ada', password)
+    await page.waitForURL(`${site.auth}/dashboard`)
     await context.close()
   })
 })

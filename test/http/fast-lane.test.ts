@@ -6,6 +6,7 @@ import { refuse } from '../../src/contract/outcome.js'
 import { createTokens } from '../../src/domain/tokens/tokens.js'
 import { accessCheckRoutes } from '../../src/flows/access-check/access-check.routes.js'
 import { createFastLane } from '../../src/flows/access-check/fast-lane.js'
+import { createAllowedOrigins } from '../../src/http/allowed-origins.js'
 import { createCallers } from '../../src/http/caller.js'
 import { createCookies } from '../../src/http/cookies.js'
 import { createServer, type FastLane } from '../../src/http/server.js'
@@ -33,22 +34,31 @@ const claimsOf = (username: string, expiresIn = 900) => ({
   amr: ['pwd'],
 })
 
-type Options = { lane: boolean; level?: string; trustProxy?: string[]; onAnswer?: (seen: RequestSeen) => void }
+type Options = {
+  lane: boolean
+  level?: string
+  trustProxy?: string[]
+  origins?: string[]
+  onAnswer?: (seen: RequestSeen) => void
+}
 
 /** The two routes on a server without stores. `answered` counts what the lane did not leave to the framework. */
-const startService = async ({ lane, level = 'info', trustProxy = ['127.0.0.1'], onAnswer }: Options) => {
+const startService = async (given: Options) => {
+  const { lane, level = 'info', trustProxy = ['127.0.0.1'], origins = [], onAnswer } = given
   const logLines: string[] = []
   const log = pino({ level }, { write: (line: string) => logLines.push(line) })
   const tokens = createTokens({ secrets: [secret], clock, issuer })
   const count = { answered: 0 }
   const production = true
-  const inner = createFastLane({ tokens, production, onAnswer })
+  const allowedOrigins = createAllowedOrigins(origins)
+  const inner = createFastLane({ tokens, production, allowedOrigins, onAnswer })
   const fastLane: FastLane = (request, response) => {
     const answered = inner(request, response)
     if (answered) count.answered += 1
     return answered
   }
-  const options = { log, production, publicUrl: 'https://localhost', trustProxy, ...(lane && { fastLane }) }
+  const publicUrl = 'https://localhost'
+  const options = { log, production, publicUrl, allowedOrigins, trustProxy, ...(lane && { fastLane }) }
   const { server, state, answerUnknown } = createServer(options)
   const cookies = createCookies({ secure: true, host: 'localhost' })
   const callers = createCallers({ cookies, tokens })
@@ -159,6 +169,26 @@ describe('the fast lane and the framework', () => {
     expect(await ask(withLane, ...texts)).toEqual(await ask(without, ...texts))
     // The parser removes the space at the end of a header.
     expect(withLane.count.answered).toBe(before + 1)
+  })
+
+  it('answer pages of allowed origins alike, and others with the same word for caches', async () => {
+    const origins = ['https://app.localhost']
+    const pair = await Promise.all([true, false].map((lane) => startService({ lane, origins })))
+    const token = signAccess(claimsOf('ada'))
+    const texts = ['', 'https://app.localhost', 'https://evil.example'].flatMap((origin) => {
+      const more = origin === '' ? '' : `Origin: ${origin}\r\nSec-Fetch-Site: same-site\r\n`
+      return ['/api/auth/verify', '/api/auth/me'].map((path) => check(token, path, more))
+    })
+    const [lane = [], framework = []] = await Promise.all(
+      pair.map(async (service) => (await ask(service, check(token), ...texts)).map(String)),
+    )
+    expect(lane).toEqual(framework)
+    expect(lane.filter((answer) => /^vary: Origin\r$/im.test(answer))).toHaveLength(7)
+    expect(lane.filter((answer) => /access-control-allow-origin: https:\/\/app.localhost/i.test(answer))).toHaveLength(
+      2,
+    )
+    expect(pair[0]?.count.answered).toBe(4)
+    await Promise.all(pair.map((service) => service.close()))
   })
 
   it('answer requests that arrive together in their order', async () => {

@@ -62,7 +62,7 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
     const refreshToken = renewable(request)
     const issued = refreshToken ? await renewal(refreshToken, request) : refuse('not_authenticated')
     if (isRefused(issued)) return issued
-    cookies.renewSession(reply, issued)
+    cookies.renewThroughProxy(reply, issued)
     return tokens.readAccess(issued.accessToken) ?? refuse('not_authenticated')
   }
 

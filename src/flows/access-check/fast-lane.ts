@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { AccessClaims, Tokens } from '../../domain/tokens/tokens.js'
+import { type AllowedOrigins, noOtherOrigins } from '../../http/allowed-origins.js'
 import { securityHeaders } from '../../http/headers.js'
 import type { FastLane } from '../../http/server.js'
 import type { RequestSeen } from '../../platform/metrics/metrics.js'
@@ -16,6 +17,7 @@ import { identityHeaders, identityOf } from './identity-headers.js'
  *   security headers          the same list, made once
  *   no Host header            declined
  *   request of another site   declined; with GET, `http/cross-site` looks at nothing but `Sec-Fetch-Site` first
+ *   allowed origins           declined if the request names one; without any, the framework does not look at it
  *   method, query, body       anything but a GET of exactly one of these addresses without a body is declined
  *   renewal                   a token that needs none is answered here; one of an earlier release is declined
  *   access check              the cookie must be there once, and its token must be remembered: the first request with a token
@@ -103,12 +105,19 @@ const me = (security: readonly string[]): Route => {
 type Dependencies = {
   tokens: Pick<Tokens, 'recallAccess'>
   production: boolean
+  allowedOrigins?: AllowedOrigins
   /** Told of each answer that was sent. */
   onAnswer?: ((seen: RequestSeen) => void) | undefined
 }
 
-export const createFastLane = ({ tokens, production, onAnswer }: Dependencies): FastLane => {
+export const createFastLane = ({
+  tokens,
+  production,
+  allowedOrigins = noOtherOrigins,
+  onAnswer,
+}: Dependencies): FastLane => {
   const security = Object.entries(securityHeaders(production)).flat()
+  if (!allowedOrigins.isEmpty) security.push('vary', 'Origin')
   const check = { path: '/api/auth/verify', route: verify(security) }
   const addresses = new Map<string, Address>([
     [check.path, check],
@@ -123,7 +132,7 @@ export const createFastLane = ({ tokens, production, onAnswer }: Dependencies): 
 
   return ({ method, url = '', headers }, response) => {
     const address = method === 'GET' ? addresses.get(url) : undefined
-    if (!address || !isPlain(headers)) return false
+    if (!address || !isPlain(headers) || allowedOrigins.has(headers.origin)) return false
     const token = accessTokenIn(headers.cookie ?? '')
     const claims = token === undefined ? undefined : tokens.recallAccess(token)
     if (!claims || !(address.accepts?.(claims) ?? true)) return false

@@ -22,6 +22,7 @@ const serverWith = (afterSignIn: string) => {
     providers: [],
     registration: 'open',
     afterSignIn,
+    allowedOrigins: [],
     development: false,
   })
   made.setNotFoundHandler(pages.notFound)

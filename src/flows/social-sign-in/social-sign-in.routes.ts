@@ -44,6 +44,7 @@ type Dependencies = {
   /** Where each provider sends the browser back to. */
   redirectUris: Record<ProviderId, string>
   /** The page after a sign-in, if no other page was requested. */
+  allowedOrigins: readonly string[]
   afterSignIn: string
 }
 
@@ -65,12 +66,12 @@ const goTo = (reply: FastifyReply, place: string) => reply.header('cache-control
 
 const begin = async (
   id: ProviderId,
-  { providers, attempts, attemptCookies, socialSignIn, afterSignIn }: Dependencies,
+  { providers, attempts, attemptCookies, socialSignIn, afterSignIn, allowedOrigins }: Dependencies,
   request: FastifyRequest,
   reply: FastifyReply,
   returnTo: string | undefined,
 ) => {
-  const attempt = attempts.begin(id, safeReturnTo(returnTo) ?? afterSignIn, { kind: 'sign_in' })
+  const attempt = attempts.begin(id, safeReturnTo(returnTo, allowedOrigins) ?? afterSignIn, { kind: 'sign_in' })
   const begun = (await providers[id]?.begin(attempt)) ?? refuse('failed', { cause: 'switched_off' })
   if (isRefused(begun)) {
     await socialSignIn.noteFailure(id, begun.cause, clientOf(request))

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { settings } from './settings.js'
+import { siblingFaults } from './sibling-hosts.js'
+
+const given = { nodeEnv: 'production', publicUrl: 'https://app.example.com', allowedOrigins: [] }
+
+describe('hosts that share a session', () => {
+  it('take the host of PUBLIC_URL or a domain above it for cookies, and no other', () => {
+    const withDomain = (domain: string) =>
+      siblingFaults({ ...given, cookieDomain: settings.COOKIE_DOMAIN.read(domain) })
+    for (const domain of ['example.com', 'app.example.com', 'EXAMPLE.com']) expect(withDomain(domain)).toEqual([])
+    const elsewhere = ['COOKIE_DOMAIN: must be the host of PUBLIC_URL, or a domain above it']
+    for (const domain of ['example.org', 'ample.com', 'x.app.example.com'])
+      expect(withDomain(domain)).toEqual(elsewhere)
+    for (const domain of ['com', '.example.com', '127.0.0.1', 'https://example.com'])
+      expect(() => withDomain(domain)).toThrow('must be a domain with at least two parts, such as example.com')
+  })
+
+  it('are origins, by https in production', () => {
+    const withOrigins = (origins: string) =>
+      siblingFaults({ ...given, allowedOrigins: settings.ALLOWED_ORIGINS.read(origins) })
+    expect(withOrigins('https://one.example.com, https://two.example.com:8443')).toEqual([])
+    expect(withOrigins('http://one.example.com')).toEqual(['ALLOWED_ORIGINS: must begin with https:// in production'])
+    for (const origins of ['*', 'https://one.example.com/path', 'https://user@one.example.com'])
+      expect(() => withOrigins(origins)).toThrow('must be an address')
+  })
+})

@@ -1,0 +1,38 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+export type AllowedOrigins = ReturnType<typeof createAllowedOrigins>
+
+const exposed = 'Retry-After, RateLimit, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy'
+const preflight = {
+  'Access-Control-Allow-Methods': 'GET, POST, PATCH, DELETE',
+  'Access-Control-Allow-Headers': 'Content-Type, X-CSRF-Token',
+  'Access-Control-Max-Age': '600',
+}
+
+/** The sites of ALLOWED_ORIGINS, whose pages may use the API of `/api/auth/` with the cookies of the user (CORS). */
+export const createAllowedOrigins = (origins: readonly string[]) => {
+  const allowed = new Set(origins)
+  const has = (origin: string | undefined): origin is string => origin !== undefined && allowed.has(origin)
+
+  return {
+    has,
+    /** For the headers of `/api/auth/`: with such a list, an answer depends on who asks. */
+    isEmpty: allowed.size === 0,
+    /** Grants the page of an allowed site what it asks for, and answers its question before the request. */
+    grant: async (request: FastifyRequest, reply: FastifyReply) => {
+      if (allowed.size === 0 || !request.url.startsWith('/api/auth/')) return undefined
+      reply.header('vary', 'Origin')
+      const { origin, 'access-control-request-method': asked } = request.headers
+      if (!has(origin)) return undefined
+      reply.headers({
+        'Access-Control-Allow-Origin': origin,
+        'Access-Control-Allow-Credentials': 'true',
+        'Access-Control-Expose-Headers': exposed,
+      })
+      if (request.method !== 'OPTIONS' || asked === undefined) return undefined
+      return reply.headers(preflight).status(204).send()
+    },
+  }
+}
+
+export const noOtherOrigins = createAllowedOrigins([])
