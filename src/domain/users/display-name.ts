@@ -1,13 +1,41 @@
 const longest = 200
 
+/** Scripts whose letters change their shape where a joiner stands. Elsewhere a joiner would only hide in a name. */
+const shaped = [
+  'Arabic',
+  'Syriac',
+  'Mongolian',
+  'Devanagari',
+  'Bengali',
+  'Gurmukhi',
+  'Gujarati',
+  'Oriya',
+  'Tamil',
+  'Telugu',
+  'Kannada',
+  'Malayalam',
+  'Sinhala',
+  'Myanmar',
+  'Khmer',
+  'Tibetan',
+]
+const letter = `[${shaped.map((script) => `\\p{Script=${script}}`).join('')}]`
+const emoji = '\\p{Extended_Pictographic}'
+
+/** A joiner between two such letters, as in Persian names, or between two emoji that are drawn as one. */
+const usefulJoiner = `(?<=${letter}\\p{M}*)[\\u200c\\u200d](?=${letter})|(?<=${emoji}[\\p{Emoji_Modifier}\\ufe0f]*)\\u200d(?=${emoji})`
+const invisible = new RegExp(`(?!${usefulJoiner})\\p{C}`, 'gu')
+
 /**
  * A name that is safe to show: one line, without control characters, escape sequences or invisible characters that change
  * the text direction, and of limited length. Null if nothing is left.
  */
 export const displayName = (name: unknown): string | null => {
   if (typeof name !== 'string') return null
-  const shown = name.toWellFormed().replaceAll(/\s+/g, ' ').replaceAll(/\p{C}/gu, '').trim()
+  const shown = name.toWellFormed().replaceAll(/\s+/g, ' ').replaceAll(invisible, '').trim()
   // Invisible letters alone, such as the Hangul filler, are no name.
   if (/^\p{Default_Ignorable_Code_Point}*$/u.test(shown)) return null
-  return Array.from(shown).slice(0, longest).join('').trim() || null
+  const cut = Array.from(shown).slice(0, longest).join('')
+  // The cut may have separated a joiner from its second letter.
+  return cut.replace(/[\s\u200c\u200d]+$/, '')
 }
