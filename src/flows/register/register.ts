@@ -25,9 +25,10 @@ export const createRegister = (deps: { users: Users; passwords: Passwords; regis
     if (isRefused(email)) return email
     if (isRefused(username)) return username
     const person = { username: username.username, email: email.email, name }
+    // Before the password, whose faults the page can ask for itself: so it can show everything at once.
+    if (await users.findByUsername(username.username)) return refuse('username_taken')
     const rejected = await passwords.refusalFor(request.password, person)
     if (rejected) return rejected
-    if (await users.findByUsername(username.username)) return refuse('username_taken')
     const passwordHash = await passwords.hash(request.password)
     if (isRefused(passwordHash)) return passwordHash
 
