@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { days, hours } from '../../src/lib/durations.js'
+import { days, hours, minutes } from '../../src/lib/durations.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
@@ -102,9 +102,11 @@ describe('a registration that is not confirmed yet', () => {
 
   it('sends again only for the browser that registered, five times in an hour, and the last mailed link stays good', async () => {
     const tab = await register('xia')
+    latchkey.clock.advance(10 * minutes)
     expect((await resend(latchkey.browser())).body.error).toBe('No registration waiting')
     for (let again = 0; again < 7; again++) expect((await resend(tab)).status).toBe(202)
     const tokens = await tokensTo(addressOf('xia'), 5)
+    expect((await latchkey.mailTo(addressOf('xia'))).text).toContain('Both work for 24 hours.')
     expect(await check(tab, { token: tokens[4] })).toEqual(waiting)
     expect(await check(tab, { token: tokens[3] })).toEqual(only('replaced'))
     // All mails carry the same code, and it works for this browser.

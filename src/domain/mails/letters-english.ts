@@ -11,7 +11,7 @@ export const english: Letters = {
   'verify-email': ({ token, code, validFor }, { productName, addresses }) => ({
     subject: `Confirm your email for ${productName}`,
     blocks: [
-      { text: `Welcome to ${productName}. To finish your registration, open this link and click the button there:` },
+      { text: `Welcome to ${productName}. To finish your registration, open this link and press the button there:` },
       { link: addresses.verifyEmail(token), label: 'Confirm my email' },
       ...(code === undefined
         ? [{ text: 'All five attempts to enter the code are used up, so this email has only the link.' }]

@@ -17,7 +17,9 @@ export const french: Letters = {
       ...(code === undefined
         ? [{ text: 'Les cinq essais pour le code sont épuisés. Cet e-mail ne contient donc que le lien.' }]
         : [
-            { text: 'Ou saisissez ce code sur la page de votre inscription. Vous avez cinq essais en tout :' },
+            {
+              text: 'Ou saisissez ce code sur la page où vous avez commencé votre inscription. Vous avez cinq essais en tout :',
+            },
             { code },
           ]),
       {

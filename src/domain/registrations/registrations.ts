@@ -40,10 +40,10 @@ const toPending = (row: store.PendingRow): Pending => {
   return { id: row.id, passwordHash, user: { email, username, name: row.name, passwordHash } }
 }
 
-/** A mail names whole hours, or minutes if less than an hour is left. A few seconds less do not reduce the hours. */
+/** A mail names whole hours, or minutes if less than an hour is left. Rounded up: minutes after the first mail it is still "24 hours". */
 const inWholeUnits = (span: number) => {
-  const rounded = span + 1 * minutes
-  return rounded - (rounded % (rounded >= hours ? hours : minutes))
+  const unit = span > hours ? hours : minutes
+  return Math.ceil(span / unit) * unit
 }
 
 export type Registrations = ReturnType<typeof createRegistrations>
