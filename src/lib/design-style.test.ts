@@ -28,10 +28,18 @@ describe('the design tokens', () => {
     for (const surface of [scheme.background, scheme.surface, scheme.raised, scheme['info-background']]) {
       for (const text of [scheme.text, scheme.muted]) expect(contrast(text, surface)).toBeGreaterThanOrEqual(4.5)
     }
-    expect(contrast(scheme.edge, scheme.surface)).toBeGreaterThanOrEqual(3)
+    for (const surface of [scheme.background, scheme.surface, scheme.raised])
+      expect(contrast(scheme.edge, surface)).toBeGreaterThanOrEqual(3)
     expect(contrast(scheme.danger, scheme['danger-background'])).toBeGreaterThanOrEqual(4.5)
     expect(contrast(scheme.success, scheme['success-background'])).toBeGreaterThanOrEqual(4.5)
     expect(contrast(scheme.warning, scheme.surface)).toBeGreaterThanOrEqual(4.5)
+  })
+})
+
+describe('a button', () => {
+  it('has a border that can be seen', async () => {
+    const [, rule] = /\n\.button \{([^}]+)\}/.exec(await read('web/styles/base.css')) ?? []
+    expect(rule).toContain('border: 1px solid var(--edge)')
   })
 })
 

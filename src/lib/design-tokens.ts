@@ -9,7 +9,7 @@ const light = {
   text: '#1b201e',
   muted: '#59625d',
   line: '#e2dfd7',
-  edge: '#86908a',
+  edge: '#838d87',
   danger: '#b3261e',
   'danger-background': '#fdf1ef',
   success: '#17694a',

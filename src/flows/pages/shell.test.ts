@@ -40,6 +40,12 @@ describe('the shell of a page', () => {
     expect(JSON.parse(handedOver)).toEqual({ ...settings, words: words.sections })
   })
 
+  it('has a heading for a browser without scripts', () => {
+    expect(renderPage('login', page, theme, settings)).toMatch(
+      /<noscript>.*<h1>Sign in<\/h1><p>Switch &lt;it&gt; on<\/p>.*<\/noscript>/,
+    )
+  })
+
   it('has no script of its own inside', () => {
     const scripts = renderPage('login', page, theme, settings).match(/<script[^>]*>/g)
 

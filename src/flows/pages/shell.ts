@@ -26,7 +26,7 @@ export const renderPage = (name: string, page: Page, theme: Theme, settings: Pag
     `<script type="application/json" id="${settingsElement}">${escapeJson(handedOver)}</script>`,
     `<script type="module" src="${escapeHtml(page.script)}"></script>`,
   ].join('\n')
-  const main = `<noscript><p class="card">${escapeHtml(words.noscript)}</p></noscript>`
+  const main = `<noscript><section class="card"><h1>${escapeHtml(words.title)}</h1><p>${escapeHtml(words.noscript)}</p></section></noscript>`
   return shell({ language: settings.language, title: words.title, theme, kind: name, styles: page.styles, head, main })
 }
 
