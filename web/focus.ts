@@ -26,7 +26,10 @@ export const useDisclosure = (label: string, openAtFirst: () => boolean = () => 
     else if (!container.current?.contains(document.activeElement)) moveFocusTo(container.current)
   }, [isOpen])
   const onKeyDown = (event: KeyboardEvent) => {
-    if (isOpen && event.key === 'Escape') setOpen(false)
+    if (!isOpen || event.key !== 'Escape') return
+    // One press closes one thing.
+    event.stopPropagation()
+    setOpen(false)
   }
   return { isOpen, setOpen, containerProps: { ref: container, role: 'group' as const, 'aria-label': label, onKeyDown } }
 }

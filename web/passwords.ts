@@ -5,22 +5,32 @@ import { useProblems } from './refusals.js'
 import type { Refusal } from './requests.js'
 import { useWords } from './settings.js'
 import type { Words } from './words/catalogue.js'
+import { fill } from './words/format.js'
 
-type PasswordWords = Pick<Words['password'], 'errors' | 'feedback'>
+type PasswordWords = Pick<Words['password'], 'rules' | 'missing' | 'errors' | 'feedback'>
 
 /** Sentences by id. A newer server may send an id that this page does not know; it is left out. */
-const sentencesOf = <Id extends string>(ids: Id[], sentences: Record<Id, string>) =>
-  ids.filter((id) => Object.hasOwn(sentences, id)).map((id) => sentences[id])
+const sentencesOf = <Id extends string>(ids: string[], sentences: Record<Id, string>) =>
+  ids.filter((id): id is Id => Object.hasOwn(sentences, id)).map((id) => sentences[id])
 
-export const feedbackOf = ({ feedback }: PasswordFindings, words: PasswordWords) =>
-  sentencesOf(feedback, words.feedback)
+/** Why the password is weak, and then what would help: the catalogue has them in this order. */
+export const feedbackOf = ({ feedback }: PasswordFindings, words: PasswordWords) => {
+  const order = Object.keys(words.feedback)
+  return sentencesOf(
+    feedback.toSorted((left, right) => order.indexOf(left) - order.indexOf(right)),
+    words.feedback,
+  )
+}
 
-/** Why a password was rejected. The feedback of the estimate explains why it is too weak. */
-export const errorsOf = (findings: PasswordFindings, words: PasswordWords) =>
-  findings.errors.flatMap((id) => {
+/** Why a password was rejected: one sentence for all rules, which are marked in the list, and one for the estimate. */
+export const errorsOf = (findings: PasswordFindings, words: PasswordWords) => {
+  const missing = sentencesOf(findings.errors, words.rules)
+  const others = findings.errors.flatMap((id) => {
     const sentences = sentencesOf([id], words.errors)
     return id === 'too_weak' ? [[...sentences, ...feedbackOf(findings, words)].join(' ')] : sentences
   })
+  return missing.length > 0 ? [fill(words.missing, { rules: missing.join(', ') }), ...others] : others
+}
 
 /** `useProblems` for a form with a new password, whose field shows every broken rule. */
 export const useNewPasswordProblems = (field: string, fields: { [Code in RefusalCode]?: string } = {}) => {

@@ -20,7 +20,7 @@ const providers = [
 
 describe('a refusal in words', () => {
   it.each([
-    [refusal(401, 'invalid_credentials'), 'Username or password is incorrect.'],
+    [refusal(401, 'invalid_credentials'), 'Username, email or password is incorrect.'],
     [refusal(429, 'too_many_logins'), 'Too many sign-in attempts.'],
     [refusal(503, 'busy'), en.refusals.busy],
     [refusal(500, 'internal'), en.refusals.internal],
@@ -78,7 +78,7 @@ describe('a failed sign-in with a provider', () => {
   it('is told with the name of the provider', () => {
     expect(words('provider_a_auth_failed')).toContain('Google')
     expect(words('provider_b_auth_failed')).toContain('GitHub')
-    expect(words('provider_b_auth_failed', 'no_email')).toContain('GitHub gave us no email address')
+    expect(words('provider_b_auth_failed', 'no_email')).toContain('GitHub did not give us a confirmed email address')
     expect(words('callback_failed')).toBe(en.common.providerErrors.callback)
   })
 
@@ -89,19 +89,24 @@ describe('a failed sign-in with a provider', () => {
 })
 
 describe('what is wrong with a password', () => {
-  const weak: PasswordFindings = { errors: ['digit', 'too_weak'], feedback: ['commonly_used', 'add_words'] }
+  // The service sends the advice first.
+  const weak: PasswordFindings = {
+    errors: ['uppercase', 'digit', 'too_weak'],
+    feedback: ['add_words', 'commonly_used'],
+  }
 
-  it('is a sentence for each broken rule, and the reasons of the estimate behind "too weak"', () => {
+  it('is one sentence for all rules, and one for the estimate: the reason first, then the advice', () => {
     expect(errorsOf(weak, en.password)).toEqual([
-      'Password must contain numbers',
-      'Password is too weak. This is a commonly used password. Add more words that are less common.',
+      'Still missing: an uppercase letter, a number.',
+      'This password is too weak. This is a commonly used password. Add more words that are less common.',
     ])
   })
 
   it('is said in the language of the page', () => {
-    expect(errorsOf(weak, de.password)[1]).toBe(
+    expect(errorsOf(weak, de.password)).toEqual([
+      'Es fehlt noch: ein Großbuchstabe, eine Ziffer.',
       'Das Passwort ist zu schwach. Dieses Passwort ist weit verbreitet. Fügen Sie weitere, seltenere Wörter hinzu.',
-    )
+    ])
     expect(feedbackOf({ errors: [], feedback: ['dates'] }, de.password)).toEqual([
       'Datumsangaben sind leicht zu erraten.',
     ])

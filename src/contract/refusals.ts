@@ -117,6 +117,11 @@ export const refusals = {
     error: 'Invalid credentials',
     message: 'The current password is incorrect',
   },
+  password_unchanged: {
+    status: 409,
+    error: 'Password unchanged',
+    message: 'The new password is the current one. Choose a different password.',
+  },
 
   // Linked providers
   already_linked: {

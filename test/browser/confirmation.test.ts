@@ -34,6 +34,7 @@ describe('the confirmation of an address', () => {
     const mailTab = await context.newPage()
     await mailTab.goto(linkIn(first))
     await mailTab.getByText('We have sent you a newer email.').waitFor()
+    await expect.poll(() => mailTab.title()).toBe('There is a newer email · Latchkey')
     await mailTab.getByRole('link', { name: 'Enter the code instead' }).click()
     await fillIn(mailTab, { 'Code from the email': /^[A-Z0-9]{8}$/m.exec(first.text)?.[0] ?? '' })
     await press(mailTab, 'Confirm')
@@ -48,7 +49,7 @@ describe('the confirmation of an address', () => {
     for (let wrong = 1; wrong <= 5; wrong += 1) {
       await fillIn(page, { 'Code from the email': `AAAAAAA${wrong}` })
       await press(page, 'Confirm')
-      if (wrong < 5) await page.getByText('You have five attempts. After that, use the link').waitFor()
+      if (wrong < 5) await page.getByText('Check it, or use the link in the email.').waitFor()
       if (wrong < 5) await expect.poll(() => page.locator('button[aria-busy]').count()).toBe(0)
     }
     await page.getByRole('alert').getByText('You have used all five attempts. Open the link').waitFor()
@@ -62,6 +63,9 @@ describe('the confirmation of an address', () => {
     await phone.page.reload()
     await phone.page.getByText('You registered in another browser').waitFor()
     expect(phone.page.url()).toBe(`${latchkey.url}/verify-email`)
+    // Who has forgotten the password as well can register again.
+    await phone.page.getByText('Forgot the password that you chose?').waitFor()
+    expect(await phone.page.getByRole('link', { name: 'Register again' }).getAttribute('href')).toBe('/register')
 
     await press(page, 'Send the email again')
     await newerLink(email, first)
@@ -114,7 +118,7 @@ describe('the confirmation of an address', () => {
     await later.page.getByText('There is no registration waiting in this browser.').waitFor()
     await later.page.goto('/login')
     await signIn(later.page, email, 'not the password')
-    await later.page.getByText('Username or password is incorrect.').waitFor()
+    await later.page.getByText('Username, email or password is incorrect.').waitFor()
     await signIn(later.page, email)
     await later.page.getByRole('alert').getByText('Confirm your email first.').waitFor()
     await press(later.page, 'Send the email again')

@@ -55,6 +55,7 @@ describe('the dashboard', () => {
 
       await enter(page, 'Change password')
       await expectFocus(page, /^currentPassword$/)
+      await page.getByRole('button', { name: 'Show password (New password)' }).waitFor()
       if (close === 'Escape') await page.keyboard.press('Escape')
       else await enter(page, close)
       await expect.poll(() => page.locator('button:focus').textContent()).toBe('Change password')
@@ -81,13 +82,110 @@ describe('the dashboard', () => {
   })
 })
 
+describe('a message on a phone', () => {
+  it('covers no button at the end of the page, and can be closed', async () => {
+    const { page, context } = await visit(browser, latchkey, { viewport: { width: 360, height: 640 } })
+    await open(page)
+    await page.route('**/api/auth/logout-all', (route) => route.abort())
+    const closes = {
+      button: () => page.getByRole('button', { name: 'Close this message' }).press('Enter'),
+      Escape: () => page.keyboard.press('Escape'),
+    }
+    await enter(page, 'Sign out everywhere')
+    for (const [name, close] of Object.entries(closes)) {
+      await enter(page, 'Yes, sign out everywhere')
+      const message = page.getByText('The service cannot be reached.')
+      await message.waitFor()
+      await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight))
+      await keepPicture(page, `message-${name}`)
+      const [last, toast] = await Promise.all([
+        page.locator('.panel').last().boundingBox(),
+        page.locator('.toast .notice').boundingBox(),
+      ])
+      expect((last?.y ?? 0) + (last?.height ?? 0)).toBeLessThanOrEqual(toast?.y ?? 0)
+      // Outside of the part whose own Escape comes first.
+      if (name === 'Escape') await page.getByRole('button', { name: 'Sign out', exact: true }).focus()
+      await close()
+      await expect.poll(() => message.count()).toBe(0)
+      if (name === 'button') await expectFocus(page, /^Yes, sign out everywhere$/)
+    }
+    await context.close()
+  })
+})
+
+describe('an account that cannot be loaded', () => {
+  it('shows what is there, offers to try again, and can be left', async () => {
+    const { page, context } = await visit(browser, latchkey)
+    await open(page)
+    await page.route('**/api/auth/sessions', (route) => route.fulfill({ status: 500, json: {} }), { times: 1 })
+    await page.reload()
+    await page.getByText('This part could not be loaded.').waitFor()
+    await page.getByRole('heading', { name: 'Recent activity' }).waitFor()
+    await keepPicture(page, 'part-not-loaded')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('This device').waitFor()
+    await expect.poll(() => page.locator('h1:focus').count()).toBe(1)
+
+    await page.route('**/api/auth/account', (route) => route.fulfill({ status: 500, json: {} }))
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: 'Your account' }).waitFor()
+    await keepPicture(page, 'not-loaded')
+    await page.unroute('**/api/auth/account')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('heading', { level: 1, name: 'ruth' }).waitFor()
+
+    await page.route('**/api/auth/account', (route) => route.fulfill({ status: 500, json: {} }))
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: 'Your account' }).waitFor()
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.waitForURL('**/login?notice=signed_out')
+    await context.close()
+  })
+})
+
+describe('the list of devices', () => {
+  it('begins with this one, which is always active', async () => {
+    const { page, context } = await visit(browser, latchkey)
+    await open(page)
+    await latchkey.browser().post('/api/auth/login', { username: 'ruth', password: goodPassword })
+    await page.clock.setFixedTime(Date.now() + 10 * 60_000)
+    await page.reload()
+    const first = page.locator('.session-list li').first()
+    await first.getByText('This device').waitFor()
+    expect(await first.textContent()).toContain('Active now')
+    await context.close()
+  })
+})
+
+describe('a long name', () => {
+  it('stands beside the button that signs out, and no button is printed', async () => {
+    const name = 'Ruth Anastasia von und zu Hohenlohe-Schillingsfürst-Waldenburg '.repeat(3).trim()
+    await latchkey.sql.query("update users set name = $1 where username = 'ruth'", [name])
+    const { page, context } = await visit(browser, latchkey, { viewport: { width: 1280, height: 900 } })
+    await page.goto('/login')
+    await signIn(page, 'ruth')
+    await page.getByRole('heading', { level: 1, name: 'Hohenlohe' }).waitFor()
+    const [heading, button] = await Promise.all([
+      page.locator('h1').boundingBox(),
+      page.getByRole('button', { name: 'Sign out', exact: true }).boundingBox(),
+    ])
+    expect(button?.y).toBeLessThan((heading?.y ?? 0) + 10)
+    await keepPicture(page, 'long-name')
+    await page.emulateMedia({ media: 'print' })
+    await keepPicture(page, 'printed')
+    expect(await page.locator('.button:visible').count()).toBe(0)
+    await latchkey.sql.query("update users set name = null where username = 'ruth'")
+    await context.close()
+  })
+})
+
 /** Back to the password that the other tests know. */
 const fillInChange = async (page: Page) => {
   await enter(page, 'Change password')
   await fillIn(page, { 'Current password': 'Quiet+Orchard+48+marble', 'New password': goodPassword })
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Change password', exact: true }).waitFor()
-  await expect.poll(() => page.getByLabel('Current password').count()).toBe(0)
+  await expect.poll(() => page.getByLabel('Current password', { exact: true }).count()).toBe(0)
 }
 
 describe('letters twice as large on a small phone', () => {
@@ -113,6 +211,8 @@ describe('letters twice as large on a small phone', () => {
     await page.keyboard.press('Enter')
     await page.locator('.panels').waitFor()
     await look('dashboard')
+    // Icons grow with the letters.
+    expect((await page.locator('.row-icon svg').first().boundingBox())?.width).toBe(40)
     await context.close()
   })
 })

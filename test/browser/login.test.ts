@@ -3,7 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   fillIn,
   focusedField,
+  keepPicture,
   linkIn,
+  listen,
   namedProviders,
   openChromium,
   press,
@@ -73,23 +75,44 @@ describe('the login page', () => {
     await page.goto('/login')
     for (let tries = 0; tries < 3; tries += 1) {
       await signIn(page, 'lena', `wrong ${tries}`)
-      await page.getByText('Username or password is incorrect.').waitFor()
+      await page.getByText('Username, email or password is incorrect.').waitFor()
       await expect.poll(() => focusedField(page)).toBe('password')
     }
+    const said = await listen(page)
     await signIn(page, 'lena', goodPassword)
     await page.getByRole('alert').getByText('Too many sign-in attempts.').waitFor()
+    const wait = 'Too many sign-in attempts. Please try again in about 10 minutes.'
+    await expect.poll(said).toContain(wait)
+    await keepPicture(page, 'login-too-many')
     const timer = page.getByRole('timer')
     const left = await timer.textContent()
     expect(left).toMatch(/^Please try again in (10\smin|9\smin( \d+\ss)?)\.$/)
     await expect.poll(() => timer.textContent()).not.toBe(left)
     await expect.poll(() => page.getByRole('button', { name: 'Sign in' }).getAttribute('aria-disabled')).toBe('true')
+    await page.locator('[name=password]').press('Enter')
+    await expect.poll(async () => (await said()).filter((text) => text === wait).length).toBe(2)
+    await context.close()
+  })
+
+  it('says an error to a screen reader also when the focus stays, and again when it is the same', async () => {
+    const { page, context } = await from('192.0.2.9')
+    await page.goto('/login')
+    await fillIn(page, { 'Username or email': 'lena', Password: 'not the password' })
+    const said = await listen(page)
+    for (const times of [1, 2]) {
+      await page.locator('[name=password]').press('Enter')
+      await expect
+        .poll(async () => (await said()).filter((text) => text === 'Username, email or password is incorrect.').length)
+        .toBe(times)
+      await expect.poll(() => page.locator('button[aria-busy]').count()).toBe(0)
+    }
     await context.close()
   })
 
   it.each([
     ['error=provider_a_auth_failed', 'Signing in with Google did not work. Perhaps it was cancelled there.'],
     ['error=provider_b_auth_failed', 'Signing in with GitHub did not work.'],
-    ['error=provider_b_auth_failed&reason=no_email', 'GitHub gave us no email address that is confirmed there'],
+    ['error=provider_b_auth_failed&reason=no_email', 'GitHub did not give us a confirmed email address'],
     ['error=provider_a_auth_failed&reason=registration_closed', 'registration is closed'],
     ['error=callback_failed', 'We could not finish signing you in.'],
     ['error=%3Cimg%20src%3Dx%3E', 'Signing in did not work.'],
@@ -106,7 +129,7 @@ describe('the login page', () => {
     await page.goto('/.well-known/change-password')
     await page.getByText('Sign in to continue.').waitFor()
     await signIn(page, 'lena')
-    await page.getByLabel('Current password').waitFor()
+    await page.getByLabel('Current password', { exact: true }).waitFor()
     expect(new URL(page.url()).hash).toBe('#password')
     await expect.poll(() => focusedField(page)).toBe('currentPassword')
     await context.close()
@@ -128,10 +151,24 @@ describe('a forgotten password', () => {
   it('is replaced by way of the mail, and the visitor arrives where they were going', async () => {
     const { page, context } = await from('192.0.2.5')
     await page.goto('/login?returnTo=%2Fhealth%2Flive')
+    await fillIn(page, { 'Username or email': 'lena@example.com' })
     await page.getByRole('link', { name: 'Forgot password?' }).click()
+    await expect.poll(() => page.getByLabel('Email').inputValue()).toBe('lena@example.com')
+    await fillIn(page, { Email: 'lina@example.com' })
+    await press(page, 'Send the link')
+    await page.getByText('If lina@example.com has an account here').waitFor()
+    await expect.poll(() => page.locator('h1:focus').textContent()).toBe('Check your email')
+    expect(await page.title()).toBe('Check your email · Latchkey')
+    await keepPicture(page, 'forgot-password-sent')
+    await press(page, 'Use another address')
     await fillIn(page, { Email: 'lena@example.com' })
     await press(page, 'Send the link')
     await page.getByText('If lena@example.com has an account here').waitFor()
+    const first = linkIn(await latchkey.mailTo('lena@example.com', /reset-password#/))
+    await press(page, 'Send the email again')
+    await page.getByText('Only the link in the newest email works.').waitFor()
+    const newest = async () => linkIn(await latchkey.mailTo('lena@example.com', /reset-password#/))
+    await expect.poll(newest).not.toBe(first)
     const link = linkIn(await latchkey.mailTo('lena@example.com', /reset-password#/))
     const mailTab = await context.newPage()
     await mailTab.goto(link)
@@ -142,7 +179,7 @@ describe('a forgotten password', () => {
     expect(await mailTab.locator('[autocomplete=username]').inputValue()).toBe('lena')
     await fillIn(mailTab, { 'New password': 'password' })
     await press(mailTab, 'Set new password')
-    await mailTab.getByText('Password must contain uppercase letters').waitFor()
+    await mailTab.getByText('Still missing: an uppercase letter, a number, a special character.').waitFor()
     await fillIn(mailTab, { 'New password': 'Quiet+Orchard+48+marble' })
     await press(mailTab, 'Set new password')
     await mailTab.getByText('Your password was changed.').waitFor()
@@ -150,6 +187,7 @@ describe('a forgotten password', () => {
     await mailTab.waitForURL('**/health/live')
     await mailTab.goto(link)
     await mailTab.getByText('This link has expired or was already used.').waitFor()
+    await mailTab.getByRole('heading', { name: 'This link does not work' }).waitFor()
     await mailTab.getByText('only the link in the newest email works.').waitFor()
     await context.close()
   })
@@ -163,7 +201,7 @@ describe('a forgotten password', () => {
       if (tries < 3) await page.getByRole('heading', { name: 'Check your email' }).waitFor()
     }
     await page.getByRole('alert').getByText('Too many attempts.').waitFor()
-    expect(await page.getByRole('timer').textContent()).toMatch(/(1\sh|59\smin)/)
+    expect(await page.getByRole('timer').textContent()).toMatch(/ in (1\sh|59\smin)\.$/)
     await context.close()
   })
 })

@@ -25,7 +25,7 @@ const views: Record<string, (page: Page) => Promise<unknown>> = {
   'login-refused': async (page) => {
     await page.goto('/login?error=provider_a_auth_failed&reason=no_email')
     await signIn(page, 'paula', 'not the password')
-    await page.getByText('Username or password is incorrect.').waitFor()
+    await page.getByText('Username, email or password is incorrect.').waitFor()
   },
   register: async (page) => {
     await page.goto('/register')
@@ -160,7 +160,7 @@ describe('in forced colours', () => {
     const { page, context } = await visit(browser, latchkey, { forcedColors: 'active', reducedMotion: 'reduce' })
     await page.goto('/register')
     await page.getByRole('heading', { level: 1 }).waitFor()
-    await page.getByLabel('Name', { exact: true }).focus()
+    await page.getByLabel('Username', { exact: true }).focus()
     const outlines: string[] = []
     for (let step = 0; step < 9; step += 1) {
       outlines.push(

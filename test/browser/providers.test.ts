@@ -47,7 +47,7 @@ describe('signing in with a provider', () => {
     await page.goto('/login')
     await page.getByRole('link', { name: 'Continue with GitHub' }).click()
     await be(page, 'No Email')
-    await page.getByRole('alert').getByText('GitHub gave us no email address').waitFor()
+    await page.getByRole('alert').getByText('GitHub did not give us a confirmed email address').waitFor()
     await page.getByRole('link', { name: 'Continue with Google' }).click()
     await be(page, 'Refuse to sign in')
     await page.getByRole('alert').getByText('Signing in with Google did not work.').waitFor()

@@ -45,6 +45,16 @@ describe('a change of the password', () => {
     expect(last).toEqual({ kind: 'refresh_theft' })
   })
 
+  it('is no change to the same password', async () => {
+    const tab = await latchkey.signedUp('same')
+    const same = { currentPassword: goodPassword, newPassword: goodPassword }
+    const { status, body, setCookies } = await tab.act('/api/auth/change-password', same)
+    expect([status, body.code, setCookies]).toEqual([409, 'password_unchanged', []])
+    // It tells nothing to a caller who does not know the password.
+    const guess = { currentPassword: newPassword, newPassword }
+    expect((await tab.act('/api/auth/change-password', guess)).body.code).toBe('wrong_current_password')
+  })
+
   it('leaves a copied access token without the power to change the ways into the account', async () => {
     const tab = await latchkey.signedUp('dot')
     const thief = tab.copy()

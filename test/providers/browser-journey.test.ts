@@ -52,7 +52,7 @@ describe.each(browserNames)('in %s', (name) => {
     await tab.goTo(`${devProviders.url}/login`)
     await tab.press('Continue with Google')
     await tab.press('has no email address')
-    await tab.see('Google gave us no email address')
+    await tab.see('Google did not give us a confirmed email address')
     await tab.press('Continue with GitHub')
     await tab.press('Refuse to sign in')
     await tab.see('Signing in with GitHub did not work')

@@ -83,6 +83,23 @@ export const keepPicture = async (page: Page, name: string) => {
 /** The name of the field that has the focus. Ask with `expect.poll`: a page moves the focus after it has drawn. */
 export const focusedField = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('name'))
 
+/** What a screen reader says by itself from now on: everything that appears in a live region. */
+export const listen = async (page: Page) => {
+  await page.evaluate(() => {
+    const said: string[] = []
+    Object.assign(globalThis, { said })
+    new MutationObserver((changes) => {
+      for (const node of changes.flatMap(({ addedNodes }) => [...addedNodes])) {
+        const element = node instanceof Element ? node : node.parentElement
+        const region = element?.closest('[aria-live], [role=alert], [role=status]')
+        const inside = region ? node : element?.querySelector('[role=alert]')
+        if (inside) said.push(inside.textContent ?? '')
+      }
+    }).observe(document.body, { childList: true, subtree: true })
+  })
+  return () => page.evaluate(() => (globalThis as unknown as { said: string[] }).said)
+}
+
 export const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 
 /** Fills in the registration form and arrives where the mail is waited for. */

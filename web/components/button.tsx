@@ -10,7 +10,7 @@ type Props = {
   onPress?: () => void | Promise<void>
 }
 
-/** While busy it keeps its place, its words and the focus, and takes no second press. */
+/** While busy it keeps its place, its words and the focus, and takes no second press. A disabled one that submits leaves it to the form to say why. */
 export const Button = ({
   children,
   look = 'plain',
@@ -20,17 +20,16 @@ export const Button = ({
   label,
   onPress,
 }: Props) => {
-  const idle = busy || disabled
   return (
     <button
       type={type}
       class={`button ${look}`}
       aria-label={label}
-      aria-disabled={idle || undefined}
+      aria-disabled={busy || disabled || undefined}
       aria-busy={busy || undefined}
       onClick={(event) => {
-        if (idle) event.preventDefault()
-        else void onPress?.()
+        if (busy) event.preventDefault()
+        else if (!disabled) void onPress?.()
       }}
     >
       {busy && <span class="spinner" aria-hidden="true" />}

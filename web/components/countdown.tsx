@@ -1,32 +1,35 @@
 import { useEffect, useState } from 'preact/hooks'
-import { useWords } from '../settings.js'
+import { useSettings, useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
 import { fill } from '../words/format.js'
+import { exactWait, roundedWait } from '../words/waits.js'
+
+const secondsUntil = (moment: number) => Math.max(0, Math.ceil((moment - Date.now()) / 1_000))
 
 /** Counts down to the next allowed attempt. A screen reader reads it when asked, and not every second. */
-export const Countdown = ({ seconds, onEnd }: { seconds: number; onEnd: () => void }) => {
+export const Countdown = ({ until, onEnd }: { until: number; onEnd: () => void }) => {
   const words = useWords('common')
-  const [left, setLeft] = useState(seconds)
+  const [left, setLeft] = useState(() => secondsUntil(until))
   const end = useStableCallback(onEnd)
   useEffect(() => {
     // Measured with the clock, because timers of a hidden tab run slow.
-    const until = Date.now() + seconds * 1_000
-    const timer = setInterval(() => setLeft(Math.max(0, Math.ceil((until - Date.now()) / 1_000))), 250)
+    const timer = setInterval(() => setLeft(secondsUntil(until)), 250)
     return () => clearInterval(timer)
-  }, [seconds])
+  }, [until])
   useEffect(() => {
     if (left === 0) end()
   }, [left])
   return (
     <p class="countdown" role="timer">
-      {left === 0 ? words.tryAgainNow : fill(words.tryAgainIn, { time: inUnits(left) })}
+      {left === 0 ? words.tryAgainNow : fill(words.tryAgainIn, { time: exactWait(left) })}
     </p>
   )
 }
 
-/** "59 min 17 s": these units are the same in all our languages. */
-const inUnits = (seconds: number) => {
-  const parts = { h: Math.floor(seconds / 3_600), min: Math.floor(seconds / 60) % 60, s: seconds % 60 }
-  const shown = Object.entries(parts).filter(([, count]) => count > 0)
-  return shown.map(([unit, count]) => `${count}\u00a0${unit}`).join(' ')
+/** The same for a screen reader, once: it is part of a message and does not change. */
+export const SpokenWait = ({ until }: { until: number }) => {
+  const words = useWords('common')
+  const { locale } = useSettings()
+  const [left] = useState(() => secondsUntil(until))
+  return <span class="visually-hidden"> {fill(words.tryAgainInAbout, { time: roundedWait(left, locale) })}</span>
 }

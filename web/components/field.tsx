@@ -25,7 +25,7 @@ export const Field = (props: Props) => {
   const { name, label, type = 'text', required = true, hint, focused = false, code = false } = props
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
-  const { problems, submissions, onEdit } = useContext(FormContext)
+  const { problems, submissions, answers, onEdit } = useContext(FormContext)
   const [shown, setShown] = useState(false)
   const caps = useCapsLock(type === 'password')
   // Preact's types have no input whose type changes.
@@ -70,20 +70,23 @@ export const Field = (props: Props) => {
           onKeyUp={caps.onKey}
           onBlur={caps.onBlur}
         />
-        {type === 'password' && <ShowPassword shown={shown} controls={id} onPress={() => setShown(!shown)} />}
+        {type === 'password' && <ShowPassword shown={shown} field={{ id, label }} onPress={() => setShown(!shown)} />}
       </div>
-      <FieldMessages id={id} errors={errors} hint={hint} />
+      <FieldMessages id={id} errors={errors} answers={answers} hint={hint} />
       {type === 'password' && <CapsLockHint on={caps.on} />}
       {props.below !== undefined && <div id={`${id}-below`}>{props.below}</div>}
     </div>
   )
 }
 
-const FieldMessages = ({ id, errors, hint }: { id: string; errors: string[]; hint: string | undefined }) => (
+type Messages = { id: string; errors: string[]; answers: number; hint: string | undefined }
+
+/** A screen reader says an error also when the focus is in its field already, and when the same error comes again. */
+const FieldMessages = ({ id, errors, answers, hint }: Messages) => (
   <>
-    <div id={`${id}-errors`} class="field-errors">
+    <div id={`${id}-errors`} class="field-errors" aria-live="polite">
       {errors.map((error) => (
-        <p key={error}>
+        <p key={`${answers} ${error}`}>
           <AlertIcon size={16} />
           <span>{error}</span>
         </p>
@@ -97,15 +100,19 @@ const FieldMessages = ({ id, errors, hint }: { id: string; errors: string[]; hin
   </>
 )
 
-const ShowPassword = ({ shown, controls, onPress }: { shown: boolean; controls: string; onPress: () => void }) => {
+type ShowPasswordProps = { shown: boolean; field: { id: string; label: string }; onPress: () => void }
+
+const ShowPassword = ({ shown, field, onPress }: ShowPasswordProps) => {
   const words = useWords('common')
+  const action = shown ? words.hidePassword : words.showPassword
   return (
     <button
       type="button"
       class="show-password"
-      aria-controls={controls}
-      aria-label={shown ? words.hidePassword : words.showPassword}
-      title={shown ? words.hidePassword : words.showPassword}
+      aria-controls={field.id}
+      // A form may have two of them.
+      aria-label={field.label === words.password ? action : `${action} (${field.label})`}
+      title={action}
       onClick={onPress}
     >
       <EyeIcon crossed={shown} />

@@ -2,12 +2,14 @@ import { type ComponentChildren, createContext } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useWords } from '../settings.js'
 import { Button } from './button.js'
-import { Countdown } from './countdown.js'
+import { Countdown, SpokenWait } from './countdown.js'
 import { Notice } from './notice.js'
+
+export type FieldProblems = Record<string, string[]>
 
 /** What is wrong: with fields, by name, or with the whole form (`notice`). `offer` is shown below the notice. */
 export type Problems = {
-  fields?: Record<string, string[]>
+  fields?: FieldProblems
   notice?: string
   offer?: ComponentChildren
   retryAfter?: number | undefined
@@ -19,6 +21,8 @@ type Props = {
   children: ComponentChildren
   submitLabel: string
   look?: 'primary' | 'plain'
+  /** Adds what else the page knows to be wrong, so that everything is shown at once and not one thing after another. */
+  check?: (values: Values, invalid: FieldProblems) => Promise<FieldProblems>
   /** Returns what is wrong, or nothing when it is done. */
   onSubmit: (values: Values) => Promise<Problems | undefined>
 }
@@ -26,14 +30,21 @@ type Props = {
 type Context = {
   problems: Problems
   submissions: number
+  /** How often something was found to be wrong. */
+  answers: number
   /** Removes the messages of a field, which are about its old value. */
   onEdit: (field: string) => void
 }
 
-export const FormContext = createContext<Context>({ problems: {}, submissions: 0, onEdit: () => undefined })
+export const FormContext = createContext<Context>({
+  problems: {},
+  submissions: 0,
+  answers: 0,
+  onEdit: () => undefined,
+})
 
 /** Checks and sends, shows each problem at its field, and moves the focus to the first one. */
-export const Form = ({ children, submitLabel, look = 'primary', onSubmit }: Props) => {
+export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit }: Props) => {
   const { required } = useWords('common')
   const { email_shape: emailShape } = useWords('refusals')
   const form = useRef<HTMLFormElement>(null)
@@ -41,34 +52,36 @@ export const Form = ({ children, submitLabel, look = 'primary', onSubmit }: Prop
   const [submissions, setSubmissions] = useState(0)
   const [answers, setAnswers] = useState(0)
   const [busy, setBusy] = useState(false)
-  const [waited, setWaited] = useState(false)
-  const waiting = problems.retryAfter !== undefined && !waited
+  const [waitUntil, setWaitUntil] = useState<number>()
 
   useEffect(() => {
-    if (answers > 0) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
+    if (answers === 0) return
+    form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
+    form.current?.querySelector(':scope > .notice')?.scrollIntoView({ block: 'nearest' })
   }, [answers])
 
-  const show = (found: Problems) => {
-    setProblems(found)
-    setAnswers((count) => count + 1)
-  }
+  const countAnswer = () => setAnswers((count) => count + 1)
   const submit = async () => {
-    if (busy || waiting || !form.current) return
+    if (busy || !form.current) return
+    // The notice says again how long it takes.
+    if (waitUntil !== undefined) return countAnswer()
     setSubmissions(submissions + 1)
-    const invalid = findInvalid(form.current, { required, emailShape })
-    if (invalid) return show({ fields: invalid })
     setBusy(true)
-    const found = await onSubmit(valuesOf(form.current))
+    const values = valuesOf(form.current)
+    const invalid = findInvalid(form.current, { required, emailShape })
+    const wrong = check ? await check(values, invalid) : invalid
+    const found = Object.keys(wrong).length > 0 ? { fields: wrong } : await onSubmit(values)
     // Another page or another step follows. The button stays busy until then.
     if (!found) return
     setBusy(false)
-    setWaited(false)
-    show(found)
+    setProblems(found)
+    setWaitUntil(found.retryAfter === undefined ? undefined : Date.now() + found.retryAfter * 1_000)
+    countAnswer()
   }
   const onEdit = (field: string) => setProblems((known) => without(field, known))
 
   return (
-    <FormContext.Provider value={{ problems, submissions, onEdit }}>
+    <FormContext.Provider value={{ problems, submissions, answers, onEdit }}>
       <form
         ref={form}
         noValidate
@@ -77,9 +90,10 @@ export const Form = ({ children, submitLabel, look = 'primary', onSubmit }: Prop
           void submit()
         }}
       >
-        <FormNotice problems={problems} onWaited={() => setWaited(true)} />
+        {/* A new one each time, so that a screen reader reads it out again. */}
+        <FormNotice key={answers} problems={problems} waitUntil={waitUntil} onWaited={() => setWaitUntil(undefined)} />
         {children}
-        <Button type="submit" look={look} busy={busy} disabled={waiting}>
+        <Button type="submit" look={look} busy={busy} disabled={waitUntil !== undefined}>
           {submitLabel}
         </Button>
       </form>
@@ -87,13 +101,17 @@ export const Form = ({ children, submitLabel, look = 'primary', onSubmit }: Prop
   )
 }
 
-const FormNotice = ({ problems, onWaited }: { problems: Problems; onWaited: () => void }) => {
-  const { notice, offer, retryAfter } = problems
+type NoticeProps = { problems: Problems; waitUntil: number | undefined; onWaited: () => void }
+
+const FormNotice = ({ problems: { notice, offer }, waitUntil, onWaited }: NoticeProps) => {
+  // The sentence that waiting is over stays.
+  const [until] = useState(waitUntil)
   if (notice === undefined) return null
-  const countdown = retryAfter !== undefined && <Countdown seconds={retryAfter} onEnd={onWaited} />
+  const countdown = until !== undefined && <Countdown until={until} onEnd={onWaited} />
   return (
     <Notice kind="error" after={offer ?? countdown}>
       {notice}
+      {until !== undefined && <SpokenWait until={until} />}
     </Notice>
   )
 }
@@ -108,10 +126,9 @@ const valuesOf = (form: HTMLFormElement) =>
   Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, typeof value === 'string' ? value : '']))
 
 /** The browser knows which fields are invalid. The messages are ours, and are shown at the fields. */
-const findInvalid = (form: HTMLFormElement, words: { required: string; emailShape: string }) => {
+const findInvalid = (form: HTMLFormElement, words: { required: string; emailShape: string }): FieldProblems => {
   const inputs = [...form.elements].filter((element) => element instanceof HTMLInputElement)
   const invalid = inputs.filter((input) => isEmpty(input) || !input.validity.valid)
-  if (invalid.length === 0) return undefined
   return Object.fromEntries(invalid.map((input) => [input.name, [isEmpty(input) ? words.required : words.emailShape]]))
 }
 

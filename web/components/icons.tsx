@@ -1,10 +1,13 @@
 import type { ComponentChildren } from 'preact'
 
+/** Pixels for a reader with the usual size of letters. An icon grows with the letters beside it. */
+const inRem = (pixels: number) => `${pixels / 16}rem`
+
 const Icon = ({ children, size = 20 }: { children: ComponentChildren; size?: number }) => (
   <svg
     viewBox="0 0 20 20"
-    width={size}
-    height={size}
+    width={inRem(size)}
+    height={inRem(size)}
     fill="none"
     stroke="currentColor"
     stroke-width="1.6"
@@ -31,6 +34,19 @@ export const AlertIcon = ({ size = 20 }: { size?: number }) => (
   </Icon>
 )
 
+export const InfoIcon = () => (
+  <Icon>
+    <circle cx="10" cy="10" r="7.6" />
+    <path d="M10 9.400v4.400M10 6.300v.01" />
+  </Icon>
+)
+
+export const CrossIcon = ({ size = 20 }: { size?: number }) => (
+  <Icon size={size}>
+    <path d="M5.500 5.500l9 9M14.500 5.500l-9 9" />
+  </Icon>
+)
+
 export const CheckIcon = ({ size = 20 }: { size?: number }) => (
   <Icon size={size}>
     <path d="M4.5 10.500l3.6 3.6 7.4-8" />
@@ -47,5 +63,19 @@ export const MailIcon = () => (
   <Icon size={24}>
     <rect x="2.5" y="4.5" width="15" height="11" rx="2" />
     <path d="M3 6l7 5 7-5" />
+  </Icon>
+)
+
+export const PhoneIcon = () => (
+  <Icon>
+    <rect x="5.5" y="2" width="9" height="16" rx="2" />
+    <path d="M9 15.2h2" />
+  </Icon>
+)
+
+export const ComputerIcon = () => (
+  <Icon>
+    <rect x="2.5" y="3.5" width="15" height="10" rx="1.6" />
+    <path d="M7 17h6M10 13.5V17" />
   </Icon>
 )

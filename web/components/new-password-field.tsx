@@ -7,7 +7,8 @@ type Props = { name: string; label: string; focused?: boolean }
 
 export const NewPasswordField = ({ name, label, focused = false }: Props) => {
   const [password, setPassword] = useState('')
-  const refused = useContext(FormContext).problems.fields?.[name] !== undefined
+  const { problems } = useContext(FormContext)
+  const refused = password !== '' && problems.fields?.[name] !== undefined
   return (
     <Field
       name={name}
@@ -16,7 +17,7 @@ export const NewPasswordField = ({ name, label, focused = false }: Props) => {
       autoComplete="new-password"
       focused={focused}
       onInput={setPassword}
-      below={<StrengthMeter password={password} quiet={refused} />}
+      below={<StrengthMeter password={password} refused={refused} />}
     />
   )
 }

@@ -1,29 +1,44 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { moveFocusTo } from '../focus.js'
-import { AlertIcon, CheckIcon } from './icons.js'
+import { useWords } from '../settings.js'
+import { AlertIcon, CheckIcon, CrossIcon, InfoIcon } from './icons.js'
 
+type Kind = 'error' | 'success' | 'info'
 type Props = {
-  kind: 'error' | 'success' | 'info'
+  kind: Kind
   children: ComponentChildren
   after?: ComponentChildren
   /** It replaces an element that had the focus. */
   focused?: boolean
+  onClose?: () => void
+}
+
+const icons: Record<Kind, () => ComponentChildren> = {
+  error: () => <AlertIcon />,
+  success: () => <CheckIcon />,
+  info: () => <InfoIcon />,
 }
 
 /** A message that a screen reader reads out at once. `after` is shown below it and is not read out. */
-export const Notice = ({ kind, children, after, focused = false }: Props) => {
+export const Notice = ({ kind, children, after, focused = false, onClose }: Props) => {
+  const { close } = useWords('common')
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (focused) moveFocusTo(place.current)
   }, [focused])
   return (
     <div ref={place} class={`notice ${kind}`}>
-      {kind === 'success' ? <CheckIcon /> : <AlertIcon />}
+      {icons[kind]()}
       <div>
         <p role={kind === 'error' ? 'alert' : 'status'}>{children}</p>
         {after}
       </div>
+      {onClose && (
+        <button type="button" class="close-notice" aria-label={close} title={close} onClick={onClose}>
+          <CrossIcon />
+        </button>
+      )}
     </div>
   )
 }

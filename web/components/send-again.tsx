@@ -1,19 +1,27 @@
 import { useEffect, useState } from 'preact/hooks'
-import { api } from '../api.js'
 import { useSentences } from '../refusals.js'
-import type { Refusal } from '../requests.js'
-import { useWords } from '../settings.js'
+import type { Answer, Refusal } from '../requests.js'
+import { useSettings, useWords } from '../settings.js'
+import { fill } from '../words/format.js'
+import { roundedWait } from '../words/waits.js'
 import { Button } from './button.js'
 
 /** A mail takes a while to arrive, and a new mail makes the link of the first one invalid. */
 const pause = 30_000
 
-type Props = { onSent?: () => void; onRefused?: (refusal: Refusal) => void }
+type Props = {
+  send: () => Promise<Answer<unknown>>
+  /** What is said when it was sent. */
+  sent: string
+  onSent?: () => void
+  onRefused?: (refusal: Refusal) => void
+}
 
-/** Sends the confirmation mail again to the address that this browser registered. */
-export const SendAgain = ({ onSent, onRefused }: Props) => {
+/** Sends a mail again to the same address. */
+export const SendAgain = ({ send, sent, onSent, onRefused }: Props) => {
   const words = useWords('common')
   const sentenceFor = useSentences()
+  const { locale } = useSettings()
   const [state, setState] = useState<'idle' | 'busy' | 'sent'>('idle')
   const [message, setMessage] = useState<string>()
 
@@ -23,11 +31,16 @@ export const SendAgain = ({ onSent, onRefused }: Props) => {
     return () => clearTimeout(timer)
   }, [state])
 
+  const withWait = (refusal: Refusal) =>
+    refusal.retryAfter === undefined
+      ? sentenceFor(refusal)
+      : `${sentenceFor(refusal)} ${fill(words.tryAgainInAbout, { time: roundedWait(refusal.retryAfter, locale) })}`
+
   const press = async () => {
     setState('busy')
-    const answer = await api.resendConfirmation()
+    const answer = await send()
     setState(answer.ok ? 'sent' : 'idle')
-    setMessage(answer.ok ? words.sentAgain : sentenceFor(answer.refusal))
+    setMessage(answer.ok ? sent : withWait(answer.refusal))
     if (answer.ok) onSent?.()
     else onRefused?.(answer.refusal)
   }

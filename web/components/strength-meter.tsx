@@ -5,18 +5,18 @@ import { api, type PersonalData } from '../api.js'
 import { feedbackOf } from '../passwords.js'
 import { useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
-import { CheckIcon, CircleIcon } from './icons.js'
+import { CheckIcon, CircleIcon, CrossIcon } from './icons.js'
 
 type Props = {
   password: string
-  /** The service has refused this password and said why, so the same sentences are not shown twice. */
-  quiet?: boolean
+  /** The password was refused, and the field says why: so that is not said again, and the list shows what is missing. */
+  refused?: boolean
 }
 
 const pauseInTyping = 450
 
 /** The rules at once, the estimate after a pause in typing. Without an estimate nothing looks finished. */
-export const StrengthMeter = ({ password, quiet = false }: Props) => {
+export const StrengthMeter = ({ password, refused = false }: Props) => {
   const words = useWords('password')
   const place = useRef<HTMLDivElement>(null)
   const estimate = useEstimate(password, () => personalDataAround(place.current))
@@ -28,11 +28,11 @@ export const StrengthMeter = ({ password, quiet = false }: Props) => {
       <div class="strength-line">
         <Score score={shown?.strength.score} />
       </div>
-      <Rules password={password} isStrong={shown?.strength.isStrong ?? false} />
+      <Rules password={password} isStrong={shown?.strength.isStrong ?? false} refused={refused} />
       <div class="strength-feedback" aria-live="polite">
         {isFailed && <p class="field-hint">{words.unchecked}</p>}
         {shown &&
-          !quiet &&
+          !refused &&
           !shown.strength.isStrong &&
           feedbackOf(shown.ids, words).map((sentence) => <p key={sentence}>{sentence}</p>)}
       </div>
@@ -42,11 +42,11 @@ export const StrengthMeter = ({ password, quiet = false }: Props) => {
 
 const Score = ({ score }: { score: number | undefined }) => {
   const words = useWords('password')
-  const steps = score === undefined ? 0 : Math.max(1, score)
+  const steps = score === undefined ? 0 : score + 1
   return (
     <>
       <div class={`strength-bar score-${score ?? 0}`} aria-hidden="true">
-        {[1, 2, 3, 4].map((step) => (
+        {[1, 2, 3, 4, 5].map((step) => (
           <span key={step} class={step <= steps ? 'filled' : ''} />
         ))}
       </div>
@@ -63,23 +63,24 @@ const Score = ({ score }: { score: number | undefined }) => {
 }
 
 /** The last rule is the estimate's: a weak password is refused although it has every kind of character. */
-const Rules = ({ password, isStrong }: { password: string; isStrong: boolean }) => {
+const Rules = ({ password, isStrong, refused }: { password: string; isStrong: boolean; refused: boolean }) => {
   const words = useWords('password')
   return (
     <ul class="password-rules" aria-label={words.rulesTitle}>
       {passwordRuleIds.map((rule) => (
-        <Rule key={rule} text={words.rules[rule]} met={passwordRules[rule].test(password)} />
+        <Rule key={rule} text={words.rules[rule]} met={passwordRules[rule].test(password)} refused={refused} />
       ))}
-      <Rule text={words.strongEnough} met={isStrong} />
+      <Rule text={words.strongEnough} met={isStrong} refused={refused} />
     </ul>
   )
 }
 
-const Rule = ({ text, met }: { text: string; met: boolean }) => {
+const Rule = ({ text, met, refused }: { text: string; met: boolean; refused: boolean }) => {
   const words = useWords('password')
+  const UnmetIcon = refused ? CrossIcon : CircleIcon
   return (
-    <li class={met ? 'met' : ''}>
-      {met ? <CheckIcon size={14} /> : <CircleIcon size={14} />}
+    <li class={met ? 'met' : refused ? 'missed' : ''}>
+      {met ? <CheckIcon size={14} /> : <UnmetIcon size={14} />}
       {text}
       <span class="visually-hidden"> ({met ? words.met : words.unmet})</span>
     </li>

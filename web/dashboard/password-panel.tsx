@@ -56,7 +56,10 @@ const ChangePassword = ({ account, onDone }: Props & { onDone: () => void }) => 
   const words = useWords('dashboard')
   const passwordWords = useWords('password')
   const actions = useDashboardActions()
-  const problemsOf = useNewPasswordProblems('newPassword', { wrong_current_password: 'currentPassword' })
+  const problemsOf = useNewPasswordProblems('newPassword', {
+    wrong_current_password: 'currentPassword',
+    password_unchanged: 'newPassword',
+  })
 
   const submit = async ({ currentPassword = '', newPassword = '' }: Values): Promise<Problems | undefined> => {
     const answer = await api.changePassword(currentPassword, newPassword)

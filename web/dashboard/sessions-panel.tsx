@@ -42,7 +42,7 @@ export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
   return (
     <Panel title={words.sessions} lead={words.sessionsLead}>
       <ul class="row-list session-list" ref={list} aria-label={words.sessions}>
-        {sessions.map((session) => (
+        {[...sessions.filter(({ current }) => current), ...others].map((session) => (
           <SessionRow
             key={session.id}
             session={session}
@@ -97,7 +97,7 @@ const SessionFacts = ({ session }: { session: Session }) => {
     <div class="row-text">
       <strong>{deviceName(session, words)}</strong>
       <span>
-        {isNow(session.lastUsedAt)
+        {session.current || isNow(session.lastUsedAt)
           ? words.activeNow
           : fill(words.lastUsed, { when: timeAgo(session.lastUsedAt, locale) })}{' '}
         · {session.ip}

@@ -4,12 +4,15 @@ import { api } from '../api.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
+import { Heading } from '../components/heading.js'
 import { MailIcon } from '../components/icons.js'
 import { LoadingCard } from '../components/loading-card.js'
+import { SendAgain } from '../components/send-again.js'
 import { mount } from '../mount.js'
 import { isSetPasswordInAddress, returnToInAddress, storeReturnTo, withReturnTo } from '../navigation.js'
 import { useProblems } from '../refusals.js'
 import { useWords } from '../settings.js'
+import { keepTyped, typedBefore } from '../typed.js'
 import { fill } from '../words/format.js'
 
 const ForgotPassword = () => {
@@ -30,9 +33,6 @@ const ForgotPassword = () => {
 const SetPassword = () => {
   const words = useWords('forgot-password')
   const email = useOwnEmail()
-  useEffect(() => {
-    document.title = document.title.replace(words.title, words.set.heading)
-  }, [words])
   if (email === undefined) return <LoadingCard />
   return (
     <AskForLink
@@ -66,28 +66,52 @@ const AskForLink = ({ words: { heading, lead }, email: known = '', back, sentenc
     return undefined
   }
 
+  if (sentTo !== undefined) {
+    return (
+      <Card footer={back}>
+        <Sent email={sentTo} sentence={sentenceFor(sentTo)} onOtherAddress={() => setSentTo(undefined)} />
+      </Card>
+    )
+  }
   return (
     <Card footer={back}>
-      {sentTo === undefined ? (
-        <>
-          <h1>{heading}</h1>
-          <p class="lead">{lead}</p>
-          <Form submitLabel={words.submit} onSubmit={submit}>
-            <Field name="email" label={common.email} type="email" autoComplete="email" defaultValue={known} focused />
-          </Form>
-        </>
-      ) : (
-        <>
-          <span class="heading-icon">
-            <MailIcon />
-          </span>
-          <h1>{words.sentHeading}</h1>
-          <p class="lead" role="status">
-            {sentenceFor(sentTo)}
-          </p>
-        </>
-      )}
+      <Heading text={heading} />
+      <p class="lead">{lead}</p>
+      <Form submitLabel={words.submit} onSubmit={submit}>
+        <Field
+          name="email"
+          label={common.email}
+          type="email"
+          autoComplete="email"
+          defaultValue={known || typedBefore('email')}
+          onInput={(value) => keepTyped('email', value)}
+          focused
+        />
+      </Form>
     </Card>
+  )
+}
+
+type SentProps = { email: string; sentence: string; onOtherAddress: () => void }
+
+const Sent = ({ email, sentence, onOtherAddress }: SentProps) => {
+  const words = useWords('forgot-password')
+  return (
+    <>
+      <span class="heading-icon">
+        <MailIcon />
+      </span>
+      <Heading text={words.sentHeading} focused />
+      <p class="lead">{sentence}</p>
+      <p class="card-note">{words.noMail}</p>
+      <SendAgain send={() => api.askForReset(email)} sent={words.sentAgain} />
+      <p class="card-note">
+        {words.wrongAddress}{' '}
+        <button type="button" class="link" onClick={onOtherAddress}>
+          {words.otherAddress}
+        </button>
+      </p>
+    </>
   )
 }
 

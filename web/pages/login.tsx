@@ -20,6 +20,7 @@ import {
 import { tellOtherTabs } from '../other-tabs.js'
 import { providerErrorFor, useProblems } from '../refusals.js'
 import { useSettings, useWords } from '../settings.js'
+import { forgetTyped, keepTypedLogin, loginTypedBefore } from '../typed.js'
 import { useVisitor } from '../visitor.js'
 
 const Login = () => {
@@ -33,6 +34,7 @@ const Login = () => {
   const submit = async ({ username = '', password = '' }: Values) => {
     const answer = await api.login(username.trim(), password)
     if (answer.ok) {
+      forgetTyped()
       tellOtherTabs('signed-in')
       redirectAfterSignIn(returnTo)
       return undefined
@@ -55,10 +57,18 @@ const Login = () => {
         ) : undefined
       }
     >
-      <h1>{words.heading}</h1>
+      {/* A greeting does not fit to a message that the visitor is signed out, or could not be signed in. */}
+      <h1>{hasMessage() ? words.title : words.heading}</h1>
       <AddressNotice />
       <Form submitLabel={words.submit} onSubmit={submit}>
-        <Field name="username" label={words.identifier} autoComplete="username" focused />
+        <Field
+          name="username"
+          label={words.identifier}
+          autoComplete="username"
+          defaultValue={loginTypedBefore()}
+          onInput={keepTypedLogin}
+          focused
+        />
         <Field name="password" label={common.password} type="password" autoComplete="current-password" />
         <p class="forgot-link">
           <a href={withReturnTo('/forgot-password', returnTo)}>{words.forgot}</a>
@@ -75,10 +85,16 @@ const returnToBeforeProvider = () => (queryValue('error') === undefined ? undefi
 /** The password was right, so this browser may confirm the registration: with the code, or with a new mail. */
 const ConfirmEmail = () => (
   <>
-    <SendAgain onSent={() => location.assign('/verify-email')} />
+    <SendAgain
+      send={api.resendConfirmation}
+      sent={useWords('common').sentAgain}
+      onSent={() => location.assign('/verify-email')}
+    />
     <a href="/verify-email">{useWords('common').enterCode}</a>
   </>
 )
+
+const hasMessage = () => queryValue('error') !== undefined || queryValue('notice') !== undefined
 
 /** Why the visitor is here, if the address has a known word for it. */
 const AddressNotice = () => {

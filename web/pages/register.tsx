@@ -1,15 +1,17 @@
+import { normalizedUsername, usernameRefusal } from '../../src/contract/username-rules.js'
 import { api } from '../api.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
-import { Form, type Values } from '../components/form.js'
+import { type FieldProblems, Form, type Problems, type Values } from '../components/form.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { NewPasswordField } from '../components/new-password-field.js'
 import { Notice } from '../components/notice.js'
 import { ProviderButtons } from '../components/provider-buttons.js'
 import { mount } from '../mount.js'
 import { redirectAfterSignIn, returnToInAddress, storeEmail, storeReturnTo, withReturnTo } from '../navigation.js'
-import { useNewPasswordProblems } from '../passwords.js'
+import { errorsOf, useNewPasswordProblems } from '../passwords.js'
 import { useSettings, useWords } from '../settings.js'
+import { forgetTyped, keepTyped, typedBefore } from '../typed.js'
 import { useVisitor } from '../visitor.js'
 
 const Register = () => {
@@ -43,21 +45,31 @@ const RegisterForm = () => {
   const words = useWords('register')
   const common = useWords('common')
   const passwordWords = useWords('password')
+  const { check, completed } = useChecks()
   const problemsOf = useNewPasswordProblems('password', fields)
 
-  const submit = async ({ password = '', ...typed }: Values) => {
-    const [name, username, email] = [typed.name, typed.username, typed.email].map((text = '') => text.trim())
-    const given = { username: username ?? '', email: email ?? '', password }
-    const answer = await api.register(name ? { ...given, name } : given)
-    if (!answer.ok) return problemsOf(answer.refusal)
+  const submit = async (values: Values) => {
+    const { username, email, password, name } = registrationOf(values)
+    const answer = await api.register({ username, email, password, ...(name && { name }) })
+    if (!answer.ok) return completed(problemsOf(answer.refusal), values)
+    forgetTyped()
     storeReturnTo(returnToInAddress())
-    storeEmail(given.email)
+    storeEmail(email)
     location.assign('/verify-email')
     return undefined
   }
 
   return (
-    <Form submitLabel={words.submit} onSubmit={submit}>
+    <Form submitLabel={words.submit} check={check} onSubmit={submit}>
+      <Field
+        name="username"
+        label={common.username}
+        autoComplete="username"
+        hint={words.usernameHint}
+        {...kept('username')}
+        focused
+      />
+      <Field name="email" label={common.email} type="email" autoComplete="email" {...kept('email')} />
       <Field
         name="name"
         label={words.name}
@@ -65,13 +77,51 @@ const RegisterForm = () => {
         required={false}
         maxLength={200}
         hint={words.nameHint}
-        focused
+        {...kept('name')}
       />
-      <Field name="username" label={common.username} autoComplete="username" hint={words.usernameHint} />
-      <Field name="email" label={common.email} type="email" autoComplete="email" />
       <NewPasswordField name="password" label={passwordWords.choose} />
     </Form>
   )
+}
+
+const kept = (field: 'username' | 'email' | 'name') => ({
+  defaultValue: typedBefore(field),
+  onInput: (value: string) => keepTyped(field, value),
+})
+
+const registrationOf = ({ username = '', email = '', password = '', name = '' }: Values) => ({
+  username: username.trim(),
+  email: email.trim(),
+  password,
+  name: name.trim(),
+})
+
+/**
+ * The service refuses a registration for one reason. The page asks for the strength of the password and adds what is wrong
+ * with it to the other problems, so that the user sees everything at once.
+ */
+const useChecks = () => {
+  const words = useWords('password')
+  const refusals = useWords('refusals')
+
+  const passwordProblems = async (values: Values): Promise<FieldProblems> => {
+    const { password, ...about } = registrationOf(values)
+    const answer = password === '' ? undefined : await api.strength(password, about)
+    const errors = answer?.ok ? errorsOf(answer.value.ids, words) : []
+    return errors.length > 0 ? { password: errors } : {}
+  }
+
+  const check = async (values: Values, invalid: FieldProblems): Promise<FieldProblems> => {
+    const { username } = registrationOf(values)
+    const code = username === '' ? undefined : usernameRefusal(normalizedUsername(username))
+    const found = { ...invalid, ...(code && { username: [refusals[code]] }) }
+    return Object.keys(found).length === 0 ? found : { ...(await passwordProblems(values)), ...found }
+  }
+
+  const completed = async (problems: Problems, values: Values): Promise<Problems> =>
+    problems.fields ? { ...problems, fields: { ...(await passwordProblems(values)), ...problems.fields } } : problems
+
+  return { check, completed }
 }
 
 /** The field that a refusal belongs to. */

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { api } from '../api.js'
 import { Card } from '../components/card.js'
 import { Form, type Values } from '../components/form.js'
+import { Heading } from '../components/heading.js'
 import { HiddenUsername } from '../components/hidden-username.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { NewPasswordField } from '../components/new-password-field.js'
@@ -41,7 +42,7 @@ const ResetPassword = () => {
   if (state === 'unknown') return <LoadingCard />
   return (
     <Card footer={<a href="/login">{common.backToLogin}</a>}>
-      <h1>{words.heading}</h1>
+      {state === 'expired' ? <Heading text={words.deadLink} focused /> : <Heading text={words.heading} />}
       {state !== 'valid' ? (
         <>
           <Notice kind={state === 'expired' ? 'error' : 'info'}>

@@ -5,6 +5,7 @@ import { api } from '../api.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
+import { Heading } from '../components/heading.js'
 import { MailIcon } from '../components/icons.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
@@ -101,6 +102,7 @@ const ConfirmForm = ({ token, link, onResult }: ConfirmProps) => {
   const common = useWords('common')
   const problemsOf = useProblems({ wrong_chosen_password: 'password' })
   const [asksPassword, setAsksPassword] = useState(link.passwordRequired)
+  const wayOut = useWayOut()
 
   const submit = async ({ password }: Values): Promise<Problems | undefined> => {
     const answer = await api.verifyByLink(token, password)
@@ -114,8 +116,8 @@ const ConfirmForm = ({ token, link, onResult }: ConfirmProps) => {
   }
 
   return (
-    <Card>
-      <h1>{words.heading}</h1>
+    <Card footer={asksPassword ? wayOut : undefined}>
+      <Heading text={words.heading} />
       {link.newerMail && <Notice kind="info">{words.newerMail}</Notice>}
       <p class="lead" aria-live="polite">
         {asksPassword ? words.otherBrowser : words.pressToConfirm}
@@ -129,8 +131,20 @@ const ConfirmForm = ({ token, link, onResult }: ConfirmProps) => {
   )
 }
 
+/** For a forgotten password. There is no account yet whose password could be reset, so the way out is to register again. */
+const useWayOut = () => {
+  const words = useWords('verify-email')
+  if (useSettings().registration === 'closed') return undefined
+  return (
+    <>
+      {words.passwordForgotten} <a href="/register">{words.registerAgain}</a>
+    </>
+  )
+}
+
 const ByCode = () => {
   const words = useWords('verify-email')
+  const { sentAgain } = useWords('common')
   const { tries_used_up: noTriesLeftSentence } = useWords('refusals')
   const problemsOf = useProblems({ invalid_code: 'code' })
   const email = storedEmail()
@@ -163,7 +177,7 @@ const ByCode = () => {
       <span class="heading-icon">
         <MailIcon />
       </span>
-      <h1>{words.checkMail}</h1>
+      <Heading text={words.checkMail} />
       {!noTriesLeft && <p class="lead">{email === undefined ? words.sent : fill(words.sentTo, { email })}</p>}
       {noTriesLeft ? (
         <Notice kind="error" focused>
@@ -173,7 +187,7 @@ const ByCode = () => {
         <CodeForm onSubmit={submit} />
       )}
       <p class="card-note">{words.noMail}</p>
-      <SendAgain onRefused={(refusal) => setResult(resultOf(refusal))} />
+      <SendAgain send={api.resendConfirmation} sent={sentAgain} onRefused={(refusal) => setResult(resultOf(refusal))} />
       <p class="card-note">
         {words.wrongAddress} <a href="/register">{words.registerAgain}</a>
       </p>
@@ -208,7 +222,7 @@ const ResultCard = ({ result }: { result: Result }) => {
   const href = to === '/login' ? withReturnTo(to, storedReturnTo()) : to
   return (
     <Card footer={footer}>
-      <h1>{words.headings[result]}</h1>
+      <Heading text={words.headings[result]} />
       <Notice kind={kind}>{sentences[result]}</Notice>
       {(action !== 'enterCode' || canEnterCode) && (
         <a class="button primary" href={href}>

@@ -20,9 +20,9 @@ export const refusals: Record<RefusalCode, string> = {
 
   too_many_logins: 'Zu viele Anmeldeversuche.',
   too_many_requests: 'Zu viele Anfragen. Bitte warten Sie einen Moment.',
-  too_many_attempts: 'Zu viele Versuche. Bitte warten Sie, bevor Sie es erneut versuchen.',
+  too_many_attempts: 'Zu viele Versuche.',
 
-  invalid_credentials: 'Benutzername oder Passwort ist falsch.',
+  invalid_credentials: 'Benutzername, E-Mail oder Passwort ist falsch.',
   email_not_confirmed:
     'Bestätigen Sie zuerst Ihre E-Mail-Adresse. Der Link steht in der E-Mail, die wir Ihnen bei der Registrierung geschickt haben.',
 
@@ -40,8 +40,7 @@ export const refusals: Record<RefusalCode, string> = {
   already_confirmed: 'Ihre E-Mail-Adresse ist bereits bestätigt. Sie können sich anmelden.',
   invalid_link: 'Dieser Link ist abgelaufen oder wurde bereits verwendet.',
   link_replaced: 'Wir haben Ihnen eine neuere E-Mail geschickt. Nur der Link in der neuesten E-Mail funktioniert.',
-  invalid_code:
-    'Dieser Code ist falsch oder abgelaufen. Sie haben fünf Versuche. Verwenden Sie danach den Link in der E-Mail.',
+  invalid_code: 'Dieser Code ist falsch oder abgelaufen. Prüfen Sie ihn oder verwenden Sie den Link in der E-Mail.',
   tries_used_up: 'Ihre fünf Versuche sind aufgebraucht. Öffnen Sie zum Bestätigen den Link in der E-Mail.',
   password_required: 'Geben Sie das Passwort ein, das Sie bei der Registrierung gewählt haben.',
   wrong_chosen_password: 'Das ist nicht das Passwort, das Sie bei der Registrierung gewählt haben.',
@@ -51,8 +50,9 @@ export const refusals: Record<RefusalCode, string> = {
     'In diesem Browser wartet keine Registrierung auf Bestätigung. Öffnen Sie den Link in Ihrer E-Mail. Oder melden Sie sich mit dem gewählten Passwort an, dann können wir Ihnen die E-Mail erneut senden.',
 
   wrong_current_password: 'Das ist nicht Ihr aktuelles Passwort.',
+  password_unchanged: 'Wählen Sie ein anderes Passwort. Das ist Ihr aktuelles.',
 
-  already_linked: 'Ein anderes Konto bei {provider} ist bereits verbunden. Trennen Sie es zuerst.',
+  already_linked: 'Ein anderes {provider}-Konto ist bereits verbunden. Trennen Sie es zuerst.',
   last_way_in: 'Das ist Ihre einzige Anmeldemöglichkeit. Richten Sie zuerst eine weitere ein.',
   provider_unavailable: '{provider} ist nicht erreichbar. Bitte versuchen Sie es gleich noch einmal.',
   nothing_to_link:
@@ -61,8 +61,8 @@ export const refusals: Record<RefusalCode, string> = {
   link_used_before:
     'Dieser Schritt ist schon erledigt. Falls {provider} nicht verbunden ist, versuchen Sie es noch einmal.',
   link_disabled: 'Dieses Konto ist gesperrt. Bitte wenden Sie sich an Ihre Administration.',
-  link_other_identity: 'Ein anderes Konto bei {provider} ist bereits verbunden. Trennen Sie es zuerst.',
-  link_identity_taken: 'Dieses Konto bei {provider} ist hier bereits mit einem anderen Konto verbunden.',
-  link_email_taken: 'Die E-Mail-Adresse dieses Kontos bei {provider} gehört hier bereits zu einem anderen Konto.',
+  link_other_identity: 'Ein anderes {provider}-Konto ist bereits verbunden. Trennen Sie es zuerst.',
+  link_identity_taken: 'Dieses {provider}-Konto ist hier bereits mit einem anderen Konto verbunden.',
+  link_email_taken: 'Die E-Mail-Adresse dieses {provider}-Kontos gehört hier bereits zu einem anderen Konto.',
   link_registration_closed: 'Die Registrierung ist geschlossen, daher wurde {provider} nicht verbunden.',
 }

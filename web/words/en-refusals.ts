@@ -19,9 +19,9 @@ export const refusals: Record<RefusalCode, string> = {
 
   too_many_logins: 'Too many sign-in attempts.',
   too_many_requests: 'Too many requests. Please wait a moment.',
-  too_many_attempts: 'Too many attempts. Please wait before you try again.',
+  too_many_attempts: 'Too many attempts.',
 
-  invalid_credentials: 'Username or password is incorrect.',
+  invalid_credentials: 'Username, email or password is incorrect.',
   email_not_confirmed: 'Confirm your email first. The link is in the email that we sent you when you registered.',
 
   email_shape: 'Enter an email address like name@example.com.',
@@ -38,7 +38,7 @@ export const refusals: Record<RefusalCode, string> = {
   already_confirmed: 'Your email is already confirmed. You can sign in.',
   invalid_link: 'This link has expired or was already used.',
   link_replaced: 'We have sent you a newer email. Only the link in the newest email works.',
-  invalid_code: 'This code is wrong or has expired. You have five attempts. After that, use the link in the email.',
+  invalid_code: 'This code is wrong or has expired. Check it, or use the link in the email.',
   tries_used_up: 'You have used all five attempts. Open the link in the email to confirm.',
   password_required: 'Enter the password that you chose when you registered.',
   wrong_chosen_password: 'This is not the password that you chose when you registered.',
@@ -48,6 +48,7 @@ export const refusals: Record<RefusalCode, string> = {
     'There is no registration waiting in this browser. Open the link in your email. Or sign in with the password that you chose, and we can send the email again.',
 
   wrong_current_password: 'This is not your current password.',
+  password_unchanged: 'Choose a different password. This is your current one.',
 
   already_linked: 'Another {provider} account is already connected. Disconnect it first.',
   last_way_in: 'This is your only way to sign in. Add another one first.',

@@ -12,6 +12,7 @@ export const en = {
     showPassword: 'Show password',
     hidePassword: 'Hide password',
     capsLock: 'Caps Lock is on.',
+    close: 'Close this message',
     or: 'or',
     continueWith: 'Continue with {provider}',
     oneMoment: 'One moment…',
@@ -23,6 +24,7 @@ export const en = {
     developmentMailbox: 'Development mailbox',
     required: 'Please fill in this field.',
     tryAgainIn: 'Please try again in {time}.',
+    tryAgainInAbout: 'Please try again in about {time}.',
     tryAgainNow: 'You can try again now.',
     failures: {
       offline: 'The service cannot be reached. Check your connection and try again.',
@@ -34,7 +36,7 @@ export const en = {
         'Signing in with {provider} did not work. Perhaps it was cancelled there. Please try again, or sign in another way.',
       reasons: {
         no_email:
-          '{provider} gave us no email address that is confirmed there, so we could not sign you in. Confirm your email address at {provider}, or sign in another way.',
+          '{provider} did not give us a confirmed email address, so we could not sign you in. Confirm your email address at {provider}, or sign in another way.',
         registration_closed:
           'There is no account here for your {provider} sign-in, and registration is closed. Ask your administrator for an account.',
       } satisfies Record<PublicReason, string>,
@@ -63,9 +65,9 @@ export const en = {
   register: {
     title: 'Create an account',
     heading: 'Create your account',
-    name: 'Name',
-    nameHint: 'Optional. Shown on your account page.',
-    usernameHint: 'Other users may see it.',
+    name: 'Name (optional)',
+    nameHint: 'Shown on your account page.',
+    usernameHint: 'Without spaces and without @. Other users may see it.',
     submit: 'Create account',
     haveAccount: 'Already have an account?',
     signIn: 'Sign in',
@@ -81,7 +83,7 @@ export const en = {
     sent: 'We have sent you an email. Open the link in it, or enter its code here.',
     code: 'Code from the email',
     codeHint: '8 characters',
-    codeShape: 'The code has 8 characters.',
+    codeShape: 'Please enter the whole code.',
     submitCode: 'Confirm',
     otherBrowser: 'You registered in another browser. Enter the password that you chose, so that we know it is you.',
     continue: 'Continue',
@@ -90,6 +92,7 @@ export const en = {
     enterCode: 'Enter the code instead',
     wrongAddress: 'Wrong address?',
     registerAgain: 'Register again',
+    passwordForgotten: 'Forgot the password that you chose?',
     signedIn: {
       confirmed_signed_in: 'Your email is already confirmed. You are signed in.',
       signed_in: 'You are already signed in. There is nothing to confirm.',
@@ -116,6 +119,10 @@ export const en = {
     submit: 'Send the link',
     sentHeading: 'Check your email',
     sent: 'If {email} has an account here, we have sent an email with a link. The link works for 30 minutes.',
+    noMail: 'No email? Check your spam folder, or wait a minute and send it again.',
+    sentAgain: 'If this address has an account, a new email is on its way. Only the link in the newest email works.',
+    wrongAddress: 'Wrong address?',
+    otherAddress: 'Use another address',
     set: {
       heading: 'Set a password',
       lead: 'We will send a link to your email address. With it you can set a password for your account.',
@@ -128,6 +135,7 @@ export const en = {
     heading: 'Choose a new password',
     lead: 'You will be signed out on all devices.',
     submit: 'Set new password',
+    deadLink: 'This link does not work',
     noLink: 'To choose a new password, open the link in the email that we sent you.',
     newerMail: 'If you asked for several, only the link in the newest email works.',
     askAgain: 'Ask for a new link',
@@ -137,6 +145,9 @@ export const en = {
     greeting: 'Hello, {name}',
     loading: 'Loading your account…',
     reconnecting: 'The service cannot be reached at the moment. You are still signed in. We keep trying.',
+    notSignedOut: 'You could not be signed out.',
+    tryAgain: 'Try again',
+    partNotLoaded: 'This part could not be loaded.',
     signOut: 'Sign out',
     account: 'Account',
     name: 'Name',
@@ -146,6 +157,7 @@ export const en = {
     thisDevice: 'This device',
     unknownDevice: 'Unknown device',
     device: '{browser} on {system}',
+    deviceOnThing: '{browser} on {system}',
     sessionSince: 'Since {date}',
     activeNow: 'Active now',
     lastUsed: 'Active {when}',
@@ -166,7 +178,7 @@ export const en = {
     linkErrors: {
       failed: 'Connecting {provider} did not work. Perhaps it was cancelled there. Please try again.',
       noEmail:
-        '{provider} gave us no email address that is confirmed there. Confirm your email address at {provider} and try again.',
+        '{provider} did not give us a confirmed email address. Confirm your email address at {provider} and try again.',
     },
     changePassword: 'Change password',
     changeLead: 'When you change it, your other devices are signed out.',

@@ -18,9 +18,9 @@ export const refusals: Record<RefusalCode, string> = {
 
   too_many_logins: 'Trop de tentatives de connexion.',
   too_many_requests: 'Trop de requêtes. Veuillez patienter un instant.',
-  too_many_attempts: 'Trop de tentatives. Veuillez patienter avant de réessayer.',
+  too_many_attempts: 'Trop de tentatives.',
 
-  invalid_credentials: 'Le nom d’utilisateur ou le mot de passe est incorrect.',
+  invalid_credentials: 'Le nom d’utilisateur, l’adresse e-mail ou le mot de passe est incorrect.',
   email_not_confirmed:
     'Confirmez d’abord votre adresse e-mail. Le lien se trouve dans l’e-mail que nous vous avons envoyé lors de votre inscription.',
 
@@ -38,23 +38,24 @@ export const refusals: Record<RefusalCode, string> = {
   already_confirmed: 'Votre adresse e-mail est déjà confirmée. Vous pouvez vous connecter.',
   invalid_link: 'Ce lien a expiré ou a déjà été utilisé.',
   link_replaced: 'Nous vous avons envoyé un e-mail plus récent. Seul le lien du dernier e-mail fonctionne.',
-  invalid_code: 'Ce code est incorrect ou a expiré. Vous avez cinq essais. Ensuite, utilisez le lien de l’e-mail.',
+  invalid_code: 'Ce code est incorrect ou a expiré. Vérifiez-le ou utilisez le lien de l’e-mail.',
   tries_used_up: 'Vos cinq essais sont épuisés. Pour confirmer, ouvrez le lien de l’e-mail.',
   password_required: 'Saisissez le mot de passe que vous avez choisi lors de l’inscription.',
   wrong_chosen_password: 'Ce n’est pas le mot de passe que vous avez choisi lors de l’inscription.',
   password_tries_used_up:
-    'Vos cinq essais pour le mot de passe sont épuisés. Ouvrez le lien dans le navigateur où vous vous êtes inscrit.',
+    'Vos cinq essais pour le mot de passe sont épuisés. Ouvrez le lien dans le navigateur où votre inscription a commencé.',
   no_registration_waiting:
     'Aucune inscription n’est en attente dans ce navigateur. Ouvrez le lien que vous avez reçu par e-mail. Ou connectez-vous avec le mot de passe que vous avez choisi, et nous pourrons vous renvoyer l’e-mail.',
 
   wrong_current_password: 'Ce n’est pas votre mot de passe actuel.',
+  password_unchanged: 'Choisissez un autre mot de passe. Celui-ci est déjà le vôtre.',
 
   already_linked: 'Un autre compte {provider} est déjà associé. Dissociez-le d’abord.',
   last_way_in: 'C’est votre seul moyen de connexion. Ajoutez-en d’abord un autre.',
   provider_unavailable: '{provider} est injoignable. Veuillez réessayer dans un instant.',
   nothing_to_link:
     'L’opération a pris trop de temps ou a commencé dans un autre navigateur. Veuillez associer {provider} à nouveau.',
-  link_of_another_session: 'Vous vous êtes reconnecté entre-temps. Veuillez associer {provider} à nouveau.',
+  link_of_another_session: 'Une nouvelle session a été ouverte entre-temps. Veuillez associer {provider} à nouveau.',
   link_used_before: 'Cette étape est déjà terminée. Si {provider} n’est pas associé, veuillez réessayer.',
   link_disabled: 'Ce compte est désactivé. Adressez-vous à votre administrateur.',
   link_other_identity: 'Un autre compte {provider} est déjà associé. Dissociez-le d’abord.',

@@ -12,6 +12,7 @@ export const fr: Words = {
     showPassword: 'Afficher le mot de passe',
     hidePassword: 'Masquer le mot de passe',
     capsLock: 'Le verrouillage des majuscules est activé.',
+    close: 'Fermer ce message',
     or: 'ou',
     continueWith: 'Continuer avec {provider}',
     oneMoment: 'Un instant…',
@@ -23,6 +24,7 @@ export const fr: Words = {
     developmentMailbox: 'Boîte mail de développement',
     required: 'Veuillez remplir ce champ.',
     tryAgainIn: 'Veuillez réessayer dans {time}.',
+    tryAgainInAbout: 'Veuillez réessayer dans environ {time}.',
     tryAgainNow: 'Vous pouvez réessayer maintenant.',
     failures: {
       offline: 'Le service est injoignable. Vérifiez votre connexion et réessayez.',
@@ -53,7 +55,7 @@ export const fr: Words = {
     noAccount: 'Pas encore de compte ?',
     register: 'Créer un compte',
     notices: {
-      signed_out: 'Vous êtes déconnecté.',
+      signed_out: 'La déconnexion est terminée.',
       signed_out_everywhere: 'Tous vos appareils ont été déconnectés.',
       sign_in: 'Connectez-vous pour continuer.',
       session_ended: 'Votre session est terminée. Connectez-vous pour reprendre là où vous en étiez.',
@@ -63,9 +65,9 @@ export const fr: Words = {
   register: {
     title: 'Créer un compte',
     heading: 'Créez votre compte',
-    name: 'Nom',
-    nameHint: 'Facultatif. Il s’affiche sur la page de votre compte.',
-    usernameHint: 'Les autres utilisateurs peuvent le voir.',
+    name: 'Nom (facultatif)',
+    nameHint: 'Il s’affiche sur la page de votre compte.',
+    usernameHint: 'Sans espace et sans @. Les autres utilisateurs peuvent le voir.',
     submit: 'Créer le compte',
     haveAccount: 'Vous avez déjà un compte ?',
     signIn: 'Se connecter',
@@ -81,19 +83,20 @@ export const fr: Words = {
     sent: 'Nous vous avons envoyé un e-mail. Ouvrez le lien qu’il contient ou saisissez son code ici.',
     code: 'Code reçu par e-mail',
     codeHint: '8 caractères',
-    codeShape: 'Le code comporte 8 caractères.',
+    codeShape: 'Veuillez saisir le code en entier.',
     submitCode: 'Confirmer',
     otherBrowser:
-      'Vous vous êtes inscrit dans un autre navigateur. Saisissez le mot de passe que vous avez choisi, pour que nous sachions que c’est vous.',
+      'Votre inscription a commencé dans un autre navigateur. Saisissez le mot de passe que vous avez choisi, pour que nous sachions que c’est vous.',
     continue: 'Continuer',
     newerMail:
       'Nous avons envoyé un e-mail plus récent à cette adresse. Ce lien fonctionne encore. Si vous avez recommencé votre inscription, utilisez plutôt l’e-mail le plus récent.',
     enterCode: 'Saisir plutôt le code',
     wrongAddress: 'Mauvaise adresse ?',
     registerAgain: 'Recommencer l’inscription',
+    passwordForgotten: 'Vous avez oublié le mot de passe choisi ?',
     signedIn: {
-      confirmed_signed_in: 'Votre adresse e-mail est déjà confirmée. Vous êtes connecté.',
-      signed_in: 'Vous êtes déjà connecté. Il n’y a rien à confirmer.',
+      confirmed_signed_in: 'Votre adresse e-mail est déjà confirmée. Votre session est ouverte.',
+      signed_in: 'Votre session est déjà ouverte. Il n’y a rien à confirmer.',
     },
     headings: {
       already_confirmed: 'Adresse e-mail confirmée',
@@ -108,7 +111,8 @@ export const fr: Words = {
     signIn: 'Se connecter',
     notRegistered: 'Pas encore de compte ?',
     register: 'Créer un compte',
-    noMail: 'Pas d’e-mail ? Regardez dans vos courriers indésirables, ou attendez une minute et renvoyez-le.',
+    noMail:
+      'Pas d’e-mail ? Regardez dans vos courriers indésirables, ou attendez une minute et demandez un nouvel envoi.',
   },
   'forgot-password': {
     title: 'Mot de passe oublié',
@@ -117,6 +121,12 @@ export const fr: Words = {
     submit: 'Envoyer le lien',
     sentHeading: 'Consultez vos e-mails',
     sent: 'Si un compte existe ici pour {email}, nous avons envoyé un e-mail avec un lien à cette adresse. Le lien est valable 30 minutes.',
+    noMail:
+      'Pas d’e-mail ? Regardez dans vos courriers indésirables, ou attendez une minute et demandez un nouvel envoi.',
+    sentAgain:
+      'Si un compte existe pour cette adresse, un nouvel e-mail est en route. Seul le lien du dernier e-mail fonctionne.',
+    wrongAddress: 'Mauvaise adresse ?',
+    otherAddress: 'Utiliser une autre adresse',
     set: {
       heading: 'Définir un mot de passe',
       lead: 'Nous enverrons un lien à votre adresse e-mail. Il vous permettra de définir un mot de passe pour votre compte.',
@@ -129,6 +139,7 @@ export const fr: Words = {
     heading: 'Choisissez un nouveau mot de passe',
     lead: 'Tous vos appareils seront déconnectés.',
     submit: 'Enregistrer le mot de passe',
+    deadLink: 'Ce lien ne fonctionne pas',
     noLink: 'Pour choisir un nouveau mot de passe, ouvrez le lien de l’e-mail que nous vous avons envoyé.',
     newerMail: 'Si vous en avez demandé plusieurs, seul le lien de l’e-mail le plus récent fonctionne.',
     askAgain: 'Demander un nouveau lien',
@@ -137,7 +148,10 @@ export const fr: Words = {
     title: 'Votre compte',
     greeting: 'Bonjour {name}',
     loading: 'Chargement de votre compte…',
-    reconnecting: 'Le service est injoignable pour le moment. Vous restez connecté. Nous continuons d’essayer.',
+    reconnecting: 'Le service est injoignable pour le moment. Votre session reste ouverte. Nous continuons d’essayer.',
+    notSignedOut: 'La déconnexion n’a pas abouti.',
+    tryAgain: 'Réessayer',
+    partNotLoaded: 'Cette partie n’a pas pu être chargée.',
     signOut: 'Se déconnecter',
     account: 'Compte',
     name: 'Nom',
@@ -147,6 +161,7 @@ export const fr: Words = {
     thisDevice: 'Cet appareil',
     unknownDevice: 'Appareil inconnu',
     device: '{browser} sur {system}',
+    deviceOnThing: '{browser} sur {system}',
     sessionSince: 'Depuis le {date}',
     activeNow: 'Actif en ce moment',
     lastUsed: 'Dernière activité : {when}',

@@ -17,6 +17,7 @@ const { responses, sendRefusal } = routeRefusals(
   'wrong_current_password',
   'invalid_csrf_token',
   'cross_site',
+  'password_unchanged',
   'password_rejected',
   'too_many_logins',
   'busy',

@@ -34,6 +34,7 @@ export const createChangePassword =
       await events.record({ kind: 'password_change_failed', userId, sessionId, reason: 'wrong_password' }, client)
       return refuse('wrong_current_password')
     }
+    if (newPassword === currentPassword) return refuse('password_unchanged')
     const rejected = await passwords.refusalFor(newPassword, user)
     if (rejected) return rejected
     const passwordHash = await passwords.hash(newPassword)

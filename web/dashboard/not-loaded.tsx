@@ -1,0 +1,52 @@
+import { useState } from 'preact/hooks'
+import { Button } from '../components/button.js'
+import { Notice } from '../components/notice.js'
+import { isFocusLost, moveFocusTo } from '../focus.js'
+import { useSentences } from '../refusals.js'
+import { isTemporary, type Refusal } from '../requests.js'
+import { useWords } from '../settings.js'
+import { Panel } from './panel.js'
+import { SignOutButton } from './sign-out-button.js'
+
+const TryAgain = ({ onPress }: { onPress: () => Promise<void> }) => {
+  const words = useWords('dashboard')
+  const [busy, setBusy] = useState(false)
+  const press = async () => {
+    setBusy(true)
+    await onPress()
+    setBusy(false)
+    // When it worked, the button is gone.
+    requestAnimationFrame(() => isFocusLost() && moveFocusTo(document.querySelector('h1')))
+  }
+  return (
+    <Button busy={busy} onPress={press}>
+      {words.tryAgain}
+    </Button>
+  )
+}
+
+/** The whole account: what is wrong, and what can be done meanwhile. */
+export const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgain: () => Promise<void> }) => {
+  const words = useWords('dashboard')
+  const sentenceFor = useSentences()
+  const [signOutRefused, setSignOutRefused] = useState<Refusal>()
+  const sentence = isTemporary(refused) ? words.reconnecting : sentenceFor(refused)
+  return (
+    <section class="panel not-loaded">
+      <h1>{words.title}</h1>
+      <Notice kind="error">{signOutRefused ? `${words.notSignedOut} ${sentenceFor(signOutRefused)}` : sentence}</Notice>
+      <div class="button-row">
+        <TryAgain onPress={onTryAgain} />
+        <SignOutButton onRefused={setSignOutRefused} />
+      </div>
+    </section>
+  )
+}
+
+/** One part of the account, beside parts that are there. */
+export const PanelNotLoaded = ({ title, onTryAgain }: { title: string; onTryAgain: () => Promise<void> }) => (
+  <Panel title={title}>
+    <Notice kind="error">{useWords('dashboard').partNotLoaded}</Notice>
+    <TryAgain onPress={onTryAgain} />
+  </Panel>
+)
