@@ -23,6 +23,7 @@ const ResetPassword = () => {
   const problemsOf = useNewPasswordProblems('password')
   const token = useLinkToken()
   const { state, username, setExpired } = useResetLink(token)
+  const [formIsGone, setFormIsGone] = useState(false)
 
   const submit = async ({ password = '' }: Values) => {
     const answer = await api.confirmReset(token ?? '', password)
@@ -36,13 +37,14 @@ const ResetPassword = () => {
     const { refusal } = answer
     if (!isAboutLink(refusal)) return problemsOf(refusal)
     setExpired()
+    setFormIsGone(true)
     return undefined
   }
 
   if (state === 'unknown') return <LoadingCard />
   return (
     <Card footer={<a href="/login">{common.backToLogin}</a>}>
-      {state === 'expired' ? <Heading text={words.deadLink} focused /> : <Heading text={words.heading} />}
+      <Heading text={state === 'expired' ? words.deadLink : words.heading} focused={formIsGone} />
       {state !== 'valid' ? (
         <>
           <Notice kind={state === 'expired' ? 'error' : 'info'}>
