@@ -38,6 +38,7 @@ import { registerRoutes } from './flows/register/register.routes.js'
 import { createResetPassword } from './flows/reset-password/reset-password.js'
 import { resetPasswordRoutes } from './flows/reset-password/reset-password.routes.js'
 import { sensitiveRoutes } from './flows/sensitive/sensitive.routes.js'
+import { createRevocations } from './flows/service/revocations.js'
 import { serviceRoutes } from './flows/service/service.routes.js'
 import { createServiceUsers } from './flows/service/service-users.js'
 import { createOwnSessions } from './flows/sessions/sessions.js'
@@ -87,7 +88,7 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
   return { cookies, callers, csrf, limits, attemptCookies, pendingLink, serviceCallers, clock }
 }
 
-type Gates = ReturnType<typeof makeGates>
+type Gates = ReturnType<typeof makeGates> & { isClosing: () => boolean }
 
 /** The verbs. Each routes file names its addresses; docs/openapi.json lists all of them. */
 const registerVerbs = async (server: Server, config: Config, platform: Platform, nouns: Nouns, gates: Gates) => {
@@ -120,7 +121,11 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   csrfTokenRoutes(server, dependencies)
   sensitiveRoutes(server, dependencies)
   contentRoutes(server, dependencies)
-  serviceRoutes(server, { ...dependencies, serviceUsers: createServiceUsers(dependencies) })
+  serviceRoutes(server, {
+    ...dependencies,
+    serviceUsers: createServiceUsers(dependencies),
+    revocations: createRevocations(dependencies),
+  })
   if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, accent: config.accentColor })
   return pagesRoutes(server, {
     assets: await loadAssets(),
@@ -164,7 +169,10 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, fastLane }
   const { server, state: drainState, answerUnknown, drain } = createServer(serverOptions)
   const startMetrics = prepareMetrics(config, metrics, { ...platform, ...nouns }, server)
-  const pages = await registerVerbs(server, config, platform, nouns, gates)
+  const pages = await registerVerbs(server, config, platform, nouns, {
+    ...gates,
+    isClosing: () => drainState.isClosing,
+  })
   const [database, cache] = [platform.database.ping, platform.cache.ping]
   const [isStarting, isDraining] = [() => !status.isReady, () => drainState.isDraining]
   healthRoutes(server, { health: createHealth({ clock, deadline, database, cache, isStarting, isDraining }) })

@@ -101,6 +101,20 @@ export const ServiceUser = Type.Object(
 )
 export type ServiceUser = Static<typeof ServiceUser>
 
+export const Revocations = Type.Object(
+  {
+    entries: Type.Array(
+      Type.Object({
+        sid: Id,
+        below: Nullable(Type.Integer({ description: 'Access tokens with a lower `gen` are refused; null means all' })),
+      }),
+    ),
+    cursor: Type.String(),
+    complete: Type.Boolean({ description: 'The entries begin the whole list, and replace what you had' }),
+  },
+  { title: 'Revocations' },
+)
+
 /** `browser` and `system` are what `device` is made of, for a page to say in its own language. */
 const device = { device: Type.String(), browser: Nullable(Type.String()), system: Nullable(Type.String()) }
 

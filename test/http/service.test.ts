@@ -83,6 +83,39 @@ describe('another program with a service key', () => {
   })
 })
 
+describe('the list of ended sessions', () => {
+  type News = { entries: { sid: string; below: number | null }[]; cursor: string; complete: boolean }
+  const revocations = async (query = ''): Promise<News> => (await (await ask(`revocations${query}`)).json()) as News
+  const sessionOf = async (tab: Awaited<ReturnType<Latchkey['signedUp']>>) =>
+    String((await tab.get('/api/auth/me')).body.sessionId)
+
+  it('is whole at first, then what is new, and a program that waits is told at once', async () => {
+    const [early, late] = [await latchkey.signedUp('hopper'), await latchkey.signedUp('lovelace')]
+    const [first, second] = [await sessionOf(early), await sessionOf(late)]
+    await early.act('/api/auth/logout')
+    const whole = await revocations()
+    expect(whole.complete).toBe(true)
+    expect(whole.entries).toContainEqual({ sid: first, below: null })
+    expect(whole.entries.map(({ sid }) => sid)).not.toContain(second)
+
+    expect(await revocations(`?after=${whole.cursor}`)).toMatchObject({ entries: [], complete: false })
+    const waiting = revocations(`?after=${whole.cursor}&wait=25`)
+    await late.act('/api/auth/logout')
+    const news = await waiting
+    expect(news).toMatchObject({ entries: [{ sid: second, below: null }], complete: false })
+    expect(await revocations(`?after=${news.cursor}&wait=1`)).toMatchObject({ entries: [], complete: false })
+  })
+
+  it('is whole again for a cursor that we do not know', async () => {
+    for (const cursor of ['x', 'WzFd', Buffer.from('[1,"a","1:1:","1","1",null]').toString('base64url')])
+      expect((await revocations(`?after=${cursor}`)).complete, cursor).toBe(true)
+  })
+
+  it.each(['?wait=26', '?wait=-1', '?wait=x'])('takes no %s', async (query) => {
+    expect((await ask(`revocations${query}`)).status).toBe(400)
+  })
+})
+
 describe('without a right key', () => {
   it('no cookie, no access token and no other scheme opens these routes', async () => {
     const tab = await latchkey.signedUp('mary')

@@ -1,9 +1,11 @@
 import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
-import { NoContent, ServiceUser } from '../../contract/schemas.js'
+import { NoContent, Revocations, ServiceUser } from '../../contract/schemas.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { ServiceCallers } from '../../http/service-callers.js'
+import { seconds } from '../../lib/durations.js'
+import type { createRevocations } from './revocations.js'
 import type { createServiceUsers } from './service-users.js'
 
 const { responses, sendRefusal } = routeRefusals(
@@ -22,7 +24,7 @@ const byIdSchema = { tags, summary: 'A user by id', params, response }
 const byEmailSchema = {
   tags,
   summary: 'A user by email',
-  querystring: Type.Object({ email: Type.String({ minLength: 1, maxLength: 320 }) }, { additionalProperties: false }),
+  querystring: Type.Object({ email: Type.String({ minLength: 1, maxLength: 320 }) }),
   response,
 }
 const signOutSchema = {
@@ -32,10 +34,32 @@ const signOutSchema = {
   response: { 204: NoContent, ...responses },
 }
 
-type Dependencies = { serviceUsers: ReturnType<typeof createServiceUsers>; serviceCallers: ServiceCallers }
+const longestWait = 25
+const revocationsSchema = {
+  tags,
+  summary: 'Sessions whose access tokens are refused before they expire, for programs that check tokens themselves',
+  querystring: Type.Object({
+    after: Type.Optional(Type.String({ maxLength: 4_096, description: 'The cursor of the answer before' })),
+    wait: Type.Optional(
+      Type.String({
+        pattern: '^(?:1?\\d|2[0-5])$',
+        description: `How many seconds to wait for news, 0 to ${longestWait}`,
+      }),
+    ),
+  }),
+  response: { 200: Revocations, ...responses },
+}
+
+type Dependencies = {
+  serviceUsers: ReturnType<typeof createServiceUsers>
+  revocations: ReturnType<typeof createRevocations>
+  serviceCallers: ServiceCallers
+  isClosing: () => boolean
+}
 
 /** For applications beside the service, with a key. The shipped proxy files pass none of this on from outside. */
-export const serviceRoutes = (server: Server, { serviceUsers, serviceCallers }: Dependencies) => {
+export const serviceRoutes = (server: Server, deps: Dependencies) => {
+  const { serviceUsers, revocations, serviceCallers, isClosing } = deps
   const path = '/api/service/users'
   const onRequest = serviceCallers.required
 
@@ -52,5 +76,11 @@ export const serviceRoutes = (server: Server, { serviceUsers, serviceCallers }: 
   server.post(`${path}/:id/sign-out`, { schema: signOutSchema, onRequest }, async (request, reply) => {
     const refusal = await serviceUsers.signOut(request.params.id, serviceCallers.clientOf(request))
     return isRefused(refusal) ? sendRefusal(reply, refusal) : reply.status(204).send()
+  })
+
+  server.get('/api/service/revocations', { schema: revocationsSchema, onRequest }, (request) => {
+    const { after, wait = '0' } = request.query
+    const isOver = () => isClosing() || request.raw.socket.destroyed
+    return revocations({ after, wait: Number(wait) * seconds, isOver })
   })
 }
