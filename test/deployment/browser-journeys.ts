@@ -10,7 +10,7 @@ export const arrivesAt = async (tab: Tab, address: string) => {
 }
 
 /** Runs in a page: a WebSocket that is greeted, hears its own words again, and is closed. */
-const talk = (path: string) =>
+export const talk = (path: string) =>
   new Promise<string[]>((resolve) => {
     const heard: string[] = []
     const socket = new WebSocket(`${location.origin.replace('http', 'ws')}${path}`)

@@ -159,7 +159,8 @@ describe('an application behind Caddy and the access check', () => {
     it('is reached from other sites with query and fragment, and a session is renewed for all that it does', async () => {
       const browser = await openBrowser(name)
       await arriveFromElsewhere(browser, `https://localhost:${door.port}`, 'ada')
-      await renewInBrowser(browser, `https://localhost:${door.port}`, { application, databaseUrl, username: 'ada' })
+      const place = { application, databaseUrl, username: 'ada' }
+      await renewInBrowser(browser, `https://localhost:${door.port}`, place, { tabs: 3 })
     })
   })
 

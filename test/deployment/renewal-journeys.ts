@@ -5,7 +5,7 @@ import type { Visitor } from '../support/site/https-client.js'
 import { password } from '../support/site/site.js'
 import { until } from '../support/until.js'
 import type { Application } from './application.js'
-import { arrivesAt } from './browser-journeys.js'
+import { arrivesAt, talk } from './browser-journeys.js'
 import { expectOutage, navigation } from './proxy-answers.js'
 
 type Place = { application: Application; databaseUrl: string; username: string }
@@ -45,7 +45,7 @@ const leaveFor = async (path: string) => {
 }
 
 /** Everything that a person does after the access token has expired. Each step begins without one, and is one rotation. */
-export const renewInBrowser = async (browser: TestBrowser, here: string, place: Place) => {
+export const renewInBrowser = async (browser: TestBrowser, here: string, place: Place, { tabs: count = 10 } = {}) => {
   const tab = await browser.tab()
   const { application } = place
   let rotations = 0
@@ -78,10 +78,13 @@ export const renewInBrowser = async (browser: TestBrowser, here: string, place: 
       expect(new Set(await tab.evaluate(askThirtyTimes, '/data'))).toEqual(new Set([200]))
     })
     await expectRotation(async () => {
+      expect(await tab.evaluate(talk, '/socket')).toContain('an echo')
+    })
+    await expectRotation(async () => {
       await tab.goTo(`${here}/many`)
       await tab.see('30 parts')
     })
-    const tabs = await Promise.all(Array.from({ length: 10 }, () => tab.another()))
+    const tabs = await Promise.all(Array.from({ length: count }, () => tab.another()))
     await expectRotation(async () => {
       await Promise.all(tabs.map((each) => each.goTo(`${here}/notes`)))
       for (const each of tabs) await arrivesAt(each, `${here}/notes`)
