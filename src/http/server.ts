@@ -155,7 +155,7 @@ const createDrain =
     const closeIdle = () => server.closeIdleConnections()
     closeIdle()
     const sweep = setInterval(closeIdle, 100)
-    await withTimeout(quiet, limit, () => undefined)
+    await withTimeout(quiet, limit, () => server.closeAllConnections())
     clearInterval(sweep)
   }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { shutdownBudget } from '../../src/app/serving.js'
@@ -11,17 +12,35 @@ beforeAll(async () => {
 })
 afterAll(() => postgres.stop())
 
+const settings = () => ({
+  DATABASE_URL: postgres.url,
+  REDIS_URL: process.env.TEST_REDIS_URL ?? '',
+  SMTP_URL: 'smtp://127.0.0.1:2525',
+  PUBLIC_URL: 'https://localhost',
+  DRAIN_DELAY: '0ms',
+})
+
+const halfRequest = 'POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{'
+
+it('closes in order when a client has sent half a request', async () => {
+  const instance = await startInstance(await freePort(), settings())
+  const slow = connect(instance.port, '127.0.0.1')
+    .on('error', () => {})
+    .resume()
+  slow.write(halfRequest)
+  const cutOff = once(slow, 'close')
+  await instance.terminate()
+  await cutOff
+  expect(await instance.log()).toContain('"within":"15 s"')
+  expect(await instance.log()).not.toContain('took too long')
+  await instance.stop()
+})
+
 it('shuts down within its budget, with a database that hangs and a client that never finishes', async () => {
-  const instance = await startInstance(await freePort(), {
-    DATABASE_URL: postgres.url,
-    REDIS_URL: process.env.TEST_REDIS_URL ?? '',
-    SMTP_URL: 'smtp://127.0.0.1:2525',
-    PUBLIC_URL: 'https://localhost',
-    DRAIN_DELAY: '0ms',
-  })
+  const instance = await startInstance(await freePort(), settings())
   postgres.signal('SIGSTOP')
   const slow = connect(instance.port, '127.0.0.1').on('error', () => {})
-  slow.write('POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{')
+  slow.write(halfRequest)
   const drip = setInterval(() => slow.write(' '), 1_000)
   const body = JSON.stringify({ username: 'ada', password: 'x' })
   const headers = { 'content-type': 'application/json', origin: 'https://localhost' }

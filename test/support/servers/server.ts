@@ -25,6 +25,8 @@ export type RunningServer = {
   /** False once the process has ended by itself or by a signal. */
   alive: () => boolean
   signal: (name: NodeJS.Signals) => void
+  /** What it has written so far. */
+  log: () => Promise<string>
   /** Ends the process if it still runs, and starts it again on the same folder. */
   restart: () => Promise<void>
   /** Ends the process and removes its folder. */
@@ -42,6 +44,7 @@ export const startServer = async (task: ServerTask): Promise<RunningServer> => {
     signal: (name) => {
       if (watchdog.alive()) sendSignal(watchdog.pid, name)
     },
+    log: () => readFile(logOf(task), 'utf8'),
     restart: async () => {
       await watchdog.end({ keepFolder: true })
       watchdog = await startWatched(task)

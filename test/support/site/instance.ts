@@ -58,6 +58,7 @@ export const startInstance = async (port: number, given: Record<string, string>)
     pid: () => server.pid(),
     alive: () => server.alive(),
     signal: (name) => server.signal(name),
+    log: () => server.log(),
     stop: () => server.stop(),
     terminate: async () => {
       server.signal('SIGTERM')
