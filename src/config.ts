@@ -140,12 +140,14 @@ const readValues = (wanted: readonly string[], env: Environment) => {
   const values: Record<string, unknown> = {}
   const faults: string[] = []
   const absent = new Set<string>()
+  const texts: Record<string, string> = {}
   for (const name of wanted) {
     try {
       const setting = all[name]
       if (!setting) throw new Error(`There is no setting ${name}`)
       const given = givenValue(name, env)
       if (given === undefined) absent.add(name)
+      else texts[name] = given
       const used = given ?? setting.fallback
       values[name] = used === undefined ? undefined : setting.read(used)
     } catch (error) {
@@ -153,7 +155,7 @@ const readValues = (wanted: readonly string[], env: Environment) => {
       faults.push(`${name}: ${error.message}`)
     }
   }
-  return { values, faults, absent }
+  return { values, faults, absent, texts }
 }
 
 /** By the names that the program uses. Those of providers are told apart in `providers`. */
@@ -175,9 +177,12 @@ export const loadSettings = <Wanted extends Name>(env: Environment, wanted: read
 export const secretsIn = (env: Environment) =>
   names.filter((name) => all[name]?.secret).flatMap((name) => givenValue(name, env) ?? [])
 
-/** Reads the environment into one frozen object, or throws everything that is wrong with it. */
-export const loadConfig = (env: Environment): Config => {
-  const { values, faults, absent } = readValues(names, env)
+/**
+ * Reads the environment into one frozen object, or throws everything that is wrong with it. `texts` has what was set, and the
+ * contents of files instead of their paths: read again, it gives the same settings, whatever has happened to the files.
+ */
+export const readConfig = (env: Environment): { config: Config; texts: Environment } => {
+  const { values, faults, absent, texts } = readValues(names, env)
   for (const [one, other] of providerPairs) {
     if (!values[one] !== !values[other]) faults.push(`${one} and ${other}: set both or neither`)
   }
@@ -189,8 +194,11 @@ export const loadConfig = (env: Environment): Config => {
   if (absent.has('PUBLIC_URL') || own.publicUrl !== undefined) faults.push(...siblingFaults(own))
   if (faults.length > 0) throw new ConfigurationFaults(faults)
   const publicUrl = own.publicUrl ?? `http://localhost:${String(own.port)}`
-  return Object.freeze({ ...own, production, publicUrl, providers: providerConfigs(values) }) as Config
+  const config = Object.freeze({ ...own, production, publicUrl, providers: providerConfigs(values) }) as Config
+  return { config, texts }
 }
+
+export const loadConfig = (env: Environment) => readConfig(env).config
 
 /** A `.env` file in the working directory, and the process's environment, which wins. */
 export const readEnvironment = (path = '.env'): Environment => {

@@ -41,6 +41,8 @@ export const prepareDatabase = async ({ config, database, log, signal, load }: P
       return
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
+      // Closed by us.
+      if (signal.aborted) return
       log.warn({ reason: reasonOf(error) }, 'The database cannot be used yet; trying again')
       await wait(pause, undefined, { signal }).catch(() => undefined)
     }

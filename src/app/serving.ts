@@ -20,6 +20,9 @@ const closeLimit = 5 * seconds
  */
 export const shutdownBudget = (drainDelay: number) => 2 * drainDelay + drainLimit + closeLimit
 
+/** For the log. */
+export const inSeconds = (milliseconds: number) => `${milliseconds / seconds} s`
+
 /** A database that cannot be reached does not delay the start for longer: health says so, and requests are answered 503. */
 const startTimeout = 5 * seconds
 

@@ -1,16 +1,17 @@
 import cluster from 'node:cluster'
-import { shutdownBudget } from '../app/serving.js'
+import { inSeconds, shutdownBudget } from '../app/serving.js'
 import { type App, startApp } from '../app.js'
 import { type Config, type Environment, likelyTypos } from '../config.js'
 import { createLog, type Log } from '../platform/log.js'
 import { programVersion } from '../platform/version.js'
-import { prepareSupervisor, readyMessage, shutDownMessage } from './supervisor.js'
+import { onEndSignals } from './end-signals.js'
+import { readyMessage, shutDownMessage } from './process-messages.js'
+import { prepareSupervisor } from './supervisor.js'
 
 /** One of several processes is told by its supervisor, and also ends without it. Signals are the supervisor's. */
-const onShutdown = (shutDown: (reason: string) => void) => {
-  if (!cluster.isWorker) return void process.on('SIGTERM', shutDown).on('SIGINT', shutDown)
-  const leaveToSupervisor = () => undefined
-  process.on('SIGTERM', leaveToSupervisor).on('SIGINT', leaveToSupervisor)
+const onShutdown = (shutDown: (reason: string) => void, log: Log) => {
+  if (!cluster.isWorker) return onEndSignals(shutDown, log)
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => undefined)
   let isTold = false
   const tell = (reason: string) => {
     if (!isTold) shutDown(reason)
@@ -28,15 +29,16 @@ const shutDownOnSignals = (log: Log, drainDelay: number) => {
   const shutdown = new AbortController()
   let started: Promise<App> | undefined
   const closeAll = async () => {
-    // During a start, waits for it and closes what it has opened. A failed start is reported elsewhere.
-    const app = await started
+    // During a start, waits for it and closes what it has opened. A failed start has closed that itself, and is reported
+    // where it was called: once, and with its own exit code.
+    const app = await started?.catch(() => new Promise<never>(() => undefined))
     await app?.close()
   }
   const shutDown = (signal: string) => {
     if (shutdown.signal.aborted) process.exit(1)
     shutdown.abort()
     const within = shutdownBudget(drainDelay)
-    log.info({ signal, within }, 'shutting down')
+    log.info({ signal, within: inSeconds(within) }, 'shutting down')
     // Every answered request is committed by now, so a store that does not close is no failure.
     setTimeout(() => {
       log.warn('shutdown took too long: exiting before everything was closed')
@@ -51,7 +53,7 @@ const shutDownOnSignals = (log: Log, drainDelay: number) => {
     )
   }
   // Before the start: the first process of a container gets only the signals that it listens for.
-  onShutdown(shutDown)
+  onShutdown(shutDown, log)
   return {
     signal: shutdown.signal,
     watch: (start: Promise<App>) => {
@@ -95,8 +97,9 @@ const prepareService = (config: Config, log: Log, crash: Crash) => {
 }
 
 /** Runs the service, in one process or in several, and shuts it down when the process is told to. */
-export const serveUntilSignal = async (config: Config, env: Environment) => {
-  const log = createLog({ level: config.logLevel, format: config.nodeEnv === 'development' ? 'plain' : 'json' })
+export const serveUntilSignal = async (config: Config, texts: Environment, env: Environment) => {
+  const format = config.nodeEnv === 'development' ? 'plain' : 'json'
+  const log = createLog({ level: config.logLevel, format, withPid: config.workers > 1 })
   const crash = (err: unknown) => {
     log.fatal({ err }, err instanceof Error ? err.message : 'an unknown failure')
     process.exit(1)
@@ -105,7 +108,7 @@ export const serveUntilSignal = async (config: Config, env: Environment) => {
   process.on('uncaughtException', crash).on('unhandledRejection', crash)
   const isSupervisor = config.workers > 1 && cluster.isPrimary
   // Before the first line: whoever waits for that may send a signal at once.
-  const start = isSupervisor ? prepareSupervisor(config, log) : prepareService(config, log, crash)
+  const start = isSupervisor ? prepareSupervisor(config, texts, log) : prepareService(config, log, crash)
   if (!cluster.isWorker) {
     log.info({ version: programVersion(), node: process.versions.node, environment: config.nodeEnv }, 'starting')
     for (const typo of likelyTypos(env)) log.warn(typo)

@@ -1,17 +1,19 @@
 import cluster, { type Worker } from 'node:cluster'
 import { fileURLToPath } from 'node:url'
-import { shutdownBudget } from '../app/serving.js'
-import type { Config } from '../config.js'
+import { inSeconds, shutdownBudget } from '../app/serving.js'
+import type { Config, Environment } from '../config.js'
 import { minutes, seconds } from '../lib/durations.js'
 import { builtFile } from '../lib/home.js'
 import type { Log } from '../platform/log.js'
-
-/**
- * What passes between the supervisor and its processes. A signal would not do: Ctrl-C in a terminal reaches all of them, and
- * a second one means "stop at once".
- */
-export const shutDownMessage = 'shut down'
-export const readyMessage = 'ready'
+import { onEndSignals } from './end-signals.js'
+import {
+  confirmFailure,
+  handOut,
+  isFailure,
+  readyMessage,
+  settingsQuestion,
+  shutDownMessage,
+} from './process-messages.js'
 
 /** A process that ends by itself is replaced, after a longer pause each time. If none serves any more, that is given up. */
 const mostCrashes = 5
@@ -49,11 +51,24 @@ const endProcesses = async (isReady: (id: number) => boolean, within: number, lo
   clearTimeout(timer)
 }
 
+/** Gives each process its settings, and says why one cannot start. At the first start all have the same reason, said once. */
+const answerStarts = (texts: Environment, hasServed: () => boolean) => {
+  const said = new Set<string>()
+  cluster.on('message', (worker, message: unknown) => {
+    if (message === settingsQuestion) handOut(worker, texts)
+    if (!isFailure(message)) return
+    if (hasServed() || !said.has(message.failure)) process.stderr.write(`${message.failure}\n`)
+    said.add(message.failure)
+    confirmFailure(worker)
+  })
+}
+
 /**
  * Listens for the end, and returns what starts the service in several processes on one port. Each of them is a whole instance;
  * this process only starts them, replaces one that has crashed, adds up their metrics, and ends them together.
  */
-export const prepareSupervisor = (config: Config, log: Log) => {
+export const prepareSupervisor = (config: Config, texts: Environment, log: Log) => {
+  const longestShutdown = shutdownBudget(config.drainDelay) + extraPatience
   const crashes: number[] = []
   const ready = new Set<number>()
   let isEnding = false
@@ -63,7 +78,7 @@ export const prepareSupervisor = (config: Config, log: Log) => {
   const end = async (code: number) => {
     if (isEnding) process.exit(1)
     isEnding = true
-    await endProcesses((id) => ready.has(id), shutdownBudget(config.drainDelay) + extraPatience, log)
+    await endProcesses((id) => ready.has(id), longestShutdown, log)
     process.exit(code)
   }
 
@@ -85,12 +100,13 @@ export const prepareSupervisor = (config: Config, log: Log) => {
   cluster.on('exit', (worker, code, signal) => {
     ready.delete(worker.id)
     if (isEnding) return
-    const details = { pid: worker.process.pid, exitCode: code, signal }
+    const details = { ended: worker.process.pid, exitCode: code, signal }
     log.error(details, `a process of the service has ended ${hasServed ? 'unexpectedly' : 'while it was starting'}`)
     // What stops the first start is a wrong setting or a port in use. The process itself has said so.
     if (hasServed) replace()
     else void end(code || 1)
   })
+  answerStarts(texts, () => hasServed)
   cluster.on('message', ({ id }, message) => {
     if (message !== readyMessage) return
     ready.add(id)
@@ -100,11 +116,11 @@ export const prepareSupervisor = (config: Config, log: Log) => {
     const { host, port, publicUrl, workers } = config
     log.info({ host, port, workers }, `Latchkey is ready at ${publicUrl} in ${workers} processes`)
   })
-  const shutDown = (signal: NodeJS.Signals) => {
-    log.info({ signal }, 'shutting down all processes of the service')
+  const shutDown = (signal: string) => {
+    log.info({ signal, within: inSeconds(longestShutdown) }, 'shutting down all processes of the service')
     void end(0)
   }
-  process.on('SIGTERM', shutDown).on('SIGINT', shutDown)
+  onEndSignals(shutDown, log)
 
   return async () => {
     await startMetrics(config)

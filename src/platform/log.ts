@@ -17,16 +17,31 @@ const describe = (error: unknown): object => {
   return { type: error.name, message: error.message, ...code, stack: error.stack, ...cause }
 }
 
+const mostUnwritten = 1_000_000
+
 export type LogFormat = 'json' | 'plain'
 
-type LogOptions = { level: string; format?: LogFormat; destination?: DestinationStream | undefined }
+type LogOptions = {
+  level: string
+  format?: LogFormat
+  destination?: DestinationStream | undefined
+  /** Where several processes write one log. */
+  withPid?: boolean
+}
+
+/** A log that cannot be written, because its terminal is closed or its disk is full, must not end the service. */
+const standardOutput = () => {
+  const output = pino.destination({ sync: true, maxLength: mostUnwritten })
+  output.on('error', () => undefined)
+  return output
+}
 
 /** One JSON object a line, so that what users send is escaped. Plain lines for a terminal are made from these. */
-export const createLog = ({ level, format = 'json', destination }: LogOptions) =>
+export const createLog = ({ level, format = 'json', destination, withPid = false }: LogOptions) =>
   pino(
     {
       level,
-      base: undefined,
+      base: withPid ? { pid: process.pid } : undefined,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: redacted, censor: '[hidden]' },
@@ -35,5 +50,5 @@ export const createLog = ({ level, format = 'json', destination }: LogOptions) =
         streamWrite: (line) => escapeTerminalControls(format === 'plain' ? plainLine(line) : line),
       },
     },
-    destination ?? pino.destination({ sync: true }),
+    destination ?? standardOutput(),
   )

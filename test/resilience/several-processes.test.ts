@@ -1,14 +1,18 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freshPostgres, testPostgres } from '../support/databases.js'
 import { childrenOf, sendSignal } from '../support/servers/processes.js'
 import { freePort } from '../support/servers/server.js'
 import { beginSessions } from '../support/site/begun-sessions.js'
-import { type Instance, startInstance } from '../support/site/instance.js'
+import { type Instance, secretOf, startInstance } from '../support/site/instance.js'
 import { addPeople } from '../support/site/site.js'
 import { until } from '../support/until.js'
 
 let database: Awaited<ReturnType<typeof freshPostgres>>
 let metricsUrl: string
+let folder: string
 let service: Instance
 
 const start = async () => {
@@ -23,16 +27,22 @@ const start = async () => {
     SMTP_URL: 'smtp://127.0.0.1:2525',
     PUBLIC_URL: 'https://localhost',
     DRAIN_DELAY: '2s',
+    JWT_SECRET: '',
+    JWT_SECRET_FILE: secretFile(),
   })
 }
+const secretFile = () => join(folder, 'secret')
 
 beforeAll(async () => {
   database = await freshPostgres()
+  folder = await mkdtemp(join(tmpdir(), 'latchkey-processes-'))
+  await writeFile(secretFile(), secretOf('a'))
   service = await start()
 })
 afterAll(async () => {
   await service?.stop()
   await database?.drop()
+  await rm(folder, { recursive: true })
 })
 
 const processes = () => childrenOf(service.pid())
@@ -59,14 +69,27 @@ it('serve one port, and their metrics are added up', async () => {
   const { text, count } = await answered()
   expect(count).toBe(30)
   expect(text).toMatch(/^latchkey_build_info\{version="[^"]+"\} 1$/m)
+  expect(text).toMatch(/^latchkey_processes 2$/m)
 })
 
-it('go on when one of them is killed, and it is replaced', async () => {
+it('go on after SIGHUP, and name the process in each line of the log', async () => {
+  for (const pid of [service.pid(), ...processes()]) sendSignal(pid, 'SIGHUP')
+  await expect.poll(() => service.log()).toContain('SIGHUP is ignored')
+  expect((await ask()).status).toBe(200)
+  const lines = (await service.log()).trimEnd().split('\n')
+  const pids = new Set(lines.map((line) => Number(JSON.parse(line).pid)))
+  expect(pids).toEqual(new Set([service.pid(), ...processes()]))
+})
+
+it('go on when one of them is killed, and it is replaced by one with the same settings', async () => {
+  // Read again, this would stop the new process.
+  await writeFile(secretFile(), 'changed')
   const [killed = 0] = processes()
   sendSignal(killed, 'SIGKILL')
   await until('the others are alone', () => isGone(killed))
   await until('requests are answered', async () => (await ask().catch(() => undefined))?.status === 200)
-  await until('there are two again', () => processes().length === 2)
+  await expect.poll(async () => (await answered()).text).toMatch(/^latchkey_processes 2$/m)
+  await writeFile(secretFile(), secretOf('a'))
   expect(processes()).not.toContain(killed)
   // What it has counted stays in the sum: a number that falls would look like a new start of everything.
   await expect.poll(async () => (await answered()).count).toBeGreaterThan(30)

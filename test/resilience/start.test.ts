@@ -168,6 +168,8 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
     const said = await refusal({ DATABASE_URL: url })
     expect(said.split('\n')).toHaveLength(1)
     expect(said).toMatch(/newer/)
+    const several = { NODE_ENV: 'test', WORKERS: '4', PORT: String(await freePort()) }
+    expect(await refusal({ ...several, DATABASE_URL: url, REDIS_URL: process.env.TEST_REDIS_URL ?? '' })).toBe(said)
     await drop()
   })
 

@@ -63,6 +63,11 @@ const createInstruments = (registers: Registry[]) => ({
     labelNames: ['kind'] as const,
     registers,
   }),
+  processes: new Gauge({
+    name: 'latchkey_processes',
+    help: 'Processes of this instance that serve requests.',
+    registers,
+  }),
   build: new Gauge({
     name: 'latchkey_build_info',
     help: 'Always 1; the version of this instance is a label.',
@@ -82,7 +87,8 @@ const limiters = ['login', 'confirm', 'general', 'session', 'sensitive']
  * Every series of a closed list starts at zero. Prometheus sees no increase in a series that first appears with 1, so an
  * alert would miss the first event.
  */
-const startAtZero = ({ refreshes, refusals, signIns, rejections, build }: Instruments) => {
+const startAtZero = ({ refreshes, refusals, signIns, rejections, processes, build }: Instruments) => {
+  processes.set(1)
   build.set({ version: programVersion() }, 1)
   for (const outcome of outcomes) refreshes.inc({ outcome }, 0)
   for (const status of refusalStatuses) refusals.inc({ status: String(status) }, 0)
