@@ -140,7 +140,7 @@ describe('the metrics', () => {
 it('say which setting to change when their port is taken', async () => {
   const taken = { host: '127.0.0.1', port: Number(new URL(metricsUrl).port), metrics: createMetrics() }
   await expect(startMetricsServer(taken)).rejects.toThrow(
-    'The port is in use: set METRICS_PORT to another one, or stop the program that has it.',
+    `127.0.0.1:${taken.port} is in use: set METRICS_PORT to another port, or stop the program that has it.`,
   )
 })
 
