@@ -51,6 +51,9 @@ const endProcesses = async (isReady: (id: number) => boolean, within: number, lo
   clearTimeout(timer)
 }
 
+const announce = ({ host, port, publicUrl, workers }: Config, log: Log) =>
+  log.info({ host, port, workers }, `Latchkey is ready at ${publicUrl} in ${workers} processes`)
+
 /** Gives each process its settings, and says why one cannot start. At the first start all have the same reason, said once. */
 const answerStarts = (texts: Environment, hasServed: () => boolean) => {
   const said = new Set<string>()
@@ -113,8 +116,7 @@ export const prepareSupervisor = (config: Config, texts: Environment, log: Log) 
     hasServed = true
     if (isAnnounced || ready.size < config.workers) return
     isAnnounced = true
-    const { host, port, publicUrl, workers } = config
-    log.info({ host, port, workers }, `Latchkey is ready at ${publicUrl} in ${workers} processes`)
+    announce(config, log)
   })
   const shutDown = (signal: string) => {
     log.info({ signal, within: inSeconds(longestShutdown) }, 'shutting down all processes of the service')
