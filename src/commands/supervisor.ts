@@ -23,6 +23,7 @@ const longestPause = 30 * seconds
 
 /** Later than the processes give up by themselves. */
 const extraPatience = 2 * seconds
+const longestShutdown = ({ drainDelay }: Config) => shutdownBudget(drainDelay) + extraPatience
 
 /** The files of this process, also when a link to the program leads to a newer version by now: versions must not mix. */
 const ownProgram = fileURLToPath(builtFile('main.js'))
@@ -71,7 +72,6 @@ const answerStarts = (texts: Environment, hasServed: () => boolean) => {
  * this process only starts them, replaces one that has crashed, adds up their metrics, and ends them together.
  */
 export const prepareSupervisor = (config: Config, texts: Environment, log: Log) => {
-  const longestShutdown = shutdownBudget(config.drainDelay) + extraPatience
   const crashes: number[] = []
   const ready = new Set<number>()
   let isEnding = false
@@ -81,7 +81,7 @@ export const prepareSupervisor = (config: Config, texts: Environment, log: Log) 
   const end = async (code: number) => {
     if (isEnding) process.exit(1)
     isEnding = true
-    await endProcesses((id) => ready.has(id), longestShutdown, log)
+    await endProcesses((id) => ready.has(id), longestShutdown(config), log)
     process.exit(code)
   }
 
@@ -119,7 +119,7 @@ export const prepareSupervisor = (config: Config, texts: Environment, log: Log) 
     announce(config, log)
   })
   const shutDown = (signal: string) => {
-    log.info({ signal, within: inSeconds(longestShutdown) }, 'shutting down all processes of the service')
+    log.info({ signal, within: inSeconds(longestShutdown(config)) }, 'shutting down all processes of the service')
     void end(0)
   }
   onEndSignals(shutDown, log)
