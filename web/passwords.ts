@@ -5,7 +5,6 @@ import { useProblems } from './refusals.js'
 import type { Refusal } from './requests.js'
 import { useWords } from './settings.js'
 import type { Words } from './words/catalogue.js'
-import { fill } from './words/format.js'
 
 type PasswordWords = Pick<Words['password'], 'rules' | 'missing' | 'errors' | 'feedback'>
 
@@ -22,14 +21,18 @@ export const feedbackOf = ({ feedback }: PasswordFindings, words: PasswordWords)
   )
 }
 
-/** Why a password was rejected: one sentence for all rules, which are marked in the list, and one for the estimate. */
-export const errorsOf = (findings: PasswordFindings, words: PasswordWords) => {
-  const missing = sentencesOf(findings.errors, words.rules)
-  const others = findings.errors.flatMap((id) => {
+/**
+ * Why a password was rejected. The list of rules shows which of them are broken, and below it is advice, so neither is said
+ * here too. A password that breaks no rule is too weak for a reason that stands here.
+ */
+export const errorsOf = ({ errors, feedback }: PasswordFindings, words: PasswordWords) => {
+  const breaksRule = errors.some((id) => Object.hasOwn(words.rules, id))
+  const others = errors.flatMap((id) => {
     const sentences = sentencesOf([id], words.errors)
-    return id === 'too_weak' ? [[...sentences, ...feedbackOf(findings, words)].join(' ')] : sentences
+    if (id !== 'too_weak') return sentences
+    return breaksRule ? [] : [[...sentences, ...feedbackOf({ errors, feedback }, words)].join(' ')]
   })
-  return missing.length > 0 ? [fill(words.missing, { rules: missing.join(', ') }), ...others] : others
+  return breaksRule ? [words.missing, ...others] : others
 }
 
 /** `useProblems` for a form with a new password, whose field shows every broken rule. */

@@ -95,16 +95,19 @@ describe('what is wrong with a password', () => {
     feedback: ['add_words', 'commonly_used'],
   }
 
-  it('is one sentence for all rules, and one for the estimate: the reason first, then the advice', () => {
-    expect(errorsOf(weak, en.password)).toEqual([
-      'Still missing: an uppercase letter, a number.',
+  it('is one sentence for all rules, which are marked in a list', () => {
+    expect(errorsOf(weak, en.password)).toEqual(['This password does not meet the requirements marked below.'])
+    expect(errorsOf({ ...weak, errors: ['digit', 'unusable_characters'] }, en.password)).toHaveLength(2)
+  })
+
+  it('is the estimate when no rule is broken: the reason first, then the advice', () => {
+    expect(errorsOf({ ...weak, errors: ['too_weak'] }, en.password)).toEqual([
       'This password is too weak. This is a commonly used password. Add more words that are less common.',
     ])
   })
 
   it('is said in the language of the page', () => {
-    expect(errorsOf(weak, de.password)).toEqual([
-      'Es fehlt noch: ein Großbuchstabe, eine Ziffer.',
+    expect(errorsOf({ ...weak, errors: ['too_weak'] }, de.password)).toEqual([
       'Das Passwort ist zu schwach. Dieses Passwort ist weit verbreitet. Fügen Sie weitere, seltenere Wörter hinzu.',
     ])
     expect(feedbackOf({ errors: [], feedback: ['dates'] }, de.password)).toEqual([

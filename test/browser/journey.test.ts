@@ -146,12 +146,12 @@ describe('somebody new', () => {
     // Everything at once.
     await page.getByText('Enter an email address like name@example.com.').waitFor()
     await page.getByText('A username cannot contain spaces').waitFor()
-    await page.getByText('Still missing: a special character.').waitFor()
+    await page.getByText('This password does not meet the requirements marked below.').waitFor()
     await expect.poll(() => page.locator('.password-rules .missed').count()).toBe(2)
     await fillIn(page, { Username: 'taken', Email: 'fresh@example.com' })
     await press(page, 'Create account')
     await page.getByText('This username is taken.').waitFor()
-    await page.getByText('Still missing: a special character.').waitFor()
+    await page.getByText('This password does not meet the requirements marked below.').waitFor()
     const sentences = await page
       .locator('.field-errors, .strength-feedback')
       .evaluateAll((places) => places.flatMap(({ textContent }) => textContent.match(/[A-Z][^.]+\./g) ?? []))
@@ -160,7 +160,7 @@ describe('somebody new', () => {
     await fillIn(page, { 'Choose a password': goodPassword })
     await page.getByText(/^Strength: (Good|Strong)$/).waitFor()
     await strength.filter({ hasText: 'done' }).waitFor()
-    await expect.poll(() => page.getByText('Still missing').count()).toBe(0)
+    await expect.poll(() => page.getByText('This password does not meet').count()).toBe(0)
     // What was typed is there again after a look at another page, except for the password.
     await page.getByRole('link', { name: 'Sign in' }).click()
     await expect.poll(() => page.locator('[name=username]').inputValue()).toBe('fresh@example.com')

@@ -9,7 +9,7 @@ import { CheckIcon, CircleIcon, CrossIcon } from './icons.js'
 
 type Props = {
   password: string
-  /** The password was refused, and the field says why: so that is not said again, and the list shows what is missing. */
+  /** The password was refused. The list shows what is missing; if nothing is, the field has the advice already. */
   refused?: boolean
 }
 
@@ -32,7 +32,7 @@ export const StrengthMeter = ({ password, refused = false }: Props) => {
       <div class="strength-feedback" aria-live="polite">
         {isFailed && <p class="field-hint">{words.unchecked}</p>}
         {shown &&
-          !refused &&
+          !(refused && meetsRules(password)) &&
           !shown.strength.isStrong &&
           feedbackOf(shown.ids, words).map((sentence) => <p key={sentence}>{sentence}</p>)}
       </div>
@@ -86,6 +86,8 @@ const Rule = ({ text, met, refused }: { text: string; met: boolean; refused: boo
     </li>
   )
 }
+
+const meetsRules = (password: string) => passwordRuleIds.every((rule) => passwordRules[rule].test(password))
 
 const useEstimate = (password: string, readPersonalData: () => PersonalData) => {
   const personalData = useStableCallback(readPersonalData)

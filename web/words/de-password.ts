@@ -17,7 +17,7 @@ export const password = {
     special: 'ein Sonderzeichen',
   } satisfies Record<PasswordRuleId, string>,
   strongEnough: 'Stärke „Gut“ oder besser',
-  missing: 'Es fehlt noch: {rules}.',
+  missing: 'Dieses Passwort erfüllt die unten markierten Anforderungen nicht.',
   errors: {
     too_weak: 'Das Passwort ist zu schwach.',
     too_long: 'Das Passwort darf höchstens 256 Zeichen haben.',

@@ -18,7 +18,7 @@ export const password = {
     special: 'a special character',
   } satisfies Record<PasswordRuleId, string>,
   strongEnough: 'a strength of “Good” or better',
-  missing: 'Still missing: {rules}.',
+  missing: 'This password does not meet the requirements marked below.',
   errors: {
     too_weak: 'This password is too weak.',
     too_long: 'A password can have at most 256 characters.',

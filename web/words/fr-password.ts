@@ -17,7 +17,7 @@ export const password = {
     special: 'un caractère spécial',
   } satisfies Record<PasswordRuleId, string>,
   strongEnough: 'une robustesse « Bonne » ou mieux',
-  missing: 'Il manque encore : {rules}.',
+  missing: 'Ce mot de passe ne remplit pas les critères signalés ci-dessous.',
   errors: {
     too_weak: 'Le mot de passe est trop faible.',
     too_long: 'Le mot de passe ne doit pas dépasser 256 caractères.',
