@@ -1,4 +1,4 @@
-// node bench/run.mjs [--write] [access] [login] [refresh] [saturation] [priority]
+// node bench/run.mjs [--write] [access] [first] [workers] [login] [refresh] [saturation] [priority]
 //
 // Compares Latchkey with limits that no program can beat (an empty node:http server, bcrypt alone, a bare server that does the
 // same work) and, if they are installed, with Better Auth and an express stack: on loopback, in one run, in turns, as ratios.
@@ -14,27 +14,31 @@
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { writeResults } from './load/results.mjs'
 import { measureAccess } from './measures/access.mjs'
+import { measureFirst } from './measures/first.mjs'
 import { measureLogin } from './measures/login.mjs'
 import { measurePriority } from './measures/priority.mjs'
 import { measureRefresh } from './measures/refresh.mjs'
 import { measureSaturation } from './measures/saturation.mjs'
+import { measureWorkers } from './measures/workers.mjs'
 import { hasBetterAuth, startBetterAuth } from './subjects/better-auth.mjs'
 import { hasExpress, startExpress } from './subjects/express.mjs'
 import { startLatchkey } from './subjects/latchkey.mjs'
 import { openStores } from './subjects/stores.mjs'
 
 /** @typedef {Awaited<ReturnType<typeof startPeers>>} Peers */
-/** @typedef {{ latchkey: import('./subjects/latchkey.mjs').Latchkey, peers: Peers, databaseUrl: string | undefined }} Stage */
+/** @typedef {{ latchkey: import('./subjects/latchkey.mjs').Latchkey, peers: Peers, databaseUrl: string | undefined, stores: import('./subjects/stores.mjs').Stores }} Stage */
 
 /** @type {Record<string, (stage: Stage) => Promise<void>>} */
 const measures = {
   access: measureAccess,
+  first: measureFirst,
+  workers: measureWorkers,
   login: measureLogin,
   refresh: measureRefresh,
   saturation: measureSaturation,
   priority: measurePriority,
 }
-const usual = ['access', 'login', 'refresh', 'saturation']
+const usual = ['access', 'first', 'workers', 'login', 'refresh', 'saturation']
 const longest = 25 * 60_000
 
 /** One after the other: two that start at once would both migrate, and one would fail. @param {string | undefined} databaseUrl @param {string | undefined} redisUrl */
@@ -57,7 +61,7 @@ const run = async (/** @type {string[]} */ names) => {
       'Better Auth and the express stack are left out: they are not installed, or there is no PostgreSQL for them.',
     )
   try {
-    for (const name of names) await measures[name]?.({ latchkey, peers, databaseUrl })
+    for (const name of names) await measures[name]?.({ latchkey, peers, databaseUrl, stores })
   } finally {
     await Promise.all([latchkey.stop(), peers?.plain.stop(), peers?.cached.stop(), peers?.express.stop()])
     await stores?.close()

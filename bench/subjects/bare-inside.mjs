@@ -17,4 +17,5 @@ const server = createServer({ keepAliveTimeout: 75_000 }, (request, response) =>
     response.writeHead(204).end()
   })
 })
-if (isMainThread) server.listen(Number(process.env.BENCH_INSIDE_PORT), '127.0.0.1')
+// With WORKERS the processes of the service come from the supervisor, which has this too.
+if (isMainThread && process.env.BENCH_INSIDE_PORT) server.listen(Number(process.env.BENCH_INSIDE_PORT), '127.0.0.1')

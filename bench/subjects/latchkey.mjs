@@ -57,18 +57,18 @@ const importPeople = async (/** @type {Record<string, string>} */ settings) => {
   if (code !== 0) throw new Error('The people could not be added')
 }
 
-/** @param {{ databaseUrl: string, redisUrl: string } | undefined} stores */
-export const startLatchkey = async (stores) => {
+/** @param {{ databaseUrl: string, redisUrl: string } | undefined} stores @param {number} [workers] */
+export const startLatchkey = async (stores, workers = 1) => {
   const { freePort, ownFolder, startServer } = await processes()
   const [folder, port, insidePort] = [await ownFolder('bench'), await freePort(), await freePort()]
   /** @type {Record<string, string>} */
-  const settings = { ...settingsFor(stores, folder), PORT: String(port) }
+  const settings = { ...settingsFor(stores, folder), PORT: String(port), WORKERS: String(workers) }
   await importPeople(settings)
   const server = await startServer({
     command: process.execPath,
     args: ['--import', inside, program, 'serve'],
     folder,
-    env: { ...settings, BENCH_INSIDE_PORT: String(insidePort) },
+    env: { ...settings, ...(workers === 1 && { BENCH_INSIDE_PORT: String(insidePort) }) },
     ready: () => isUp(port, '/health', 200),
   })
   return {

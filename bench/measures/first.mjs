@@ -1,0 +1,45 @@
+// What the first check of a token costs. Its signature is checked by the framework's route; later checks of the same token are
+// answered in front of it. Every token here is another one, signed like that of a user who has signed in.
+import { createHmac, randomUUID } from 'node:crypto'
+import { openConnection, request } from '../load/connection.mjs'
+import { withCoreTime } from '../load/core-time.mjs'
+import { closedLoad } from '../load/loads.mjs'
+import { inRounds, printRows } from '../load/rounds.mjs'
+
+const clients = 16
+const plan = { rounds: 7, seconds: 1 }
+const path = '/api/auth/verify'
+
+/** Cookies of sessions of their own, from the claims of a real one. @param {string} cookie @param {string} secret */
+const tokenMaker = (cookie, secret) => {
+  const [header = '', payload = ''] = /access_token=([^;]*)/.exec(cookie)?.[1]?.split('.') ?? []
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
+  return () => {
+    const signed = `${header}.${Buffer.from(JSON.stringify({ ...claims, sid: randomUUID() })).toString('base64url')}`
+    return `access_token=${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
+  }
+}
+
+/** @param {import('../run.mjs').Stage} stage */
+export const measureFirst = async ({ latchkey }) => {
+  const newCookie = tokenMaker(await latchkey.signIn('person-0'), latchkey.settings.JWT_SECRET ?? '')
+  const connections = Array.from({ length: clients }, () => openConnection(latchkey.port))
+
+  /** @param {() => string} nextRequest */
+  const turn = (nextRequest) => async (/** @type {number} */ seconds) => {
+    const step = async (/** @type {number} */ client) => (await connections[client]?.ask(nextRequest()))?.status === 204
+    const measured = await closedLoad({ clients, seconds, step })
+    if (measured.failed > 0) throw new Error(`${measured.failed} access checks were refused`)
+    return measured
+  }
+  const known = request('GET', path, { cookie: newCookie() })
+  const subjects = [
+    { name: 'a token that was checked before', turn: turn(() => known) },
+    { name: 'the first check of a token', turn: turn(() => request('GET', path, { cookie: newCookie() })) },
+  ].map((subject) => ({ ...subject, turn: withCoreTime(latchkey.pid(), subject.turn) }))
+  printRows(
+    `First access check of a token: ${clients} clients, ${plan.rounds} rounds of ${plan.seconds} s, medians`,
+    await inRounds(subjects, plan),
+  )
+  for (const connection of connections) connection.close()
+}
