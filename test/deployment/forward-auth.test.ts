@@ -18,7 +18,7 @@ import {
   forged,
   navigation,
 } from './proxy-answers.js'
-import { expectOutageOfDatabase, expectRenewedAnswers, renewInBrowser } from './renewal-journeys.js'
+import * as renewal from './renewal-journeys.js'
 
 const leftovers: (() => Promise<void>)[] = []
 afterAll(async () => {
@@ -58,8 +58,7 @@ beforeAll(async () => {
 
 const signedIn = async () => {
   const visitor = createVisitor(front)
-  const { status } = await visitor.post('/login', { username: 'zoë', password })
-  expect(status).toBe(200)
+  expect((await visitor.post('/login', { username: 'zoë', password })).status).toBe(200)
   return visitor
 }
 
@@ -270,15 +269,17 @@ describe.each(browserNames)('in %s', (name) => {
   it('an application is reached from other sites with query and fragment, and a session is renewed for all that it does', async () => {
     const browser = await openBrowser(name)
     await arriveFromElsewhere(browser, `https://localhost:${front.port}`, 'zoë')
-    await renewInBrowser(browser, `https://localhost:${front.port}`, place())
+    await renewal.renewInBrowser(browser, `https://localhost:${front.port}`, place())
   })
 })
 
-it('sends renewed tokens with the answer of the application, and no cache may keep it', async () =>
-  expectRenewedAnswers(await signedIn(), place()))
+it('sends renewed tokens with the answer of the application, and no cache may keep it', async () => {
+  await renewal.expectRenewedAnswers(await signedIn(), place())
+  await renewal.expectDomainOfCookies(await signedIn(), instance)
+})
 
 it('goes on without the database, and sends nobody to sign in', async () =>
-  expectOutageOfDatabase(await signedIn(), place()))
+  renewal.expectOutageOfDatabase(await signedIn(), place()))
 
 describe('when one of the two is down', () => {
   it('says which, in the page and in the access log', async () => {
@@ -287,9 +288,8 @@ describe('when one of the two is down', () => {
     await application.stop()
     expectOutage(...(await ask('/public/')), 'The application does not answer.')
     instance.signal('SIGKILL')
-    for (const path of ['/reports', '/login']) {
+    for (const path of ['/reports', '/login'])
       expectOutage(...(await ask(path)), 'The sign-in service does not answer.')
-    }
     const lines = (await front.logs()).split('\n').filter((line) => line.includes('"path":"/reports"'))
     const { status, check, check_status } = JSON.parse(lines.at(-1) ?? '{}')
     expect(status).toBe(503)

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import type { Tab, TestBrowser } from '../support/browsers.js'
 import { testPostgres } from '../support/databases.js'
 import type { Visitor } from '../support/site/https-client.js'
+import type { Instance } from '../support/site/instance.js'
 import { password } from '../support/site/site.js'
 import { until } from '../support/until.js'
 import type { Application } from './application.js'
@@ -131,6 +132,20 @@ export const expectRenewedAnswers = async (visitor: Visitor, place: Place) => {
   expect(cookiesOf(broken)).toEqual([expect.stringMatching(tokenCookies), expect.stringMatching(tokenCookies)])
   expect((await visitor.get('/reports')).status).toBe(200)
   expect(await stateOf(place)).toMatchObject({ generation: generation + 2, thefts: 0 })
+}
+
+/** With a domain the cookies are shared by hosts. Without it the browser would keep a second pair, and neither would count. */
+export const expectDomainOfCookies = async (visitor: Visitor, instance: Instance) => {
+  await instance.again({ COOKIE_DOMAIN: 'example.com', PUBLIC_URL: 'https://app.example.com' })
+  visitor.jar.delete('access_token')
+  const { headers } = await visitor.get('/reports')
+  const lines = (headers['set-cookie'] ?? []).filter((line) => !line.includes('Max-Age=0'))
+  const flags = 'Domain=example.com; Path=/; HttpOnly; SameSite=Strict; Secure'
+  expect(lines.map((line) => line.replace(/=[^;]+; Max-Age=\d+/, ''))).toEqual([
+    `access_token; ${flags}`,
+    `refresh_token; ${flags}`,
+  ])
+  await instance.again()
 }
 
 /** Without the database a page that needs no renewal goes on, and the others are told so: nobody is sent to sign in. */
