@@ -26,5 +26,9 @@ keep database_owner_url "postgres://latchkey_owner:$(cat secrets/postgres_passwo
 keep database_url "postgres://latchkey:$(cat secrets/latchkey_password)@postgres:5432/latchkey"
 keep redis_url "redis://:$(cat secrets/redis_password)@redis:6379"
 keep smtp_url "${1:?name the mail server, such as smtp://user:password@mail.example.com:587}"
+if [[ "$(cat secrets/smtp_url)" != "$1" ]]; then
+  echo "secrets/smtp_url names another mail server and was not changed: edit it, and restart the instances." >&2
+  exit 1
+fi
 echo "Made what was missing in $(pwd)/secrets. Now the certificate, readable for nginx:"
 echo "  install -m 644 fullchain.pem privkey.pem $(pwd)/secrets/tls/"

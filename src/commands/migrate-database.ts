@@ -4,9 +4,11 @@ import { migrationsDirectory as directory } from '../app/prepare-database.js'
 import { ConfigurationFaults, type Environment, loadSettings } from '../config.js'
 import { grantsFor } from '../domain/tables.js'
 import type { Database } from '../platform/database/database.js'
+import { hostName } from '../platform/database/find-primary.js'
 import { requireRole } from '../platform/database/grants.js'
 import { describeSchema, migrate, schemaStatus } from '../platform/database/migrate.js'
 import { openAsOwner, openDatabase, roleToGrant } from '../platform/database/open.js'
+import { postgresAddress } from '../platform/database/postgres-address.js'
 import { commandLog } from './command-log.js'
 
 export type Place = { ownerUrl: string; serviceRole: string | undefined } | { embedded: string }
@@ -21,6 +23,13 @@ export const placeFrom = (environment: Environment): Place => {
   if (settings.nodeEnv === 'production')
     throw new ConfigurationFaults(['DATABASE_OWNER_URL or DATABASE_URL: one of them must be set in production'])
   return { embedded: embeddedDirectory(settings) }
+}
+
+/** For messages: which database a migration is about. Never its password. */
+export const nameOfPlace = (place: Place) => {
+  if ('embedded' in place) return `the embedded database in ${place.embedded}`
+  const { database, hosts } = postgresAddress(place.ownerUrl)
+  return `the database ${database} at ${hosts.map(hostName).join(', ')}`
 }
 
 const open = async (place: Place): Promise<Database> =>

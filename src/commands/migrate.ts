@@ -14,10 +14,10 @@ const statusLines = ({ applied, pending, newer }: SchemaStatus) => [
   ...pending.map(({ name, oldestProgram }) => `${name}  not applied${wayBack(oldestProgram)}`),
 ]
 
-const nothingToApply = ({ newer }: SchemaStatus) =>
+const nothingToApply = ({ newer }: SchemaStatus, name: string) =>
   newer.length === 0
-    ? 'The database is up to date.'
-    : `Nothing to apply: the database has ${newer.join(', ')} of a newer version, and this version can run on it.`
+    ? `Nothing to apply: ${name} is up to date.`
+    : `Nothing to apply: ${name} has ${newer.join(', ')} of a newer version, and this version can run on it.`
 
 const noRole =
   'Nothing was granted to a role of the service. If it uses another role, name it with --grant-to or in DATABASE_URL.'
@@ -34,9 +34,9 @@ const showStatus = async (
   return 1
 }
 
-const showPlan = async (status: SchemaStatus, { stdout }: CommandContext) => {
+const showPlan = async (status: SchemaStatus, name: string, { stdout }: CommandContext) => {
   const names = status.pending.map(({ name }) => name)
-  await print(stdout, names.length === 0 ? nothingToApply(status) : `Would apply ${names.join(', ')}.`)
+  await print(stdout, names.length === 0 ? nothingToApply(status, name) : `Would apply ${names.join(', ')} to ${name}.`)
   return 0
 }
 
@@ -70,13 +70,17 @@ No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) g
       [],
     )
     if (values['dry-run'] && values.status) throw new UsageFault('--dry-run and --status cannot be used together.')
-    const { applyMissing, placeFrom, planFor, statusOf } = await import('./migrate-database.js')
+    const { applyMissing, nameOfPlace, placeFrom, planFor, statusOf } = await import('./migrate-database.js')
     const place = placeFrom(context.environment)
+    const name = nameOfPlace(place)
     const role = roleFrom(values['grant-to'], place)
     if (values.status) return showStatus(await statusOf(place), context)
-    if (values['dry-run']) return showPlan(await planFor(place, role), context)
+    if (values['dry-run']) return showPlan(await planFor(place, role), name, context)
     const { applied, status } = await applyMissing(place, role)
-    await print(context.stdout, applied.length === 0 ? nothingToApply(status) : `Applied ${applied.join(', ')}.`)
+    await print(
+      context.stdout,
+      applied.length === 0 ? nothingToApply(status, name) : `Applied ${applied.join(', ')} to ${name}.`,
+    )
     if (role !== undefined && status.newer.length > 0) await print(context.stderr, noGrantTo(role))
     if ('ownerUrl' in place && role === undefined && !context.environment.DATABASE_URL)
       await print(context.stderr, noRole)

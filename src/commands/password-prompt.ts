@@ -2,7 +2,8 @@ import { StringDecoder } from 'node:string_decoder'
 import { CommandFailure, type Terminal, write } from './command.js'
 
 const longest = 4_096
-const enter = ['\r', '\n', '\u0004']
+const endOfInput = '\u0004'
+const enter = ['\r', '\n', endOfInput]
 const erase = ['\u007f', '\b']
 const interrupt = '\u0003'
 
@@ -23,7 +24,7 @@ const askHidden = async ({ stdin, stderr }: Terminal, question: string) => {
       const gone = () => finish(() => reject(new CommandFailure('No password was given.')))
       const read = (chunk: Buffer | string) => {
         for (const character of typeof chunk === 'string' ? chunk : decoder.write(chunk)) {
-          if (character === interrupt) return gone()
+          if (character === interrupt || (character === endOfInput && typed.length === 0)) return gone()
           if (enter.includes(character)) return finish(() => resolve(typed.join('')))
           if (erase.includes(character)) typed = typed.slice(0, -1)
           else if (typed.length < longest) typed.push(character)

@@ -24,7 +24,7 @@ const asJson = (user: ListedUser) => {
 
 const asLines = (users: readonly ListedUser[]) =>
   asTable([
-    ['ID', 'USERNAME', 'EMAIL', 'SIGNS IN WITH', 'CREATED', ''],
+    ['ID', 'USERNAME', 'EMAIL', 'SIGNS IN WITH', 'CREATED', 'STATE'],
     ...users.map((user) => [
       user.id,
       user.username,

@@ -19,7 +19,8 @@ tokens within two seconds. USER is a username, an email or an id.`,
         return stores.sessions.endAll(user.id, { sql })
       })
       await stores.events.record({ kind: 'user_disabled', userId: user.id }, operator(context))
-      await print(context.stdout, `Disabled ${user.username}; ended ${counted(ended, 'session')}.`)
+      const done = user.disabled ? `${user.username} was disabled already` : `Disabled ${user.username}`
+      await print(context.stdout, `${done}; ended ${counted(ended, 'session')}.`)
       return 0
     })
   },
@@ -37,7 +38,7 @@ USER is a username, an email or an id. Sessions that were ended stay ended.`,
       const user = await requireUser(stores, positionals[0] ?? '')
       await stores.users.enable(user.id)
       await stores.events.record({ kind: 'user_enabled', userId: user.id }, operator(context))
-      await print(context.stdout, `Enabled ${user.username}.`)
+      await print(context.stdout, user.disabled ? `Enabled ${user.username}.` : `${user.username} was not disabled.`)
       return 0
     })
   },

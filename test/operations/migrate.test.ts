@@ -30,9 +30,14 @@ describe('latchkey migrate in production, with nothing but the address of the ow
   const mayReadUsers = async () =>
     (await admin.query<{ may: boolean }>('select has_table_privilege($1, $2, $3) as may', [role, 'users', 'select']))[0]
 
+  const named = () => {
+    const { pathname, host } = new URL(database.url)
+    return `the database ${pathname.slice(1)} at ${host}`
+  }
+
   it('says what it would do and changes nothing', async () => {
     const names = await migrationNames()
-    const would = `Would apply ${names.join(', ')}.\n`
+    const would = `Would apply ${names.join(', ')} to ${named()}.\n`
     expect(await migrate(['--dry-run'])).toMatchObject({ code: 0, out: would, err: '' })
     const status = await migrate(['--status'])
     expect(status).toMatchObject({ code: 0, err: '' })
@@ -57,10 +62,10 @@ describe('latchkey migrate in production, with nothing but the address of the ow
 
   it('migrates without the signing secret, and says that nothing was granted', async () => {
     const { code, out, err } = await migrate([])
-    expect({ code, out }).toEqual({ code: 0, out: `Applied ${(await migrationNames()).join(', ')}.\n` })
+    expect({ code, out }).toEqual({ code: 0, out: `Applied ${(await migrationNames()).join(', ')} to ${named()}.\n` })
     expect(err).toContain('--grant-to')
     expect((await migrate(['--status'])).out).toMatch(/^(\d{4}-[\w-]+\.sql {2}applied \d{4}-\d\d-\d\dT\S+Z.*\n)+$/)
-    expect((await migrate(['--dry-run'])).out).toBe('The database is up to date.\n')
+    expect((await migrate(['--dry-run'])).out).toBe(`Nothing to apply: ${named()} is up to date.\n`)
     expect(await mayReadUsers()).toEqual({ may: false })
   })
 
@@ -83,8 +88,7 @@ describe('latchkey migrate in production, with nothing but the address of the ow
 
   it('says on a newer schema that it grants nothing', async () => {
     await applyFuture(1)
-    const newer =
-      'Nothing to apply: the database has 9999-future.sql of a newer version, and this version can run on it.\n'
+    const newer = `Nothing to apply: ${named()} has 9999-future.sql of a newer version, and this version can run on it.\n`
     expect(await migrate(['--grant-to', role])).toMatchObject({
       code: 0,
       out: newer,

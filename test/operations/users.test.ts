@@ -59,6 +59,8 @@ describe('users from the command line', () => {
     expect(differing).toMatchObject({ code: 1, err: expect.stringContaining('not the same') })
     const interrupted = await latchkey(store, ada, { typed: ['half\u0003'] })
     expect(interrupted).toMatchObject({ code: 1, modes: [true, false] })
+    const ended = await latchkey(store, ada, { typed: ['\u0004'] })
+    expect(ended).toMatchObject({ code: 1, err: 'Password: \nNo password was given.\n' })
     const blind = await latchkey(store, ada, piped)
     expect(blind).toMatchObject({ code: 1, err: expect.stringContaining('--password-stdin') })
     expect(await stored()).toEqual([])
@@ -100,7 +102,7 @@ describe('users from the command line', () => {
     expect(first.err).toBe(`There are more users: continue with --after ${page[1]?.id}\n`)
     const last = await latchkey(store, ['user', 'list', '--after', page[1]?.id ?? ''])
     expect(last.out.trimEnd().split('\n')).toHaveLength(2)
-    expect(last.out).toMatch(/^ID +USERNAME +EMAIL +SIGNS IN WITH +CREATED\n/)
+    expect(last.out).toMatch(/^ID +USERNAME +EMAIL +SIGNS IN WITH +CREATED +STATE\n/)
     expect(last.err).toBe('')
   })
 
@@ -110,6 +112,9 @@ describe('users from the command line', () => {
     await signIn(user?.id)
     await signIn(user?.id)
     expect((await latchkey(store, ['user', 'disable', 'ADA'])).out).toBe('Disabled ada; ended 2 sessions.\n')
+    expect((await latchkey(store, ['user', 'disable', 'ada'])).out).toBe(
+      'ada was disabled already; ended 0 sessions.\n',
+    )
     expect(await stored()).toMatchObject([{ disabled: true }])
     expect(await sessions()).toBe(0)
     expect((await latchkey(store, ['user', 'enable', 'Ada@Example.com'])).out).toBe('Enabled ada.\n')

@@ -203,7 +203,10 @@ const readApplied = async (sql: Sql): Promise<Applied[]> => {
 const numberOf = (name: string) => Number.parseInt(name, 10) || 0
 
 const readMigrations = async (directory: string): Promise<Migration[]> => {
-  const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort()
+  const files = await readdir(directory).catch(() => {
+    throw new MigrationsBroken(`The folder ${directory} cannot be read: it comes with the program, next to dist/.`)
+  })
+  const names = files.filter((name) => name.endsWith('.sql')).sort()
   for (const [place, name] of names.entries()) {
     if (!/^\d{4}-[a-z0-9-]+\.sql$/.test(name)) throw new MigrationsBroken(`${name} is not named NNNN-name.sql.`)
     if (numberOf(name) !== place + 1)

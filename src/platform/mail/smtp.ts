@@ -1,3 +1,4 @@
+import { getSystemErrorName } from 'node:util'
 import { minutes, seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import type { Delivery, Mail, Mailer } from './mail.js'
@@ -42,11 +43,19 @@ const refusalIn = (error: unknown) => {
   return final && aboutThisMail ? `the mail server answered ${responseCode}` : undefined
 }
 
+type Failure = { code?: string; command?: string; responseCode?: number; errno?: number }
+
 /** What may be logged of a failure. The server's own message can repeat the address or a part of the mail. */
-const withoutSecrets = (error: unknown) => {
-  const { code, command, responseCode } = (error ?? {}) as { code?: string; command?: string; responseCode?: number }
-  const parts = [code ?? 'unknown failure', command && `at ${command}`, responseCode && `answered ${responseCode}`]
-  return Object.assign(new Error(`The mail server did not take the mail: ${parts.filter(Boolean).join(' ')}`), { code })
+const withoutSecrets = (error: unknown, { host, port }: SmtpServer) => {
+  const { code, command, responseCode, errno } = (error ?? {}) as Failure
+  const parts = [
+    code ?? 'unknown failure',
+    command && `at ${command}`,
+    responseCode && `answered ${responseCode}`,
+    errno && errno < 0 && `(${getSystemErrorName(errno)})`,
+  ]
+  const sentence = `The mail server ${host}:${port} did not take the mail: ${parts.filter(Boolean).join(' ')}`
+  return Object.assign(new Error(sentence), { code })
 }
 
 export const createSmtpMailer = ({
@@ -97,7 +106,7 @@ export const createSmtpMailer = ({
     } catch (error) {
       const reason = refusalIn(error)
       if (reason) return { outcome: 'refused', reason }
-      throw withoutSecrets(error)
+      throw withoutSecrets(error, server)
     }
   }
 
@@ -107,7 +116,7 @@ export const createSmtpMailer = ({
       try {
         await (await opened()).verify()
       } catch (error) {
-        throw withoutSecrets(error)
+        throw withoutSecrets(error, server)
       }
     },
     close: async () => (await pool)?.close({ force: true }),
