@@ -49,6 +49,20 @@ describe('a supervisor waits longer than the longest shutdown', () => {
 })
 
 describe('the shipped files agree with each other', () => {
+  it('about the settings of providers, which exist', async () => {
+    const files = ['systemd/providers.conf', 'compose.providers.yaml', 'kubernetes/latchkey.yaml']
+    const wanted = ['A', 'B'].flatMap((id) => [`PROVIDER_${id}_CLIENT_ID`, `PROVIDER_${id}_CLIENT_SECRET_FILE`])
+    for (const file of files) {
+      const named = (await read(`deploy/${file}`)).match(/PROVIDER_[AB]_\w+/g)
+      expect([...new Set(named)].sort(), file).toEqual(wanted)
+    }
+    const guide = await read('docs/configuration.md')
+    for (const name of wanted) expect(guide).toContain(`\`${name.replace('_FILE', '')}\``)
+    const script = await read('deploy/systemd/latchkey')
+    for (const [, credential] of (await read('deploy/systemd/providers.conf')).matchAll(/^LoadCredential=(\w+):/gm))
+      expect(script).toContain(` ${credential}`)
+  })
+
   it('about the ports of the instances', async () => {
     const guide = await read('docs/deployment.md')
     const units = [...guide.matchAll(/latchkey@(\d+)/g)].map(([, port]) => port)

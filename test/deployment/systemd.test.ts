@@ -115,7 +115,10 @@ describe('the command line with the credentials of the units', () => {
       'SUDO_USER=ada\nPUBLIC_URL=https://app.example.com\nNODE_ENV=production\nthe database_url\nfrom standard input\n',
     )
     expect(said).not.toContain('OWNER')
-    expect(await call('migrate', '--status')).toMatch(/DATABASE_OWNER_URL_FILE=\S+\/database_owner_url\n/)
+    for (const command of ['migrate', 'doctor'])
+      expect(await call(command)).toMatch(/DATABASE_OWNER_URL_FILE=\S+\/database_owner_url\n/)
+    // Without a command, the program itself would start the service.
+    expect(await call()).toMatch(/^--help\n/)
   })
 })
 
