@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { readServiceKeys } from '../app/service-keys-file.js'
 import type { Config } from '../config.js'
 import { requireWorkerPackages } from '../domain/passwords/worker-packages.js'
 import { createWorkers } from '../domain/passwords/workers.js'
@@ -32,6 +33,11 @@ const checkSecrets = ({ jwtSecret }: Config): Finding => {
   if (older === 0) return ok(`one secret of ${shortest} characters`)
   const old = `, ${older} other${older === 1 ? ' still verifies' : 's still verify'}`
   return worstOf(`the first of ${jwtSecret.length} signs${old}; at least ${shortest} characters each`, findings)
+}
+
+const checkServiceKeys = async (path: string): Promise<Finding> => {
+  const keys = await readServiceKeys(path)
+  return ok(`${counted(keys.length, 'key')} in ${path}`)
 }
 
 const isWritable = (path: string) =>
@@ -88,12 +94,14 @@ const checkPasswords = async ({ bcryptCost }: Config): Promise<Finding> => {
 
 /** Checks that need no other server. */
 export const machineChecks = (config: Config): CheckGroup => {
+  const { serviceKeysFile } = config
   const checks: Check[] = [
     { name: 'proxy', run: () => checkProxy(config) },
     { name: 'secrets', run: () => checkSecrets(config) },
     { name: 'data directory', run: () => checkDataDirectory(config) },
     { name: 'threads', run: () => checkThreads(config) },
     { name: 'passwords', run: () => checkPasswords(config) },
+    ...(serviceKeysFile === undefined ? [] : [{ name: 'service keys', run: () => checkServiceKeys(serviceKeysFile) }]),
   ]
   return { checks }
 }

@@ -7,6 +7,7 @@ import { withTimeout } from '../lib/with-timeout.js'
  * a second one means "stop at once".
  */
 export const shutDownMessage = 'shut down'
+export const reloadMessage = 'reload'
 export const readyMessage = 'ready'
 export const settingsQuestion = 'which settings?'
 const heardMessage = 'heard'

@@ -4,13 +4,13 @@ import { type App, startApp } from '../app.js'
 import { type Config, type Environment, likelyTypos } from '../config.js'
 import { createLog, type Log } from '../platform/log.js'
 import { programVersion } from '../platform/version.js'
-import { onEndSignals } from './end-signals.js'
-import { readyMessage, shutDownMessage } from './process-messages.js'
+import { readyMessage, reloadMessage, shutDownMessage } from './process-messages.js'
+import { type OnSignals, onSignals } from './signals.js'
 import { prepareSupervisor } from './supervisor.js'
 
 /** One of several processes is told by its supervisor, and also ends without it. Signals are the supervisor's. */
-const onShutdown = (shutDown: (reason: string) => void, log: Log) => {
-  if (!cluster.isWorker) return onEndSignals(shutDown, log)
+const listen = ({ shutDown, reload }: OnSignals) => {
+  if (!cluster.isWorker) return onSignals({ shutDown, reload })
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => undefined)
   let isTold = false
   const tell = (reason: string) => {
@@ -19,10 +19,13 @@ const onShutdown = (shutDown: (reason: string) => void, log: Log) => {
   }
   process.on('message', (message) => {
     if (message === shutDownMessage) tell(message)
+    if (message === reloadMessage) reload()
   })
   process.on('disconnect', () => tell('the supervisor has ended'))
   return undefined
 }
+
+const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 /** Shuts down at the first signal, within a known time, and stops at once at the second. */
 const shutDownOnSignals = (log: Log, drainDelay: number) => {
@@ -52,8 +55,15 @@ const shutDownOnSignals = (log: Log, drainDelay: number) => {
       },
     )
   }
+  const reload = () => {
+    const read = async () => (await started)?.reload()
+    read().then(
+      () => log.info('service keys were read again; all other settings are read at the start only'),
+      (err) => log.error({ reason: reasonOf(err) }, 'service keys could not be read again: the earlier ones stay'),
+    )
+  }
   // Before the start: the first process of a container gets only the signals that it listens for.
-  onShutdown(shutDown, log)
+  listen({ shutDown, reload })
   return {
     signal: shutdown.signal,
     watch: (start: Promise<App>) => {

@@ -5,15 +5,16 @@ import type { Config, Environment } from '../config.js'
 import { minutes, seconds } from '../lib/durations.js'
 import { builtFile } from '../lib/home.js'
 import type { Log } from '../platform/log.js'
-import { onEndSignals } from './end-signals.js'
 import {
   confirmFailure,
   handOut,
   isFailure,
   readyMessage,
+  reloadMessage,
   settingsQuestion,
   shutDownMessage,
 } from './process-messages.js'
+import { onSignals } from './signals.js'
 
 /** A process that ends by itself is replaced, after a longer pause each time. If none serves any more, that is given up. */
 const mostCrashes = 5
@@ -122,7 +123,10 @@ export const prepareSupervisor = (config: Config, texts: Environment, log: Log) 
     log.info({ signal, within: inSeconds(longestShutdown(config)) }, 'shutting down all processes of the service')
     void end(0)
   }
-  onEndSignals(shutDown, log)
+  const reload = () => {
+    for (const worker of Object.values(cluster.workers ?? {})) if (worker?.isConnected()) worker.send(reloadMessage)
+  }
+  onSignals({ shutDown, reload })
 
   return async () => {
     await startMetrics(config)

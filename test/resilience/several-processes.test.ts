@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { newServiceKey } from '../../src/domain/service-keys/service-keys.js'
 import { freshPostgres, testPostgres } from '../support/databases.js'
 import { childrenOf, sendSignal } from '../support/servers/processes.js'
 import { freePort } from '../support/servers/server.js'
@@ -29,14 +30,17 @@ const start = async () => {
     DRAIN_DELAY: '2s',
     JWT_SECRET: '',
     JWT_SECRET_FILE: secretFile(),
+    SERVICE_KEYS_FILE: keysFile(),
   })
 }
 const secretFile = () => join(folder, 'secret')
+const keysFile = () => join(folder, 'keys')
 
 beforeAll(async () => {
   database = await freshPostgres()
   folder = await mkdtemp(join(tmpdir(), 'latchkey-processes-'))
   await writeFile(secretFile(), secretOf('a'))
+  await writeFile(keysFile(), '')
   service = await start()
 })
 afterAll(async () => {
@@ -72,9 +76,15 @@ it('serve one port, and their metrics are added up', async () => {
   expect(text).toMatch(/^latchkey_processes 2$/m)
 })
 
-it('go on after SIGHUP, and name the process in each line of the log', async () => {
+it('all read the service keys again after SIGHUP, go on, and name the process in each line of the log', async () => {
+  const { key, line } = newServiceKey('wiki')
+  await writeFile(keysFile(), line)
   for (const pid of [service.pid(), ...processes()]) sendSignal(pid, 'SIGHUP')
-  await expect.poll(() => service.log()).toContain('SIGHUP is ignored')
+  const linesOfReading = async () => (await service.log()).match(/service keys were read again/g) ?? []
+  await expect.poll(async () => (await linesOfReading()).length).toBe(2)
+  const headers = { authorization: `Bearer ${key}`, connection: 'close' }
+  for (let round = 0; round < 4; round += 1)
+    expect((await fetch(`${service.url}/api/service/users/none`, { headers })).status).toBe(404)
   expect((await ask()).status).toBe(200)
   const lines = (await service.log()).trimEnd().split('\n')
   const pids = new Set(lines.map((line) => Number(JSON.parse(line).pid)))

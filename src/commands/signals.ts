@@ -1,15 +1,15 @@
 import { isatty } from 'node:tty'
-import type { Log } from '../platform/log.js'
+
+export type OnSignals = { shutDown: (signal: string) => void; reload: () => void }
 
 /**
  * SIGTERM and Ctrl-C shut down, and so does a terminal that is closed. Without a terminal, SIGHUP asks a service to read its
- * settings again: Latchkey reads them at the start only, and goes on.
+ * files again.
  */
-export const onEndSignals = (shutDown: (signal: string) => void, log: Log) => {
+export const onSignals = ({ shutDown, reload }: OnSignals) => {
   const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor))
   process.on('SIGTERM', shutDown).on('SIGINT', shutDown)
-  if (!hasTerminal)
-    return void process.on('SIGHUP', () => log.info('SIGHUP is ignored: settings are read at the start'))
+  if (!hasTerminal) return void process.on('SIGHUP', reload)
   // The kernel and the shell may both send it, and the second one does not mean "stop at once".
   process.once('SIGHUP', shutDown).on('SIGHUP', () => undefined)
   return undefined
