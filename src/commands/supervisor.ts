@@ -68,6 +68,10 @@ const answerStarts = (texts: Environment, hasServed: () => boolean) => {
   })
 }
 
+const reload = () => {
+  for (const each of Object.values(cluster.workers ?? {})) if (each?.isConnected()) each.send(reloadMessage)
+}
+
 /**
  * Listens for the end, and returns what starts the service in several processes on one port. Each of them is a whole instance;
  * this process only starts them, replaces one that has crashed, adds up their metrics, and ends them together.
@@ -122,9 +126,6 @@ export const prepareSupervisor = (config: Config, texts: Environment, log: Log) 
   const shutDown = (signal: string) => {
     log.info({ signal, within: inSeconds(longestShutdown(config)) }, 'shutting down all processes of the service')
     void end(0)
-  }
-  const reload = () => {
-    for (const worker of Object.values(cluster.workers ?? {})) if (worker?.isConnected()) worker.send(reloadMessage)
   }
   onSignals({ shutDown, reload })
 
