@@ -28,13 +28,17 @@ afterAll(() => rm(home, { recursive: true }))
 const settings = { NODE_ENV: 'test', DATABASE_URL: 'postgres://latchkey@127.0.0.1:1/latchkey' }
 const start = (command: string) => runLatchkey(join(home, 'data'), settings, [command], join(home, 'dist/main.js'))
 
-it('a start and doctor name the package without which no user can sign in', async () => {
+it('a start and doctor name the package that is missing, and migrate the folder', async () => {
   await mkdir(join(home, 'data'))
   const sentence = (name: string) => new RegExp(`the package ${name} is missing or incomplete`)
   const [service, doctor] = [start('serve'), start('doctor')]
   expect([await service.exited, await doctor.exited]).toEqual([1, 1])
   expect(service.output.stderr.trim().split('\n')).toEqual([expect.stringMatching(sentence('bcrypt'))])
   expect(doctor.output.stdout).toMatch(sentence('bcrypt'))
+  await rm(join(home, 'migrations'), { recursive: true })
+  const migrate = start('migrate')
+  expect(await migrate.exited).toBe(1)
+  expect(migrate.output.stderr).toMatch(/^The folder \S+\/migrations cannot be read: .*\n$/)
   await rm(join(home, 'node_modules/piscina'))
   const without = start('serve')
   expect(await without.exited).toBe(1)

@@ -53,6 +53,14 @@ describe('mail over SMTP', () => {
     expect(first?.raw).toMatch(/^Auto-Submitted: auto-generated\r$/m)
   })
 
+  it('says which server cannot be reached, and why', async () => {
+    const gone = await startOddServer()
+    await gone.stop()
+    await expect(mailerFor(`smtp://127.0.0.1:${gone.port}`).send(mail)).rejects.toThrow(
+      `The mail server 127.0.0.1:${gone.port} did not take the mail: ESOCKET at CONN (ECONNREFUSED)`,
+    )
+  })
+
   it('goes to one mailbox and keeps its headers, whatever the address and the subject contain', async () => {
     const server = await inbox()
     const mailer = mailerFor(server.url)
