@@ -8,6 +8,12 @@ const listen = (stream: PassThrough) => {
   return () => Buffer.concat(chunks).toString('utf8')
 }
 
+/** Only for the command: a browser that runs in this process would end it. */
+const pressCtrlC = (others: NodeJS.SignalsListener[]) => {
+  const listeners = process.listeners('SIGINT').filter((listener) => !others.includes(listener))
+  for (const listener of listeners) listener('SIGINT', 2)
+}
+
 type Options = {
   input?: string | Buffer
   /** What somebody types, each as an answer to the next question; there is a terminal then. */
@@ -36,7 +42,8 @@ export const latchkey = async (
   })
   if (interruptedAfter) {
     stdin.write(input ?? '')
-    void interruptedAfter.then(() => process.emit('SIGINT', 'SIGINT'))
+    const others = process.listeners('SIGINT')
+    void interruptedAfter.then(() => pressCtrlC(others))
   } else if (!isTTY) stdin.end(input ?? '')
   const code = await runCommand(args, { stdin, stdout, stderr, environment, openStores })
   return { code, out: out(), err: err(), modes }
