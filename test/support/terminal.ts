@@ -11,7 +11,7 @@ const listen = (stream: PassThrough) => {
 /** Only for the command: a browser that runs in this process would end it. */
 const pressCtrlC = (others: NodeJS.SignalsListener[]) => {
   const listeners = process.listeners('SIGINT').filter((listener) => !others.includes(listener))
-  for (const listener of listeners) listener('SIGINT', 2)
+  for (const listener of listeners) listener('SIGINT')
 }
 
 type Options = {
