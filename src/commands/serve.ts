@@ -24,6 +24,8 @@ docs/configuration.md. Logs go to standard output: plain lines in development, o
 
   run: async (args, context) => {
     readArguments(args, {}, [])
+    // A signal to read files again must not end a service that is still loading.
+    process.on('SIGHUP', () => undefined)
     const environment = cluster.isWorker ? await settingsFromSupervisor() : context.environment
     const { config, texts } = readConfig(environment)
     // The service itself is loaded for this command only.

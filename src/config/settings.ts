@@ -54,6 +54,10 @@ const signingSecrets: Read<string[]> = (value) => {
   if (secrets.length === 0) throw new InvalidValue('must hold at least one secret')
   return secrets
 }
+const exactOrigin: Read<string> = (value) => {
+  if (value.includes('*')) throw new InvalidValue('must be whole addresses: there are no patterns')
+  return siteAddress(value)
+}
 const cookieDomain: Read<string> = (value) => {
   if (!/^[a-z\d-]+(?:\.[a-z\d-]+)+$/i.test(value) || isIP(value))
     throw new InvalidValue('must be a domain with at least two parts, such as example.com')
@@ -100,7 +104,7 @@ export const settings = {
   REGISTRATION: { read: oneOf('open', 'closed'), fallback: 'open', meaning: '`closed`: only the command line can add users.' },
   AFTER_SIGN_IN: { read: ownPath, fallback: '/dashboard', meaning: 'Path of this site to which a user goes after signing in, if no other page was requested. If your application shares the host, name one of its pages.' },
   COOKIE_DOMAIN: { read: cookieDomain, otherwise: 'this host only', meaning: 'Domain for which the session cookies are set, such as `example.com` with `PUBLIC_URL=https://auth.example.com`. Every host below it gets the tokens of your users, so all of them must be yours. All other cookies stay with this host.' },
-  ALLOWED_ORIGINS: { read: list(siteAddress), fallback: '', otherwise: 'none', meaning: 'Sites, separated by commas, whose pages may use `/api/auth/` with the cookies of the user, and to which a sign-in may lead back, such as `https://app.example.com`. The cookies are sent only from hosts of one domain (`COOKIE_DOMAIN`). Production needs `https`.' },
+  ALLOWED_ORIGINS: { read: list(exactOrigin), fallback: '', otherwise: 'none', meaning: 'Sites, separated by commas, whose pages may use `/api/auth/` with the cookies of the user, and to which a sign-in may lead back, such as `https://app.example.com`. The cookies are sent only from hosts of one domain (`COOKIE_DOMAIN`). Production needs `https`.' },
   LOGIN_LIMIT: { read: limit, fallback: '5/15m', meaning: 'Failed sign-ins from one client network.' },
   GENERAL_LIMIT: { read: limit, fallback: '100/15m', meaning: 'Requests to the API: by one session where signing in is needed, otherwise from one client network. Refresh and logout are counted separately, with the same numbers.' },
   SENSITIVE_LIMIT: { read: limit, fallback: '3/1h', meaning: 'Requests for a reset mail from one client network.' },

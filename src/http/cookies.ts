@@ -107,12 +107,6 @@ export const createCookies = ({
 
   const isDoubled = (request: FastifyRequest) => sessionCookies.some((name) => jarOf(request).doubled.has(name))
 
-  /** A browser sends every variant here, so there is something to clear only if a cookie came twice, or with another domain. */
-  const clearForRenewal = (reply: FastifyReply) => {
-    if (isDoubled(reply.request)) clearElsewhere(reply)
-    else if (domain !== undefined) clearAt(reply, undefined)
-  }
-
   return {
     read: (request: FastifyRequest, name: string) => jarOf(request).values.get(nameOf(name)),
     /** The names of ours without the prefix, and in development any other. */
@@ -127,13 +121,13 @@ export const createCookies = ({
     isDoubled,
     /** New tokens of a session that continues. */
     renewSession: (reply: FastifyReply, issued: Issued) => {
-      clearForRenewal(reply)
+      clearElsewhere(reply)
       setSession(reply, issued)
     },
     /** The same for a proxy that passes the cookies on: nginx looks for a cookie by its name, and takes the first line. */
     renewThroughProxy: (reply: FastifyReply, issued: Issued) => {
       setSession(reply, issued)
-      clearForRenewal(reply)
+      clearElsewhere(reply)
     },
     /** A cookie that was planted before would break the new session. We may not see it: Strict cookies are not always sent. */
     startSession: (reply: FastifyReply, issued: Issued) => {

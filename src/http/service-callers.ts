@@ -13,7 +13,9 @@ const bearer = /^Bearer +(\S+)$/i
 /** Other programs, known by a key in the Authorization header. Cookies mean nothing on their routes. */
 export const createServiceCallers = ({ serviceKeys, limits }: { serviceKeys: ServiceKeys; limits: Limits }) => {
   const required: onRequestAsyncHookHandler = async function (request, reply) {
-    const [, key] = bearer.exec(request.headers.authorization ?? '') ?? []
+    // Two such headers count as none, as with cookies.
+    const [given = '', ...more] = request.raw.headersDistinct.authorization ?? []
+    const [, key] = (more.length === 0 && bearer.exec(given)) || []
     const used = key === undefined ? undefined : serviceKeys.find(key)
     if (used) {
       request.serviceKey = used

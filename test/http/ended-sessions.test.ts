@@ -60,7 +60,7 @@ it('refuses the other sessions of a user after logout-all, a reset and a change 
   expect((await third.get('/api/auth/me')).status).toBe(401)
 })
 
-it('asks no store in an access check, whether it accepts or refuses', async () => {
+it('asks no store in an access check, whether it accepts, refuses, or cannot renew', async () => {
   const tab = await latchkey.signedUp('asker')
   const ended = await latchkey.signedUp('gone')
   const copy = ended.copy()
@@ -70,6 +70,7 @@ it('asks no store in an access check, whether it accepts or refuses', async () =
   for (let round = 0; round < rounds; round += 1) {
     expect((await tab.get('/api/auth/verify')).status).toBe(204)
     expect((await copy.get('/api/auth/verify')).status).toBe(401)
+    expect((await copy.get('/api/auth/verify?renew=1')).status).toBe(401)
   }
   // What is left runs in the background, at most once or twice a second: the list, the purge, the mails.
   const textOf = (statement: unknown) => (typeof statement === 'string' ? statement : Object(statement).text)

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newServiceKey } from '../../src/domain/service-keys/service-keys.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { openRawConnection } from '../support/raw-connection.js'
 
 const [billing, wiki] = [newServiceKey('billing'), newServiceKey('wiki')]
 let folder: string
@@ -27,6 +28,11 @@ const ask = (path: string, { key = billing.key, method = 'GET', address = '192.0
     method,
     headers: { authorization: `Bearer ${key}`, 'x-forwarded-for': address, ...headers },
   })
+const rawAsk = async (lines: string[]) => {
+  const connection = openRawConnection(Number(new URL(latchkey.url).port))
+  const text = ['GET /api/service/users/ada HTTP/1.1', 'Host: localhost', ...lines].join('\r\n')
+  return connection.ask(`${text}\r\n\r\n`).finally(() => connection.close())
+}
 const idOf = async (username: string) => {
   const [row] = await latchkey.sql.query<{ id: string }>('select id from users where username = $1', [username])
   return row?.id ?? ''
@@ -123,6 +129,8 @@ describe('without a right key', () => {
     expect((await tab.get('/api/service/users?email=mary@example.com')).status).toBe(401)
     const address = '192.0.2.7'
     expect((await ask('users/ada', { key: token, address })).status).toBe(401)
+    const twice = await rawAsk([`Authorization: Bearer ${billing.key}`, 'Authorization: Bearer x'])
+    expect(twice).toMatch(/^HTTP\/1\.1 401 /)
     const answer = await ask('users/ada', { headers: { authorization: `Basic ${billing.key}` }, address })
     expect(answer.status).toBe(401)
     expect(answer.headers.get('www-authenticate')).toBe('Bearer')
