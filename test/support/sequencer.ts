@@ -7,6 +7,7 @@ const longest = [
   'test/resilience/instances.test.ts',
   'test/resilience/embedded-faults.test.ts',
   'test/deployment/nginx.test.ts',
+  'test/http/slow-clients.test.ts',
   'test/browser/',
   'test/deployment/',
   'test/resilience/',
