@@ -84,6 +84,7 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
     signIns: createSignIns({ sessions, events }),
     rotate: createRotations({
       sessions,
+      endedSessions,
       events,
       onRotation: (outcome) => platform.metrics?.countRefresh(outcome),
     }),

@@ -165,6 +165,8 @@ export const createEndedList = (now: () => number) => {
 
   return {
     has: (sid: string, generation: number) => generation < belowOf(sid),
+    /** Whether the session itself has ended, and not only its earlier tokens. */
+    isOver: (sid: string) => belowOf(sid) === everything,
     /** False if it was known already. */
     add: ({ sid, below }: EndedSession) => {
       const wanted = below ?? everything

@@ -142,6 +142,8 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
       if (readAt === undefined) throw new StoreUnavailable('The ended sessions have not been read yet')
       return list.has(sid, gen)
     },
+    /** For refresh tokens, which a browser may go on sending after its session has ended. */
+    isOver: list.isOver,
     /** What this instance has ended itself is refused at once. Only for what is committed. */
     add,
     /** For verifiers in other programs: what ended since the last answer, and a way to wait for the next end. */

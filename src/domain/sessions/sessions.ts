@@ -63,7 +63,10 @@ type Options = {
   refreshGrace: number
   renewGrace: number
   sessionMaxAge: number
-  /** Told of each session that this process has ended, and of tokens that it has replaced, as soon as that is committed. */
+  /**
+   * Told of each session that this process has ended or did not find, and of tokens that it has replaced, as soon as that is
+   * committed.
+   */
   onEnded?: (ended: EndedSession) => void
 }
 
@@ -140,6 +143,7 @@ export const createSessions = (options: Options) => {
     const owner = { userId, sessionId }
     const ended = refuse('ended', owner)
     const [row] = await store.selectRecord(database, sessionId, clock.offset(), { refreshGrace, renewGrace })
+    if (!row) onEnded({ sid: sessionId, below: null })
     if (!row || row.disabled || row.expires_at <= clock.now()) return ended
     const isJust = (hash: Uint8Array | null, recent: boolean) => recent && hash !== null && sameBytes(hash, presented)
     if (isJust(row.voided_hash, row.just_voided)) return refuse('replaced', owner)

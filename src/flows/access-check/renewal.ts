@@ -8,24 +8,6 @@ import type { Limits } from '../../http/limits.js'
 
 type Renewed = Issued | Refused<'not_authenticated' | 'unavailable'>
 
-const mostEndedTokens = 10_000
-
-/**
- * Refresh tokens of sessions that have ended. A browser may go on sending one with every part of a page, and a session does not
- * come back: the database is asked once.
- */
-const createEndedTokens = () => {
-  const texts = new Set<string>()
-  return {
-    has: (text: string) => texts.has(text),
-    add: (text: string) => {
-      const [oldest] = texts
-      if (texts.size >= mostEndedTokens && oldest !== undefined) texts.delete(oldest)
-      texts.add(text)
-    },
-  }
-}
-
 export type Renewal = ReturnType<typeof createRenewal>
 
 /**
@@ -35,7 +17,6 @@ export type Renewal = ReturnType<typeof createRenewal>
  */
 export const createRenewal = ({ rotate, limits }: { rotate: Rotations; limits: Limits }) => {
   const underWay = new Map<string, Promise<Renewed>>()
-  const ended = createEndedTokens()
 
   const exchange = async (token: RefreshToken, request: FastifyRequest): Promise<Renewed> => {
     const { granted, refund } = await limits.reserveRotation(request)
@@ -43,11 +24,7 @@ export const createRenewal = ({ rotate, limits }: { rotate: Rotations; limits: L
     let isRotated = false
     try {
       const rotated = await rotate(token, clientOf(request), 'proxy')
-      if (isRefused(rotated)) {
-        // A token that was only replaced may have been stolen: it is looked at again, and found out.
-        if (rotated.refused !== 'replaced') ended.add(token.text)
-        return refuse('not_authenticated')
-      }
+      if (isRefused(rotated)) return refuse('not_authenticated')
       isRotated = !rotated.raced
       return rotated.issued
     } finally {
@@ -55,8 +32,7 @@ export const createRenewal = ({ rotate, limits }: { rotate: Rotations; limits: L
     }
   }
 
-  return async (token: RefreshToken, request: FastifyRequest) => {
-    if (ended.has(token.text)) return refuse('not_authenticated')
+  return (token: RefreshToken, request: FastifyRequest) => {
     const started = underWay.get(token.text) ?? exchange(token, request).finally(() => underWay.delete(token.text))
     underWay.set(token.text, started)
     return started
