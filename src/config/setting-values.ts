@@ -1,4 +1,4 @@
-import { days, hours, minutes, seconds } from '../lib/durations.js'
+import { readDuration } from '../lib/durations.js'
 
 /** Says what a value must be; never repeats the value, which may be a secret. */
 export class InvalidValue extends Error {
@@ -37,12 +37,9 @@ export const integer =
     return number
   }
 
-const units: Record<string, number> = { ms: 1, s: seconds, m: minutes, h: hours, d: days }
-
 export const duration: Read<number> = (value) => {
-  const [, amount = '', unit = ''] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(value) ?? []
-  const milliseconds = Number(amount) * (units[unit] ?? Number.NaN)
-  if (!Number.isFinite(milliseconds)) throw must('a duration such as 30s, 15m, 1h or 365d')
+  const milliseconds = readDuration(value)
+  if (milliseconds === undefined) throw must('a duration such as 30s, 15m, 1h or 365d')
   return milliseconds
 }
 

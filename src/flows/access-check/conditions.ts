@@ -1,7 +1,7 @@
 import { refuse } from '../../contract/outcome.js'
 import { factorsOf } from '../../domain/tokens/factors.js'
 import type { AccessClaims } from '../../domain/tokens/tokens.js'
-import { days, hours, minutes, seconds } from '../../lib/durations.js'
+import { readDuration } from '../../lib/durations.js'
 
 /** What a proxy asks for: `freshFor` in milliseconds, and whether the answer may renew the tokens. */
 export type Conditions = {
@@ -14,14 +14,6 @@ export type Conditions = {
 
 const none = { renew: false, freshFor: Number.POSITIVE_INFINITY, factors: 1 } as const
 
-const units: Record<string, number> = { s: seconds, m: minutes, h: hours, d: days }
-
-const readDuration = (value: string) => {
-  const [, amount = '', unit = ''] = /^([1-9]\d{0,5})([smhd])$/.exec(value) ?? []
-  const duration = Number(amount) * (units[unit] ?? 0)
-  return duration > 0 ? duration : undefined
-}
-
 type Readings = Record<string, (value: string) => Partial<Conditions> | undefined>
 
 const readings: Readings = {
@@ -29,7 +21,7 @@ const readings: Readings = {
   factors: (value) => (value === '2' ? { factors: 2 } : undefined),
   fresh: (value) => {
     const freshFor = readDuration(value)
-    return freshFor === undefined ? undefined : { freshFor }
+    return freshFor ? { freshFor } : undefined
   },
 }
 
