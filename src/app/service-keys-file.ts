@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { whyUnreadable } from '../config/unreadable.js'
 import { isRefused } from '../contract/outcome.js'
 import { parseServiceKeys } from '../domain/service-keys/service-keys.js'
 import { OperatorError } from '../lib/operator-error.js'
@@ -8,16 +9,18 @@ const faults = {
   name_taken: 'has a name that another line has',
 }
 
-const reasonOf = (error: unknown) =>
-  error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'there is no such file' : String(error)
-
-/** The keys in the file that SERVICE_KEYS_FILE names, or an error with one sentence for the operator. */
-export const readServiceKeys = async (path: string | undefined) => {
-  if (path === undefined) return []
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new OperatorError(`SERVICE_KEYS_FILE: the file cannot be read: ${path} (${reasonOf(error)})`)
-  })
+/** The keys in the text of the file, or an error with one sentence for the operator. */
+export const serviceKeysIn = (text: string, path: string) => {
   const keys = parseServiceKeys(text)
   if (!isRefused(keys)) return keys
   throw new OperatorError(`SERVICE_KEYS_FILE: line ${keys.line} of ${path} ${faults[keys.refused]}`)
+}
+
+/** The keys in the file that SERVICE_KEYS_FILE names. */
+export const readServiceKeys = async (path: string | undefined) => {
+  if (path === undefined) return []
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new OperatorError(`SERVICE_KEYS_FILE: the file cannot be read: ${path} (${whyUnreadable(error)})`)
+  })
+  return serviceKeysIn(text, path)
 }

@@ -1,24 +1,24 @@
+import { existsSync } from 'node:fs'
 import { appendFile, readFile } from 'node:fs/promises'
+import { serviceKeysIn } from '../app/service-keys-file.js'
 import { loadConfig } from '../config.js'
-import { isRefused } from '../contract/outcome.js'
-import { isKeyName, newServiceKey, parseServiceKeys } from '../domain/service-keys/service-keys.js'
+import { isKeyName, newServiceKey } from '../domain/service-keys/service-keys.js'
 import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from './command.js'
 import { printableJson } from './printable-json.js'
 
 const ownerOnly = 0o600
 
-const isMissing = (error: Error) => 'code' in error && error.code === 'ENOENT'
-
-/** The file as it is; empty if it does not exist yet. */
+/** The file as it is, and empty if it does not exist yet. */
 const readKeys = async (path: string) => {
-  const text = await readFile(path, 'utf8').catch((error: Error) => {
-    if (isMissing(error)) return ''
-    throw new CommandFailure(`${path} cannot be read: ${error.message}`)
-  })
-  const keys = parseServiceKeys(text)
-  if (isRefused(keys)) throw new CommandFailure(`Line ${keys.line} of ${path} is wrong. Nothing was added.`)
-  return { keys, lacksLineEnd: text !== '' && !text.endsWith('\n') }
+  const text = existsSync(path) ? await readFile(path, 'utf8') : ''
+  return { keys: serviceKeysIn(text, path), lacksLineEnd: text !== '' && !text.endsWith('\n') }
 }
+
+/** What cannot be read or written is for the operator to put right. */
+const unlessRefused = async <Result>(work: Promise<Result>) =>
+  work.catch((error: Error) => {
+    throw new CommandFailure(`Nothing was added. ${error.message}`)
+  })
 
 export const serviceKeyAdd: Command = {
   summary: 'Make a key with which another program may ask /api/service/',
@@ -39,7 +39,7 @@ without a restart. To remove a key, delete its line and send SIGHUP.
       )
     const { serviceKeysFile: path } = loadConfig(context.environment)
     if (path === undefined) throw new CommandFailure('Set SERVICE_KEYS_FILE to the file that is to hold the keys.')
-    const { keys, lacksLineEnd } = await readKeys(path)
+    const { keys, lacksLineEnd } = await unlessRefused(readKeys(path))
     if (keys.some((key) => key.name === name))
       throw new CommandFailure(`${path} has a key called ${name}. Choose another name, or delete its line first.`)
     const { key, line } = newServiceKey(name)
@@ -47,9 +47,7 @@ without a restart. To remove a key, delete its line and send SIGHUP.
     await withStores(context, 'service', ({ events }) =>
       events.record({ kind: 'service_key_added', reason: name }, operator(context)),
     )
-    await appendFile(path, `${lacksLineEnd ? '\n' : ''}${line}\n`, { mode: ownerOnly }).catch((error: Error) => {
-      throw new CommandFailure(`${path} cannot be written: ${error.message}`)
-    })
+    await unlessRefused(appendFile(path, `${lacksLineEnd ? '\n' : ''}${line}\n`, { mode: ownerOnly }))
     await print(context.stdout, values.json ? printableJson({ name, key }) : key)
     return 0
   },

@@ -23,8 +23,8 @@ const firstPause = 1 * seconds
 const longestPause = 30 * seconds
 
 /** Later than the processes give up by themselves. */
-const extraPatience = 2 * seconds
-const longestShutdown = ({ drainDelay }: Config) => shutdownBudget(drainDelay) + extraPatience
+const extraTime = 2 * seconds
+const longestShutdown = ({ drainDelay }: Config) => shutdownBudget(drainDelay) + extraTime
 
 /** The files of this process, also when a link to the program leads to a newer version by now: versions must not mix. */
 const ownProgram = fileURLToPath(builtFile('main.js'))

@@ -51,7 +51,10 @@ describe('latchkey service-key add', () => {
     expect(without).toMatchObject({ code: 1, err: expect.stringContaining('Set SERVICE_KEYS_FILE') })
     const before = await readFile(file, 'utf8')
     await writeFile(file, `${before}garbage\n`)
-    expect(await add('other')).toMatchObject({ code: 1, err: expect.stringContaining('Line 3 of') })
+    expect(await add('other')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^Nothing was added\. SERVICE_KEYS_FILE: line 3 of /),
+    })
     expect(await readFile(file, 'utf8')).toBe(`${before}garbage\n`)
   })
 

@@ -7,7 +7,7 @@ type Metric = MetricObjectWithValues<MetricValue<string>>
 type Answer = { metrics: Metric[] }
 
 const question = 'metrics'
-const patience = 1 * seconds
+const answerTimeout = 1 * seconds
 
 const isAnswer = (message: unknown): message is Answer =>
   typeof message === 'object' && message !== null && 'metrics' in message && Array.isArray(message.metrics)
@@ -48,7 +48,7 @@ export const createSummedMetrics = () => {
     })
     waiting.add(entry)
     worker.send(question)
-    await withTimeout(answered, patience, () => undefined)
+    await withTimeout(answered, answerTimeout, () => undefined)
     waiting.delete(entry)
   }
 
