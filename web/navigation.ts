@@ -1,6 +1,7 @@
 import type { LoginNotice } from '../src/contract/pages.js'
 import { safeReturnTo } from '../src/contract/return-to.js'
 import { readSettings } from './settings.js'
+import { siteStorage, tabStorage } from './storage.js'
 
 const returnToKey = 'latchkey.return-to'
 const returnToLifetime = 60 * 60 * 1_000
@@ -31,18 +32,15 @@ export const redirectToLogin = (notice: LoginNotice) =>
   location.replace(withReturnTo(`/login?notice=${notice}`, location.pathname + location.search + location.hash))
 
 /** The link in a mail opens a new tab, so the page that the visitor wanted is stored where that tab finds it. */
-export const storeReturnTo = (returnTo: string | undefined) => {
-  try {
-    if (returnTo === undefined) localStorage.removeItem(returnToKey)
-    else localStorage.setItem(returnToKey, JSON.stringify({ returnTo, until: Date.now() + returnToLifetime }))
-  } catch {
-    // Without storage the visitor arrives at AFTER_SIGN_IN.
-  }
-}
+export const storeReturnTo = (returnTo: string | undefined) =>
+  siteStorage.write(
+    returnToKey,
+    returnTo === undefined ? undefined : JSON.stringify({ returnTo, until: Date.now() + returnToLifetime }),
+  )
 
 export const storedReturnTo = (): string | undefined => {
   try {
-    const stored = JSON.parse(localStorage.getItem(returnToKey) ?? '{}') as { returnTo?: unknown; until?: unknown }
+    const stored = JSON.parse(siteStorage.read(returnToKey) ?? '{}') as { returnTo?: unknown; until?: unknown }
     const isFresh = typeof stored.until === 'number' && stored.until > Date.now()
     return isFresh && typeof stored.returnTo === 'string' ? accepted(stored.returnTo) : undefined
   } catch {
@@ -72,19 +70,6 @@ const tokenInHistory = () => {
 export const forgetToken = () => history.replaceState(null, '', addressWithoutFragment())
 
 /** The address that a mail was sent to. It is kept for this tab only, so that the next page can show it. */
-export const storeEmail = (email: string | undefined) => {
-  try {
-    if (email === undefined) sessionStorage.removeItem(emailKey)
-    else sessionStorage.setItem(emailKey, email)
-  } catch {
-    // Without storage the page does not show the address.
-  }
-}
+export const storeEmail = (email: string | undefined) => tabStorage.write(emailKey, email)
 
-export const storedEmail = () => {
-  try {
-    return sessionStorage.getItem(emailKey) ?? undefined
-  } catch {
-    return undefined
-  }
-}
+export const storedEmail = () => tabStorage.read(emailKey)

@@ -1,4 +1,5 @@
 import { type Answer, type Refusal, send } from './requests.js'
+import { siteStorage } from './storage.js'
 
 const lockName = 'latchkey-refresh'
 const timeKey = 'latchkey.refreshed'
@@ -56,18 +57,7 @@ const withLock = async <Value>(act: () => Promise<Value>): Promise<Value> => {
   return once()
 }
 
-const lastRefresh = () => {
-  try {
-    return Number(localStorage.getItem(timeKey) ?? 0)
-  } catch {
-    return 0
-  }
-}
+const lastRefresh = () => Number(siteStorage.read(timeKey) ?? 0)
 
-const storeRefreshTime = () => {
-  try {
-    localStorage.setItem(timeKey, String(Date.now()))
-  } catch {
-    // Without storage each tab refreshes for itself, which the server tolerates.
-  }
-}
+/** Without storage each tab refreshes for itself, which the server tolerates. */
+const storeRefreshTime = () => siteStorage.write(timeKey, String(Date.now()))

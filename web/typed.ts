@@ -1,3 +1,5 @@
+import { tabStorage } from './storage.js'
+
 /** The fields that are kept. A password is never among them. */
 type Kept = 'username' | 'email' | 'name'
 
@@ -5,21 +7,9 @@ const keyOf = (field: Kept) => `latchkey.typed.${field}`
 const fields: Kept[] = ['username', 'email', 'name']
 
 /** What the visitor typed into another form of this tab, so that it need not be typed again on the next page or after "back". */
-export const typedBefore = (field: Kept) => {
-  try {
-    return sessionStorage.getItem(keyOf(field)) ?? undefined
-  } catch {
-    return undefined
-  }
-}
+export const typedBefore = (field: Kept) => tabStorage.read(keyOf(field))
 
-export const keepTyped = (field: Kept, value: string) => {
-  try {
-    sessionStorage.setItem(keyOf(field), value)
-  } catch {
-    // Without storage it has to be typed again.
-  }
-}
+export const keepTyped = (field: Kept, value: string) => tabStorage.write(keyOf(field), value)
 
 /** The login form has one field for a username or an email. */
 export const loginTypedBefore = () => typedBefore('email') || typedBefore('username')
@@ -32,9 +22,5 @@ export const keepTypedLogin = (value: string) => {
 
 /** After a sign-in or a registration. */
 export const forgetTyped = () => {
-  try {
-    for (const field of fields) sessionStorage.removeItem(keyOf(field))
-  } catch {
-    // Without storage nothing was kept.
-  }
+  for (const field of fields) tabStorage.write(keyOf(field), undefined)
 }

@@ -40,51 +40,58 @@ const toolsFor = (sql: Database) => {
   return { reader, addUser, addSession }
 }
 
-describe.each(testStores)('the list of ended sessions on $name', ({ open }) => {
+/** A store for the tests of a group. Its parts are there once the tests run. */
+const useStore = (open: () => Promise<TestStore>) => {
+  const at = {} as { sql: Database; tools: ReturnType<typeof toolsFor> }
   let store: TestStore
-  let sql: Database
-  let tools: ReturnType<typeof toolsFor>
   beforeAll(async () => {
     store = await open()
-    sql = store.database
-    tools = toolsFor(sql)
+    at.sql = store.database
+    at.tools = toolsFor(at.sql)
   })
   afterAll(() => store.drop())
+  return at
+}
+
+describe.each(testStores)('the list of ended sessions on $name', ({ open }) => {
+  const at = useStore(open)
 
   const ways: [string, (session: string, user: string) => Promise<unknown>][] = [
-    ['a delete in plain SQL', (id) => sql.query('delete from refresh_token_records where id = $1', [id])],
-    ['the end of its user', (_, user) => sql.query('delete from users where id = $1', [user])],
-    ['truncate', () => sql.query('truncate refresh_token_records')],
+    ['a delete in plain SQL', (id) => at.sql.query('delete from refresh_token_records where id = $1', [id])],
+    ['the end of its user', (_, user) => at.sql.query('delete from users where id = $1', [user])],
+    ['truncate', () => at.sql.query('truncate refresh_token_records')],
   ]
   it.each(ways)('has a session that was ended by %s', async (_, end) => {
-    const user = await tools.addUser()
-    const session = await tools.addSession(user)
-    const ended = await tools.reader()
+    const user = await at.tools.addUser()
+    const session = await at.tools.addSession(user)
+    const ended = await at.tools.reader()
     expect(ended.has(session, 3)).toBe(false)
     await end(session, user)
     await ended.read()
     expect([ended.has(session, 3), ended.has(uuidv7(new Date()), 3)]).toEqual([true, false])
-    expect((await tools.reader()).has(session, 3)).toBe(true)
+    expect((await at.tools.reader()).has(session, 3)).toBe(true)
   })
 
   it('refuses what a change of the password has replaced, and not what came of it', async () => {
-    const session = await tools.addSession(await tools.addUser())
-    const ended = await tools.reader()
-    await sql.query('update refresh_token_records set generation = 5, oldest_generation = 5 where id = $1', [session])
+    const session = await at.tools.addSession(await at.tools.addUser())
+    const ended = await at.tools.reader()
+    await at.sql.query('update refresh_token_records set generation = 5, oldest_generation = 5 where id = $1', [
+      session,
+    ])
     await ended.read()
     expect([ended.has(session, 4), ended.has(session, 5)]).toEqual([true, false])
-    await sql.query('update refresh_token_records set generation = 6, last_used_at = now() where id = $1', [session])
-    await sql.query('delete from refresh_token_records where id = $1', [session])
+    await at.sql.query('update refresh_token_records set generation = 6, last_used_at = now() where id = $1', [session])
+    await at.sql.query('delete from refresh_token_records where id = $1', [session])
     await ended.read()
     expect(ended.has(session, 6)).toBe(true)
   })
 
   it('has no session that had expired, and none whose end was rolled back', async () => {
-    const user = await tools.addUser()
-    const [expired, spared] = [await tools.addSession(user, '-1 second'), await tools.addSession(user)]
-    const ended = await tools.reader()
-    await sql.query('delete from refresh_token_records where id = $1', [expired])
-    const undone = sql.transaction(async (inside) => {
+    const user = await at.tools.addUser()
+    const [expired, spared] = [await at.tools.addSession(user, '-1 second'), await at.tools.addSession(user)]
+    const ended = await at.tools.reader()
+    await at.sql.query('delete from refresh_token_records where id = $1', [expired])
+    const undone = at.sql.transaction(async (inside) => {
       await inside.query('delete from refresh_token_records where id = $1', [spared])
       throw new Error('changed its mind')
     })
@@ -94,12 +101,12 @@ describe.each(testStores)('the list of ended sessions on $name', ({ open }) => {
   })
 
   it('reads many entries page by page, and each of them', async () => {
-    const ended = await tools.reader()
+    const ended = await at.tools.reader()
     const before = ended.held().entries
-    await sql.query('insert into ended_sessions (sid) select gen_random_uuid() from generate_series(1, 6000)')
+    await at.sql.query('insert into ended_sessions (sid) select gen_random_uuid() from generate_series(1, 6000)')
     await ended.read()
     expect(ended.held().entries - before).toBe(6_000)
-    expect((await tools.reader()).held().entries - before).toBe(6_000)
+    expect((await at.tools.reader()).held().entries - before).toBe(6_000)
   })
 
   const otherServers: [string, (news: object) => object][] = [
@@ -109,14 +116,14 @@ describe.each(testStores)('the list of ended sessions on $name', ({ open }) => {
   it.each(otherServers)('is read as a whole again %s, and forgets nothing', async (_, change) => {
     let changed = (news: object) => news
     const query: Database['query'] = async <Row>(text: string, parameters?: readonly unknown[]) =>
-      (await sql.query<object>(text, parameters)).map((row) => changed(row) as Row)
-    const ended = await toolsFor({ ...sql, query }).reader()
+      (await at.sql.query<object>(text, parameters)).map((row) => changed(row) as Row)
+    const ended = await toolsFor({ ...at.sql, query }).reader()
     const [known, elsewhere] = [uuidv7(new Date()), uuidv7(new Date())]
-    await sql.query('insert into ended_sessions (sid) values ($1)', [known])
+    await at.sql.query('insert into ended_sessions (sid) values ($1)', [known])
     await ended.read()
-    await sql.query('delete from ended_sessions where sid = $1', [known])
+    await at.sql.query('delete from ended_sessions where sid = $1', [known])
     // A number that a reader on this server has passed long ago.
-    await sql.query(`insert into ended_sessions (xact, sid) values ('5', $1)`, [elsewhere])
+    await at.sql.query(`insert into ended_sessions (xact, sid) values ('5', $1)`, [elsewhere])
     await ended.read()
     expect([ended.has(known), ended.has(elsewhere)]).toEqual([true, false])
     changed = change
@@ -125,17 +132,17 @@ describe.each(testStores)('the list of ended sessions on $name', ({ open }) => {
   })
 
   it('is kept for 20 minutes, in the database as well', async () => {
-    const session = await tools.addSession(await tools.addUser())
-    await sql.query('delete from refresh_token_records where id = $1', [session])
-    const ended = await tools.reader()
-    const entries = async () => sql.query('select 1 from ended_sessions where sid = $1', [session])
+    const session = await at.tools.addSession(await at.tools.addUser())
+    await at.sql.query('delete from refresh_token_records where id = $1', [session])
+    const ended = await at.tools.reader()
+    const entries = async () => at.sql.query('select 1 from ended_sessions where sid = $1', [session])
     ended.clock.advance(19 * minutes)
-    await ended.purge(sql, 500)
+    await ended.purge(at.sql, 500)
     expect(await entries()).toHaveLength(1)
     expect(ended.has(session)).toBe(true)
     ended.clock.advance(2 * minutes)
     let rounds = 0
-    while ((await ended.purge(sql, 500)) >= 500) rounds += 1
+    while ((await ended.purge(at.sql, 500)) >= 500) rounds += 1
     // The 6,000 of the test before went in batches of 5,000.
     expect(rounds).toBe(1)
     expect(await entries()).toEqual([])
@@ -151,22 +158,15 @@ describe.each(testStores)('the list of ended sessions on $name', ({ open }) => {
 const sidsOf = ({ entries }: { entries: { sid: string }[] }) => entries.map(({ sid }) => sid)
 
 describe.each(testStores)('the list for other programs on $name', ({ open }) => {
-  let store: TestStore
-  let sql: Database
-  let tools: ReturnType<typeof toolsFor>
-  beforeAll(async () => {
-    store = await open()
-    sql = store.database
-    tools = toolsFor(sql)
-  })
-  afterAll(() => store.drop())
+  const at = useStore(open)
   const add = (below: number | null = null) =>
-    sql.query<{ sid: string }>('insert into ended_sessions (sid, below) values (gen_random_uuid(), $1) returning sid', [
-      below,
-    ])
+    at.sql.query<{ sid: string }>(
+      'insert into ended_sessions (sid, below) values (gen_random_uuid(), $1) returning sid',
+      [below],
+    )
 
   it('is whole at first, and then what is new', async () => {
-    const { since } = await tools.reader()
+    const { since } = await at.tools.reader()
     const [one] = await add()
     const [two] = await add(5)
     const whole = await since()
@@ -185,11 +185,11 @@ describe.each(testStores)('the list for other programs on $name', ({ open }) => 
   })
 
   it('takes several answers when it is long, and misses nothing that is added meanwhile', async () => {
-    const { since } = await tools.reader()
-    const [{ count } = { count: 0 }] = await sql.query<{ count: number }>(
+    const { since } = await at.tools.reader()
+    const [{ count } = { count: 0 }] = await at.sql.query<{ count: number }>(
       'select count(*)::int as count from ended_sessions',
     )
-    await sql.query('insert into ended_sessions (sid) select gen_random_uuid() from generate_series(1, 10500)')
+    await at.sql.query('insert into ended_sessions (sid) select gen_random_uuid() from generate_series(1, 10500)')
     const first = await since()
     expect([first.entries.length, first.complete]).toEqual([10_000, true])
     const [added] = await add()
@@ -203,8 +203,8 @@ describe.each(testStores)('the list for other programs on $name', ({ open }) => 
   })
 
   it('is whole again for a cursor that is too old, of another server, or not ours', async () => {
-    const { since, clock } = await tools.reader()
-    await sql.query('delete from ended_sessions')
+    const { since, clock } = await at.tools.reader()
+    await at.sql.query('delete from ended_sessions')
     const [one] = await add()
     const { cursor } = await since()
     const altered = (change: (values: unknown[]) => void) => {
@@ -236,7 +236,7 @@ describe.each(testStores)('the list for other programs on $name', ({ open }) => 
   })
 
   it('can be waited for', async () => {
-    const ended = await tools.reader()
+    const ended = await at.tools.reader()
     expect(await ended.waitForNews(1)).toBe(false)
     const waiting = ended.waitForNews(60_000)
     await add()
