@@ -59,7 +59,7 @@ const sendPart = (response: ServerResponse) => {
 
 const manyParts = `<p>0 parts</p>${Array.from({ length: 30 }, (_, index) => `<script src=/part/${index}></script>`).join('')}`
 
-/** Answers that are unlike the others: with many parts, for caches, none at all, and none yet. */
+/** Answers that are unlike the others: with many parts, for caches, none at all, none yet, and one after a minute. */
 const oddPaths: Record<string, (response: ServerResponse) => void> = {
   '/many': (response) => sendPage(response, 'page of many parts', manyParts),
   '/cached': (response) => {
@@ -69,6 +69,7 @@ const oddPaths: Record<string, (response: ServerResponse) => void> = {
   },
   '/broken': (response) => void response.destroy(),
   '/slow': () => undefined,
+  '/minute': (response) => void setTimeout(() => sendPage(response, 'page of a minute'), 60_000),
 }
 
 /** Somebody else's application: a page that names whom it was told about, and a list of all that it was told. */

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { identityHeaders } from '../../src/flows/access-check/identity-headers.js'
-import { browserNames, openBrowser } from '../support/browsers.js'
 import { freshPostgres } from '../support/databases.js'
 import { freePort } from '../support/servers/server.js'
 import { createVisitor, type FrontEnd, type Visitor } from '../support/site/https-client.js'
@@ -9,7 +8,7 @@ import { freePorts } from '../support/site/nginx.js'
 import { addPeople, password } from '../support/site/site.js'
 import { until } from '../support/until.js'
 import { type Application, startApplication } from './application.js'
-import { arriveFromElsewhere, cookieHeaders } from './browser-journeys.js'
+import { cookieHeaders } from './browser-journeys.js'
 import { startCaddy } from './caddy.js'
 import {
   expectForeignForm,
@@ -20,7 +19,7 @@ import {
   navigation,
   speak,
 } from './proxy-answers.js'
-import { expectOutageOfDatabase, expectRenewedAnswers, renewInBrowser } from './renewal-journeys.js'
+import { itRenewsSessions } from './renewal-journeys.js'
 
 describe('an application behind Caddy and the access check', () => {
   const leftovers: (() => Promise<void>)[] = []
@@ -155,20 +154,12 @@ describe('an application behind Caddy and the access check', () => {
     expect(fits.status).not.toBe(413)
   })
 
-  describe.each(browserNames)('in %s', (name) => {
-    it('is reached from other sites with query and fragment, and a session is renewed for all that it does', async () => {
-      const browser = await openBrowser(name)
-      await arriveFromElsewhere(browser, `https://localhost:${door.port}`, 'ada')
-      const place = { application, databaseUrl, username: 'ada' }
-      await renewInBrowser(browser, `https://localhost:${door.port}`, place, { tabs: 3 })
-    })
-  })
-
-  it('sends renewed tokens with the answer of the application, and no cache may keep it', async () =>
-    expectRenewedAnswers(await signedInAnew(), { application, databaseUrl, username: 'ada' }))
-
-  it('goes on without the database, and sends nobody to sign in', async () =>
-    expectOutageOfDatabase(await signedInAnew(), { application, databaseUrl, username: 'ada' }))
+  itRenewsSessions(() => ({
+    front: door,
+    signedIn: signedInAnew,
+    tabs: 3,
+    place: { application, databaseUrl, username: 'ada' },
+  }))
 
   it('cannot be told another address by a client', async () => {
     const statuses: number[] = []

@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { browserNames, openBrowser } from '../support/browsers.js'
 import { openChromium } from '../support/chromium.js'
 import { freshPostgres } from '../support/databases.js'
 import { freePort } from '../support/servers/server.js'
@@ -9,7 +8,7 @@ import { type Instance, startInstance } from '../support/site/instance.js'
 import { type Front, freePorts, startNginxSite } from '../support/site/nginx.js'
 import { addPeople, giveName, password } from '../support/site/site.js'
 import { type Application, startApplication, startElsewhere } from './application.js'
-import { arriveFromElsewhere, cookieHeaders } from './browser-journeys.js'
+import { cookieHeaders } from './browser-journeys.js'
 import {
   expectForeignForm,
   expectNotMisled,
@@ -18,7 +17,7 @@ import {
   forged,
   navigation,
 } from './proxy-answers.js'
-import * as renewal from './renewal-journeys.js'
+import { expectDomainOfCookies, itRenewsSessions } from './renewal-journeys.js'
 
 const leftovers: (() => Promise<void>)[] = []
 afterAll(async () => {
@@ -64,8 +63,6 @@ const signedIn = async () => {
 
 /** The application's own page is there, and knows who is looking at it. */
 const greeted = (page: Page) => page.waitForSelector('h1:text-is("Hello, zo%25C3%25AB")')
-
-const place = () => ({ application, databaseUrl, username: 'zoë' })
 
 const identity = (headers: object | undefined) =>
   Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => /auth[-_]/.test(name)))
@@ -265,21 +262,11 @@ describe('in a browser, an application behind the access check', () => {
   })
 })
 
-describe.each(browserNames)('in %s', (name) => {
-  it('an application is reached from other sites with query and fragment, and a session is renewed for all that it does', async () => {
-    const browser = await openBrowser(name)
-    await arriveFromElsewhere(browser, `https://localhost:${front.port}`, 'zoë')
-    await renewal.renewInBrowser(browser, `https://localhost:${front.port}`, place())
-  })
-})
+describe('a session', () => {
+  itRenewsSessions(() => ({ front, signedIn, tabs: 10, place: { application, databaseUrl, username: 'zoë' } }))
 
-it('sends renewed tokens with the answer of the application, and no cache may keep it', async () => {
-  await renewal.expectRenewedAnswers(await signedIn(), place())
-  await renewal.expectDomainOfCookies(await signedIn(), instance)
+  it('has cookies for a domain where there is one', async () => expectDomainOfCookies(await signedIn(), instance))
 })
-
-it('goes on without the database, and sends nobody to sign in', async () =>
-  renewal.expectOutageOfDatabase(await signedIn(), place()))
 
 describe('when one of the two is down', () => {
   it('says which, in the page and in the access log', async () => {

@@ -1,12 +1,13 @@
-import { expect } from 'vitest'
-import type { Tab, TestBrowser } from '../support/browsers.js'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { browserNames, openBrowser, type Tab, type TestBrowser } from '../support/browsers.js'
 import { testPostgres } from '../support/databases.js'
-import type { Visitor } from '../support/site/https-client.js'
+import type { FrontEnd, Visitor } from '../support/site/https-client.js'
 import type { Instance } from '../support/site/instance.js'
 import { password } from '../support/site/site.js'
 import { until } from '../support/until.js'
 import type { Application } from './application.js'
-import { arrivesAt, talk } from './browser-journeys.js'
+import { arriveFromElsewhere, arrivesAt, talk } from './browser-journeys.js'
+import { expectNothingKeptByCaches } from './caching-proxy.js'
 import { expectOutage, navigation } from './proxy-answers.js'
 
 type Place = { application: Application; databaseUrl: string; username: string }
@@ -46,7 +47,7 @@ const leaveFor = async (path: string) => {
 }
 
 /** Everything that a person does after the access token has expired. Each step begins without one, and is one rotation. */
-export const renewInBrowser = async (browser: TestBrowser, here: string, place: Place, { tabs: count = 10 } = {}) => {
+const renewInBrowser = async (browser: TestBrowser, here: string, place: Place, count: number) => {
   const tab = await browser.tab()
   const { application } = place
   let rotations = 0
@@ -106,7 +107,7 @@ export const renewInBrowser = async (browser: TestBrowser, here: string, place: 
 const tokenCookies = /^(access_token|refresh_token)=[\w.-]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Strict; Secure$/
 
 /** What the answers look like that carry new tokens: no cache may keep them, and an error carries them too. */
-export const expectRenewedAnswers = async (visitor: Visitor, place: Place) => {
+const expectRenewedAnswers = async (visitor: Visitor, place: Place) => {
   const cookiesOf = ({ headers }: { headers: { 'set-cookie'?: string[] } }) => headers['set-cookie'] ?? []
   const { generation = 0 } = (await stateOf(place)) ?? {}
   const kept = await visitor.get('/cached')
@@ -134,6 +135,24 @@ export const expectRenewedAnswers = async (visitor: Visitor, place: Place) => {
   expect(await stateOf(place)).toMatchObject({ generation: generation + 2, thefts: 0 })
 }
 
+/**
+ * Asks for a page that takes a minute, without an access token. The tokens come with that page, when the same browser
+ * has long gone on with others. The returned function waits for the page, and expects that nobody is signed out by it.
+ */
+const beginSlowAnswer = (visitor: Visitor) => {
+  visitor.jar.delete('access_token')
+  const slow = visitor.get('/minute')
+  return async () => {
+    expect((await visitor.get('/reports')).status).toBe(200)
+    const { status, text } = await slow
+    expect([status, text]).toEqual([200, expect.stringContaining('page of a minute')])
+    expect((await visitor.get('/reports')).status).toBe(200)
+    visitor.jar.delete('access_token')
+    expect((await visitor.get('/reports')).status).toBe(200)
+    expect((await visitor.get('/api/auth/me')).status).toBe(200)
+  }
+}
+
 /** With a domain the cookies are shared by hosts. Without it the browser would keep a second pair, and neither would count. */
 export const expectDomainOfCookies = async (visitor: Visitor, instance: Instance) => {
   await instance.again({ COOKIE_DOMAIN: 'example.com', PUBLIC_URL: 'https://app.example.com' })
@@ -149,7 +168,7 @@ export const expectDomainOfCookies = async (visitor: Visitor, instance: Instance
 }
 
 /** Without the database a page that needs no renewal goes on, and the others are told so: nobody is sent to sign in. */
-export const expectOutageOfDatabase = async (visitor: Visitor, place: Place) => {
+const expectOutageOfDatabase = async (visitor: Visitor, place: Place) => {
   const expired = visitor.copy()
   expired.jar.delete('access_token')
   const [known, person, program] = await withDatabase(place.databaseUrl, (database) =>
@@ -163,4 +182,34 @@ export const expectOutageOfDatabase = async (visitor: Visitor, place: Place) => 
   expectOutage(person, program, 'The sign-in service does not answer.')
   expect(known.status).toBe(200)
   expect((await expired.get('/reports')).status).toBe(200)
+}
+
+/** What a proxy in front of an application keeps to when it renews a session. */
+export const itRenewsSessions = (
+  at: () => { front: FrontEnd; place: Place; signedIn: () => Promise<Visitor>; tabs: number },
+) => {
+  let expectSlowAnswer: () => Promise<void>
+  beforeAll(async () => {
+    expectSlowAnswer = beginSlowAnswer(await at().signedIn())
+  })
+
+  describe.each(browserNames)('in %s', (name) => {
+    it('is reached from other sites with query and fragment, and renews a session for all that it does', async () => {
+      const { front, place, tabs } = at()
+      const browser = await openBrowser(name)
+      await arriveFromElsewhere(browser, `https://localhost:${front.port}`, place.username)
+      await renewInBrowser(browser, `https://localhost:${front.port}`, place, tabs)
+    })
+  })
+
+  it('sends renewed tokens with the answer of the application, and no cache may keep it', async () => {
+    const { front, place, signedIn } = at()
+    await expectRenewedAnswers(await signedIn(), place)
+    await expectNothingKeptByCaches(front, await signedIn())
+  })
+
+  it('signs nobody out by an answer that takes a minute', () => expectSlowAnswer())
+
+  it('goes on without the database, and sends nobody to sign in', async () =>
+    expectOutageOfDatabase(await at().signedIn(), at().place))
 }
