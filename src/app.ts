@@ -1,6 +1,6 @@
 import { openMetrics, prepareMetrics } from './app/app-metrics.js'
 import { withPort } from './app/free-port.js'
-import { createBackground, makeNouns, type Nouns, type Platform, themeOf } from './app/nouns.js'
+import { createBackground, createLoad, makeNouns, type Nouns, type Platform, themeOf } from './app/nouns.js'
 import { openPlatform } from './app/open-platform.js'
 import { gated } from './app/prepare-database.js'
 import { readServiceKeys } from './app/service-keys-file.js'
@@ -178,7 +178,7 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   healthRoutes(server, { health: createHealth({ clock, deadline, database, cache, isStarting, isDraining }) })
   answerUnknown(pages.notFound)
   const background = createBackground(platform, nouns, log)
-  const { content, endedSessions } = nouns
+  const { content } = nouns
   return {
     config,
     log,
@@ -186,7 +186,7 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
     nouns,
     database: unprepared,
     content,
-    load: endedSessions.load,
+    load: createLoad(platform, nouns, log),
     background,
     server,
     drainState,

@@ -12,6 +12,8 @@ import { createIdentities } from '../domain/providers/identities.js'
 import { createPendingLinks } from '../domain/providers/pending-link.js'
 import { createProviders } from '../domain/providers/providers.js'
 import { createRegistrations } from '../domain/registrations/registrations.js'
+import { sealedColumns } from '../domain/sealed-values/sealed-columns.js'
+import { createSealedValues } from '../domain/sealed-values/sealed-values.js'
 import type { ServiceKeys } from '../domain/service-keys/service-keys.js'
 import { createEndedSessions } from '../domain/sessions/ended-sessions.js'
 import { createRotations } from '../domain/sessions/rotations.js'
@@ -67,6 +69,7 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
   })
   return {
     keysFor,
+    sealedValues: createSealedValues(platform.sealingSecrets, sealedColumns),
     tokens,
     endedSessions,
     users,
@@ -92,6 +95,15 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
 }
 
 export type Nouns = ReturnType<typeof makeNouns>
+
+/** What requests need from the database before the first of them is answered. */
+export const createLoad =
+  ({ unprepared }: Platform, { sealedValues, endedSessions }: Nouns, log: Log) =>
+  async () => {
+    const values = await sealedValues.reseal(unprepared)
+    if (values > 0) log.info({ values }, 'stored secrets were sealed again with the first SEALING_KEY')
+    await endedSessions.load()
+  }
 
 /** Runs in the background once the database is ready: the purge, the mail sender, the reader of ended sessions. */
 export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {

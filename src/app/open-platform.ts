@@ -47,6 +47,7 @@ const openMail = (config: Config, clock: Clock, log: Log) => {
  */
 export const openPlatform = async (config: Config, clock: Clock, log: Log, given?: Workers) => {
   const secrets = config.jwtSecret ?? [await keptSecret(config.dataDir)]
+  const sealingSecrets = config.sealingKey ?? secrets
   const database = await openStore(config, log)
   const cache = await openCache({ url: config.redisUrl, prefix: config.redisPrefix, clock, log }).catch(
     async (error: unknown) => {
@@ -62,6 +63,7 @@ export const openPlatform = async (config: Config, clock: Clock, log: Log, given
 
   return {
     secrets,
+    sealingSecrets,
     database,
     cache,
     workers,

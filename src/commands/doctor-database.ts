@@ -18,6 +18,7 @@ import {
 import { checkEncryption } from './doctor-encryption.js'
 import { hostChecks } from './doctor-hosts.js'
 import { openForChecks, ownerChecks } from './doctor-owner.js'
+import { checkSealedValues } from './doctor-sealed.js'
 
 const oldestVersion = 13
 
@@ -182,6 +183,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
       { name: 'database role', run: onceReached(() => checkRole(database)) },
       ...owner.checks,
       { name: 'database schema', run: onceReached(() => checkSchema(database)) },
+      { name: 'sealed values', run: onceReached(() => checkSealedValues(database, config)) },
       { name: 'durability', run: onceReached(() => checkDurability(database, config.production)) },
       { name: 'database clock', run: onceReached(() => checkClock(database)) },
     ],

@@ -28,12 +28,13 @@ describe('a seal', () => {
     expect(createSeal([older]).open(both.seal('from after'))).toBeUndefined()
   })
 
-  it('keeps purposes apart under one key', () => {
-    const shared = key()
-    const sealed = createSeal([shared], 'mail').seal('text')
-    expect(createSeal([shared], 'mail').open(sealed)).toBe('text')
-    expect(createSeal([shared], 'attempt').open(sealed)).toBeUndefined()
-    expect(createSeal([shared]).open(sealed)).toBeUndefined()
+  it('opens only together with what it is bound to', () => {
+    const { seal, open } = createSeal([key()])
+    const sealed = seal('text', 'row 1')
+    expect(open(sealed, 'row 1')).toBe('text')
+    for (const other of ['row 2', 'row 1 ', '']) expect(open(sealed, other)).toBeUndefined()
+    expect(open(sealed)).toBeUndefined()
+    expect(open(seal('text'), 'row 1')).toBeUndefined()
   })
 
   it('opens nothing that was altered in any single character, cut or lengthened', () => {

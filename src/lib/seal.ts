@@ -1,9 +1,10 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
 export type Seal = {
-  seal(text: string): string
-  /** The text; undefined if it was changed or cut, sealed for another purpose, or with a key that was removed. */
-  open(sealed: string): string | undefined
+  /** With `boundTo`, the sealed text opens only together with the same words, such as the name of its row. */
+  seal(text: string, boundTo?: string): string
+  /** The text; undefined if it was changed or cut, bound to something else, or sealed with a key that was removed. */
+  open(sealed: string, boundTo?: string): string | undefined
 }
 
 const cipher = 'aes-256-gcm'
@@ -11,9 +12,9 @@ const nonceLength = 12
 const tagLength = 16
 const shape = /^[A-Za-z0-9_-]+$/
 
-const openWith = (key: Buffer, bound: Buffer, bytes: Buffer) => {
+const openWith = (key: Buffer, boundTo: string, bytes: Buffer) => {
   const decipher = createDecipheriv(cipher, key, bytes.subarray(0, nonceLength), { authTagLength: tagLength })
-  decipher.setAAD(bound)
+  decipher.setAAD(Buffer.from(boundTo, 'utf8'))
   decipher.setAuthTag(bytes.subarray(-tagLength))
   try {
     return Buffer.concat([decipher.update(bytes.subarray(nonceLength, -tagLength)), decipher.final()]).toString('utf8')
@@ -24,29 +25,28 @@ const openWith = (key: Buffer, bound: Buffer, bytes: Buffer) => {
 
 /**
  * Encrypts and authenticates text that others may see or change: a cookie, a stored row. The first key seals and every
- * key opens, so that a secret can be replaced while older sealed texts are still in use. The purpose is authenticated too:
- * what was sealed as a cookie never opens as a mail, even with the same key.
+ * key opens, so that a secret can be replaced while older sealed texts are still in use. Each purpose has a key of its own
+ * (`lib/keys`); what a text is bound to is authenticated too.
  */
-export const createSeal = (keys: readonly Buffer[], purpose = ''): Seal => {
+export const createSeal = (keys: readonly Buffer[]): Seal => {
   const [newest] = keys
   if (!newest) throw new Error('A seal needs at least one key.')
-  const bound = Buffer.from(purpose, 'utf8')
 
-  const seal = (text: string) => {
+  const seal = (text: string, boundTo = '') => {
     const nonce = randomBytes(nonceLength)
     const encipher = createCipheriv(cipher, newest, nonce, { authTagLength: tagLength })
-    encipher.setAAD(bound)
+    encipher.setAAD(Buffer.from(boundTo, 'utf8'))
     const hidden = [encipher.update(text, 'utf8'), encipher.final()]
     return Buffer.concat([nonce, ...hidden, encipher.getAuthTag()]).toString('base64url')
   }
 
-  const open = (sealed: string) => {
+  const open = (sealed: string, boundTo = '') => {
     if (!shape.test(sealed)) return undefined
     const bytes = Buffer.from(sealed, 'base64url')
     // The decoder accepts bits and lengths that no encoder writes. Here, one text has exactly one encoded form.
     if (bytes.length < nonceLength + tagLength || bytes.toString('base64url') !== sealed) return undefined
     for (const key of keys) {
-      const text = openWith(key, bound, bytes)
+      const text = openWith(key, boundTo, bytes)
       if (text !== undefined) return text
     }
     return undefined

@@ -1,0 +1,12 @@
+/** A column whose values are sealed. A value is bound to its table, column and row: a copy in another row does not open. */
+export type SealedColumn = {
+  table: string
+  column: string
+  /** The primary key of the table. */
+  id: { column: string; type: 'uuid' | 'text' }
+  /** As messages name the values: “3 signing keys”. */
+  what: string
+}
+
+/** Every one there is: the start re-seals their values, and `latchkey doctor` counts them. */
+export const sealedColumns: readonly SealedColumn[] = []
