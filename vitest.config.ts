@@ -9,6 +9,7 @@ export default defineConfig({
       'test/**/*.test.ts',
       'scripts/**/*.test.ts',
       'bench/**/*.test.ts',
+      'packages/*/**/*.test.ts',
     ],
     // The benchmark's peers bring their own tests in their node_modules.
     exclude: [...configDefaults.exclude, 'test/resilience/long/**'],

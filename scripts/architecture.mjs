@@ -9,7 +9,7 @@ import { findings } from './architecture/rules.mjs'
 import { filesBelow } from './publish.mjs'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
-const folders = ['src', 'web', 'test', 'scripts', 'bench']
+const folders = ['src', 'web', 'test', 'scripts', 'bench', 'packages']
 
 export const readModules = async () => {
   const paths = await Promise.all(
@@ -17,7 +17,7 @@ export const readModules = async () => {
   )
   const ours = paths
     .flat()
-    .filter((path) => /\.(tsx?|mjs)$/.test(path) && !path.endsWith('.d.ts') && !path.includes('node_modules/'))
+    .filter((path) => /\.(tsx?|mjs)$/.test(path) && !path.endsWith('.d.ts') && !/\/(node_modules|dist)\//.test(path))
   return Promise.all(ours.map(async (path) => readModule(path, await readFile(join(home, path), 'utf8'))))
 }
 

@@ -1,4 +1,5 @@
-// Turns src/ into dist/: bundles the program and the pages, and prepares the embedded database's template. Everything is
+// Turns src/ into dist/: bundles the program and the pages, and prepares the embedded database's template; and builds the
+// packages into their own dist/. Everything is
 // bundled every time (about a second) and only what differs is written, so no record of changes is needed.
 import { existsSync, realpathSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -11,12 +12,12 @@ import { filesBelow, publish } from './publish.mjs'
 const home = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(home, 'dist')
 
-/** @returns {Promise<number>} how many files of dist/ changed */
+/** @returns {Promise<number>} how many files changed */
 export const build = async () => {
   // The template is made by compiled modules.
   const program = async () => (await buildProgram()) + (await buildEmbeddedTemplate())
-  const [inProgram, inPages] = await Promise.all([program(), buildPages()])
-  return inProgram + inPages
+  const changes = await Promise.all([program(), buildPages(), buildPackages()])
+  return changes.reduce((sum, each) => sum + each, 0)
 }
 
 const buildProgram = async () => {
@@ -60,6 +61,12 @@ const buildPages = async () => {
   } finally {
     await rm(outdir, { recursive: true, force: true })
   }
+}
+
+// Loaded late, because it needs esbuild, which may be missing: see main().
+const buildPackages = async () => {
+  const { buildPackages: make } = await import('./packages.mjs')
+  return make()
 }
 
 // Does nothing if its output is up to date.

@@ -15,6 +15,7 @@ const gates = [
   { name: 'promises and types in use', command: ['oxlint', '--type-aware', '--deny-warnings'] },
   { name: 'types', command: ['tsc', '--noEmit', '--pretty', 'false'] },
   { name: 'architecture', command: ['node', 'scripts/architecture.mjs'] },
+  { name: 'package sizes', command: ['node', 'scripts/package-sizes.mjs'] },
   { name: 'dead code', command: ['knip', '--no-progress', '--no-config-hints'] },
 ]
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { build, showFault } from './build.mjs'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
-const watched = ['src', 'web', 'migrations', '.env'].map((name) => join(home, name))
+const watched = ['src', 'web', 'packages', 'migrations', '.env'].map((name) => join(home, name))
 const quietMilliseconds = 60
 const killTimeout = 5000
 

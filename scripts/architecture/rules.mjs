@@ -44,6 +44,15 @@ const contractIsPure = ({ path, outsideImports }) =>
         .map(({ name, line }) => ({ line, says: `the contract imports itself, lib and typebox, not ${name}` }))
     : []
 
+// A package is published by itself: the build puts what it uses of the contract into it.
+/** @type {Rule} */
+const packagesStandAlone = ({ path, imports }) =>
+  path.startsWith('packages/') && !isTest(path)
+    ? imports
+        .filter(({ target }) => !target.startsWith(`${packageOf(path)}/`) && partOf(target) !== 'contract')
+        .map(({ target, line }) => ({ line, says: `a package imports itself and src/contract, not ${target}` }))
+    : []
+
 /** @type {Rule} */
 const pagesKnowTheContract = ({ path, imports }) =>
   path.startsWith('web/') && !isTest(path)
@@ -144,6 +153,7 @@ const rules = {
   hasAPlace,
   importsInwards,
   contractIsPure,
+  packagesStandAlone,
   pagesKnowTheContract,
   routesNameTheirRefusals,
   importsWhatIsThere,
@@ -186,6 +196,9 @@ const partOf = (path) => (isSource(path) ? (path.split('/')[1] ?? '').replace(/(
 
 /** @type {(path: string) => number} */
 const ringOf = (path) => rings.findIndex((ring) => ring.includes(partOf(path)))
+
+/** @type {(path: string) => string} */
+const packageOf = (path) => path.split('/').slice(0, 2).join('/')
 
 /** @type {(path: string) => string | undefined} */
 const flowOf = (path) => path.split('/')[2]

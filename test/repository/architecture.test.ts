@@ -44,6 +44,9 @@ const planted: [rule: string, mistake: string, files: Record<string, string>][] 
   ['importsInwards', 'the contract knows the domain', { 'src/contract/a.ts': `import { b } from '../domain/b/b.js'` }],
   ['contractIsPure', 'the contract needs Node', { 'src/contract/a.ts': `import { createHash } from 'node:crypto'` }],
   ['contractIsPure', 'the contract needs a package', { 'src/contract/a.ts': `import type { F } from 'fastify'` }],
+  ['packagesStandAlone', 'a package uses lib', { 'packages/a/src/a.ts': `import { b } from '../../../src/lib/b.js'` }],
+  ['packagesStandAlone', 'another package', { 'packages/a/src/a.ts': `import { b } from '../../ab/src/b.js'` }],
+  ['packagesStandAlone', 'a page', { 'packages/a/src/a.ts': `import { b } from '../../../web/b.js'` }],
   ['pagesKnowTheContract', 'a page uses lib', { 'web/a.ts': `import { b } from '../src/lib/b.js'` }],
   [
     'pagesKnowTheContract',
@@ -104,6 +107,8 @@ describe('what is allowed', () => {
       'src/lib/uuid.ts': `export const uuid = 'process.env'`,
       'src/contract/schemas.ts': `import { Type } from 'typebox'; export const Id = Type.String()`,
       'web/api.ts': `import type { Id } from '../src/contract/schemas.js'; export type T = typeof Id`,
+      'packages/client/src/client.ts': `import type { T } from '../../../src/contract/schemas.js'
+        export { a } from './a.js'; export type U = T`,
       'web/api.test.ts': `import { uuid } from '../src/lib/uuid.js'; void uuid`,
     })
 

@@ -1,0 +1,63 @@
+import { codeOfLimit } from '../../../src/contract/limits.js'
+import type { Refused } from '../../../src/contract/outcome.js'
+import type { PasswordFindings } from '../../../src/contract/password-rules.js'
+import type { RefusalCode } from '../../../src/contract/refusals.js'
+
+/**
+ * Why a call was refused: a code of the service, or one of two that the client adds. `no_answer`: the service could not be
+ * reached. `unknown`: an answer that is not from the service, such as the error page of a proxy. A newer service may have
+ * codes that are not in this list.
+ */
+export type ClientRefusalCode = RefusalCode | 'no_answer' | 'unknown'
+
+export type Refusal = Refused<ClientRefusalCode> & {
+  /** The HTTP status, or 0 if there was no answer. */
+  readonly status: number
+  /** How many seconds to wait before the next attempt, if the service asks for that. */
+  readonly retryAfter?: number | undefined
+  /** For developers, in English. */
+  readonly message?: string
+  /** What is wrong with a password, for `password_rejected`. */
+  readonly ids?: PasswordFindings
+}
+
+/** What every call returns: its value, or why it was refused. Calls do not throw. */
+export type Answer<Value> = { readonly value: Value; readonly refused?: undefined } | Refusal
+
+/** The service cannot answer at the moment. That says nothing about whether the user is signed in. */
+export const isTemporary = ({ status }: Refusal): boolean => status === 0 || status === 429 || status >= 500
+
+const noAnswer: Refusal = { refused: 'no_answer', status: 0 }
+
+/** Sends one request and reads its answer. A failure is a value too. */
+export const answerOf = async <Value>(request: () => Promise<Response>): Promise<Answer<Value>> => {
+  try {
+    const response = await request()
+    const text = await response.text()
+    if (!response.ok) return refusalOf(response, text)
+    // A page in place of our answer, such as the sign-in page of a hotel network, is no JSON.
+    return { value: (text === '' ? undefined : JSON.parse(text)) as Value }
+  } catch {
+    return noAnswer
+  }
+}
+
+const refusalOf = ({ status, headers }: Response, text: string): Refusal => {
+  const body = readObject(text)
+  const seconds = Math.ceil(Number(headers.get('retry-after')))
+  return {
+    ...body,
+    // The bodies of the three limits have no code.
+    refused: status === 429 ? codeOfLimit(body.error) : (body.code ?? 'unknown'),
+    status,
+    retryAfter: seconds > 0 ? seconds : undefined,
+  }
+}
+
+const readObject = (text: string): { error?: unknown; code?: RefusalCode } => {
+  try {
+    return Object(JSON.parse(text))
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,83 @@
+import { linkedProviderPath, type ProviderId } from '../../../src/contract/providers.js'
+import type {
+  Accepted,
+  Account,
+  AccountEvent,
+  Caller,
+  LinkState,
+  Session,
+  SignedIn,
+  Strength,
+} from '../../../src/contract/schemas.js'
+import type { Answer } from './answers.js'
+import type { Presence } from './presence.js'
+import type { Renewal } from './renewal.js'
+import type { Method, Requests } from './requests.js'
+
+/** What is known of a user. A password that contains it is easy to guess. */
+export type PersonalData = { username?: string | undefined; email?: string | undefined; name?: string | undefined }
+export type Registration = { username: string; email: string; password: string; name?: string | undefined }
+/** The token of a mailed link, with the password if another browser registered; or the mailed code. */
+export type EmailProof = { token: string; password?: string | undefined } | { code: string }
+
+type Dependencies = Requests & Renewal & Presence
+
+/** Every call of the API that a page can make. No other file knows the addresses. */
+export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewal, setMark, learn }: Dependencies) => {
+  const post = <Value>(path: string, body?: object) => send<Value>('POST', `auth/${path}`, body)
+  const read = <Value>(path: string) => asSignedIn(() => send<Value>('GET', `auth/${path}`))
+  const change = <Value = undefined>(method: Method, path: string, body?: object) =>
+    asSignedIn(() => sendWithCsrfToken<Value>(method, path, body))
+
+  const signIn = async (path: string, body: object) => {
+    const answer = await post<SignedIn>(path, body)
+    if (!answer.refused) {
+      setMark()
+      learn(answer.value.user, true)
+    }
+    return answer
+  }
+
+  const signOut = async (answering: Promise<Answer<undefined>>) => {
+    const answer = await answering
+    if (!answer.refused) learn(null, true)
+    return answer
+  }
+
+  return {
+    login: (credentials: { username: string; password: string }) => signIn('login', credentials),
+    register: (registration: Registration) => post<Accepted>('register', registration),
+    verifyEmail: (proof: EmailProof) => signIn('verify-email', proof),
+    /** The state of a mailed link, or of the registration that this browser began. */
+    checkVerification: (link: { token?: string } = {}) => post<LinkState>('verify-email/check', link),
+    resendVerification: () => post<Accepted>('verify-email/resend'),
+    resetPassword: (account: { email: string }) => post<Accepted>('reset-password', account),
+    checkReset: (link: { token: string }) => post<{ username: string }>('reset-password/check', link),
+    confirmReset: (reset: { token: string; password: string }) => post<undefined>('reset-password/confirm', reset),
+    passwordStrength: (about: PersonalData & { password: string }) => post<Strength>('password-strength', about),
+
+    /** Who is signed in. It asks no database, so ask it as often as you like. */
+    me: async () => {
+      const answer = await read<Caller>('me')
+      if (!answer.refused) learn(answer.value.user)
+      return answer
+    },
+    account: () => read<{ user: Account }>('account'),
+    sessions: () => read<{ sessions: Session[] }>('sessions'),
+    events: () => read<{ events: AccountEvent[] }>('events'),
+    endSession: (id: string) => change('DELETE', `auth/sessions/${encodeURIComponent(id)}`),
+    changePassword: (passwords: { currentPassword: string; newPassword: string }) =>
+      asSignedIn(() => withoutRenewal(() => sendWithCsrfToken<undefined>('POST', 'auth/change-password', passwords))),
+    /** Go to the `location` of the answer. The provider sends the user back to the account page, which finishes the link. */
+    linkProvider: (id: ProviderId, page: { returnTo: string }) =>
+      change<{ location: string }>('POST', `${pathOf(id)}/link`, page),
+    finishLink: (id: ProviderId) => change('POST', `${pathOf(id)}/link/finish`, {}),
+    unlinkProvider: (id: ProviderId) => change('DELETE', pathOf(id)),
+
+    // No new tokens for signing out: if the session has ended already, there is nothing left to do.
+    logout: () => signOut(sendWithCsrfToken('POST', 'auth/logout', {})),
+    logoutAll: () => signOut(change('POST', 'auth/logout-all', {})),
+  }
+}
+
+const pathOf = (id: ProviderId) => linkedProviderPath(id).slice('/api/'.length)

@@ -1,0 +1,98 @@
+import type { SignedIn } from '../../../src/contract/schemas.js'
+import type { Answer } from './answers.js'
+import type { Presence } from './presence.js'
+import type { Requests } from './requests.js'
+
+const lockName = 'latchkey-refresh'
+const markKey = 'latchkey.refreshed'
+const lockTimeout = 4_000
+
+const done: Answer<undefined> = { value: undefined }
+
+/** New tokens, got once for all calls of this tab and for all tabs of this site. */
+export const createRenewal = (send: Requests['send'], learn: Presence['learn']) => {
+  let ownMark: string | null = null
+  let running: Promise<Answer<undefined>> | undefined
+
+  /** Changes whenever a tab gets new tokens. Without storage each tab refreshes for itself, which the service tolerates. */
+  const mark = () => {
+    try {
+      return localStorage.getItem(markKey) ?? ownMark
+    } catch {
+      return ownMark
+    }
+  }
+
+  const setMark = () => {
+    ownMark = String(Date.now() + Math.random())
+    try {
+      localStorage.setItem(markKey, ownMark)
+    } catch {
+      // See above.
+    }
+  }
+
+  const refresh = async (seen: string | null): Promise<Answer<undefined>> => {
+    if (mark() !== seen) return done
+    const answer = await send<SignedIn>('POST', 'auth/refresh', {})
+    if (!answer.refused) {
+      setMark()
+      learn(answer.value.user)
+      return done
+    }
+    if (answer.status !== 401) return answer
+    // Another tab may have got newer tokens while this request was under way.
+    if (mark() !== seen) return done
+    learn(null)
+    return answer
+  }
+
+  /** For a call that was refused because its tokens had expired. `seen` is the mark from before that call. */
+  const renew = (seen: string | null): Promise<Answer<undefined>> => {
+    running ??= withLock(() => refresh(seen)).finally(() => {
+      running = undefined
+    })
+    return running
+  }
+
+  /**
+   * For a call whose answer sets new tokens itself. No refresh may run beside it: the older tokens of that refresh could
+   * arrive later and replace the new ones.
+   */
+  const withoutRenewal = <Value>(call: () => Promise<Answer<Value>>) =>
+    withLock(async () => {
+      const answer = await call()
+      if (!answer.refused) setMark()
+      return answer
+    })
+
+  /** Repeats a call once with new tokens when its own have expired. A 401 after that means that the session has ended. */
+  const asSignedIn = async <Value>(call: () => Promise<Answer<Value>>): Promise<Answer<Value>> => {
+    const seen = mark()
+    const first = await call()
+    if (first.refused !== 'not_authenticated') return first
+    const renewal = await renew(seen)
+    if (renewal.refused) return renewal
+    const second = await call()
+    if (second.refused === 'not_authenticated') learn(null)
+    return second
+  }
+
+  return { mark, setMark, renew, withoutRenewal, asSignedIn }
+}
+
+/** Waits for other tabs, but not for long: a frozen tab may hold the lock. The service tolerates two refreshes at once. */
+const withLock = async <Value>(act: () => Promise<Value>): Promise<Value> => {
+  let result: Promise<Value> | undefined
+  const once = () => {
+    result ??= act()
+    return result
+  }
+  // Browsers offer locks to secure origins only, so plain http in a local network has none.
+  await globalThis.navigator?.locks
+    ?.request(lockName, { signal: AbortSignal.timeout(lockTimeout) }, once)
+    .catch(() => undefined)
+  return once()
+}
+
+export type Renewal = ReturnType<typeof createRenewal>

@@ -1,0 +1,50 @@
+import { type Answer, answerOf } from './answers.js'
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
+
+const timeout = 20_000
+
+/** Requests to the service, with its cookies. Paths are below `/api/`. */
+export const createRequests = (baseUrl: string, fetch: Fetch) => {
+  let csrfToken: string | undefined
+
+  const send = <Value>(
+    method: Method,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer<Value>> =>
+    answerOf(() =>
+      fetch(`${baseUrl}/api/${path}`, {
+        method,
+        credentials: 'include',
+        cache: 'no-store',
+        headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
+        body: body === undefined ? null : JSON.stringify(body),
+        signal: AbortSignal.timeout(timeout),
+      }),
+    )
+
+  const sendWithKnownToken = async <Value>(method: Method, path: string, body: unknown): Promise<Answer<Value>> => {
+    if (csrfToken === undefined) {
+      const issued = await send<{ csrfToken: string }>('GET', 'auth/csrf-token')
+      if (issued.refused) return issued
+      csrfToken = issued.value.csrfToken
+    }
+    return send<Value>(method, path, body, { 'x-csrf-token': csrfToken })
+  }
+
+  /** A request that changes something for a signed-in user carries a token that other sites cannot read. */
+  const sendWithCsrfToken = async <Value>(method: Method, path: string, body?: unknown): Promise<Answer<Value>> => {
+    const first = await sendWithKnownToken<Value>(method, path, body)
+    if (first.refused !== 'invalid_csrf_token') return first
+    // The secret of the token has changed, perhaps in another tab. Get a new token and try once more.
+    csrfToken = undefined
+    return sendWithKnownToken<Value>(method, path, body)
+  }
+
+  return { send, sendWithCsrfToken }
+}
+
+export type Requests = ReturnType<typeof createRequests>

@@ -1,0 +1,79 @@
+// The contract's types as one text without imports, for packages that are published by themselves. The schemas of the bodies
+// become types, so that no package needs the library which describes them.
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const home = fileURLToPath(new URL('..', import.meta.url))
+
+/** @typedef {{ title?: string, type?: string, const?: unknown, enum?: unknown[], anyOf?: Schema[], items?: Schema, properties?: Record<string, Schema>, required?: string[] }} Schema */
+
+export const contractTypes = async () => {
+  const { schemas, refusalCodes, providerIds } = await readContract()
+  const titled = Object.values(schemas).flatMap(titledIn)
+  const bodies = new Map(titled.map((schema) => [schema.title ?? '', schema]))
+  bodies.delete('RefusalCode')
+  const types = [
+    ['RefusalCode', unionOf(refusalCodes)],
+    ['ProviderId', unionOf(providerIds)],
+    ['Refused<Code extends string = string>', '{ readonly refused: Code }'],
+    ...[...bodies].map(([name, schema]) => [name, typeOf({ ...schema, title: undefined })]),
+  ]
+  return `${types.map(([name, text]) => `export type ${name} = ${text}`).join('\n')}\n`
+}
+
+/**
+ * The contract is TypeScript, so it is bundled in memory and read from there.
+ * @returns {Promise<{ schemas: Record<string, Schema>, refusalCodes: string[], providerIds: string[] }>}
+ */
+const readContract = async () => {
+  const { outputFiles } = await build({
+    absWorkingDir: home,
+    stdin: {
+      contents: `export * as schemas from './src/contract/schemas.js'
+        export { refusalCodes } from './src/contract/refusals.js'
+        export { providerIds } from './src/contract/providers.js'`,
+      resolveDir: home,
+    },
+    bundle: true,
+    format: 'esm',
+    platform: 'neutral',
+    write: false,
+    logLevel: 'warning',
+  })
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0]?.contents ?? '').toString('base64')}`)
+}
+
+/** The schemas with a name, here and inside. @type {(schema: Schema) => Schema[]} */
+const titledIn = (schema) => [
+  ...[
+    ...Object.values(schema.properties ?? {}),
+    ...(schema.anyOf ?? []),
+    ...(schema.items ? [schema.items] : []),
+  ].flatMap(titledIn),
+  ...(schema.title === undefined ? [] : [schema]),
+]
+
+/** @type {(schema: Schema) => string} */
+const typeOf = (schema) => {
+  if (schema.title !== undefined) return schema.title
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (schema.enum) return unionOf(schema.enum)
+  if (schema.anyOf) return schema.anyOf.map(typeOf).join(' | ')
+  if (schema.type === 'array' && schema.items) return `(${typeOf(schema.items)})[]`
+  if (schema.type === 'object') return objectOf(schema)
+  const plain = { string: 'string', boolean: 'boolean', null: 'null', integer: 'number', number: 'number' }
+  const found = Object.entries(plain).find(([name]) => name === schema.type)
+  if (!found) throw new Error(`scripts/contract-types.mjs cannot write the type of ${JSON.stringify(schema)}`)
+  return found[1]
+}
+
+/** @type {(schema: Schema) => string} */
+const objectOf = ({ properties = {}, required = [] }) => {
+  const fields = Object.entries(properties).map(
+    ([name, schema]) => `${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema)}`,
+  )
+  return `{ ${fields.join('; ')} }`
+}
+
+/** @type {(values: unknown[]) => string} */
+const unionOf = (values) => values.map((value) => JSON.stringify(value)).join(' | ')

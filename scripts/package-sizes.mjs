@@ -1,0 +1,21 @@
+// How much of each package an application loads at most: minified, bundled with everything it needs, and compressed with gzip.
+import { gzipSync } from 'node:zlib'
+import { bundlePackage, readPackages } from './packages.mjs'
+
+/** In bytes, by the name of the package and its entry point. @type {Record<string, Record<string, number>>} */
+const budgets = {
+  '@latchkey/client': { client: 3_000 },
+}
+
+const lines = []
+for (const each of await readPackages()) {
+  for (const entry of each.entries) {
+    const files = await bundlePackage({ ...each, entries: [entry] }, { minify: true })
+    const size = files.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0)
+    const budget = budgets[each.name]?.[entry]
+    const says = budget === undefined ? 'has no budget in scripts/package-sizes.mjs' : `may have ${budget}`
+    lines.push({ text: `${each.name} ${entry}: ${size} bytes, ${says}`, fits: budget !== undefined && size <= budget })
+  }
+}
+for (const { text } of lines) console.log(text)
+process.exitCode = lines.length > 0 && lines.every(({ fits }) => fits) ? 0 : 1
