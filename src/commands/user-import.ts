@@ -1,4 +1,5 @@
 import { isRefused, refuse } from '../contract/outcome.js'
+import { type HashForms, saltedHexForms } from '../domain/passwords/hash-to-store.js'
 import { type ImportedUser, identityColumns, readImportedUser } from '../domain/users/imported-user.js'
 import {
   type Command,
@@ -11,14 +12,17 @@ import {
   withStores,
 } from './command.js'
 import { counted } from './counted.js'
+import { loadFirebaseParameters } from './firebase-parameters.js'
 import { type Input, openInput } from './input.js'
 import { createProgress } from './progress.js'
 import type { UserFormat, UserRecord } from './user-records.js'
 
 const batchSize = 1_000
 
-type Counts = { added: number; existed: number; refused: number }
-type Fault = { line: number; reason: string }
+type Counts = { added: number; existed: number; refused: number; withoutPassword: number }
+/** A row that was refused, or a warning about one that was not. */
+type Remark = { line: number; text: string }
+type Plan = { format: UserFormat | undefined; forms: HashForms; dryRun: boolean }
 type Waiting = { line: number; user: ImportedUser }
 
 const formatFrom = (text: string | undefined): UserFormat | undefined => {
@@ -26,39 +30,58 @@ const formatFrom = (text: string | undefined): UserFormat | undefined => {
   throw new UsageFault('--format takes csv or jsonl.')
 }
 
-const summary = ({ added, existed, refused }: Counts, dryRun: boolean) =>
-  [
+const saltedHexFrom = (text = 'better-auth'): HashForms['saltedHex'] => {
+  const form = saltedHexForms.find((each) => each === text)
+  if (form === undefined) throw new UsageFault(`--salted-hex takes ${saltedHexForms.join(' or ')}.`)
+  return form
+}
+
+const summary = ({ added, existed, refused, withoutPassword }: Counts, dryRun: boolean) => {
+  const counts = [
     `${dryRun ? 'Would add' : 'Added'} ${counted(added, 'user')}`,
     `${existed.toLocaleString('en')} existed already`,
     `${counted(refused, 'row was', 'rows were')} refused.`,
   ].join('; ')
+  if (withoutPassword === 0) return counts
+  const users = counted(withoutPassword, 'user has', 'users have')
+  return `${counts} ${users} no password, because the hash is of a kind that is not known.`
+}
 
-/** Collects users into batches and writes each batch with one statement. Faults are reported in the order of their lines. */
-const createImporter = ({ bulkUsers, clock }: Stores, dryRun: boolean, report: (fault: Fault) => Promise<void>) => {
-  const counts: Counts = { added: 0, existed: 0, refused: 0 }
+/** Collects users into batches and writes each batch with one statement. Remarks are reported in the order of their lines. */
+const createImporter = (
+  { bulkUsers, clock }: Stores,
+  { forms, dryRun }: Plan,
+  report: (remark: Remark) => Promise<void>,
+) => {
+  const write = dryRun ? bulkUsers.createTrial() : bulkUsers.add
+  const counts: Counts = { added: 0, existed: 0, refused: 0, withoutPassword: 0 }
   let waiting: Waiting[] = []
-  let faults: Fault[] = []
+  let unreadable: Remark[] = []
 
   const flush = async () => {
     const lines = new Map(waiting.map(({ line, user }) => [user, line]))
-    const users = waiting.map(({ user }) => user)
-    const batch = users.length > 0 ? await (dryRun ? bulkUsers.tryOut(users) : bulkUsers.add(users)) : undefined
-    for (const { user, reason } of batch?.refused ?? []) faults.push({ line: lines.get(user) ?? 0, reason })
-    faults.sort((left, right) => left.line - right.line)
-    for (const fault of faults) await report(fault)
-    counts.added += batch?.added ?? 0
-    counts.existed += batch?.existed ?? 0
-    counts.refused += faults.length
+    const remark = (user: ImportedUser, text: string): Remark => ({ line: lines.get(user) ?? 0, text })
+    const { added, existed, refused } = await write(waiting.map(({ user }) => user))
+    const warnings = added.flatMap((user) => (user.warning === undefined ? [] : remark(user, user.warning)))
+    const remarks = [...unreadable, ...refused.map(({ user, reason }) => remark(user, reason)), ...warnings]
+    remarks.sort((left, right) => left.line - right.line)
+    for (const each of remarks) await report(each)
+    counts.added += added.length
+    counts.existed += existed
+    counts.refused += unreadable.length + refused.length
+    counts.withoutPassword += warnings.length
     waiting = []
-    faults = []
+    unreadable = []
   }
 
   const take = async (record: UserRecord) => {
     const read =
-      'fault' in record ? refuse('unusable_row', { reason: record.fault }) : readImportedUser(record.row, clock.now())
-    if (isRefused(read)) faults.push({ line: record.line, reason: read.reason })
+      'fault' in record
+        ? refuse('unusable_row', { reason: record.fault })
+        : readImportedUser(record.row, forms, clock.now())
+    if (isRefused(read)) unreadable.push({ line: record.line, text: read.reason })
     else waiting.push({ line: record.line, user: read })
-    if (waiting.length + faults.length >= batchSize) await flush()
+    if (waiting.length + unreadable.length >= batchSize) await flush()
   }
 
   return { take, flush, counts }
@@ -88,25 +111,19 @@ const watchForInterruption = (input: Input) => {
 /** What a shell reports for a program that a signal has ended. */
 const exitCodes = { SIGINT: 130, SIGTERM: 143 }
 
-const importAll = async (
-  stores: Stores,
-  input: Input,
-  format: UserFormat | undefined,
-  dryRun: boolean,
-  context: CommandContext,
-) => {
+const importAll = async (stores: Stores, input: Input, plan: Plan, context: CommandContext) => {
   const { readUserRecords } = await import('./user-records.js')
   const progress = createProgress(context.stderr, input.size)
-  const importer = createImporter(stores, dryRun, async ({ line, reason }) => {
+  const importer = createImporter(stores, plan, async ({ line, text }) => {
     progress.clear()
-    await print(context.stderr, `line ${line}: ${reason}`)
+    await print(context.stderr, `line ${line}: ${text}`)
   })
   let bytesRead = 0
   let rows = 0
   let isDone = false
   const interruption = watchForInterruption(input)
   try {
-    for await (const { records, bytes } of readUserRecords(input, format)) {
+    for await (const { records, bytes } of readUserRecords(input, plan.format)) {
       for (const record of records) {
         if (interruption.signal()) break
         await importer.take(record)
@@ -123,46 +140,68 @@ const importAll = async (
     interruption.forget()
     progress.clear()
     // Nothing was imported from input that is empty or has no columns, so there is nothing to count.
-    if (rows > 0 || isDone) await reportCounts(importer.counts, stores, dryRun, context)
+    if (rows > 0 || isDone) await reportCounts(importer.counts, stores, plan.dryRun, context)
   }
   return { ...importer.counts, interruptedBy: interruption.signal() }
 }
 
 export const userImport: Command = {
   summary: 'Add users from a CSV or JSON lines file',
-  help: `latchkey user import FILE [--format csv|jsonl] [--dry-run]
+  help: `latchkey user import FILE [--format csv|jsonl] [--firebase-config FILE] [--salted-hex better-auth|node] [--dry-run]
 
-Adds users with the bcrypt hashes that another system made, so that their passwords keep working. FILE may be - for
+Adds users with the password hashes that another system made, so that their passwords keep working. FILE may be - for
 standard input. It must be UTF-8 text. A CSV file has commas between its columns, and their names in the first line; a
 JSON lines file has one object on each line. The fields:
 
   email            required; unique, compared without case
   username         without it, the part of the email before the at-sign
   name             the name to show
-  password_hash    bcrypt: $2a$, $2b$ or $2y$, cost 4 to 15; without it, the user signs in with a provider, or asks for a
-                   reset mail to set a password
+  password_hash    one of the forms below; without it, the user signs in with a provider, or asks for a reset mail to set
+                   a password
+  password_salt    (or salt) the user's salt, for hashes of Firebase
   provider, ${identityColumns.join(', ')}, id, created_at, disabled
                    as \`latchkey user export\` writes them
+
+Hashes:
+
+  $2b$12$…                                    bcrypt ($2a$, $2b$ or $2y$), cost 4 to 15
+  $argon2id$v=19$m=65536,t=3,p=4$salt$hash    argon2id
+  $scrypt$ln=14,r=8,p=1$salt$hash             scrypt; N is 2 to the power of ln, salt and hash are base64
+  salt:hash                                   Better Auth: 32 and 128 hexadecimal digits. With --salted-hex node: the same
+                                              digits, made with the defaults of Node's scrypt
+  base64, with a salt                         Firebase, with --firebase-config
+
+Hashes other than bcrypt are replaced by bcrypt at the first sign-in. A hash may need at most 128 MiB of memory, and at
+most 512 MiB times its passes. A hash of another kind is not taken: the user is added without a password, with a warning.
 
 Other fields are ignored. A row that breaks a rule is reported on standard error with its line number and skipped; the
 other rows are imported. A user whose email already exists is not changed, so an interrupted import can be run again.
 
-  --dry-run          show what would happen and write nothing
-  --format FORMAT    csv or jsonl (without it: jsonl if the file begins with {, otherwise csv)
+  --dry-run                 show what would happen and write nothing
+  --format FORMAT           csv or jsonl (without it: jsonl if the file begins with {, otherwise csv)
+  --firebase-config FILE    the password hash parameters, as the Firebase console shows them
+  --salted-hex SYSTEM       who made hashes of the form salt:hash: better-auth (the default) or node
 
 The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C stops the import; what was added stays.`,
 
   run: async (args, context) => {
     const { values, positionals } = readArguments(
       args,
-      { format: { type: 'string' }, 'dry-run': { type: 'boolean' } },
+      {
+        format: { type: 'string' },
+        'firebase-config': { type: 'string' },
+        'salted-hex': { type: 'string' },
+        'dry-run': { type: 'boolean' },
+      },
       ['FILE'],
     )
-    const format = formatFrom(values.format)
+    const [format, saltedHex] = [formatFrom(values.format), saltedHexFrom(values['salted-hex'])]
+    const config = values['firebase-config']
+    const firebase = config === undefined ? undefined : await loadFirebaseParameters(config)
     const input = await openInput(positionals[0] ?? '', context)
     return withStores(context, 'service', async (stores) => {
-      const dryRun = values['dry-run'] ?? false
-      const { refused, interruptedBy } = await importAll(stores, input, format, dryRun, context)
+      const plan = { format, forms: { firebase, saltedHex }, dryRun: values['dry-run'] ?? false }
+      const { refused, interruptedBy } = await importAll(stores, input, plan, context)
       if (!interruptedBy) return refused === 0 ? 0 : 1
       await print(context.stderr, 'Interrupted: run the same command again to import the rest.')
       return exitCodes[interruptedBy]

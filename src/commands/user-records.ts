@@ -10,7 +10,7 @@ export type UserFormat = 'csv' | 'jsonl'
 export type UserRecord = { line: number; row: ImportRow } | { line: number; fault: string }
 export type UserRecords = { records: UserRecord[]; bytes: number }
 
-const noPlainPasswords = 'plain passwords are not imported: give bcrypt hashes in password_hash'
+const noPlainPasswords = 'plain passwords are not imported: give hashes in password_hash'
 
 type Reader = { push(text: string): UserRecord[]; end(): UserRecord[] }
 

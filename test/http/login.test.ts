@@ -35,6 +35,20 @@ describe('signing in with a password', () => {
     }
   })
 
+  it('replaces a hash of another system by bcrypt at the first sign-in, and not before', async () => {
+    await latchkey.signedUp('moved')
+    // argon2-cffi made it for this password.
+    const imported = '$argon2id$v=19$m=1024,t=2,p=2$tSfgGI4BsJZo+vRRlgv5hg$w5WgGiQw5JJ5PbfSDMftHMcZFy7kfaP0YM4zxctqdk0'
+    await latchkey.sql.query("update users set password_hash = $1 where username = 'moved'", [imported])
+    const kept = async () =>
+      (await latchkey.sql.query("select password_hash from users where username = 'moved'"))[0]?.password_hash
+    const signIn = async (password: string) =>
+      (await latchkey.browser().post('/login', { username: 'moved', password })).status
+    expect([await signIn('wrong'), await kept()]).toEqual([401, imported])
+    expect([await signIn('Größe-of a Horse 9 ﬁ'), await kept()]).toEqual([200, expect.stringMatching(/^\$2b\$/)])
+    expect([await signIn('Größe-of a Horse 9 ﬁ'), await signIn('wrong')]).toEqual([200, 401])
+  })
+
   it('takes a space at the end of a password for what it is', async () => {
     await latchkey.signedUp('spaced', { password: `${goodPassword} ` })
     const tab = latchkey.browser()

@@ -106,7 +106,7 @@ describe('user import', () => {
       'line 1: not valid JSON',
       'line 2: not a JSON object',
       'line 3: email must be text',
-      'line 4: plain passwords are not imported: give bcrypt hashes in password_hash',
+      'line 4: plain passwords are not imported: give hashes in password_hash',
       'line 6: id must be a UUID',
     ])
     const csv = await importing('email,password\nc@example.com,secret-password\n')
@@ -281,6 +281,7 @@ describe('user import, called wrongly', () => {
     [['user', 'import'], 2, 'FILE is missing'],
     [['user', 'import', 'a', 'b'], 2, 'one argument too many'],
     [['user', 'import', 'a', '--format', 'xml'], 2, '--format takes csv or jsonl'],
+    [['user', 'import', 'a', '--salted-hex', 'md5'], 2, '--salted-hex takes better-auth or node'],
     [['user', 'import', 'a', '--fromat', 'csv'], 2, "Unknown option '--fromat'"],
     [['user', 'import', '/nowhere/at/all.csv'], 1, 'There is no such file'],
     [['user', 'import', tmpdir()], 1, 'This is a folder'],

@@ -45,6 +45,14 @@ describe('a failed attempt takes as long', { retry: 3 }, () => {
     expect(Math.min(known, unknown) / Math.max(known, unknown)).toBeGreaterThan(0.6)
   })
 
+  it('for nobody as for somebody with a cheaper hash of another system', async () => {
+    const passwords = createPasswords({ workers, cost: 8, productName: 'Latchkey' })
+    const stored = `$scrypt$ln=9,r=8,p=1$${'A'.repeat(22)}$${'B'.repeat(43)}`
+    const attempts = [() => passwords.verify('wrong', stored), () => passwords.verify('wrong', undefined)]
+    const [known = 0, unknown = 0] = await mediansOf(20, attempts)
+    expect(Math.min(known, unknown) / Math.max(known, unknown)).toBeGreaterThan(0.7)
+  })
+
   it('whether the password is short, long or none at all', async () => {
     const passwords = createPasswords({ workers, cost: 6, productName: 'Latchkey' })
     const stored = bcrypt.hashSync('right', 6)

@@ -7,11 +7,15 @@ import {
 } from '../../contract/password-rules.js'
 import type { Strength } from '../../contract/schemas.js'
 import { condensed, costOf, createDecoy } from './hashes.js'
+import { readImportedHash } from './imported-hashes.js'
 import { unusable, validate } from './rules.js'
 import { noStrength, type PasswordStrength, type Person, personalInputs, strengthOf } from './strength.js'
 import type { Busy, Workers } from './workers.js'
 
-type Verified = { matches: boolean /** The hash is cheaper than it should be by now. */; needsRehash: boolean }
+type Verified = {
+  matches: boolean /** The hash is cheaper than it should be by now, or another system's. */
+  needsRehash: boolean
+}
 
 export type Passwords = {
   /** Checks a new password: the rules and the strength of docs/specification.md, 5.4 and 2.4. */
@@ -48,11 +52,18 @@ export const createPasswords = ({ workers, cost, productName }: Dependencies): P
     return checked.validation.valid ? undefined : rejectPassword(checked.ids)
   }
 
+  const verifyImported = async (password: string, hash: string): Promise<Verified | Busy> => {
+    const matches = await workers.compareImported(password, hash, pace)
+    return isRefused(matches) ? matches : { matches, needsRehash: matches }
+  }
+
   const verify = async (password: string, hash: string | null | undefined): Promise<Verified | Busy> => {
     const storedCost = hash ? costOf(hash) : undefined
     pace = Math.max(pace, Math.min(storedCost ?? 0, highestCost))
     // A text that cannot be a password matches nothing, and takes the same time.
-    const real = hash && storedCost !== undefined && unusable(password) === undefined
+    const isUsable = unusable(password) === undefined
+    if (hash && storedCost === undefined && isUsable && readImportedHash(hash)) return verifyImported(password, hash)
+    const real = hash && storedCost !== undefined && isUsable
     const same = await workers.compare(condensed(password), real ? hash : decoy, pace)
     if (isRefused(same)) return same
     const matches = same && Boolean(real)

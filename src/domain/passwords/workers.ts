@@ -11,6 +11,8 @@ export type Workers = {
   hash(password: string, cost: number): Promise<string | Busy>
   /** A failed comparison does the work of `cost`, even if the stored hash has a lower one. */
   compare(password: string, hash: string, cost: number): Promise<boolean | Busy>
+  /** The same with a hash of another system (imported-hashes.ts), for a password that is not condensed. */
+  compareImported(password: string, hash: string, cost: number): Promise<boolean | Busy>
   estimate(password: string, inputs: string[]): Promise<Estimate | Busy>
   /** How many tasks wait. */
   queueLength(): number
@@ -37,6 +39,9 @@ const standardThreads = (processes: number) => {
   return Math.max(1, Math.floor(cores / processes))
 }
 
+/** Each of these comparisons may need 128 MiB, however many cores there are. */
+const importedAtOnce = 2
+
 /**
  * Threads of our own for what takes long: in libuv's pool hashes would delay DNS and files. Hashes and estimates have a
  * queue each, so that neither waits behind the other: a hash takes a third of a second, an estimate a few milliseconds.
@@ -49,6 +54,7 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   const hashing = createThreads(builtFile('domain/passwords/bcrypt.worker.js'), threads)
   const estimating = createThreads(builtFile('domain/passwords/estimate.worker.js'), estimators)
   const hashQueue = createBoundedQueue({ atOnce: threads, waiting: queueLimit })
+  const importedQueue = createBoundedQueue({ atOnce: importedAtOnce, waiting: queueLimit })
   const estimateQueue = createBoundedQueue({ atOnce: estimators, waiting: queueLimit })
   const inTime = () => AbortSignal.timeout(deadline)
   let isClosing = false
@@ -85,8 +91,12 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
     hash: (password, cost) => queued<string>(hashQueue, () => hashing.run({ password, cost }, { name: 'hash' })),
     compare: (password, hash, cost) =>
       queued<boolean>(hashQueue, () => hashing.run({ password, hash, cost }, { name: 'compare' })),
+    compareImported: (password, hash, cost) =>
+      queued<boolean | Busy>(importedQueue, () =>
+        queued<boolean>(hashQueue, () => hashing.run({ password, hash, cost }, { name: 'compareImported' })),
+      ),
     estimate: (password, inputs) => queued(estimateQueue, () => estimate({ password, inputs })),
-    queueLength: () => hashQueue.length() + estimateQueue.length(),
+    queueLength: () => hashQueue.length() + importedQueue.length() + estimateQueue.length(),
     close: async () => {
       isClosing = true
       await Promise.all([hashing.destroy(), estimating.destroy()])

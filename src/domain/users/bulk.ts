@@ -1,3 +1,4 @@
+import { fingerprint } from '../../lib/random.js'
 import { nilUuid } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation } from '../../platform/database/database.js'
 import type { ImportedUser } from './imported-user.js'
@@ -6,82 +7,99 @@ import * as store from './users-bulk.store.js'
 export type { ListedUser } from './users-bulk.store.js'
 
 export type Batch = {
-  added: number
-  /** Users whose email already has an account, so that an interrupted import can be run again. */
+  added: ImportedUser[]
+  /** How many users have an email that already has an account, so that an interrupted import can be run again. */
   existed: number
   refused: { user: ImportedUser; reason: string }[]
 }
 
 const exportPage = 1_000
+const nothing: ReadonlySet<string> = new Set()
+/** Between looking and writing, another process may take a value. Then the rest is looked at again. */
+const mostTries = 5
+
+const usernameTaken = 'the username belongs to a user with another email'
+const idTaken = 'the id or a provider id belongs to a user with another email'
+
+/** The values that only one user may have, each as one text. */
+const keysOf = ({ id, email, username, identities }: ImportedUser) => ({
+  email: `email ${email.key}`,
+  username: `username ${username.key}`,
+  others: [`id ${id}`, ...identities.map(({ provider, subject }) => `${provider} ${subject}`)],
+})
 
 export type BulkUsers = ReturnType<typeof createBulkUsers>
 
 /** Many users at once, for the command line. No request uses this. */
 export const createBulkUsers = ({ database }: { database: Database }) => {
-  const takenBy = async (users: readonly ImportedUser[]) => {
-    const rows = await store.selectTaken(database, {
-      emails: users.map((user) => user.email.key),
-      usernames: users.map((user) => user.username.key),
-    })
-    return {
-      emails: new Set(rows.map((row) => row.email_key)),
-      usernames: new Set(rows.map((row) => row.username_key)),
+  const takenFor = async (users: readonly ImportedUser[]) => {
+    const identities = users.flatMap((user) => user.identities)
+    const [rows, linked] = [
+      await store.selectTaken(database, users),
+      identities.length > 0 ? await store.selectTakenIdentities(database, identities) : [],
+    ]
+    return new Set([
+      ...rows.flatMap((row) => [`email ${row.email_key}`, `username ${row.username_key}`, `id ${row.id}`]),
+      ...linked.map(({ provider, subject }) => `${provider} ${subject}`),
+    ])
+  }
+
+  /** Who of these can be added, in the order of the file. `added` holds the keys of users who count as added before. */
+  const decide = async (users: readonly ImportedUser[], added: { has(key: string): boolean }): Promise<Batch> => {
+    const taken = await takenFor(users)
+    const isTaken = (key: string) => taken.has(key) || added.has(key)
+    const batch: Batch = { added: [], existed: 0, refused: [] }
+    for (const user of users) {
+      const { email, username, others } = keysOf(user)
+      if (isTaken(email)) batch.existed += 1
+      else if (isTaken(username)) batch.refused.push({ user, reason: usernameTaken })
+      else if (others.some(isTaken)) batch.refused.push({ user, reason: idTaken })
+      else {
+        batch.added.push(user)
+        for (const key of [email, username, ...others]) taken.add(key)
+      }
     }
+    return batch
   }
 
-  const sortOut = (
-    users: readonly ImportedUser[],
-    taken: Awaited<ReturnType<typeof takenBy>>,
-    added: number,
-  ): Batch => {
-    const others = users.filter((user) => !taken.emails.has(user.email.key))
-    const refused = others.map((user) => ({
-      user,
-      reason: taken.usernames.has(user.username.key)
-        ? 'the username belongs to a user with another email'
-        : 'the id or a provider id belongs to a user with another email',
-    }))
-    return { added, existed: users.length - others.length, refused }
-  }
-
-  const insertHalves = async (users: readonly ImportedUser[]): Promise<{ email_key: string }[]> => {
-    const middle = Math.ceil(users.length / 2)
-    return [...(await insert(users.slice(0, middle))), ...(await insert(users.slice(middle)))]
-  }
-
-  /**
-   * The users that were written. If a batch has an id twice, or an identity that is taken, it is split in halves until the
-   * user in question is alone and is skipped; the others are written.
-   */
-  const insert = async (users: readonly ImportedUser[]): Promise<{ email_key: string }[]> => {
-    if (new Set(users.map(({ id }) => id)).size < users.length) return insertHalves(users)
+  /** The emails of the users that were written: all, fewer if a value was taken in the meantime, or none. */
+  const insert = async (users: readonly ImportedUser[]) => {
+    if (users.length === 0) return new Set<string>()
     try {
-      return await store.insertMany(database, users)
+      const rows = await store.insertMany(database, users)
+      return new Set(rows.map((row) => row.email_key))
     } catch (error) {
-      if (!isUniqueViolation(error)) throw error
-      return users.length === 1 ? [] : insertHalves(users)
+      if (isUniqueViolation(error)) return new Set<string>()
+      throw error
     }
   }
 
   const add = async (users: readonly ImportedUser[]): Promise<Batch> => {
-    const inserted = await insert(users)
-    if (inserted.length === users.length) return { added: users.length, existed: 0, refused: [] }
-    // A batch may have one email twice: only the first of these rows was written.
-    const added = new Set(inserted.map((row) => row.email_key))
-    const left = users.filter((user) => !added.delete(user.email.key))
-    return sortOut(left, await takenBy(left), inserted.length)
+    const done: ImportedUser[] = []
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const left = users.filter((user) => !done.includes(user))
+      const batch = await decide(left, nothing)
+      const written = await insert(batch.added)
+      const missing = batch.added.filter((user) => !written.has(user.email.key))
+      done.push(...batch.added.filter((user) => written.has(user.email.key)))
+      if (missing.length === 0) return { ...batch, added: done }
+    }
+    throw new Error('Other processes took values of imported users again and again')
   }
 
-  /** The result that `add` would have, without writing. Rows of different batches are not compared with each other. */
-  const tryOut = async (users: readonly ImportedUser[]): Promise<Batch> => {
-    const taken = await takenBy(users)
-    const left = users.filter((user) => {
-      if (taken.emails.has(user.email.key) || taken.usernames.has(user.username.key)) return true
-      taken.emails.add(user.email.key)
-      taken.usernames.add(user.username.key)
-      return false
-    })
-    return sortOut(left, taken, users.length - left.length)
+  /**
+   * For a dry run: decides as `add` does, and remembers instead of writing. A digest of each value is kept, so that a file of
+   * a million users fits into memory.
+   */
+  const createTrial = () => {
+    const digests = new Set<string>()
+    const digest = (key: string) => fingerprint(key).toString('latin1', 0, 16)
+    return async (users: readonly ImportedUser[]): Promise<Batch> => {
+      const batch = await decide(users, { has: (key) => digests.has(digest(key)) })
+      for (const { email, username, others } of batch.added.map(keysOf))
+        for (const key of [email, username, ...others]) digests.add(digest(key))
+      return batch
+    }
   }
 
   const page = (after: string | undefined, limit: number) => store.selectPage(database, after ?? nilUuid, limit)
@@ -97,5 +115,5 @@ export const createBulkUsers = ({ database }: { database: Database }) => {
     }
   }
 
-  return { add, tryOut, page, everyone }
+  return { add, createTrial, page, everyone }
 }

@@ -4,7 +4,7 @@ import { refusals } from '../../contract/refusals.js'
 import { isOneLine } from '../../lib/one-line.js'
 import { isUuid, uuidv7 } from '../../lib/uuid.js'
 import { writtenMoment } from '../../lib/written-moment.js'
-import { costOf } from '../passwords/hashes.js'
+import { type HashForms, hashToStore } from '../passwords/hash-to-store.js'
 import { type Email, readEmail } from './email.js'
 import { readUsername, type Username } from './username.js'
 import type { Identity } from './users.js'
@@ -16,6 +16,8 @@ export type ImportedUser = {
   username: Username
   name: string | null
   passwordHash: string | null
+  /** Something to know about a user who is added all the same. */
+  warning: string | undefined
   provider: ProviderId | null
   identities: Identity[]
   createdAt: Date
@@ -33,6 +35,7 @@ const importFields = [
   'username',
   'name',
   'password_hash',
+  'password_salt',
   'provider',
   ...identityColumns,
   'created_at',
@@ -45,7 +48,11 @@ const bare = (name: string) =>
     .trim()
     .toLowerCase()
     .replaceAll(/[_\s-]/g, '')
-const fieldsByBareName = new Map<string, ImportField>(importFields.map((field) => [bare(field), field]))
+const fieldsByBareName = new Map<string, ImportField>([
+  ...importFields.map((field) => [bare(field), field] as const),
+  // As Firebase exports it.
+  ['salt', 'password_salt'],
+])
 export const importFieldNamed = (name: string) => fieldsByBareName.get(bare(name))
 
 /** Whether a column holds passwords themselves. They are refused: hashing a million of them would take days. */
@@ -56,17 +63,18 @@ const broken = (reason: string): never => {
   throw new BrokenRule(reason)
 }
 
-const highestCost = 15
 const longestText = 255
+/** Firebase's has the project's key in it. */
+const longestHash = 512
 
 export type ImportRow = Partial<Record<ImportField, unknown>>
 
-const textOf = (row: ImportRow, field: ImportField): string | undefined => {
+const textOf = (row: ImportRow, field: ImportField, longest = longestText): string | undefined => {
   const value = row[field]
   if (value === undefined || value === null || value === '') return undefined
   if (typeof value !== 'string') return broken(`${field} must be text`)
   if (!isOneLine(value)) return broken(`${field} must not contain control characters`)
-  return value.length > longestText ? broken(`${field} must have at most ${longestText} characters: shorten it`) : value
+  return value.length > longest ? broken(`${field} must have at most ${longest} characters: shorten it`) : value
 }
 
 const emailOf = (row: ImportRow) => {
@@ -80,11 +88,15 @@ const usernameOf = (row: ImportRow, email: Email) => {
   return isRefused(read) ? broken(refusals[read.refused].message) : read
 }
 
-const passwordHashOf = (row: ImportRow) => {
-  const hash = textOf(row, 'password_hash')
-  if (hash !== undefined && (costOf(hash) ?? Number.POSITIVE_INFINITY) > highestCost)
-    broken('password_hash must be a bcrypt hash ($2a$, $2b$ or $2y$) of cost 4 to 15')
-  return hash ?? null
+const unknownHash =
+  'password_hash is of a kind that is not known: the user is added without a password, and can set one with a reset mail'
+
+const passwordOf = (row: ImportRow, forms: HashForms): Pick<ImportedUser, 'passwordHash' | 'warning'> => {
+  const text = textOf(row, 'password_hash', longestHash)
+  if (text === undefined) return { passwordHash: null, warning: undefined }
+  const read = hashToStore(text, textOf(row, 'password_salt'), forms)
+  if ('broken' in read) return broken(read.broken)
+  return 'hash' in read ? { passwordHash: read.hash, warning: undefined } : { passwordHash: null, warning: unknownHash }
 }
 
 const providerOf = (row: ImportRow) => {
@@ -124,7 +136,7 @@ const idOf = (row: ImportRow, now: Date) => {
 export type UnusableRow = Refused<'unusable_row'> & { reason: string }
 
 /** A row that breaks a rule is refused with the reason; the reason never repeats what the row held. */
-export const readImportedUser = (row: ImportRow, now: Date): ImportedUser | UnusableRow => {
+export const readImportedUser = (row: ImportRow, forms: HashForms, now: Date): ImportedUser | UnusableRow => {
   try {
     const email = emailOf(row)
     return {
@@ -132,7 +144,7 @@ export const readImportedUser = (row: ImportRow, now: Date): ImportedUser | Unus
       email,
       username: usernameOf(row, email),
       name: textOf(row, 'name') ?? null,
-      passwordHash: passwordHashOf(row),
+      ...passwordOf(row, forms),
       provider: providerOf(row),
       identities: identitiesOf(row),
       createdAt: createdAtOf(row, now),

@@ -1,6 +1,7 @@
 import type { Sql } from '../../platform/database/database.js'
 import { selectList } from '../../platform/database/select-list.js'
 import type { ImportedUser } from './imported-user.js'
+import type { Identity } from './users.store.js'
 
 export type ListedUser = {
   id: string
@@ -16,7 +17,7 @@ export type ListedUser = {
 }
 
 /**
- * One statement for the whole batch, whose ids must differ. A user whose id, email or username is taken is skipped. An
+ * One statement for the whole batch, whose values must differ. A user whose id, email or username is taken is skipped. An
  * identity that is taken is a unique violation, and nothing of the batch is written.
  */
 export const insertMany = (sql: Sql, users: readonly ImportedUser[]) => {
@@ -52,13 +53,20 @@ export const insertMany = (sql: Sql, users: readonly ImportedUser[]) => {
   )
 }
 
-export type TakenKeys = { emails: string[]; usernames: string[] }
+/** Which values of these users belong to users who are there already. */
+export const selectTaken = (sql: Sql, users: readonly ImportedUser[]) =>
+  sql.query<{ id: string; email_key: string; username_key: string }>(
+    `select id, email_key, username_key from users where email_key = any($1::text[])
+     union select id, email_key, username_key from users where username_key = any($2::text[])
+     union select id, email_key, username_key from users where id = any($3::uuid[])`,
+    [users.map((user) => user.email.key), users.map((user) => user.username.key), users.map((user) => user.id)],
+  )
 
-export const selectTaken = (sql: Sql, keys: TakenKeys) =>
-  sql.query<{ email_key: string; username_key: string }>(
-    `select email_key, username_key from users where email_key = any($1::text[])
-     union select email_key, username_key from users where username_key = any($2::text[])`,
-    [keys.emails, keys.usernames],
+export const selectTakenIdentities = (sql: Sql, identities: readonly Identity[]) =>
+  sql.query<{ provider: string; subject: string }>(
+    `select provider, subject from identities
+     join unnest($1::text[], $2::text[]) as given (provider, subject) using (provider, subject)`,
+    [identities.map(({ provider }) => provider), identities.map(({ subject }) => subject)],
   )
 
 const listed = selectList<ListedUser>({

@@ -1,0 +1,54 @@
+import { costOf } from './hashes.js'
+import { readImportedHash } from './imported-hashes.js'
+
+/** What Firebase shows as the password hash parameters of a project. */
+export type FirebaseParameters = { signerKey: Buffer; saltSeparator: Buffer; rounds: number; memoryCost: number }
+
+/** Two systems write a salt, a colon and a key in hexadecimal digits, and hash with different parameters. */
+export const saltedHexForms = ['better-auth', 'node'] as const
+export type HashForms = { firebase?: FirebaseParameters | undefined; saltedHex: (typeof saltedHexForms)[number] }
+
+const highestCost = 15
+const base64Text = /^[A-Za-z0-9+/_-]+={0,2}$/
+const withoutPadding = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
+
+const inBounds = {
+  $2: 'password_hash must be a bcrypt hash ($2a$, $2b$ or $2y$) of cost 4 to 15',
+  $scrypt: 'password_hash must be $scrypt$ln=,r=,p=$salt$hash, with at most 128 MiB of memory, and 512 MiB times p',
+  $fbscrypt: 'password_hash must be $fbscrypt$v=1,n=,r=,p=1,ss=,sk=$salt$hash, with at most 128 MiB of memory',
+  $argon2id:
+    'password_hash must be $argon2id$v=19$m=,t=,p=$salt$hash, with at most 131072 KiB of memory, and 524288 KiB times t',
+}
+
+/** `salt:hash`. Both systems hash with the salt as it is written, and not with the bytes that its digits stand for. */
+const fromSaltedHex = (text: string, form: HashForms['saltedHex']) => {
+  const [, salt = '', key] = /^([0-9a-f]{32}):([0-9a-f]{128})$/i.exec(text) ?? []
+  if (key === undefined) return undefined
+  const parameters = form === 'better-auth' ? '$scrypt-nfkc$ln=14,r=16,p=1' : '$scrypt$ln=14,r=8,p=1'
+  return `${parameters}$${withoutPadding(Buffer.from(salt))}$${withoutPadding(Buffer.from(key, 'hex'))}`
+}
+
+/** Firebase keeps the salt of a user beside the hash. Its exports use either alphabet of base64. */
+const fromFirebase = (text: string, salt: string | undefined, parameters: FirebaseParameters | undefined) => {
+  if (!parameters || salt === undefined || !base64Text.test(text) || !base64Text.test(salt)) return undefined
+  const { signerKey, saltSeparator, rounds, memoryCost } = parameters
+  const [separator, signer] = [saltSeparator.toString('base64'), signerKey.toString('base64')]
+  const secrets = `${separator && `,ss=${separator}`},sk=${signer}`
+  const [salted, key] = [salt, text].map((part) => withoutPadding(Buffer.from(part, 'base64')))
+  return `$fbscrypt$v=1,n=${memoryCost},r=${rounds},p=1${secrets}$${salted}$${key}`
+}
+
+/**
+ * What to store for the hash of another system, in a form that says by itself how to compare it. `unknown`: no form that we
+ * know. `broken`: a form that we know, with a mistake in it or with parameters that would take too much memory or time.
+ */
+export const hashToStore = (
+  text: string,
+  salt: string | undefined,
+  { firebase, saltedHex }: HashForms,
+): { hash: string } | { unknown: true } | { broken: string } => {
+  const hash = fromSaltedHex(text, saltedHex) ?? fromFirebase(text, salt, firebase) ?? text
+  if ((costOf(hash) ?? Number.POSITIVE_INFINITY) <= highestCost || readImportedHash(hash)) return { hash }
+  const broken = Object.entries(inBounds).find(([start]) => hash.startsWith(start))?.[1]
+  return broken === undefined ? { unknown: true } : { broken }
+}

@@ -1,0 +1,106 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type CommandStore, openCommandStore } from '../support/stores.js'
+import { latchkey } from '../support/terminal.js'
+
+const hash = `$2y$10$${'a'.repeat(53)}`
+
+describe('user import from other systems', () => {
+  let store: CommandStore
+  let folder: string
+
+  beforeAll(async () => {
+    store = await openCommandStore()
+    folder = await mkdtemp(join(tmpdir(), 'latchkey-import-'))
+  })
+  afterAll(async () => {
+    await store.drop()
+    await rm(folder, { recursive: true, force: true })
+  })
+  beforeEach(() => store.database.query('delete from users'))
+
+  const importing = (input: string, ...options: string[]) =>
+    latchkey(store, ['user', 'import', '-', ...options], { input })
+  const stored = () =>
+    store.database.query<{ email: string; password_hash: string | null }>(
+      'select email, password_hash from users order by email_key',
+    )
+
+  it('takes the hashes of other systems, and adds users whose hash it does not know without a password', async () => {
+    const parameters = join(folder, 'firebase.txt')
+    const signerKey = Buffer.alloc(64, 7).toString('base64')
+    await writeFile(
+      parameters,
+      `hash_config {\n base64_signer_key: ${signerKey},\n base64_salt_separator: Bw==,\n rounds: 8,\n mem_cost: 14,\n}\n`,
+    )
+    const rows = [
+      `argon@example.com,$argon2id$v=19$m=1024,t=2,p=2$${'A'.repeat(22)}$${'B'.repeat(43)},`,
+      `scrypt@example.com,$scrypt$ln=14,r=8,p=1$${'A'.repeat(22)}$${'B'.repeat(43)},`,
+      `better@example.com,${'a1'.repeat(16)}:${'b2'.repeat(64)},`,
+      `fire@example.com,${Buffer.alloc(64, 1).toString('base64')},${Buffer.alloc(10, 2).toString('base64')}`,
+      'strange@example.com,md5:5f4dcc3b5aa765d61d8327deb882cf99,',
+      'strange@example.com,md5:5f4dcc3b5aa765d61d8327deb882cf99,',
+      `heavy@example.com,$argon2id$v=19$m=2097152,t=1,p=1$${'A'.repeat(22)}$${'B'.repeat(43)},`,
+    ].map((row) => row.replace(/^([^,]+),(.*),([^,]*)$/, '$1,"$2",$3'))
+    const options = ['--firebase-config', parameters]
+    const file = `email,password_hash,salt\n${rows.join('\n')}\n`
+    const dry = await importing(file, ...options, '--dry-run')
+    const real = await importing(file, ...options)
+    expect(real.code).toBe(1)
+    expect(real.err.split('\n')).toEqual([
+      'line 6: password_hash is of a kind that is not known: the user is added without a password, and can set one with a reset mail',
+      'line 8: password_hash must be $argon2id$v=19$m=,t=,p=$salt$hash, with at most 131072 KiB of memory, and 524288 KiB times t',
+      '',
+    ])
+    expect(real.out).toBe(
+      'Added 5 users; 1 existed already; 1 row was refused. 1 user has no password, because the hash is of a kind that is not known.\n',
+    )
+    expect(dry).toEqual({ ...real, out: real.out.replace('Added', 'Would add') })
+    const starts = (await stored()).map(({ email, password_hash }) => `${email}: ${password_hash?.split('$')[1]}`)
+    expect(starts).toEqual([
+      'argon@example.com: argon2id',
+      'better@example.com: scrypt-nfkc',
+      'fire@example.com: fbscrypt',
+      'scrypt@example.com: scrypt',
+      'strange@example.com: undefined',
+    ])
+  })
+
+  it('loses none of 1,001 rows, and a dry run sees what rows of different batches have in common', async () => {
+    await importing('email,username\nthere@example.com,there\n')
+    const id = '0190a0a0-0000-7000-8000-000000000001'
+    const rows = Array.from({ length: 1001 }, (_, at) => ({
+      email: `user${at}@example.com`,
+      ...(at % 3 === 0 && { password_hash: hash }),
+      ...(at % 3 === 1 && { password_hash: `${'a1'.repeat(16)}:${'b2'.repeat(64)}` }),
+      ...(at % 50 === 2 && { password_hash: 'of no kind' }),
+    }))
+    const conflicting = [
+      { email: 'USER0@example.com', username: 'other' },
+      { email: 'new@example.com', username: 'User1' },
+      { email: 'new@example.com', username: 'new', id, provider_a_id: 'g-1' },
+      { email: 'there@example.com', username: 'user7' },
+      { email: 'third@example.com', id },
+      { email: 'fourth@example.com', provider_a_id: 'g-1' },
+      { email: 'not an address' },
+    ]
+    const file = [...rows, ...conflicting].map((row) => JSON.stringify(row)).join('\n')
+    const dry = await importing(file, '--dry-run')
+    expect(await stored()).toHaveLength(1)
+    const real = await importing(file)
+    expect(real.out).toBe(
+      'Added 1,002 users; 2 existed already; 4 rows were refused. 20 users have no password, because the hash is of a kind that is not known.\n',
+    )
+    expect(real.err.split('\n').filter((line) => !line.includes('of a kind that is not known'))).toEqual([
+      'line 1003: the username belongs to a user with another email',
+      'line 1006: the id or a provider id belongs to a user with another email',
+      'line 1007: the id or a provider id belongs to a user with another email',
+      'line 1008: Email must be an address like name@example.com',
+      '',
+    ])
+    expect(dry).toEqual({ ...real, out: real.out.replace('Added', 'Would add') })
+    expect(await stored()).toHaveLength(1003)
+  })
+})
