@@ -5,6 +5,15 @@ import { bundlePackage, readPackages } from './packages.mjs'
 /** In bytes, by the name of the package and its entry point. @type {Record<string, Record<string, number>>} */
 const budgets = {
   '@latchkey/client': { client: 3_000 },
+  '@latchkey/verify': {
+    verify: 5_500,
+    node: 4_500,
+    express: 4_500,
+    fastify: 4_500,
+    koa: 4_500,
+    hono: 4_500,
+    fetch: 4_500,
+  },
 }
 
 const lines = []

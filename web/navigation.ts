@@ -12,8 +12,15 @@ export const queryValue = (name: string) => new URLSearchParams(location.search)
 
 const accepted = (returnTo: string | undefined) => safeReturnTo(returnTo, readSettings().allowedOrigins)
 
-/** The page that the visitor wanted before the sign-in, from the address. Only pages of this site and of allowed ones are accepted. */
-export const returnToInAddress = () => accepted(queryValue('returnTo'))
+/**
+ * The page that the visitor wanted before the sign-in, from the address. Only pages of this site and of allowed ones are accepted. A
+ * browser that an application has redirected here keeps the fragment of its page, as a part of our address.
+ */
+export const returnToInAddress = () => {
+  const asked = queryValue('returnTo')
+  const fragment = asked?.includes('#') ? '' : location.hash
+  return accepted(asked === undefined ? undefined : asked + fragment) ?? accepted(asked)
+}
 
 /** The address of one of our pages, with the page that the visitor wanted. */
 export const withReturnTo = (path: string, returnTo: string | undefined) =>

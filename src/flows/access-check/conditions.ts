@@ -1,5 +1,5 @@
+import { factorsOf } from '../../contract/factors.js'
 import { refuse } from '../../contract/outcome.js'
-import { factorsOf } from '../../domain/tokens/factors.js'
 import type { AccessClaims } from '../../domain/tokens/tokens.js'
 import { readDuration } from '../../lib/durations.js'
 

@@ -1,4 +1,4 @@
-import { factorsOf } from '../../domain/tokens/factors.js'
+import { factorsOf } from '../../contract/factors.js'
 import type { AccessClaims } from '../../domain/tokens/tokens.js'
 
 /** What an application is told about the user, in the order of `identityOf`. */

@@ -2,7 +2,7 @@
  * One factor or two: a passkey is two by itself, a password or a provider needs a code beside it. A mailed code and a trusted
  * device never count.
  */
-export const factorsOf = (methods: readonly string[]) => {
+export const factorsOf = (methods: readonly string[]): 1 | 2 => {
   const has = (...wanted: string[]) => wanted.some((method) => methods.includes(method))
   return has('passkey') || (has('pwd', 'provider') && has('otp', 'rec')) ? 2 : 1
 }

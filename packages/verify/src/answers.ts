@@ -1,0 +1,53 @@
+/** What the guard answers instead of the application. */
+export type Answer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly setCookies: readonly string[]
+  readonly body: string
+}
+
+const noStore = { 'cache-control': 'no-store' }
+const policy =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+export const escapeHtml = (text: string) =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+
+type Refusal = { code: string; error: string; message: string }
+
+/** The same bodies as the service gives. */
+export const refusals = {
+  401: { code: 'not_authenticated', error: 'Not authenticated', message: 'Sign in to continue' },
+  403: { code: 'step_up_required', error: 'Step-up required', message: 'Confirm again that it is you' },
+  503: { code: 'unavailable', error: 'Temporarily unavailable', message: 'Try again in a moment' },
+} as const satisfies Record<number, Refusal>
+
+const retryLater = (status: number): Record<string, string> => (status === 503 ? { 'retry-after': '5' } : {})
+
+/** For programs and scripts. */
+export const jsonAnswer = (status: keyof typeof refusals, headers: Record<string, string> = {}): Answer => ({
+  status,
+  headers: { ...noStore, 'content-type': 'application/json; charset=utf-8', ...retryLater(status), ...headers },
+  setCookies: [],
+  body: JSON.stringify(refusals[status]),
+})
+
+/** For users. `content` is HTML. */
+export const pageAnswer = (status: number, title: string, content: string): Answer => ({
+  status,
+  headers: {
+    ...noStore,
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': policy,
+    ...retryLater(status),
+  },
+  setCookies: [],
+  body: `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><body style="font:1.1rem/1.5 system-ui;max-width:34rem;margin:3rem auto;padding:0 1rem"><h1>${title}</h1>${content}</html>`,
+})
+
+export const redirect = (location: string, setCookies: readonly string[] = []): Answer => ({
+  status: 302,
+  headers: { ...noStore, location },
+  setCookies,
+  body: '',
+})

@@ -1,0 +1,104 @@
+import { factorsOf } from '../../../src/contract/factors.js'
+
+/** What an access token says. `sub` is the same as `userId`, and `iss` and `aud` are the address of the service. */
+export type AccessClaims = {
+  readonly userId: string
+  readonly username: string
+  readonly sid: string
+  readonly sub: string
+  readonly iss: string
+  readonly aud: string
+  readonly iat: number
+  readonly exp: number
+  readonly nbf?: number
+  readonly gen?: number
+  readonly email?: string
+  readonly name?: string
+  readonly auth_time?: number
+  readonly amr?: readonly string[]
+}
+
+/** The user of a valid access token, and how the session was proven. */
+export type Verified = {
+  readonly ok: true
+  readonly user: {
+    /** Never changes. Store this one. */
+    readonly id: string
+    readonly username: string
+    readonly name: string | null
+    readonly email: string | null
+  }
+  /** The same for all requests of one sign-in in one browser. */
+  readonly sessionId: string
+  readonly factors: 1 | 2
+  /** When the user last proved who they are. */
+  readonly authTime: Date
+  /** How: `pwd`, `otp`, `rec`, `passkey`, `provider`, `mail`. A later version may know more words. */
+  readonly amr: readonly string[]
+  readonly expiresAt: Date
+  readonly claims: AccessClaims
+}
+
+type Payload = Readonly<Record<string, unknown>>
+
+const isWholeUpTo = (value: unknown, most: number): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= most
+/** The end of the year 9999 in seconds. */
+const isMoment = (value: unknown) => isWholeUpTo(value, 253_402_300_799)
+const isGeneration = (value: unknown) => isWholeUpTo(value, 2 ** 31 - 2)
+const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
+const isId = (value: unknown) => typeof value === 'string' && uuid.test(value)
+/** Neither a control character nor half of a surrogate pair. */
+const cleanText = /^[^\p{Cc}\p{Cs}]+$/u
+const isText = (value: unknown) => typeof value === 'string' && value.length <= 512 && cleanText.test(value)
+const isMethods = (value: unknown) =>
+  Array.isArray(value) &&
+  value.length <= 16 &&
+  value.every((method) => typeof method === 'string' && /^[a-z]{1,16}$/.test(method))
+
+const optional =
+  (isValid: (value: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    value === undefined || isValid(value)
+
+/** Other claims are ignored: a later version of the service may add some. */
+const checks: Record<keyof AccessClaims, (value: unknown) => boolean> = {
+  userId: isId,
+  username: isText,
+  sid: isId,
+  sub: isId,
+  iss: isText,
+  aud: isText,
+  iat: isMoment,
+  exp: isMoment,
+  nbf: optional(isMoment),
+  gen: optional(isGeneration),
+  email: optional(isText),
+  name: optional(isText),
+  auth_time: optional(isMoment),
+  amr: optional(isMethods),
+}
+
+export const isAccessClaims = (claims: Payload): claims is AccessClaims =>
+  Object.entries(checks).every(([name, isValid]) => isValid(claims[name])) && claims.sub === claims.userId
+
+const deepFrozen = (verified: Verified): Verified => {
+  const { user, claims, amr } = verified
+  for (const part of [user, claims, amr]) Object.freeze(part)
+  return Object.freeze(verified)
+}
+
+/** Frozen, because several requests with one token share it. */
+export const verifiedOf = (claims: AccessClaims): Verified => {
+  const { userId: id, username, name = null, email = null, sid, auth_time, iat, exp, amr = [] } = claims
+  return deepFrozen({
+    ok: true,
+    user: { id, username, name, email },
+    sessionId: sid,
+    factors: factorsOf(amr),
+    authTime: new Date((auth_time ?? iat) * 1000),
+    amr,
+    expiresAt: new Date(exp * 1000),
+    claims,
+  })
+}

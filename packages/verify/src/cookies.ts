@@ -1,0 +1,28 @@
+/** A request of the Fetch standard, or one of Node and the frameworks on it. */
+export type AnyHeaders =
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>
+export type AnyRequest = { readonly headers: AnyHeaders }
+
+const hasGet = (headers: AnyHeaders): headers is { get(name: string): string | null } =>
+  typeof headers.get === 'function'
+
+/** A header by its name in small letters. */
+export const headerOf = ({ headers }: AnyRequest, name: string): string | undefined => {
+  const value = hasGet(headers) ? headers.get(name) : headers[name]
+  return typeof value === 'string' ? value : value?.join(name === 'cookie' ? '; ' : ', ')
+}
+
+/** These names are the same in development and in production, and with COOKIE_DOMAIN. */
+export type SessionCookie = 'access_token' | 'refresh_token'
+export type CookieValue = { value: string | undefined; isDoubled: boolean }
+
+/** As the service reads them. Two cookies with one name count as none: one of them was planted, and we cannot know which. */
+export const readCookie = (header: string | undefined, name: SessionCookie): CookieValue => {
+  const found = (header ?? '').split(';').flatMap((pair) => {
+    const [key = '', ...value] = pair.split('=')
+    return key.trim() === name ? [value.join('=').trim()] : []
+  })
+  const [value] = found
+  return found.length > 1 ? { value: undefined, isDoubled: true } : { value: value || undefined, isDoubled: false }
+}

@@ -1,0 +1,106 @@
+import { type Answer, escapeHtml, jsonAnswer, pageAnswer, redirect } from './answers.js'
+import type { Verified } from './claims.js'
+import { type ConditionOptions, conditionsOf } from './conditions.js'
+import { type AnyRequest, headerOf, readCookie } from './cookies.js'
+import { countRedirect, createReturningAddresses } from './redirects.js'
+import { createRenewal } from './renewal.js'
+import type { Verifier } from './verifier.js'
+
+export type GuardOptions = ConditionOptions & {
+  /** The address of your application, if its host is not that of the service: the user returns there after signing in. */
+  appUrl?: string
+  /** Lets visitors without a session through as well. `optionalAuthOf` then gives undefined. */
+  optional?: boolean
+}
+
+/** A request in the words that all frameworks share. `path` has the query too. */
+export type Incoming = AnyRequest & {
+  readonly method: string
+  readonly path: string
+  readonly address?: string | undefined
+}
+
+export type Passed = {
+  readonly auth: Verified | undefined
+  /** Renewed tokens. They must be sent with the answer, and no cache may keep it. */
+  readonly setCookies: readonly string[]
+}
+export type Decision = { readonly passed: Passed } | { readonly answer: Answer }
+
+/** Browsers without `Sec-Fetch-Mode` are recognised by what they accept. */
+const isNavigation = (request: Incoming) => {
+  const mode = headerOf(request, 'sec-fetch-mode')
+  return mode === undefined ? (headerOf(request, 'accept') ?? '').includes('text/html') : mode === 'navigate'
+}
+
+const isReading = ({ method }: Incoming) => method === 'GET' || method === 'HEAD'
+
+const unavailable = (request: Incoming) =>
+  isNavigation(request)
+    ? pageAnswer(503, 'Please try again', '<p>This page is not available at the moment. Try again in a minute.</p>')
+    : jsonAnswer(503)
+
+export type Guard = ReturnType<typeof createGuard>
+
+/** Decides about one request: it passes, with the user and perhaps with renewed tokens, or it is answered here. */
+export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
+  const { optional = false } = options
+  const { publicUrl, now, onProblem } = verifier.service
+  const addresses = createReturningAddresses(publicUrl, options.appUrl)
+  const conditions = conditionsOf(options)
+  const renew = createRenewal(verifier)
+
+  /** The user of the request, with cookies if the tokens were renewed. */
+  const identify = async (request: Incoming): Promise<Passed | 'signed_out' | 'unavailable'> => {
+    const verified = await verifier.verify(request)
+    if (verified.ok) return { auth: verified, setCookies: [] }
+    const { code } = verified
+    if (code === 'unavailable') return code
+    const cookies = headerOf(request, 'cookie')
+    const refreshToken = readCookie(cookies, 'refresh_token').value
+    // HEAD changes nothing, and a program that sends it may not keep cookies.
+    if (refreshToken === undefined || code === 'doubled' || request.method === 'HEAD') return 'signed_out'
+    const { value: accessToken } = readCookie(cookies, 'access_token')
+    const userAgent = headerOf(request, 'user-agent')
+    const renewed = await renew({ refreshToken, accessToken, code, userAgent, address: request.address })
+    if (renewed.outcome !== 'renewed') return renewed.outcome
+    return { auth: renewed.verified, setCookies: renewed.setCookies }
+  }
+
+  const signedOut = (request: Incoming) => {
+    if (!isNavigation(request)) return jsonAnswer(401)
+    const login = addresses.returning('/login', request.path)
+    const link = (text: string, target = '') => `<a href="${escapeHtml(login)}"${target}>${text}</a>`
+    if (!isReading(request)) {
+      const signIn = link('Sign in in a new tab', ' target="_blank"')
+      return pageAnswer(401, 'Your entries were not sent', `<p>${signIn}, go back to this form and send it again.</p>`)
+    }
+    const counter = countRedirect(headerOf(request, 'cookie'))
+    if (counter !== undefined) return redirect(login, [counter])
+    onProblem(
+      'a browser returns from the sign-in page without a session: see COOKIE_DOMAIN, or open both by one host name',
+    )
+    return pageAnswer(
+      401,
+      'Not signed in',
+      `<p>This application does not see that you are signed in. ${link('Try again')}</p>`,
+    )
+  }
+
+  const stepUp = (request: Incoming) => {
+    const page = `/step-up?${conditions.query}`
+    return isNavigation(request) && isReading(request)
+      ? redirect(addresses.returning(page, request.path))
+      : jsonAnswer(403, { 'x-auth-step-up': addresses.returning(page) })
+  }
+
+  return async (request: Incoming): Promise<Decision> => {
+    const found = await identify(request)
+    if (found === 'unavailable') return { answer: unavailable(request) }
+    if (found === 'signed_out') {
+      return optional ? { passed: { auth: undefined, setCookies: [] } } : { answer: signedOut(request) }
+    }
+    const isEnough = found.auth === undefined || conditions.areMet(found.auth, now())
+    return isEnough ? { passed: found } : { answer: { ...stepUp(request), setCookies: found.setCookies } }
+  }
+}

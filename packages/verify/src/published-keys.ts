@@ -1,0 +1,114 @@
+import { createBoundedFetch, type Fetch } from './bounded-fetch.js'
+import type { Keys } from './keys.js'
+import { decodeBase64Url, isObject, readObject, utf8 } from './token-text.js'
+
+/** Anybody can send a token with an unknown key id: the service is asked once in so long, whatever the tokens say. */
+const pause = 30_000
+/** The same while no keys are known at all. */
+const firstPause = 1_000
+const limits = { milliseconds: 5_000, mostBytes: 64 * 1024 }
+const mostKeys = 32
+const usualMaxAge = 300
+const longestMaxAge = 3_600
+
+/** 64 bytes. Four bits of the last character are not used, and must be zero. */
+const signatureShape = /^[\w-]{85}[AQgw]$/
+const keyIdShape = /^[\w.-]{1,128}$/
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256' }
+
+/** The key id of a header that says exactly what the service writes. */
+const keyIdIn = (header: string) => {
+  const { alg, typ, kid, ...more } = readObject(header) ?? {}
+  const isOurs = alg === 'ES256' && typ === 'at+jwt' && Object.keys(more).length === 0
+  return isOurs && typeof kid === 'string' && keyIdShape.test(kid) ? kid : undefined
+}
+
+/** A public key for ES256. Keys of other kinds are left out, and so are private ones. */
+const importKey = async (jwk: unknown): Promise<[string, CryptoKey][]> => {
+  if (!isObject(jwk)) return []
+  const { kty, crv, x, y, kid, alg = 'ES256', use = 'sig', d } = jwk
+  const isUsable = kty === 'EC' && crv === 'P-256' && alg === 'ES256' && use === 'sig' && d === undefined
+  if (!isUsable || typeof kid !== 'string' || typeof x !== 'string' || typeof y !== 'string') return []
+  try {
+    return [[kid, await crypto.subtle.importKey('jwk', { kty, crv, x, y }, algorithm, false, ['verify'])]]
+  } catch {
+    return []
+  }
+}
+
+const readKeys = async (text: string) => {
+  const set: unknown = JSON.parse(text)
+  if (!isObject(set) || !Array.isArray(set.keys)) throw new Error('The answer is no list of keys')
+  return new Map((await Promise.all(set.keys.slice(0, mostKeys).map(importKey))).flat())
+}
+
+const maxAgeIn = (headers: Headers) => {
+  const [, seconds = String(usualMaxAge)] =
+    /(?:^|[\s,])max-age=(\d{1,9})/i.exec(headers.get('cache-control') ?? '') ?? []
+  return Math.min(Number(seconds), longestMaxAge) * 1000
+}
+
+type Options = { url: string; fetch: Fetch; now: () => number; onProblem: (message: string) => void }
+type KeySet = { keys: Map<string, CryptoKey>; until: number }
+
+/**
+ * ES256 and nothing else, by the keys that the service publishes. They are kept as long as the service says. When it cannot be
+ * reached, the last good ones go on being used: only the service can sign new tokens, and the old ones expire soon.
+ */
+export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Keys => {
+  const ask = createBoundedFetch(fetch, limits)
+  let known: KeySet | undefined
+  let version = 0
+  let triedAt = Number.NEGATIVE_INFINITY
+  let underWay: Promise<void> | undefined
+
+  const load = async () => {
+    const { status, headers, text } = await ask(url, { accept: 'application/json' })
+    if (status !== 200) throw new Error(`The service answered with ${status}`)
+    const keys = await readKeys(text)
+    const isWithdrawn = [...(known?.keys.keys() ?? [])].some((kid) => !keys.has(kid))
+    if (isWithdrawn) version += 1
+    known = { keys, until: now() + maxAgeIn(headers) }
+  }
+
+  /** All callers share one request, and failures wait for the next one too. */
+  const loadOnce = () => {
+    if (!underWay && now() - triedAt < (known ? pause : firstPause)) return undefined
+    triedAt = underWay ? triedAt : now()
+    underWay ??= load()
+      .catch((error: unknown) => onProblem(`keys cannot be read from ${url}: ${reasonOf(error)}`))
+      .finally(() => {
+        underWay = undefined
+      })
+    return underWay
+  }
+
+  const refresh = async () => {
+    if (!known || now() >= known.until) await loadOnce()
+  }
+
+  const find = async (kid: string) => {
+    await refresh()
+    if (known && !known.keys.has(kid)) await loadOnce()
+    return known?.keys.get(kid)
+  }
+
+  return {
+    check: async ({ header, signed, signature }) => {
+      const kid = keyIdIn(header)
+      if (kid === undefined) return 'unknown_key'
+      if (!signatureShape.test(signature)) return 'bad_signature'
+      const key = await find(kid)
+      if (!key) return known ? 'unknown_key' : 'unavailable'
+      const how = { name: 'ECDSA', hash: 'SHA-256' }
+      const isGood = await crypto.subtle.verify(how, key, decodeBase64Url(signature), utf8(signed))
+      return isGood ? 'good' : 'bad_signature'
+    },
+    refresh,
+    isKnown: () => known !== undefined,
+    version: () => version,
+  }
+}
+
+const reasonOf = (error: unknown) => (error instanceof Error ? error.message : 'unknown')

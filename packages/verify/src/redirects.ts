@@ -1,0 +1,42 @@
+import { addressOf } from './settings.js'
+
+/** The service accepts no longer address to return to. */
+const longestReturnTo = 512
+
+/** A path of the application, whatever the request line says. */
+const pathOf = (path: string) => (path.startsWith('/') ? path : '/')
+
+/** The pages of the service that send the user back afterwards. */
+export const createReturningAddresses = (publicUrl: string, appUrl: string = publicUrl) => {
+  const application = new URL(addressOf('appUrl', appUrl)).origin
+  const isSameHost = application === new URL(publicUrl).origin
+  const returnToOf = (path: string) => (isSameHost ? path : application + path)
+
+  /** The query is dropped if it is too long, and then the whole path. */
+  const returnTo = (path: string) =>
+    [pathOf(path), pathOf(path).replace(/\?.*/s, ''), '/']
+      .map(returnToOf)
+      .find(({ length }) => length <= longestReturnTo) ?? '/'
+
+  return {
+    /** `page` is a page of the service, and `path` one of the application. */
+    returning: (page: string, path?: string) => {
+      const address = isSameHost ? page : publicUrl + page
+      if (path === undefined) return address
+      return `${address}${page.includes('?') ? '&' : '?'}returnTo=${encodeURIComponent(returnTo(path))}`
+    },
+  }
+}
+
+const counterName = 'latchkey_redirects'
+const mostRedirects = 3
+
+/**
+ * The cookie that counts redirects to the sign-in page within ten seconds. Nothing after the third: the sign-in page sees a session
+ * and the application does not, so the two would redirect for ever.
+ */
+export const countRedirect = (cookies: string | undefined) => {
+  const [, count = '0'] = /(?:^|;\s*)latchkey_redirects=(\d)(?:;|$)/.exec(cookies ?? '') ?? []
+  const next = Number(count) + 1
+  return next > mostRedirects ? undefined : `${counterName}=${next}; Max-Age=10; Path=/; HttpOnly; SameSite=Lax`
+}

@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createRevocationList, type Entry } from './revocation-list.js'
+import { followRevocations, type Revocations } from './revocations.js'
+
+type Question = {
+  after: string | null
+  wait: string | null
+  key: string | null
+  answer(response: Response | Error): void
+}
+
+const followed: Revocations[] = []
+afterEach(() => {
+  for (const each of followed.splice(0)) each.close()
+})
+
+/** A service whose answers the test gives one by one. */
+const follow = () => {
+  const questions: Question[] = []
+  const problems: string[] = []
+  const time = { now: Date.now() }
+  const ask = (address: string, init: RequestInit) =>
+    new Promise<Response>((resolve, reject) => {
+      const { searchParams } = new URL(address)
+      const key = new Headers(init.headers).get('authorization')
+      const answer = (given: Response | Error) => (given instanceof Error ? reject(given) : resolve(given))
+      questions.push({ after: searchParams.get('after'), wait: searchParams.get('wait'), key, answer })
+      init.signal?.addEventListener('abort', () => reject(new Error('aborted')))
+    })
+  const list = followRevocations({
+    url: 'http://127.0.0.1:9/api/service/revocations',
+    serviceKey: 'latchkey_key-of-the-test',
+    fetch: ask as typeof fetch,
+    now: () => time.now,
+    onProblem: (message) => problems.push(message),
+  })
+  followed.push(list)
+  const question = async (place: number) => {
+    await expect.poll(() => questions.length).toBe(place + 1)
+    const found = questions[place]
+    if (!found) throw new Error('No question')
+    return found
+  }
+  return { list, question, questions, problems, time }
+}
+const page = (entries: Entry[], cursor: string, complete = false) => Response.json({ entries, cursor, complete })
+const ended = (count: number): Entry[] => Array.from({ length: count }, () => ({ sid: randomUUID(), below: null }))
+
+describe('the list of ended sessions', () => {
+  it('is read as a whole first, in as many answers as it takes, and then waits for news', async () => {
+    const { list, question } = follow()
+    const entries = ended(10_500)
+    const first = await question(0)
+    expect(first).toMatchObject({ after: null, wait: '0', key: 'Bearer latchkey_key-of-the-test' })
+    expect(list.state()).toEqual({ loaded: false, age: undefined, entries: 0 })
+    first.answer(page(entries.slice(0, 10_000), 'one', true))
+    const second = await question(1)
+    expect(second).toMatchObject({ after: 'one', wait: '0' })
+    expect(list.state().loaded).toBe(false)
+    second.answer(page(entries.slice(10_000), 'two'))
+    expect(await question(2)).toMatchObject({ after: 'two', wait: '25' })
+    expect(list.state()).toEqual({ loaded: true, age: 0, entries: 10_500 })
+    expect(entries.every(({ sid }) => list.refuses(sid, 5))).toBe(true)
+    expect(list.refuses(randomUUID(), 0)).toBe(false)
+  })
+
+  it('goes on with what it knows while the service is away, and says how old that is', async () => {
+    const { list, question, problems, time } = follow()
+    const [known, news] = ended(2)
+    if (!known || !news) throw new Error('No entries')
+    ;(await question(0)).answer(page([known], 'one', true))
+    ;(await question(1)).answer(new Error('ECONNREFUSED'))
+    time.now += 90_000
+    ;(await question(2)).answer(new Response('', { status: 503 }))
+    expect(list.state()).toEqual({ loaded: true, age: 90, entries: 1 })
+    expect(list.refuses(known.sid, 0)).toBe(true)
+    const back = await question(3)
+    expect(back).toMatchObject({ after: 'one', wait: '25' })
+    back.answer(page([news], 'two', true))
+    await question(4)
+    expect([known, news].map(({ sid }) => list.refuses(sid, 0))).toEqual([true, true])
+    expect(list.state().age).toBe(0)
+    expect(problems).toEqual([expect.stringContaining('ended sessions cannot be read')])
+  })
+
+  it.each<[string, Response]>([
+    ['no JSON', new Response('<!doctype html>')],
+    ['another form', Response.json({ entries: [{ sid: 1, below: null }], cursor: 'x' })],
+    ['no cursor', Response.json({ entries: [] })],
+    ['a redirect', Response.redirect('https://evil.example/', 302)],
+    ['5 MB', Response.json({ entries: [], cursor: 'x'.repeat(5_000_000) })],
+  ])('is not loaded by an answer that is %s', async (_, answer) => {
+    const { list, question } = follow()
+    ;(await question(0)).answer(answer)
+    await question(1)
+    expect(list.state().loaded).toBe(false)
+  })
+
+  it('asks no more after a close', async () => {
+    const { list, question, questions } = follow()
+    await question(0)
+    list.close()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(questions).toHaveLength(1)
+  })
+})
+
+describe('an entry', () => {
+  it('refuses the tokens of its session below a generation, or all of them', () => {
+    const list = createRevocationList(() => 0)
+    const [sid, other] = [randomUUID(), randomUUID()]
+    list.add({ sid, below: 4 })
+    expect([3, 4].map((generation) => list.refuses(sid, generation))).toEqual([true, false])
+    list.add({ sid, below: 2 })
+    expect(list.refuses(sid, 3)).toBe(true)
+    list.add({ sid, below: null })
+    list.add({ sid, below: 5 })
+    expect(list.refuses(sid, 2 ** 31)).toBe(true)
+    expect(list.refuses(other, 0)).toBe(false)
+  })
+
+  it('is kept for at least 20 minutes, and not much longer', () => {
+    let minutes = 0
+    const list = createRevocationList(() => minutes * 60_000)
+    const [early, late] = [randomUUID(), randomUUID()]
+    list.add({ sid: early, below: null })
+    minutes = 4
+    list.add({ sid: late, below: null })
+    minutes = 24
+    list.add({ sid: randomUUID(), below: null })
+    expect(list.refuses(late, 0)).toBe(true)
+    minutes = 30
+    list.add({ sid: randomUUID(), below: null })
+    expect([early, late].map((sid) => list.refuses(sid, 0))).toEqual([false, false])
+    for (; minutes < 600; minutes += 1) for (const entry of ended(10)) list.add(entry)
+    expect(list.size()).toBeLessThanOrEqual(300)
+  })
+})

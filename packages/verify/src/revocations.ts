@@ -1,0 +1,124 @@
+import { createBoundedFetch, type Fetch } from './bounded-fetch.js'
+import { createRevocationList, type Entry } from './revocation-list.js'
+import { isObject } from './token-text.js'
+
+/** How long the service waits for news before it answers, in seconds, and how long we wait for that answer. */
+const wait = 25
+const limits = { milliseconds: (wait + 15) * 1000, mostBytes: 4 * 1024 * 1024 }
+/** The service puts so many entries into one answer at most. One with fewer was the last of the list. */
+const pageSize = 10_000
+
+const firstDelay = 500
+const longestDelay = 30_000
+/** Wrong keys count as failed sign-ins of this network: asking often would lock it out. */
+const delayAfterRefusal = 60_000
+
+export type RevocationState = {
+  /** Whether the whole list was read once. */
+  readonly loaded: boolean
+  /** Seconds since the last answer. While nothing ends, the service answers every 25 seconds. */
+  readonly age: number | undefined
+  readonly entries: number
+}
+
+type Answer = { entries: readonly Entry[]; cursor: string }
+
+const isEntry = (value: unknown): value is Entry =>
+  isObject(value) && typeof value.sid === 'string' && (value.below === null || Number.isSafeInteger(value.below))
+
+const readAnswer = (text: string): Answer => {
+  const answer: unknown = JSON.parse(text)
+  if (!isObject(answer) || !Array.isArray(answer.entries) || typeof answer.cursor !== 'string')
+    throw new Error('The answer is no list of ended sessions')
+  if (!answer.entries.every(isEntry)) throw new Error('The answer has an entry of an unknown form')
+  return { entries: answer.entries, cursor: answer.cursor }
+}
+
+class Refusal extends Error {
+  readonly delay: number
+  constructor(status: number, retryAfter: string | null) {
+    super(`The service answered with ${status}`)
+    const asked = Math.min(Number(retryAfter ?? 0) * 1000 || 0, delayAfterRefusal)
+    this.delay = status === 401 || status === 403 ? delayAfterRefusal : asked
+  }
+}
+
+/** Ends early when the signal is given. A waiting timer must not keep a program alive. */
+const sleep = (milliseconds: number, signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    const timer: unknown = setTimeout(resolve, milliseconds)
+    if (isObject(timer) && typeof timer.unref === 'function') timer.unref()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+type Options = {
+  url: string
+  serviceKey: string
+  fetch: Fetch
+  now: () => number
+  onProblem: (message: string) => void
+}
+
+export type Revocations = ReturnType<typeof followRevocations>
+
+/**
+ * Follows the list of ended sessions: reads all of it, and then waits for news. Entries are only ever added, and drop out after 20
+ * minutes. While the service is away, what is known stays in force.
+ */
+export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Options) => {
+  const list = createRevocationList(now)
+  const ask = createBoundedFetch(fetch, limits)
+  const closing = new AbortController()
+  let cursor: string | undefined
+  let isLoaded = false
+  let answeredAt: number | undefined
+  let failures = 0
+
+  const readNext = async () => {
+    const question = new URLSearchParams({
+      ...(cursor !== undefined && { after: cursor }),
+      wait: isLoaded ? `${wait}` : '0',
+    })
+    const headers = { authorization: `Bearer ${serviceKey}`, accept: 'application/json' }
+    const { status, headers: answered, text } = await ask(`${url}?${question}`, headers, closing.signal)
+    if (status !== 200) throw new Refusal(status, answered.get('retry-after'))
+    const answer = readAnswer(text)
+    for (const entry of answer.entries) list.add(entry)
+    cursor = answer.cursor
+    answeredAt = now()
+    isLoaded ||= answer.entries.length < pageSize
+  }
+
+  const delayAfter = (error: unknown) => {
+    const backoff = Math.min(firstDelay * 2 ** Math.min(failures, 10), longestDelay)
+    return Math.max(backoff * (0.5 + Math.random() / 2), error instanceof Refusal ? error.delay : 0)
+  }
+
+  const follow = async () => {
+    while (!closing.signal.aborted) {
+      try {
+        await readNext()
+        failures = 0
+      } catch (error) {
+        if (closing.signal.aborted) return
+        if (failures === 0) onProblem(`ended sessions cannot be read from ${url}: ${messageOf(error)}`)
+        const delay = delayAfter(error)
+        failures += 1
+        await sleep(delay, closing.signal)
+      }
+    }
+  }
+  void follow()
+
+  return {
+    refuses: (sid: string, generation: number) => list.refuses(sid, generation),
+    state: (): RevocationState => ({
+      loaded: isLoaded,
+      age: answeredAt === undefined ? undefined : (now() - answeredAt) / 1000,
+      entries: list.size(),
+    }),
+    close: () => closing.abort(),
+  }
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : 'unknown')

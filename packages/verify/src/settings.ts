@@ -1,0 +1,94 @@
+import type { Fetch } from './bounded-fetch.js'
+
+/** A verifier with a secret checks HS256 and nothing else, one with `jwks` checks ES256 and nothing else. */
+type KeySource =
+  | {
+      /** `JWT_SECRET` of the service, as it is written there. With it, this program can sign in as any user. */
+      secret: string | readonly string[]
+      jwks?: never
+    }
+  | {
+      /** True: `/.well-known/jwks.json` of the service. Otherwise the address of the keys. */
+      jwks: true | string
+      secret?: never
+    }
+
+export type RevocationSettings = {
+  /** From `latchkey service-key add NAME`. */
+  serviceKey: string
+  /** Default: `/api/service/revocations` of the service. */
+  url?: string
+  /** What happens to tokens before the list was read for the first time. Default: `refuse`, which is a 503 in the middleware. */
+  whileUnknown?: 'refuse' | 'accept'
+  /** Refuses all tokens while the list is older than so many seconds. At least 60. Default: no limit. */
+  maxAge?: number
+}
+
+export type VerifierOptions = KeySource & {
+  /** `PUBLIC_URL` of the service. Tokens of another issuer are refused. */
+  publicUrl: string
+  /** Where this program reaches the service, if not by `publicUrl`, such as `http://127.0.0.1:3000`. */
+  serviceUrl?: string
+  /** Follows the list of ended sessions. Without it, the token of an ended session is good until it expires. */
+  revocations?: RevocationSettings
+  /** Seconds that the clock of this machine may be behind that of the service. Default: 30, at most 120. */
+  leeway?: number
+  /** Told in one sentence when the service cannot be used. Default: `console.warn`. */
+  onProblem?: (message: string) => void
+  /** For tests. */
+  fetch?: Fetch
+  /** Milliseconds since 1970. For tests. */
+  now?: () => number
+}
+
+const usualLeeway = 30
+const longestLeeway = 120
+const shortestMaxAge = 60
+
+/** An address without a slash at the end. */
+export const addressOf = (name: string, value: unknown) => {
+  if (typeof value !== 'string' || !URL.canParse(value)) throw new TypeError(`${name}: must be an address`)
+  const { protocol, href, username, password, search, hash } = new URL(value)
+  if (!/^https?:$/.test(protocol) || username || password || search || hash)
+    throw new TypeError(`${name}: must be an address such as https://auth.example.com`)
+  return href.replace(/\/+$/, '')
+}
+
+const checkRevocations = ({ serviceKey, whileUnknown = 'refuse', maxAge = shortestMaxAge }: RevocationSettings) => {
+  if (typeof serviceKey !== 'string' || !/^[\x21-\x7e]{16,}$/.test(serviceKey))
+    throw new TypeError('revocations.serviceKey: must be a service key')
+  if (!['refuse', 'accept'].includes(whileUnknown))
+    throw new TypeError('revocations.whileUnknown: must be refuse or accept')
+  if (!(maxAge >= shortestMaxAge)) throw new TypeError(`revocations.maxAge: must be at least ${shortestMaxAge} seconds`)
+}
+
+/** Complete settings, or an error that names the option and not its value. */
+export const readSettings = (options: VerifierOptions) => {
+  const { secret, jwks, revocations, leeway = usualLeeway } = options
+  // Types alone do not stop a program in JavaScript.
+  if ((secret === undefined) === (jwks === undefined)) throw new TypeError('Give either secret or jwks, not both')
+  if (jwks !== undefined && jwks !== true && typeof jwks !== 'string')
+    throw new TypeError('jwks: must be true or an address')
+  if (!(leeway >= 0 && leeway <= longestLeeway)) throw new TypeError(`leeway: must be 0 to ${longestLeeway} seconds`)
+  if (revocations) checkRevocations(revocations)
+  const publicUrl = addressOf('publicUrl', options.publicUrl)
+  const serviceUrl = addressOf('serviceUrl', options.serviceUrl ?? publicUrl)
+  return {
+    publicUrl,
+    serviceUrl,
+    leeway,
+    secret,
+    jwksUrl: typeof jwks === 'string' ? addressOf('jwks', jwks) : `${serviceUrl}/.well-known/jwks.json`,
+    revocations: revocations && {
+      whileUnknown: revocations.whileUnknown ?? 'refuse',
+      maxAge: revocations.maxAge ?? Number.POSITIVE_INFINITY,
+      serviceKey: revocations.serviceKey,
+      url: addressOf('revocations.url', revocations.url ?? `${serviceUrl}/api/service/revocations`),
+    },
+    onProblem: options.onProblem ?? ((message: string) => console.warn(`@latchkey/verify: ${message}`)),
+    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+    now: options.now ?? Date.now,
+  }
+}
+
+export type Settings = ReturnType<typeof readSettings>

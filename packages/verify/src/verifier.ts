@@ -1,0 +1,131 @@
+import { type AccessClaims, isAccessClaims, type Verified, verifiedOf } from './claims.js'
+import { type AnyRequest, headerOf, readCookie } from './cookies.js'
+import { createPublishedKeys } from './published-keys.js'
+import { followRevocations, type RevocationState } from './revocations.js'
+import { createSecretKeys } from './secret-keys.js'
+import { readSettings, type Settings, type VerifierOptions } from './settings.js'
+import { readObject, splitToken } from './token-text.js'
+import { createVerifiedTokens } from './verified-tokens.js'
+
+export type VerifyRefusal =
+  /** There is no access token. */
+  | 'missing'
+  /** Two cookies with one name: one of them was planted. */
+  | 'doubled'
+  | 'malformed'
+  /** No key for it: another algorithm, another type of token, or a key that is not published. */
+  | 'unknown_key'
+  | 'bad_signature'
+  | 'bad_claims'
+  /** Of another service, or for another audience. */
+  | 'wrong_issuer'
+  | 'expired'
+  | 'not_yet_valid'
+  /** The user signed out, or the session was ended in another way. */
+  | 'ended'
+  /** It cannot be known now: keys or ended sessions were never read. This is no sign-out. */
+  | 'unavailable'
+
+export type Refused = { readonly ok: false; readonly code: VerifyRefusal }
+export type Verification = Verified | Refused
+
+const refuse = (code: VerifyRefusal): Refused => ({ ok: false, code })
+
+const keysFor = ({ secret, jwksUrl: url, fetch, now, onProblem }: Settings) =>
+  secret === undefined ? createPublishedKeys({ url, fetch, now, onProblem }) : createSecretKeys(secret)
+
+const listFor = ({ revocations, fetch, now, onProblem }: Settings) =>
+  revocations && followRevocations({ ...revocations, fetch, now, onProblem })
+
+/** How often `ready` looks. */
+const lookAgain = 200
+
+/** What changes from one request to the next: the time, and the list of ended sessions. */
+const createCurrentCheck = (settings: Settings, list: ReturnType<typeof listFor>) => {
+  const { revocations, leeway, now } = settings
+  const isListUsable = () => {
+    if (!list || !revocations) return true
+    const { loaded, age = 0 } = list.state()
+    return loaded ? age <= revocations.maxAge : revocations.whileUnknown === 'accept'
+  }
+  return ({ iat, nbf = 0, exp, sid, gen = 0 }: AccessClaims): VerifyRefusal | undefined => {
+    const seconds = now() / 1000
+    if (exp <= seconds) return 'expired'
+    if (Math.max(iat, nbf) > seconds + leeway) return 'not_yet_valid'
+    if (list?.refuses(sid, gen)) return 'ended'
+    return isListUsable() ? undefined : 'unavailable'
+  }
+}
+
+export type Verifier = ReturnType<typeof createVerifier>
+
+/** Checks access tokens of one Latchkey service. A wrong option is an error at once; a bad token never is one. */
+export const createVerifier = (options: VerifierOptions) => {
+  const settings = readSettings(options)
+  const { publicUrl } = settings
+  const keys = keysFor(settings)
+  const list = listFor(settings)
+  const refusalNow = createCurrentCheck(settings, list)
+  const verifiedTokens = createVerifiedTokens()
+  let keysVersion = keys.version()
+  let isClosed = false
+
+  /** A token that was verified with a withdrawn key must not be remembered. */
+  const recall = async (token: string) => {
+    await keys.refresh()
+    if (keys.version() !== keysVersion) verifiedTokens.clear()
+    keysVersion = keys.version()
+    return verifiedTokens.find(token)
+  }
+
+  const checkText = async (token: string): Promise<Verification> => {
+    const text = splitToken(token)
+    if (!text) return refuse('malformed')
+    const result = await keys.check(text)
+    if (result !== 'good') return refuse(result)
+    const claims = readObject(text.payload)
+    if (!claims || !isAccessClaims(claims)) return refuse('bad_claims')
+    if (claims.iss !== publicUrl || claims.aud !== publicUrl) return refuse('wrong_issuer')
+    return verifiedOf(claims)
+  }
+
+  const verifyToken = async (token: string | undefined): Promise<Verification> => {
+    if (typeof token !== 'string' || token === '') return refuse('missing')
+    const known = await recall(token)
+    const checked = known ?? (await checkText(token))
+    if (!checked.ok) return checked
+    const refusal = refusalNow(checked.claims)
+    if (refusal) return refuse(refusal)
+    if (!known) verifiedTokens.remember(token, checked)
+    return checked
+  }
+
+  const { serviceUrl, fetch, now, onProblem } = settings
+  return {
+    /** What the middleware needs to know. No secret is among it. */
+    service: { publicUrl, serviceUrl, fetch, now, onProblem },
+    /** Any access token, wherever it comes from. */
+    verifyToken,
+    /** The access token in the cookie of a request. */
+    verify: async (request: AnyRequest): Promise<Verification> => {
+      const { value, isDoubled } = readCookie(headerOf(request, 'cookie'), 'access_token')
+      return isDoubled ? refuse('doubled') : verifyToken(value)
+    },
+    /** Resolves when keys and ended sessions have been read, and tries until then. Call it before you listen. */
+    ready: async () => {
+      for (;;) {
+        if (isClosed) throw new Error('The verifier was closed')
+        await keys.refresh()
+        if (keys.isKnown() && (list?.state().loaded ?? true)) return
+        await new Promise((resolve) => setTimeout(resolve, lookAgain))
+      }
+    },
+    /** How old the list of ended sessions is. Undefined if none is followed. */
+    revocations: (): RevocationState | undefined => list?.state(),
+    /** Stops following the list, so that the program can end. */
+    close: () => {
+      isClosed = true
+      list?.close()
+    },
+  }
+}

@@ -1,0 +1,7 @@
+export { authOf, optionalAuthOf } from './auth-of.js'
+export type { AccessClaims, Verified } from './claims.js'
+export type { AnyRequest } from './cookies.js'
+export type { GuardOptions } from './guard.js'
+export type { RevocationState } from './revocations.js'
+export type { RevocationSettings, VerifierOptions } from './settings.js'
+export { createVerifier, type Refused, type Verification, type Verifier, type VerifyRefusal } from './verifier.js'

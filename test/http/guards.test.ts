@@ -1,0 +1,93 @@
+import { type IncomingHttpHeaders, request } from 'node:http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createVerifier, type Verifier } from '../../packages/verify/src/verify.js'
+import { minutes } from '../../src/lib/durations.js'
+import type { Browser } from '../support/client.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { frameworks, type GuardedApplication } from './guarded-applications.js'
+
+const secret = 'c5a1f09e3b7d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
+let latchkey: Latchkey
+let verifier: Verifier
+/** Signed in once: its session is renewed again and again. */
+let tab: Browser
+
+beforeAll(async () => {
+  latchkey = await startLatchkey({ settings: { JWT_SECRET: secret } })
+  verifier = createVerifier({ publicUrl: latchkey.url, secret, now: () => latchkey.clock.now().getTime() })
+  tab = await latchkey.signedUp('ada')
+})
+afterAll(() => latchkey?.stop())
+
+const generation = async () => {
+  const [row] = await latchkey.sql.query<{ generation: number }>('select generation from refresh_token_records')
+  return row?.generation ?? Number.NaN
+}
+
+type Answer = { status: number | undefined; headers: IncomingHttpHeaders; text: string }
+
+/** Not with `fetch`, which sends a `Sec-Fetch-Mode` of its own. */
+const send = (url: URL, options: { method: string; headers: Record<string, string> }) =>
+  new Promise<Answer>((resolve, reject) => {
+    const asked = request(url, { ...options, agent: false }, async (answer) => {
+      const text = (await answer.toArray()).join('')
+      resolve({ status: answer.statusCode, headers: answer.headers, text })
+    })
+    asked.once('error', reject).end()
+  })
+
+describe.each(Object.entries(frameworks))('behind the guard for %s', (_, start) => {
+  let application: GuardedApplication
+  beforeAll(async () => {
+    application = await start(verifier)
+  })
+  afterAll(() => application?.stop())
+
+  const ask = (browser: Browser, { method = 'GET', headers = {} } = {}) =>
+    send(new URL('/area/page?x=1&y=%20', application.url), {
+      method,
+      headers: { ...headers, ...(browser.jar.size > 0 && { cookie: browser.jar.header() }) },
+    })
+
+  it('the application knows the user, and its answer is as it was', async () => {
+    const { text, headers } = await ask(tab)
+    expect(text).toBe('{"user":"ada"}')
+    expect(headers).toMatchObject({ 'set-cookie': ['theme=dark; Path=/'], 'cache-control': 'public, max-age=600' })
+  })
+
+  it('an expired token is renewed once by ten requests, and no cache keeps the new one', async () => {
+    const before = await generation()
+    latchkey.clock.advance(15 * minutes)
+    // HEAD changes nothing.
+    expect((await ask(tab, { method: 'HEAD' })).status).toBe(401)
+    expect(await generation()).toBe(before)
+
+    const answers = await Promise.all(Array.from({ length: 10 }, () => ask(tab)))
+    expect(new Set(answers.map(({ text }) => text))).toEqual(new Set(['{"user":"ada"}']))
+    expect(await generation()).toBe(before + 1)
+    const cookies = answers.map(({ headers }) => headers['set-cookie'] ?? [])
+    const [lines = []] = cookies
+    tab.jar.keep(lines)
+    const refreshTokens = cookies.flat().filter((line) => line.startsWith('refresh_token='))
+    expect(refreshTokens).toHaveLength(10)
+    expect(new Set(refreshTokens.map((line) => line.split(';')[0])).size).toBe(1)
+    expect(lines.map((line) => line.replace(/=[^;]{20,};/, '=…;'))).toEqual([
+      'theme=dark; Path=/',
+      'access_token=…; Max-Age=900; Path=/; HttpOnly; SameSite=Strict',
+      expect.stringMatching(/^refresh_token=…; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Strict$/),
+    ])
+    expect(new Set(answers.map(({ headers }) => headers['cache-control']))).toEqual(new Set(['private, no-store']))
+
+    expect((await tab.get('/api/auth/me')).status).toBe(200)
+    expect((await ask(tab)).headers['set-cookie']).toEqual(['theme=dark; Path=/'])
+  })
+
+  it('a visitor is sent to sign in and back again, and a program gets 401', async () => {
+    const visitor = latchkey.browser()
+    const person = await ask(visitor, { headers: { 'sec-fetch-mode': 'navigate' } })
+    expect(person).toMatchObject({ status: 302, text: '', headers: { 'cache-control': 'no-store' } })
+    expect(person.headers.location).toBe(`/login?returnTo=${encodeURIComponent('/area/page?x=1&y=%20')}`)
+    const program = await ask(visitor)
+    expect([program.status, JSON.parse(program.text)]).toEqual([401, (await visitor.get('/api/auth/me')).body])
+  })
+})
