@@ -1,8 +1,8 @@
+import type { Refusal } from '../packages/client/src/client.js'
 import type { PasswordFindings } from '../src/contract/password-rules.js'
 import type { RefusalCode } from '../src/contract/refusals.js'
 import type { Problems } from './components/form.js'
 import { useProblems } from './refusals.js'
-import type { Refusal } from './requests.js'
 import { useWords } from './settings.js'
 import type { Words } from './words/catalogue.js'
 
@@ -40,7 +40,7 @@ export const useNewPasswordProblems = (field: string, fields: { [Code in Refusal
   const words = useWords('password')
   const problemsOf = useProblems({ ...fields, password_rejected: field })
   return (refusal: Refusal): Problems => {
-    const errors = refusal.findings ? errorsOf(refusal.findings, words) : []
+    const errors = refusal.ids ? errorsOf(refusal.ids, words) : []
     return errors.length > 0 ? { fields: { [field]: errors } } : problemsOf(refusal)
   }
 }

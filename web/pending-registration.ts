@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { api } from './api.js'
-import { listenToOtherTabs } from './other-tabs.js'
+import { client } from './client.js'
 import { useStableCallback } from './stable-callback.js'
 
 type State = 'unknown' | 'waiting' | 'confirmed' | 'none'
@@ -15,7 +14,7 @@ export const usePendingRegistration = (onSignedIn: () => void) => {
   const [state, setState] = useState<State>('unknown')
   const signedIn = useStableCallback(onSignedIn)
 
-  useEffect(() => listenToOtherTabs('signed-in', signedIn), [])
+  useEffect(() => client.onChange(({ user, by }) => user && by === 'other_tab' && signedIn()), [])
   useEffect(() => {
     if (state !== 'unknown' && state !== 'waiting') return undefined
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -44,11 +43,11 @@ export const usePendingRegistration = (onSignedIn: () => void) => {
 }
 
 const askForState = async (): Promise<'waiting' | 'confirmed' | 'none' | 'signed-in'> => {
-  const answer = await api.checkRegistration()
+  const answer = await client.checkVerification()
   // Without an answer the form stays.
-  if (!answer.ok || answer.value.state === 'waiting') return 'waiting'
+  if (answer.refused || answer.value.state === 'waiting') return 'waiting'
   if (answer.value.state === 'confirmed') return 'confirmed'
   // The browser forgets its registration when it confirms it, perhaps in a tab whose message did not arrive.
-  const me = await api.me()
-  return me.ok ? 'signed-in' : 'none'
+  const me = await client.me()
+  return me.refused ? 'none' : 'signed-in'
 }

@@ -1,18 +1,12 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import type { ClientRefusalCode } from '../packages/client/src/client.js'
 import type { PasswordFindings } from '../src/contract/password-rules.js'
-import type { RefusalCode } from '../src/contract/refusals.js'
 import { errorsOf, feedbackOf } from './passwords.js'
 import { providerErrorFor, sentenceOf } from './refusals.js'
-import { send } from './requests.js'
 import { de } from './words/de.js'
 import { en } from './words/en.js'
 
-const refusal = (status: number, code?: string) => ({
-  status,
-  code: code as RefusalCode | undefined,
-  findings: undefined,
-  retryAfter: undefined,
-})
+const refusal = (status: number, code = 'unknown') => ({ status, refused: code as ClientRefusalCode })
 const providers = [
   { id: 'provider_a' as const, name: 'Google', path: '/a' },
   { id: 'provider_b' as const, name: 'GitHub', path: '/b' },
@@ -29,7 +23,7 @@ describe('a refusal in words', () => {
   })
 
   it.each([
-    ['no answer at all', refusal(0), en.common.failures.offline],
+    ['no answer at all', refusal(0, 'no_answer'), en.common.failures.offline],
     ['the error page of a proxy', refusal(502), en.common.failures.unavailable],
     ['a proxy that is overloaded', refusal(503), en.common.failures.unavailable],
     ['a status without a code', refusal(418), en.common.failures.unexpected],
@@ -41,34 +35,6 @@ describe('a refusal in words', () => {
 
   it('names the provider', () => {
     expect(sentenceOf(refusal(409, 'already_linked'), en, { provider: 'GitHub' })).toContain('Another GitHub account')
-  })
-})
-
-describe('an answer of the service', () => {
-  const answered = async (status: number, body: string, headers: Record<string, string> = {}) => {
-    vi.stubGlobal('fetch', async () => new Response(body, { status, headers }))
-    const answer = await send('GET', '/')
-    vi.unstubAllGlobals()
-    return answer
-  }
-
-  it('is known by its code, and a 429, which has none, by its title', async () => {
-    const locked = await answered(429, JSON.stringify({ error: 'Too many attempts' }), { 'retry-after': '3.2' })
-    expect(locked).toEqual({ ok: false, refusal: { ...refusal(429, 'too_many_attempts'), retryAfter: 4 } })
-    const taken = await answered(409, JSON.stringify({ error: 'Any title', code: 'username_taken' }))
-    expect(taken).toEqual({ ok: false, refusal: refusal(409, 'username_taken') })
-    const ids = { errors: ['length'], feedback: [] }
-    const rejected = await answered(422, JSON.stringify({ code: 'password_rejected', ids }))
-    expect(rejected).toEqual({ ok: false, refusal: { ...refusal(422, 'password_rejected'), findings: ids } })
-  })
-
-  it('is no answer when another page comes in its place, and keeps its status when that is an error page', async () => {
-    expect(await answered(200, '<h1>Welcome to our hotel</h1>')).toEqual({ ok: false, refusal: refusal(0) })
-    expect(await answered(502, '<h1>Bad gateway</h1>')).toEqual({ ok: false, refusal: refusal(502) })
-    expect(await answered(429, '<h1>Slow down</h1>')).toEqual({
-      ok: false,
-      refusal: refusal(429, 'too_many_requests'),
-    })
   })
 })
 

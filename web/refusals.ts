@@ -1,7 +1,7 @@
+import type { Refusal } from '../packages/client/src/client.js'
 import { callbackFailed, type ProviderButton, type PublicReason, providerOfFailure } from '../src/contract/pages.js'
 import type { RefusalCode } from '../src/contract/refusals.js'
 import type { Problems } from './components/form.js'
-import type { Refusal } from './requests.js'
 import { useWords } from './settings.js'
 import type { Words } from './words/catalogue.js'
 import { fill } from './words/format.js'
@@ -11,11 +11,11 @@ import { fill } from './words/format.js'
  * proxy, gets a general sentence.
  */
 export const sentenceOf = (
-  { status, code }: Refusal,
+  { status, refused }: Refusal,
   { refusals, common: { failures } }: Pick<Words, 'refusals' | 'common'>,
   values: Record<string, string> = {},
 ): string => {
-  if (code !== undefined && Object.hasOwn(refusals, code)) return fill(refusals[code], values)
+  if (Object.hasOwn(refusals, refused)) return fill(refusals[refused as RefusalCode], values)
   if (status === 0) return failures.offline
   return [502, 503, 504].includes(status) ? failures.unavailable : failures.unexpected
 }
@@ -30,7 +30,7 @@ export const useSentences = () => {
 export const useProblems = (fields: { [Code in RefusalCode]?: string } = {}) => {
   const sentenceFor = useSentences()
   return (refusal: Refusal): Problems => {
-    const field = refusal.code === undefined ? undefined : fields[refusal.code]
+    const field = fields[refusal.refused as RefusalCode]
     const sentence = sentenceFor(refusal)
     return field === undefined
       ? { notice: sentence, retryAfter: refusal.retryAfter }
@@ -46,7 +46,7 @@ export const providerErrorFor = (
   { providerErrors }: Words['common'],
 ): string => {
   if (error === callbackFailed) return providerErrors.callback
-  const failed = providers.find(({ id }) => id === providerOfFailure(error))
+  const failed = providerOfFailure(error, providers)
   if (!failed) return providerErrors.unknown
   const { reasons } = providerErrors
   const isTold = reason !== undefined && Object.hasOwn(reasons, reason)

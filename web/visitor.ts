@@ -1,7 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { api } from './api.js'
+import { client } from './client.js'
 import { queryValue } from './navigation.js'
-import { listenToOtherTabs } from './other-tabs.js'
 import { useStableCallback } from './stable-callback.js'
 
 /** How long a slow answer may hide the form. */
@@ -21,8 +20,10 @@ export const useVisitor = (onSignedIn: () => void) => {
   useEffect(() => {
     const showForm = () => setVisitor((current) => (current === 'unknown' ? 'signed-out' : current))
     const timer = setTimeout(showForm, longestWait)
-    if (!isKnown) void api.me().then(({ ok }) => (ok ? signedIn() : showForm()))
-    const stopListening = listenToOtherTabs('signed-in', signedIn)
+    if (!isKnown) void client.me().then(({ refused }) => (refused ? showForm() : signedIn()))
+    const stopListening = client.onChange(({ user, by }) => {
+      if (user && by !== 'this_tab') signedIn()
+    })
     return () => {
       clearTimeout(timer)
       stopListening()

@@ -5,7 +5,7 @@ import { parseSync } from 'vite'
 /** @typedef {{ target: string, line: number, dynamic: boolean, typeOnly: boolean }} Import */
 /** `ownLines` leaves out the functions inside. @typedef {{ name: string, line: number, lines: number, ownLines: number }} FunctionSize */
 /** A module of Node, or of a package. @typedef {{ name: string, line: number }} OutsideImport */
-/** @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[] }} Module */
+/** @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[], requests: number[] }} Module */
 /** @typedef {{ type: string, start: number, end: number, [key: string]: unknown }} Node */
 
 /**
@@ -25,6 +25,7 @@ export const readModule = (path, text) => {
     functions: [],
     defaultExports: [],
     environmentReads: [],
+    requests: [],
   }
   const lineAt = (/** @type {number} */ offset) => text.slice(0, offset).split('\n').length
   walk(/** @type {Node} */ (/** @type {unknown} */ (program)), undefined, (node, parent) => {
@@ -33,6 +34,7 @@ export const readModule = (path, text) => {
     else if (specifier !== undefined) module.outsideImports.push({ name: specifier, line: lineAt(node.start) })
     if (isDefaultExport(node)) module.defaultExports.push(lineAt(node.start))
     if (readsEnvironment(node)) module.environmentReads.push(lineAt(node.start))
+    if (sendsRequest(node)) module.requests.push(lineAt(node.start))
     if (isFunction(node)) module.functions.push(measure(node, parent, lineAt))
   })
   return module
@@ -79,6 +81,18 @@ const readsEnvironment = (node) => {
   if (node.type === 'VariableDeclarator') return nameIn(node.init) === 'process' && hasKey(node.id, 'env')
   if (node.type !== 'ImportDeclaration' || !/^(node:)?process$/.test(nameIn(node.source) ?? '')) return false
   return childrenOf(node).some((specifier) => nameIn(specifier.imported) === 'env')
+}
+
+// fetch(…), window.fetch, new XMLHttpRequest() and navigator.sendBeacon.
+/** @type {(node: Node) => boolean} */
+const sendsRequest = (node) => {
+  if (node.type === 'CallExpression') return nameIn(node.callee) === 'fetch'
+  if (node.type === 'NewExpression') return nameIn(node.callee) === 'XMLHttpRequest'
+  if (node.type !== 'MemberExpression') return false
+  const property = nameIn(node.property)
+  return (
+    property === 'sendBeacon' || (property === 'fetch' && /^(window|globalThis|self)$/.test(nameIn(node.object) ?? ''))
+  )
 }
 
 /** @type {(pattern: unknown, name: string) => boolean} */

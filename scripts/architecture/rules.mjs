@@ -104,6 +104,13 @@ const devProvidersAreOptional = ({ path, imports }) =>
         .map(({ target, line }) => ({ line, says: `only app.ts imports ${target}, and dynamically` }))
     : []
 
+// One place knows how tokens are renewed, and what an answer means.
+/** @type {Rule} */
+const pagesAskByTheClient = ({ path, requests }) =>
+  path.startsWith('web/') && !isTest(path)
+    ? requests.map((line) => ({ line, says: 'pages send requests with packages/client only' }))
+    : []
+
 /** @type {Rule} */
 const configReadsTheEnvironment = ({ path, environmentReads }) =>
   inSourceAndNoTest(path) && partOf(path) !== 'config'
@@ -156,6 +163,7 @@ const rules = {
   packagesStandAlone,
   pagesKnowTheContract,
   routesNameTheirRefusals,
+  pagesAskByTheClient,
   importsWhatIsThere,
   flowsStandAlone,
   storesStayHome,

@@ -1,5 +1,6 @@
+import { callbackPath } from '../contract/provider-paths.js'
 import { providers } from '../contract/provider-table.js'
-import { callbackPath, type ProviderId, providerIds, providerLabel, providerSetting } from '../contract/providers.js'
+import { type ProviderId, providerIds, providerLabel, providerSetting } from '../contract/providers.js'
 import { type Setting, text, webAddress } from './setting-values.js'
 
 type Client = { name: string; clientId?: string; clientSecret?: string; redirectUri?: string }

@@ -1,24 +1,15 @@
 /**
- * The three answers with status 429. The specification fixes their bodies, which have no code, so a program tells them
- * apart by their title. They stand in a file of their own, because the pages need them and not the whole table.
+ * The titles of the three answers with status 429. The specification fixes their bodies, which have no code, so a program tells
+ * them apart by these. They stand in a file of their own, because pages need them and not the whole table of refusals.
  */
-export const limitRefusals = {
-  too_many_logins: {
-    status: 429,
-    error: 'Too many login attempts',
-    message: 'Please try again after 15 minutes',
-    retryAfter: 900,
-  },
-  too_many_requests: { status: 429, error: 'Too many requests', message: 'Please slow down' },
-  too_many_attempts: {
-    status: 429,
-    error: 'Too many attempts',
-    message: 'Account temporarily locked. Try again in 1 hour.',
-  },
+export const limitTitles = {
+  too_many_logins: 'Too many login attempts',
+  too_many_requests: 'Too many requests',
+  too_many_attempts: 'Too many attempts',
 } as const
 
-export type LimitCode = keyof typeof limitRefusals
+export type LimitCode = keyof typeof limitTitles
 
 /** The code of a 429 by its title. */
 export const codeOfLimit = (error: unknown): LimitCode =>
-  (Object.keys(limitRefusals) as LimitCode[]).find((code) => limitRefusals[code].error === error) ?? 'too_many_requests'
+  (Object.keys(limitTitles) as LimitCode[]).find((code) => limitTitles[code] === error) ?? 'too_many_requests'

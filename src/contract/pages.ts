@@ -1,5 +1,5 @@
 import type { Language } from './languages.js'
-import { type ProviderId, providerIds } from './providers.js'
+import type { ProviderId } from './providers.js'
 
 /** Each page has its name as its path. */
 export const pageNames = [
@@ -43,7 +43,8 @@ export type LoginNotice = (typeof loginNotices)[number]
 /** `?error=` after a sign-in with a provider: it failed at the provider, or in the service itself. */
 export const callbackFailed = 'callback_failed'
 export const signInFailed = (provider: ProviderId) => `${provider}_auth_failed` as const
-export const providerOfFailure = (error: string) => providerIds.find((id) => signInFailed(id) === error)
+export const providerOfFailure = <Provider extends { id: ProviderId }>(error: string, providers: Provider[]) =>
+  providers.find(({ id }) => signInFailed(id) === error)
 
 /** `&reason=` beside it. No other reason is shown: it could reveal whether an account exists. */
 export const publicReasons = ['no_email', 'registration_closed'] as const

@@ -1,6 +1,4 @@
 type Entry = {
-  /** The word for it in addresses. */
-  path: string
   /** What the guides and the commands call it. */
   label: string
   /** What its button says, unless a setting says something else. */
@@ -19,14 +17,12 @@ type Entry = {
 export const providers = {
   provider_a: {
     kind: 'openid_connect',
-    path: 'provider-a',
     label: 'provider A',
     name: 'Google',
     issuer: 'https://accounts.google.com',
   },
   provider_b: {
     kind: 'github',
-    path: 'provider-b',
     label: 'provider B',
     name: 'GitHub',
     url: 'https://github.com',

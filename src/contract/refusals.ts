@@ -1,4 +1,4 @@
-import { limitRefusals } from './limits.js'
+import { limitTitles } from './limits.js'
 
 /** How a refusal looks on the wire. `error` and the code are for programs, `message` is for people. */
 export type Refusal = { status: number; error: string; message: string; retryAfter?: number }
@@ -30,7 +30,18 @@ export const refusals = {
   unavailable: { status: 503, error: 'Temporarily unavailable', message: 'Try again in a moment', retryAfter: 5 },
 
   // Limits
-  ...limitRefusals,
+  too_many_logins: {
+    status: 429,
+    error: limitTitles.too_many_logins,
+    message: 'Please try again after 15 minutes',
+    retryAfter: 900,
+  },
+  too_many_requests: { status: 429, error: limitTitles.too_many_requests, message: 'Please slow down' },
+  too_many_attempts: {
+    status: 429,
+    error: limitTitles.too_many_attempts,
+    message: 'Account temporarily locked. Try again in 1 hour.',
+  },
 
   // Signing in
   invalid_credentials: {

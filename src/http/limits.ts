@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
-import { type LimitCode, limitRefusals } from '../contract/limits.js'
+import type { LimitCode } from '../contract/limits.js'
+import { refusals } from '../contract/refusals.js'
 import { minutes } from '../lib/durations.js'
 import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
@@ -24,7 +25,7 @@ const ofServiceKeys: Limiter = {
 
 /** The bodies of docs/specification.md, 7, word for word: they carry no code. */
 const limitedBody = (code: LimitCode) => {
-  const { status: _, ...body } = limitRefusals[code]
+  const { status: _, ...body } = refusals[code]
   return body
 }
 

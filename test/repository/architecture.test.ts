@@ -65,6 +65,9 @@ const planted: [rule: string, mistake: string, files: Record<string, string>][] 
   ['devProvidersAreOptional', 'loaded always', { 'src/app.ts': `import { d } from './dev-providers/d.js'` }],
   ['devProvidersAreOptional', 'loaded by a flow', { 'src/flows/a/a.ts': `void import('../../dev-providers/d.js')` }],
   ['pagesKnowTheContract', 'a page at the domain', { 'web/a.ts': `import { b } from '../src/domain/a/b.js'` }],
+  ['pagesAskByTheClient', 'a page that fetches', { 'web/a.ts': `export const a = () => fetch('/api/auth/me')` }],
+  ['pagesAskByTheClient', 'by the window', { 'web/a.ts': 'export const { send } = { send: window.fetch }' }],
+  ['pagesAskByTheClient', 'the old way', { 'web/a.ts': 'export const a = new XMLHttpRequest()' }],
   ['configReadsTheEnvironment', 'in the open', { 'src/lib/a.ts': 'export const a = process.env.A' }],
   ['configReadsTheEnvironment', 'by brackets', { 'src/lib/a.ts': `export const a = process['env']` }],
   ['configReadsTheEnvironment', 'taken apart', { 'src/lib/a.ts': 'export const { env } = process' }],
@@ -106,7 +109,8 @@ describe('what is allowed', () => {
       'src/domain/users/users.store.ts': `import { uuid } from '../../lib/uuid.js'; export const store = uuid`,
       'src/lib/uuid.ts': `export const uuid = 'process.env'`,
       'src/contract/schemas.ts': `import { Type } from 'typebox'; export const Id = Type.String()`,
-      'web/api.ts': `import type { Id } from '../src/contract/schemas.js'; export type T = typeof Id`,
+      'web/api.ts': `import type { Id } from '../src/contract/schemas.js'; export type T = typeof Id
+        import { client } from './client.js'; export const a = () => client.fetch('/notes')`,
       'packages/client/src/client.ts': `import type { T } from '../../../src/contract/schemas.js'
         export { a } from './a.js'; export type U = T`,
       'web/api.test.ts': `import { uuid } from '../src/lib/uuid.js'; void uuid`,

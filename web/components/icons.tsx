@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 /** Pixels for a reader with the usual size of letters. An icon grows with the letters beside it. */
 const inRem = (pixels: number) => `${pixels / 16}rem`
 
-const Icon = ({ children, size = 20 }: { children: ComponentChildren; size?: number }) => (
+export const Icon = ({ children, size = 20 }: { children: ComponentChildren; size?: number }) => (
   <svg
     viewBox="0 0 20 20"
     width={inRem(size)}
@@ -50,32 +50,5 @@ export const CrossIcon = ({ size = 20 }: { size?: number }) => (
 export const CheckIcon = ({ size = 20 }: { size?: number }) => (
   <Icon size={size}>
     <path d="M4.5 10.500l3.6 3.6 7.4-8" />
-  </Icon>
-)
-
-export const CircleIcon = ({ size }: { size: number }) => (
-  <Icon size={size}>
-    <circle cx="10" cy="10" r="5.2" />
-  </Icon>
-)
-
-export const MailIcon = () => (
-  <Icon size={24}>
-    <rect x="2.5" y="4.5" width="15" height="11" rx="2" />
-    <path d="M3 6l7 5 7-5" />
-  </Icon>
-)
-
-export const PhoneIcon = () => (
-  <Icon>
-    <rect x="5.5" y="2" width="9" height="16" rx="2" />
-    <path d="M9 15.2h2" />
-  </Icon>
-)
-
-export const ComputerIcon = () => (
-  <Icon>
-    <rect x="2.5" y="3.5" width="15" height="10" rx="1.6" />
-    <path d="M7 17h6M10 13.5V17" />
   </Icon>
 )

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { Answer, Refusal } from '../../packages/client/src/client.js'
 import { useSentences } from '../refusals.js'
-import type { Answer, Refusal } from '../requests.js'
 import { useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'
 import { roundedWait } from '../words/waits.js'
@@ -39,10 +39,10 @@ export const SendAgain = ({ send, sent, onSent, onRefused }: Props) => {
   const press = async () => {
     setState('busy')
     const answer = await send()
-    setState(answer.ok ? 'sent' : 'idle')
-    setMessage(answer.ok ? sent : withWait(answer.refusal))
-    if (answer.ok) onSent?.()
-    else onRefused?.(answer.refusal)
+    setState(answer.refused ? 'idle' : 'sent')
+    setMessage(answer.refused ? withWait(answer) : sent)
+    if (answer.refused) onRefused?.(answer)
+    else onSent?.()
   }
 
   return (

@@ -1,11 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { PersonalData } from '../../packages/client/src/client.js'
 import { passwordRuleIds, passwordRules } from '../../src/contract/password-rules.js'
 import type { Strength } from '../../src/contract/schemas.js'
-import { api, type PersonalData } from '../api.js'
+import { client } from '../client.js'
 import { feedbackOf } from '../passwords.js'
 import { useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
-import { CheckIcon, CircleIcon, CrossIcon } from './icons.js'
+import { CheckIcon, CrossIcon, Icon } from './icons.js'
 
 type Props = {
   password: string
@@ -99,9 +100,9 @@ const useEstimate = (password: string, readPersonalData: () => PersonalData) => 
       return
     }
     const estimate = async () => {
-      const answer = await api.strength(password, personalData())
+      const answer = await client.passwordStrength({ ...personalData(), password })
       // A late answer is about an older password.
-      if (current) setResult(answer.ok ? answer.value : 'failed')
+      if (current) setResult(answer.refused ? 'failed' : answer.value)
     }
     const timer = setTimeout(() => void estimate(), pauseInTyping)
     return () => {
@@ -121,3 +122,9 @@ const personalDataAround = (place: HTMLElement | null): PersonalData => {
   })
   return Object.fromEntries(given)
 }
+
+const CircleIcon = ({ size }: { size: number }) => (
+  <Icon size={size}>
+    <circle cx="10" cy="10" r="5.2" />
+  </Icon>
+)

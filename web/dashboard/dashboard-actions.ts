@@ -1,6 +1,6 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
-import type { Refusal } from '../requests.js'
+import type { Refusal } from '../../packages/client/src/client.js'
 
 /** What a panel asks of the page: to show that something worked or was refused, and to load everything again. */
 export type DashboardActions = {

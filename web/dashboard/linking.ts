@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { linkingParameter, providerOfFailure } from '../../src/contract/pages.js'
-import { api } from '../api.js'
+import { client } from '../client.js'
 import { queryValue } from '../navigation.js'
 import { useSettings, useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
@@ -17,7 +17,7 @@ export const useLinkErrorInAddress = () => {
     if (error === undefined) return undefined
     const hasNoEmail = queryValue('reason') === 'no_email'
     history.replaceState(null, '', location.pathname)
-    const provider = providers.find(({ id }) => id === providerOfFailure(error))
+    const provider = providerOfFailure(error, providers)
     if (!provider) return providerErrors.callback
     return fill(hasNoEmail ? linkErrors.noEmail : linkErrors.failed, { provider: provider.name })
   })
@@ -35,8 +35,8 @@ export const useFinishedLink = (isLoaded: boolean, actions: DashboardActions) =>
     const provider = providers.find(({ id }) => id === queryValue(linkingParameter))
     if (!provider) return
     history.replaceState(null, '', location.pathname)
-    const answer = await api.finishLink(provider.id)
-    if (!answer.ok) return actions.showRefusal(answer.refusal, { provider: provider.name })
+    const answer = await client.finishLink(provider.id)
+    if (answer.refused) return actions.showRefusal(answer, { provider: provider.name })
     await actions.reload()
     actions.showSuccess(fill(words.linkedNow, { provider: provider.name }))
   })

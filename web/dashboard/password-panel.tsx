@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import type { Account } from '../../src/contract/schemas.js'
-import { api } from '../api.js'
+import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
@@ -9,7 +9,6 @@ import { NewPasswordField } from '../components/new-password-field.js'
 import { useDisclosure } from '../focus.js'
 import { setPasswordPath, withReturnTo } from '../navigation.js'
 import { useNewPasswordProblems } from '../passwords.js'
-import { isSignedOut } from '../requests.js'
 import { useWords } from '../settings.js'
 import { useDashboardActions } from './dashboard-actions.js'
 import { Panel } from './panel.js'
@@ -62,15 +61,15 @@ const ChangePassword = ({ account, onDone }: Props & { onDone: () => void }) => 
   })
 
   const submit = async ({ currentPassword = '', newPassword = '' }: Values): Promise<Problems | undefined> => {
-    const answer = await api.changePassword(currentPassword, newPassword)
-    if (answer.ok) {
+    const answer = await client.changePassword({ currentPassword, newPassword })
+    if (!answer.refused) {
       onDone()
       actions.showSuccess(words.passwordChanged)
       await actions.reload()
       return undefined
     }
-    if (!isSignedOut(answer.refusal)) return problemsOf(answer.refusal)
-    actions.showRefusal(answer.refusal)
+    if (answer.refused !== 'not_authenticated') return problemsOf(answer)
+    actions.showRefusal(answer)
     return undefined
   }
 

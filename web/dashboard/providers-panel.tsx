@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { ProviderButton } from '../../src/contract/pages.js'
 import type { ProviderId } from '../../src/contract/providers.js'
 import type { Account } from '../../src/contract/schemas.js'
-import { api } from '../api.js'
+import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { ProviderLogo } from '../components/provider-logo.js'
 import { useSettings, useWords } from '../settings.js'
@@ -18,20 +18,20 @@ export const ProvidersPanel = ({ account }: { account: Account }) => {
 
   const link = async (provider: ProviderButton) => {
     setBusy(provider.id)
-    const answer = await api.linkProvider(provider.id, location.pathname)
+    const answer = await client.linkProvider(provider.id, { returnTo: location.pathname })
     // The button stays busy until the browser has left for the provider.
-    if (answer.ok) return location.assign(answer.value.location)
+    if (!answer.refused) return location.assign(answer.value.location)
     setBusy(undefined)
-    actions.showRefusal(answer.refusal, { provider: provider.name })
+    actions.showRefusal(answer, { provider: provider.name })
   }
 
   const unlink = async (provider: ProviderButton) => {
     setBusy(provider.id)
-    const answer = await api.unlinkProvider(provider.id)
+    const answer = await client.unlinkProvider(provider.id)
     await actions.reload()
     setBusy(undefined)
-    if (answer.ok) actions.showSuccess(fill(words.unlinked, { provider: provider.name }))
-    else actions.showRefusal(answer.refusal, { provider: provider.name })
+    if (answer.refused) actions.showRefusal(answer, { provider: provider.name })
+    else actions.showSuccess(fill(words.unlinked, { provider: provider.name }))
   }
 
   return (

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from '../../src/contract/schemas.js'
-import { api } from '../api.js'
+import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { isFocusLost, moveFocusTo } from '../focus.js'
 import { useSettings, useWords } from '../settings.js'
@@ -30,12 +30,12 @@ export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
     const ids = chosen.map(({ id }) => id)
     ended.current = ids
     setEnding(ids)
-    const answers = await Promise.all(ids.map(api.endSession))
+    const answers = await Promise.all(ids.map(client.endSession))
     // A session that had ended before is what the user wanted.
-    const refused = answers.find((answer) => !answer.ok && answer.refusal.code !== 'not_found')
+    const refused = answers.find((answer) => answer.refused && answer.refused !== 'not_found')
     await actions.reload()
     setEnding([])
-    if (refused && !refused.ok) actions.showRefusal(refused.refusal)
+    if (refused?.refused) actions.showRefusal(refused)
     else actions.showSuccess(done)
   }
 

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
-import { api } from '../api.js'
+import type { Refusal } from '../../packages/client/src/client.js'
+import { client } from '../client.js'
 import { Button } from '../components/button.js'
-import type { Refusal } from '../requests.js'
 import { useWords } from '../settings.js'
 import { leaveSignedOut } from './sign-out.js'
 
@@ -10,10 +10,10 @@ export const SignOutButton = ({ onRefused }: { onRefused: (refusal: Refusal) => 
   const [busy, setBusy] = useState(false)
   const signOut = async () => {
     setBusy(true)
-    const answer = await api.logout()
-    if (answer.ok) return leaveSignedOut('signed_out')
+    const answer = await client.logout()
+    if (!answer.refused) return leaveSignedOut('signed_out')
     setBusy(false)
-    onRefused(answer.refusal)
+    onRefused(answer)
   }
   return (
     <Button busy={busy} onPress={signOut}>

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { api } from '../api.js'
+import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { useDisclosure } from '../focus.js'
 import { useWords } from '../settings.js'
@@ -16,10 +16,10 @@ export const SignOutEverywherePanel = () => {
 
   const signOut = async () => {
     setBusy(true)
-    const answer = await api.logoutAll()
-    if (answer.ok) return leaveSignedOut('signed_out_everywhere')
+    const answer = await client.logoutAll()
+    if (!answer.refused) return leaveSignedOut('signed_out_everywhere')
     setBusy(false)
-    actions.showRefusal(answer.refusal)
+    actions.showRefusal(answer)
   }
 
   return (

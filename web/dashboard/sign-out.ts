@@ -1,23 +1,31 @@
+import { client } from '../client.js'
 import { unmount } from '../mount.js'
-import { listenToOtherTabs, tellOtherTabs } from '../other-tabs.js'
+import { redirectToLogin } from '../navigation.js'
 
 /** Clears the screen first, so that the browser keeps no picture of the account for its back button. */
 export const leaveSignedOut = (notice: 'signed_out' | 'signed_out_everywhere') => {
-  tellOtherTabs('signed-out')
   unmount()
   location.replace(`/login?notice=${notice}`)
 }
 
+/** Leaves the page without a sign-out: nobody is signed in, or no longer. */
+export const leave = (notice: 'sign_in' | 'session_ended') => {
+  unmount()
+  redirectToLogin(notice)
+}
+
 /**
  * Browsers keep whole pages for the back button, so this page clears the screen when it is put aside. It also leaves when
- * another tab signs out.
+ * another tab signs out or the session has ended, and shows the new user when another one has signed in.
  */
 export const clearScreenOnLeave = () => {
   addEventListener('pagehide', ({ persisted }) => {
     if (persisted) unmount()
   })
-  listenToOtherTabs('signed-out', () => {
-    unmount()
-    location.replace('/login?notice=signed_out')
+  client.onChange(({ change, by }) => {
+    if (by === 'this_tab' || change === 'signed_in') return
+    if (change === 'other_user') location.reload()
+    else if (by === 'answer') leave('session_ended')
+    else leaveSignedOut('signed_out')
   })
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
+import { type Answer, isTemporary, type Refusal } from '../../packages/client/src/client.js'
 import type { Account, AccountEvent, Session } from '../../src/contract/schemas.js'
-import { api } from '../api.js'
-import { type Answer, isSignedOut, isTemporary, type Refusal, retryDelay } from '../requests.js'
+import { client } from '../client.js'
 import { useStableCallback } from '../stable-callback.js'
 
 /** A part that could not be loaded is missing. */
@@ -16,9 +16,9 @@ export const useLoaded = (leave: Leave) => {
 
   const load = useStableCallback(async (attempt: number) => {
     const answer = await askForEverything()
-    if (answer.ok) return setLoaded((known) => keepKnown(known, answer.value))
-    if (isSignedOut(answer.refusal)) return leave(loaded ? 'session_ended' : 'sign_in')
-    if (!loaded) setRefused({ refusal: answer.refusal, attempt })
+    if (!answer.refused) return setLoaded((known) => keepKnown(known, answer.value))
+    if (answer.refused === 'not_authenticated') return leave(loaded ? 'session_ended' : 'sign_in')
+    if (!loaded) setRefused({ refusal: answer, attempt })
   })
   useEffect(() => {
     void load(0)
@@ -41,6 +41,13 @@ export const useLoaded = (leave: Leave) => {
   return { loaded, refused: refused?.refusal, reload: () => load(0) }
 }
 
+/** How long to wait before the next attempt: what the service asks for, else longer each time. Tabs spread out. */
+const retryDelay = (attempt: number, { retryAfter }: Refusal) => {
+  const grown = Math.min(30_000, 1_000 * 2 ** attempt)
+  const asked = Math.min(60, retryAfter ?? 0) * 1_000
+  return Math.max(asked, grown) * (1 + Math.random() / 4)
+}
+
 /** A part that was there stays there when it cannot be loaded again. */
 const keepKnown = (known: Loaded | undefined, newest: Loaded): Loaded => ({
   account: newest.account,
@@ -50,17 +57,16 @@ const keepKnown = (known: Loaded | undefined, newest: Loaded): Loaded => ({
 
 const askForEverything = async (): Promise<Answer<Loaded>> => {
   // The access check reads no store, so it is the cheapest way to learn that the tokens must be refreshed first.
-  const me = await api.me()
-  if (!me.ok) return me
-  const [account, sessions, events] = await Promise.all([api.account(), api.sessions(), api.events()])
-  if (!account.ok) return account
-  for (const part of [sessions, events]) if (!part.ok && isSignedOut(part.refusal)) return part
+  const me = await client.me()
+  if (me.refused) return me
+  const [account, sessions, events] = await Promise.all([client.account(), client.sessions(), client.events()])
+  if (account.refused) return account
+  for (const part of [sessions, events]) if (part.refused && part.refused === 'not_authenticated') return part
   return {
-    ok: true,
     value: {
       account: account.value.user,
-      sessions: sessions.ok ? sessions.value.sessions : undefined,
-      events: events.ok ? events.value.events : undefined,
+      sessions: sessions.refused ? undefined : sessions.value.sessions,
+      events: events.refused ? undefined : events.value.events,
     },
   }
 }

@@ -7,15 +7,13 @@ import { NotLoaded, PanelNotLoaded } from '../dashboard/not-loaded.js'
 import { PasswordPanel } from '../dashboard/password-panel.js'
 import { ProvidersPanel } from '../dashboard/providers-panel.js'
 import { SessionsPanel } from '../dashboard/sessions-panel.js'
-import { clearScreenOnLeave } from '../dashboard/sign-out.js'
+import { clearScreenOnLeave, leave } from '../dashboard/sign-out.js'
 import { SignOutButton } from '../dashboard/sign-out-button.js'
 import { SignOutEverywherePanel } from '../dashboard/sign-out-everywhere-panel.js'
 import { Toast, useMessage } from '../dashboard/toast.js'
 import { type Loaded, useLoaded } from '../dashboard/use-loaded.js'
-import { mount, unmount } from '../mount.js'
-import { redirectToLogin } from '../navigation.js'
+import { mount } from '../mount.js'
 import { useSentences } from '../refusals.js'
-import { isSignedOut } from '../requests.js'
 import { useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'
 
@@ -30,7 +28,7 @@ const Dashboard = () => {
   const actions: DashboardActions = {
     showSuccess: (text) => setMessage({ kind: 'success', text }),
     showRefusal: (refusal, values) => {
-      if (isSignedOut(refusal)) leave('session_ended')
+      if (refusal.refused === 'not_authenticated') leave('session_ended')
       else setMessage({ kind: 'error', text: sentenceFor(refusal, values) })
     },
     reload,
@@ -82,11 +80,6 @@ const Loading = () => (
     {useWords('dashboard').loading}
   </p>
 )
-
-const leave = (notice: 'sign_in' | 'session_ended') => {
-  unmount()
-  redirectToLogin(notice)
-}
 
 clearScreenOnLeave()
 mount(Dashboard)

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { api } from '../api.js'
+import { client } from '../client.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
-import { MailIcon } from '../components/icons.js'
 import { LoadingCard } from '../components/loading-card.js'
+import { MailIcon } from '../components/mail-icon.js'
 import { SendAgain } from '../components/send-again.js'
 import { mount } from '../mount.js'
 import { isSetPasswordInAddress, returnToInAddress, storeReturnTo, withReturnTo } from '../navigation.js'
@@ -59,8 +59,8 @@ const AskForLink = ({ words: { heading, lead }, email: known = '', back, sentenc
 
   const submit = async ({ email = '' }: Values) => {
     const address = email.trim()
-    const answer = await api.askForReset(address)
-    if (!answer.ok) return problemsOf(answer.refusal)
+    const answer = await client.resetPassword({ email: address })
+    if (answer.refused) return problemsOf(answer)
     storeReturnTo(returnToInAddress())
     setSentTo(address)
     return undefined
@@ -104,7 +104,7 @@ const Sent = ({ email, sentence, onOtherAddress }: SentProps) => {
       <Heading text={words.sentHeading} focused />
       <p class="lead">{sentence}</p>
       <p class="card-note">{words.noMail}</p>
-      <SendAgain send={() => api.askForReset(email)} sent={words.sentAgain} />
+      <SendAgain send={() => client.resetPassword({ email })} sent={words.sentAgain} />
       <p class="card-note">
         {words.wrongAddress}{' '}
         <button type="button" class="link" onClick={onOtherAddress}>
@@ -120,8 +120,8 @@ const useOwnEmail = () => {
   const [email, setEmail] = useState<string>()
   useEffect(() => {
     const ask = async () => {
-      const answer = await api.account()
-      setEmail(answer.ok ? answer.value.user.email : '')
+      const answer = await client.account()
+      setEmail(answer.refused ? '' : answer.value.user.email)
     }
     void ask()
   }, [])

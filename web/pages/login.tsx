@@ -1,5 +1,5 @@
 import { loginNotices } from '../../src/contract/pages.js'
-import { api } from '../api.js'
+import { client } from '../client.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
@@ -17,7 +17,6 @@ import {
   storeReturnTo,
   withReturnTo,
 } from '../navigation.js'
-import { tellOtherTabs } from '../other-tabs.js'
 import { providerErrorFor, useProblems } from '../refusals.js'
 import { useSettings, useWords } from '../settings.js'
 import { forgetTyped, keepTypedLogin, loginTypedBefore } from '../typed.js'
@@ -32,15 +31,14 @@ const Login = () => {
   const visitor = useVisitor(() => redirectAfterSignIn(returnTo))
 
   const submit = async ({ username = '', password = '' }: Values) => {
-    const answer = await api.login(username.trim(), password)
-    if (answer.ok) {
+    const answer = await client.login({ username: username.trim(), password })
+    if (!answer.refused) {
       forgetTyped()
-      tellOtherTabs('signed-in')
       redirectAfterSignIn(returnTo)
       return undefined
     }
-    const problems = problemsOf(answer.refusal)
-    if (answer.refusal.code !== 'email_not_confirmed') return problems
+    const problems = problemsOf(answer)
+    if (answer.refused !== 'email_not_confirmed') return problems
     storeReturnTo(returnTo)
     storeEmail(username.includes('@') ? username.trim() : undefined)
     return { ...problems, offer: <ConfirmEmail /> }
@@ -86,7 +84,7 @@ const returnToBeforeProvider = () => (queryValue('error') === undefined ? undefi
 const ConfirmEmail = () => (
   <>
     <SendAgain
-      send={api.resendConfirmation}
+      send={client.resendVerification}
       sent={useWords('common').sentAgain}
       onSent={() => location.assign('/verify-email')}
     />

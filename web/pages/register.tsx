@@ -1,5 +1,5 @@
 import { normalizedUsername, usernameRefusal } from '../../src/contract/username-rules.js'
-import { api } from '../api.js'
+import { client } from '../client.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { type FieldProblems, Form, type Problems, type Values } from '../components/form.js'
@@ -50,8 +50,8 @@ const RegisterForm = () => {
 
   const submit = async (values: Values) => {
     const { username, email, password, name } = registrationOf(values)
-    const answer = await api.register({ username, email, password, ...(name && { name }) })
-    if (!answer.ok) return completed(problemsOf(answer.refusal), values)
+    const answer = await client.register({ username, email, password, ...(name && { name }) })
+    if (answer.refused) return completed(problemsOf(answer), values)
     forgetTyped()
     storeReturnTo(returnToInAddress())
     storeEmail(email)
@@ -106,8 +106,8 @@ const useChecks = () => {
 
   const passwordProblems = async (values: Values): Promise<FieldProblems> => {
     const { password, ...about } = registrationOf(values)
-    const answer = password === '' ? undefined : await api.strength(password, about)
-    const errors = answer?.ok ? errorsOf(answer.value.ids, words) : []
+    const answer = password === '' ? undefined : await client.passwordStrength({ ...about, password })
+    const errors = !answer || answer.refused ? [] : errorsOf(answer.value.ids, words)
     return errors.length > 0 ? { password: errors } : {}
   }
 

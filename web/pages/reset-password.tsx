@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { api } from '../api.js'
+import type { Refusal } from '../../packages/client/src/client.js'
+import { client } from '../client.js'
 import { Card } from '../components/card.js'
 import { Form, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
@@ -11,7 +12,6 @@ import { useLinkToken } from '../link-token.js'
 import { mount } from '../mount.js'
 import { forgetToken, storedReturnTo, storeReturnTo, withReturnTo } from '../navigation.js'
 import { useNewPasswordProblems } from '../passwords.js'
-import type { Refusal } from '../requests.js'
 import { useWords } from '../settings.js'
 
 const ResetPassword = () => {
@@ -26,16 +26,15 @@ const ResetPassword = () => {
   const [formIsGone, setFormIsGone] = useState(false)
 
   const submit = async ({ password = '' }: Values) => {
-    const answer = await api.confirmReset(token ?? '', password)
-    if (answer.ok) {
+    const answer = await client.confirmReset({ token: token ?? '', password })
+    if (!answer.refused) {
       const returnTo = storedReturnTo()
       storeReturnTo(undefined)
       forgetToken()
       location.replace(withReturnTo('/login?notice=password_reset', returnTo))
       return undefined
     }
-    const { refusal } = answer
-    if (!isAboutLink(refusal)) return problemsOf(refusal)
+    if (!isAboutLink(answer)) return problemsOf(answer)
     setExpired()
     setFormIsGone(true)
     return undefined
@@ -68,7 +67,7 @@ const ResetPassword = () => {
 }
 
 /** A link that was cut off or changed on its way does not even have the form of one. */
-const isAboutLink = ({ code }: Refusal) => code === 'invalid_link' || code === 'bad_request'
+const isAboutLink = ({ refused }: Refusal) => refused === 'invalid_link' || refused === 'bad_request'
 
 type LinkState = 'none' | 'unknown' | 'valid' | 'expired'
 
@@ -84,11 +83,11 @@ const useResetLink = (token: string | undefined) => {
     let isCurrent = true
     const check = async (link: string) => {
       setState('unknown')
-      const answer = await api.checkReset(link)
+      const answer = await client.checkReset({ token: link })
       if (!isCurrent) return
-      const isExpired = !answer.ok && isAboutLink(answer.refusal)
+      const isExpired = answer.refused !== undefined && isAboutLink(answer)
       if (isExpired) forgetToken()
-      setUsername(answer.ok ? answer.value.username : undefined)
+      setUsername(answer.refused ? undefined : answer.value.username)
       setState(isExpired ? 'expired' : 'valid')
     }
     if (token !== undefined) void check(token)

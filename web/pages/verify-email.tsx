@@ -1,13 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { Refusal } from '../../packages/client/src/client.js'
 import type { RefusalCode } from '../../src/contract/refusals.js'
 import type { LinkState } from '../../src/contract/schemas.js'
-import { api } from '../api.js'
+import { client } from '../client.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
-import { MailIcon } from '../components/icons.js'
 import { LoadingCard } from '../components/loading-card.js'
+import { MailIcon } from '../components/mail-icon.js'
 import { Notice } from '../components/notice.js'
 import { SendAgain } from '../components/send-again.js'
 import { useLinkToken } from '../link-token.js'
@@ -21,10 +22,8 @@ import {
   storeReturnTo,
   withReturnTo,
 } from '../navigation.js'
-import { tellOtherTabs } from '../other-tabs.js'
 import { usePendingRegistration } from '../pending-registration.js'
 import { useProblems } from '../refusals.js'
-import type { Refusal } from '../requests.js'
 import { useSettings, useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
 import { fill } from '../words/format.js'
@@ -51,12 +50,11 @@ type SignedInResult = 'confirmed_signed_in' | 'signed_in'
 /** A visitor who is signed in already is told so, and not asked to sign in. */
 const forVisitor = async (found: Result): Promise<Result> => {
   if (found !== 'invalid_link' && found !== 'already_confirmed') return found
-  if (!(await api.me()).ok) return found
+  if ((await client.me()).refused) return found
   return found === 'invalid_link' ? 'signed_in' : 'confirmed_signed_in'
 }
 
-const resultOf = ({ code }: Refusal) =>
-  code !== undefined && Object.hasOwn(results, code) ? (code as Result) : undefined
+const resultOf = ({ refused }: Refusal) => (Object.hasOwn(results, refused) ? (refused as Result) : undefined)
 
 const resultOfState: Record<LinkState['state'], Result | undefined> = {
   waiting: undefined,
@@ -81,11 +79,11 @@ const ByLink = ({ token }: { token: string }) => {
 
   useEffect(() => {
     const check = async () => {
-      const answer = await api.checkLink(token)
-      const found = answer.ok ? resultOfState[answer.value.state] : undefined
+      const answer = await client.checkVerification({ token })
+      const found = answer.refused ? undefined : resultOfState[answer.value.state]
       if (found !== undefined) return finishWith(found)
       // Without an answer the form is shown.
-      setLink(answer.ok ? answer.value : { state: 'waiting', passwordRequired: false, newerMail: false })
+      setLink(answer.refused ? { state: 'waiting', passwordRequired: false, newerMail: false } : answer.value)
     }
     void check()
   }, [token])
@@ -105,13 +103,12 @@ const ConfirmForm = ({ token, link, onResult }: ConfirmProps) => {
   const wayOut = useWayOut()
 
   const submit = async ({ password }: Values): Promise<Problems | undefined> => {
-    const answer = await api.verifyByLink(token, password)
-    if (answer.ok) return finish(storedReturnTo())
-    const { refusal } = answer
-    const result = resultOf(refusal)
-    if (refusal.code === 'password_required') setAsksPassword(true)
+    const answer = await client.verifyEmail({ token, password })
+    if (!answer.refused) return finish(storedReturnTo())
+    const result = resultOf(answer)
+    if (answer.refused === 'password_required') setAsksPassword(true)
     else if (result !== undefined) await onResult(result)
-    else return problemsOf(refusal)
+    else return problemsOf(answer)
     return undefined
   }
 
@@ -157,13 +154,12 @@ const ByCode = () => {
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
     const typed = code.replace(/[\s-]/g, '').toUpperCase()
     if (typed.length !== 8) return { fields: { code: [words.codeShape] } }
-    const answer = await api.verifyByCode(typed)
-    if (answer.ok) return finish(returnTo)
-    const { refusal } = answer
-    const found = resultOf(refusal)
-    if (refusal.code === 'tries_used_up') setNoTriesLeft(true)
+    const answer = await client.verifyEmail({ code: typed })
+    if (!answer.refused) return finish(returnTo)
+    const found = resultOf(answer)
+    if (answer.refused === 'tries_used_up') setNoTriesLeft(true)
     else if (found !== undefined) setResult(await forVisitor(found))
-    else return problemsOf(refusal)
+    else return problemsOf(answer)
     return undefined
   }
 
@@ -187,7 +183,11 @@ const ByCode = () => {
         <CodeForm onSubmit={submit} />
       )}
       <p class="card-note">{words.noMail}</p>
-      <SendAgain send={api.resendConfirmation} sent={sentAgain} onRefused={(refusal) => setResult(resultOf(refusal))} />
+      <SendAgain
+        send={client.resendVerification}
+        sent={sentAgain}
+        onRefused={(refusal) => setResult(resultOf(refusal))}
+      />
       <p class="card-note">
         {words.wrongAddress} <a href="/register">{words.registerAgain}</a>
       </p>
@@ -251,8 +251,8 @@ const useCanEnterCode = (isOffered: boolean) => {
   const [can, setCan] = useState(false)
   useEffect(() => {
     const ask = async () => {
-      const answer = await api.checkRegistration()
-      setCan(answer.ok && answer.value.state === 'waiting')
+      const answer = await client.checkVerification()
+      setCan(!answer.refused && answer.value.state === 'waiting')
     }
     if (isOffered) void ask()
   }, [isOffered])
@@ -263,7 +263,6 @@ const finish = (returnTo: string | undefined) => {
   forgetToken()
   storeReturnTo(undefined)
   storeEmail(undefined)
-  tellOtherTabs('signed-in')
   redirectAfterSignIn(returnTo)
   return undefined
 }

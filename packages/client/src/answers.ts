@@ -48,7 +48,7 @@ const refusalOf = ({ status, headers }: Response, text: string): Refusal => {
   return {
     ...body,
     // The bodies of the three limits have no code.
-    refused: status === 429 ? codeOfLimit(body.error) : (body.code ?? 'unknown'),
+    refused: status === 429 ? codeOfLimit(body.error) : body.code || 'unknown',
     status,
     retryAfter: seconds > 0 ? seconds : undefined,
   }

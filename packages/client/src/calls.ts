@@ -1,4 +1,5 @@
-import { linkedProviderPath, type ProviderId } from '../../../src/contract/providers.js'
+import { linkedProviderPath } from '../../../src/contract/provider-paths.js'
+import type { ProviderId } from '../../../src/contract/providers.js'
 import type {
   Accepted,
   Account,
@@ -33,14 +34,14 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
     const answer = await post<SignedIn>(path, body)
     if (!answer.refused) {
       setMark()
-      learn(answer.value.user, true)
+      learn(answer.value.user, 'this_tab')
     }
     return answer
   }
 
   const signOut = async (answering: Promise<Answer<undefined>>) => {
     const answer = await answering
-    if (!answer.refused) learn(null, true)
+    if (!answer.refused) learn(null, 'this_tab')
     return answer
   }
 

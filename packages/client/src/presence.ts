@@ -1,10 +1,14 @@
 /** A user, as far as every tab knows it. */
 export type User = { readonly id: string; readonly username: string }
 
-/** What is different from what this tab knew before. */
-export type Change =
+/**
+ * What is different from what this tab knew before, and how it knows: a call of this tab signed in or out, another tab told it,
+ * or an answer of the service shows it.
+ */
+export type Change = { readonly by: 'this_tab' | 'other_tab' | 'answer' } & (
   | { readonly change: 'signed_in' | 'other_user'; readonly user: User }
   | { readonly change: 'signed_out'; readonly user: null }
+)
 
 export type Listener = (change: Change) => void
 
@@ -21,23 +25,23 @@ export const createPresence = (ask: () => unknown) => {
   const channel =
     'document' in globalThis && 'BroadcastChannel' in globalThis ? new BroadcastChannel('latchkey') : undefined
 
-  const announce = (user: User | null) => {
-    const change: Change = user ? { change: known ? 'other_user' : 'signed_in', user } : { change: 'signed_out', user }
+  const announce = (user: User | null, by: Change['by']) => {
+    const before = known
     known = user
+    const change: Change = user
+      ? { change: before ? 'other_user' : 'signed_in', user, by }
+      : { change: 'signed_out', user, by }
     for (const listener of listeners) listener(change)
   }
 
-  /** What an answer of the service says. The first answer is no change; an act, such as signing in, is always told. */
-  const learn = (user: User | null, isAct = false) => {
+  /** What an answer says. The first one is no change, unless this call has signed in or out. */
+  const learn = (found: User | null, by: 'this_tab' | 'answer' = 'answer') => {
     lastAsked = Date.now()
-    if (known?.id === user?.id && known !== undefined) return
-    const person = user && { id: user.id, username: user.username }
-    if (known === undefined && !isAct) {
-      known = person
-      return
-    }
-    announce(person)
-    channel?.postMessage(person)
+    const user = found && { id: found.id, username: found.username }
+    if (known === undefined && by === 'answer') known = user
+    if (known !== undefined && known?.id === user?.id) return
+    announce(user, by)
+    channel?.postMessage(user)
   }
 
   /** Returns a function that stops listening. */
@@ -49,7 +53,7 @@ export const createPresence = (ask: () => unknown) => {
   }
 
   channel?.addEventListener('message', ({ data }: MessageEvent<User | null>) => {
-    if (known === undefined || known?.id !== data?.id) announce(data)
+    if (known === undefined || known?.id !== data?.id) announce(data, 'other_tab')
   })
   // A sign-in on another host of the domain, or a session that was ended elsewhere, sends no message.
   globalThis.document?.addEventListener('visibilitychange', () => {

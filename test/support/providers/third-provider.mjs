@@ -7,7 +7,6 @@ if (isMainThread) register(import.meta.url)
 
 const entry = {
   kind: 'openid_connect',
-  path: 'provider-c',
   label: 'provider C',
   name: 'Example',
   issuer: 'https://id.example.com',

@@ -1,0 +1,16 @@
+import type { ProviderId } from './providers.js'
+
+/**
+ * The word for a provider in addresses. It follows from the id, so that pages and clients need no table, which may have got
+ * another entry since they were built.
+ */
+export const providerPath = (id: ProviderId) => id.replaceAll('_', '-')
+
+/** Where a sign-in at this provider begins. */
+export const signInPath = (id: ProviderId) => `/api/auth/${providerPath(id)}`
+
+/** Where the provider sends the browser back to. */
+export const callbackPath = (id: ProviderId) => `${signInPath(id)}/callback`
+
+/** The provider as a linked account. */
+export const linkedProviderPath = (id: ProviderId) => `/api/auth/providers/${providerPath(id)}`
