@@ -34,7 +34,7 @@ export const readPackages = async () => {
   )
 }
 
-/** @param {Package} of @param {{ minify: boolean }} options */
+/** @param {Pick<Package, 'folder' | 'entries'>} of @param {{ minify: boolean }} options */
 export const bundlePackage = async ({ folder, entries }, { minify }) => {
   const { outputFiles } = await build({
     absWorkingDir: join(home, 'packages', folder),

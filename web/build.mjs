@@ -1,11 +1,13 @@
 // Bundles the pages: one script per page with the shared parts split off, hashed names, both compressed forms, and a
-// manifest that tells the server which files a page loads and what it says in each language.
+// manifest that tells the server which files a page loads and what it says in each language. Beside them, the client for the
+// pages of applications that have no build.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { build } from 'esbuild'
+import { bundlePackage } from '../scripts/packages.mjs'
 
 /** @typedef {import('./words/catalogue.js').Words} Words */
 /** @typedef {import('../src/contract/pages.js').PageName} PageName */
@@ -28,7 +30,9 @@ export const buildWeb = async ({ outdir, minify }) => {
     const styles = name === 'dashboard' ? [base, dashboard] : [base]
     return [name, { script: file, preload: shared, styles, words: wordsOf(catalogue, name, sections[name]) }]
   })
-  await writeAll(outdir, outputFiles, {
+  const [client] = await bundlePackage({ folder: 'client', entries: ['client'] }, { minify })
+  if (!client) throw new Error('The bundler made nothing of the client')
+  await writeAll(outdir, [...outputFiles, { path: join(outdir, 'client.js'), contents: client.contents }], {
     pages: Object.fromEntries(pages),
     notFound: { styles: [base], words: inEachLanguage(catalogue, (words) => words['not-found']) },
   })
@@ -102,7 +106,7 @@ const filesByEntry = ({ outputs }) => {
   }
 }
 
-/** @type {(outdir: string, files: import('esbuild').OutputFile[], manifest: unknown) => Promise<void>} */
+/** @type {(outdir: string, files: { path: string, contents: Uint8Array }[], manifest: unknown) => Promise<void>} */
 const writeAll = async (outdir, files, manifest) => {
   await rm(outdir, { recursive: true, force: true })
   await mkdir(join(outdir, 'assets'), { recursive: true })

@@ -19,20 +19,19 @@ const planted = [
   '__Host-pending_link=planted; Domain=site.test; Path=/; Secure',
 ]
 
-/** The page of an application on another host: it shows who is signed in, and signs out. */
-const application = (auth: string) => `<!doctype html><title>Application</title><p id="who">…</p><button>Leave</button>
-<script>
-const ask = (path, options) => fetch('${auth}/api/auth/' + path, { credentials: 'include', ...options })
+/** The page of an application on another host, without a build: it shows who is signed in, and signs in and out. */
+const application = (auth: string) => `<!doctype html><title>Application</title><p id="who">…</p>
+<a>Sign in</a><button>Leave</button>
+<script type="module">
+import { createClient } from '${auth}/api/auth/client.js'
+const client = createClient({ baseUrl: '${auth}' })
 const show = async () => {
-  const answer = await ask('me')
-  who.textContent = answer.ok ? 'Hello, ' + (await answer.json()).user.username : 'Nobody: ' + answer.status
+  const answer = await client.me()
+  who.textContent = answer.refused ? 'Nobody: ' + answer.refused : 'Hello, ' + answer.value.user.username
 }
-document.querySelector('button').onclick = async () => {
-  const { csrfToken } = await (await ask('csrf-token')).json()
-  await ask('logout', { method: 'POST', headers: { 'X-CSRF-Token': csrfToken } })
-  await show()
-}
-show()
+document.querySelector('a').href = client.signInUrl()
+document.querySelector('button').onclick = () => client.logout().then(show)
+await show()
 </script>`
 
 type Answer = { headers: Record<string, string | string[]>; body: string }
@@ -144,9 +143,9 @@ describe('an application on a sibling host', () => {
 
   it('shares the session of the domain, asks the service by itself, and signs out', async () => {
     const { context, cookies, page } = await openPage()
-    await page.goto(`${site.app}/`)
-    await page.getByText('Nobody: 401').waitFor()
-    await page.goto(`${site.auth}/login?returnTo=${encodeURIComponent(`${site.app}/?from=sign-in#end`)}`)
+    await page.goto(`${site.app}/?from=sign-in#end`)
+    await page.getByText('Nobody: not_authenticated').waitFor()
+    await page.getByRole('link', { name: 'Sign in' }).click()
     await signIn(page, 'ada', password)
     await page.getByText('Hello, ada').waitFor()
     expect(page.url()).toBe(`${site.app}/?from=sign-in#end`)
@@ -157,7 +156,7 @@ describe('an application on a sibling host', () => {
     ])
     expect(domains.filter((each) => each.startsWith('__Host-') && !each.endsWith(' auth.site.test'))).toEqual([])
     await page.getByRole('button', { name: 'Leave' }).click()
-    await page.getByText('Nobody: 401').waitFor()
+    await page.getByText('Nobody: not_authenticated').waitFor()
     expect((await cookies()).filter(({ name }) => /^(access|refresh)_token$/.test(name))).toEqual([])
     await context.close()
   })

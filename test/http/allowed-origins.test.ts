@@ -52,6 +52,14 @@ describe('a page of an allowed origin', () => {
     expect((await tab.post('/api/auth/logout', undefined, options)).status).toBe(403)
   })
 
+  it('may import the client', async () => {
+    const imported = { ...fromApp, 'sec-fetch-dest': 'script' }
+    const { status, headers } = await latchkey.browser().get('/api/auth/client.js', { headers: imported })
+    expect([status, corsHeaders(headers)]).toEqual([200, granted])
+    expect(headers.get('vary')).toBe('accept-encoding, Origin')
+    expect(headers.get('cache-control')).toBe('public, max-age=300')
+  })
+
   it('may do so below /api/auth/ only', async () => {
     const tab = latchkey.browser()
     for (const path of ['/login', '/api/content', '/api/service/users/1', '/health']) {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import type { Language } from '../../contract/languages.js'
 import type { PageName } from '../../contract/pages.js'
@@ -21,7 +22,9 @@ export type NotFoundPage = {
 type Manifest = { pages: Record<PageName, Page>; notFound: NotFoundPage }
 
 export type Asset = Body & { type: string }
-export type Assets = Manifest & { files: ReadonlyMap<string, Asset> }
+/** The client for pages that have no build. Its name never changes, so browsers ask by its tag whether the file has changed. */
+export type ClientScript = Asset & { tag: string }
+export type Assets = Manifest & { files: ReadonlyMap<string, Asset>; client: ClientScript }
 
 const types: Record<string, string> = {
   js: 'text/javascript; charset=utf-8',
@@ -35,17 +38,23 @@ export const loadAssets = async (folder = builtFile('web/')): Promise<Assets> =>
   const files = await Promise.all(
     names.flatMap((name) => {
       const type = types[name.slice(name.lastIndexOf('.') + 1)]
-      return type ? [readAsset(new URL(`assets/${name}`, folder), name, type)] : []
+      return type ? [readAsset(new URL(`assets/${name}`, folder), type).then((asset) => [name, asset] as const)] : []
     }),
   )
-  return { ...manifest, files: new Map(files) }
+  return { ...manifest, files: new Map(files), client: await readClient(new URL('client.js', folder)) }
 }
 
-const readAsset = async (file: URL, name: string, type: string): Promise<[string, Asset]> => {
+const readClient = async (file: URL): Promise<ClientScript> => {
+  const asset = await readAsset(file, types.js ?? '')
+  // Weak: the same tag stands for every encoding.
+  return { ...asset, tag: `W/"${createHash('sha256').update(asset.plain).digest('base64url').slice(0, 22)}"` }
+}
+
+const readAsset = async (file: URL, type: string): Promise<Asset> => {
   const [plain, br, gzip] = await Promise.all([
     readFile(file),
     readFile(new URL(`${file.href}.br`)),
     readFile(new URL(`${file.href}.gz`)),
   ])
-  return [name, { type, plain, br, gzip }]
+  return { type, plain, br, gzip }
 }

@@ -134,6 +134,32 @@ describe('an asset', () => {
   })
 })
 
+describe('the client for pages without a build', () => {
+  const address = '/api/auth/client.js'
+
+  it('is a module, kept for five minutes and then asked for by its tag', async () => {
+    const first = await get(address, { 'accept-encoding': 'br' })
+    expect(first.headers).toMatchObject({
+      'content-type': 'text/javascript; charset=utf-8',
+      'cache-control': 'public, max-age=300',
+      'content-encoding': 'br',
+      vary: 'accept-encoding',
+    })
+    expect(brotliDecompressSync(first.rawPayload).toString()).toMatch(/export\s*\{[^}]*\bcreateClient\b/)
+
+    const { etag = '' } = first.headers
+    for (const tags of [etag, `"another", ${etag}`, etag.replace('W/', '')]) {
+      const again = await get(address, { 'if-none-match': tags })
+      expect([again.statusCode, again.body, again.headers.etag]).toEqual([304, '', etag])
+    }
+    expect((await get(address, { 'if-none-match': 'W/"another"' })).statusCode).toBe(200)
+  })
+
+  it('is smaller than 3 KB on its way', async () => {
+    expect((await get(address, { 'accept-encoding': 'gzip' })).rawPayload.length).toBeLessThan(3_000)
+  })
+})
+
 describe('the rest', () => {
   it('sends the root to the login page, which moves on', async () => {
     const root = await get('/')

@@ -64,9 +64,23 @@ export const pagesRoutes = (server: Server, { assets, theme, cookies, ...install
     },
   )
 
+  server.get('/api/auth/client.js', { schema: { hide: true } }, (request, reply) => {
+    const { client } = assets
+    const vary = ['accept-encoding', reply.getHeader('vary')].filter(Boolean).join(', ')
+    reply.header('etag', client.tag).header('vary', vary).header('cache-control', 'public, max-age=300')
+    if (isNamedIn(request.headers['if-none-match'], client.tag)) return reply.status(304).send()
+    return sendCompressed(request, reply.header('content-type', client.type), client)
+  })
+
   const notFound = (request: FastifyRequest, reply: FastifyReply) =>
     sendPage(request, reply.status(404), renderedNotFound('not-found', languageOf(request)))
   return { notFound }
+}
+
+/** A proxy that compresses may have made a strong tag of ours weak, or the other way round. */
+const isNamedIn = (tags = '', tag: string) => {
+  const known = tags.split(',').map((each) => each.trim().replace(/^W\//, ''))
+  return known.includes('*') || known.includes(tag.replace(/^W\//, ''))
 }
 
 const sendPage = (request: FastifyRequest, reply: FastifyReply, body: Body) => {
