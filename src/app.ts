@@ -22,6 +22,7 @@ import { devMailboxRoutes } from './flows/dev-mailbox/dev-mailbox.routes.js'
 import { eventsRoutes } from './flows/events/events.routes.js'
 import { createHealth } from './flows/health/health.js'
 import { healthRoutes } from './flows/health/health.routes.js'
+import { jwksRoutes } from './flows/jwks/jwks.routes.js'
 import { createLink } from './flows/linked-providers/link.js'
 import { linkedProvidersRoutes } from './flows/linked-providers/linked-providers.routes.js'
 import { createUnlink } from './flows/linked-providers/unlink.js'
@@ -62,13 +63,13 @@ import { createLog, type Log } from './platform/log.js'
 
 /** What routes use: cookies, the access check, CSRF, limits. */
 const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Clock) => {
-  const { tokens, keysFor, attempts, links, events } = nouns
+  const { tokens, loadedKeys, keysFor, attempts, links, events } = nouns
   const cookies = createCookies({
     secure: config.production,
     host: new URL(config.publicUrl).hostname,
     domain: config.cookieDomain,
   })
-  const callers = createCallers({ cookies, tokens })
+  const callers = createCallers({ cookies, tokens, loadedKeys })
   const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers })
   const reportLimited = createLimitedEvents({ events, clock })
   const limits = createLimits({
@@ -115,6 +116,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   logoutRoutes(server, { ...dependencies, logout: createLogout(dependencies) })
   sessionsRoutes(server, { ...dependencies, ownSessions: createOwnSessions(dependencies) })
   accessCheckRoutes(server, { ...dependencies, renewal: createRenewal(dependencies) })
+  jwksRoutes(server, dependencies)
   accountRoutes(server, dependencies)
   eventsRoutes(server, dependencies)
   passwordStrengthRoutes(server, dependencies)
@@ -168,6 +170,7 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   const fastLane = createFastLane({ tokens: nouns.tokens, production, allowedOrigins, onAnswer: metrics?.countRequest })
   const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, fastLane }
   const { server, state: drainState, answerUnknown, drain } = createServer(serverOptions)
+  server.addHook('onRequest', gates.callers.learnKey)
   const startMetrics = prepareMetrics(config, metrics, { ...platform, ...nouns }, server)
   const pages = await registerVerbs(server, config, platform, nouns, {
     ...gates,

@@ -19,6 +19,8 @@ import { createEndedSessions } from '../domain/sessions/ended-sessions.js'
 import { createRotations } from '../domain/sessions/rotations.js'
 import { createSessions } from '../domain/sessions/sessions.js'
 import { createSignIns } from '../domain/sessions/sign-ins.js'
+import { createLoadedKeys } from '../domain/signing-keys/loaded-keys.js'
+import { createSigningKeys } from '../domain/signing-keys/signing-keys.js'
 import { createTokens } from '../domain/tokens/tokens.js'
 import { createUsers } from '../domain/users/users.js'
 import type { Clock } from '../lib/clock.js'
@@ -49,7 +51,12 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
   const keysFor = (purpose: string) => secrets.map((secret) => deriveKey(secret, purpose))
   const endedSessions = createEndedSessions({ database: platform.unprepared, clock, log })
   const { publicUrl, productName, registration, mailFrom: from } = config
-  const tokens = createTokens({ secrets, clock, issuer: publicUrl, hasEnded: endedSessions.refuses })
+  const sealedValues = createSealedValues(platform.sealingSecrets, sealedColumns)
+  const signingKeys = createSigningKeys({ database: platform.unprepared, clock, sealedValues })
+  const signs = config.accessTokenAlgorithm === 'ES256'
+  const loadedKeys = createLoadedKeys({ signingKeys, clock, log, signs })
+  const { refuses: hasEnded } = endedSessions
+  const tokens = createTokens({ secrets, clock, issuer: publicUrl, publicKeys: loadedKeys, hasEnded })
   const users = createUsers({ database, clock })
   const brand = themeOf(config)
   const sealFor = (purpose: string) => createSeal(keysFor(purpose))
@@ -69,7 +76,9 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
   })
   return {
     keysFor,
-    sealedValues: createSealedValues(platform.sealingSecrets, sealedColumns),
+    sealedValues,
+    signingKeys,
+    loadedKeys,
     tokens,
     endedSessions,
     users,
@@ -98,28 +107,31 @@ export type Nouns = ReturnType<typeof makeNouns>
 
 /** What requests need from the database before the first of them is answered. */
 export const createLoad =
-  ({ unprepared }: Platform, { sealedValues, endedSessions }: Nouns, log: Log) =>
+  ({ unprepared }: Platform, { sealedValues, loadedKeys, endedSessions }: Nouns, log: Log) =>
   async () => {
     const values = await sealedValues.reseal(unprepared)
     if (values > 0) log.info({ values }, 'stored secrets were sealed again with the first SEALING_KEY')
+    await loadedKeys.load()
     await endedSessions.load()
   }
 
-/** Runs in the background once the database is ready: the purge, the mail sender, the reader of ended sessions. */
+/** Runs in the background once the database is ready: the purge, the mail sender, the readers of ended sessions and signing keys. */
 export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
-  const { mails, events, sessions, endedSessions, oneTimeTokens, registrations } = nouns
+  const { mails, events, sessions, endedSessions, oneTimeTokens, registrations, signingKeys, loadedKeys } = nouns
+  const purged = [sessions, endedSessions, oneTimeTokens, registrations, events, mails, signingKeys]
   const housekeeping = createHousekeeping({
     database: platform.database,
     interval: 1 * minutes,
-    purges: [sessions, endedSessions, oneTimeTokens, registrations, events, mails].map(({ purge }) => purge),
+    purges: purged.map(({ purge }) => purge),
     onFailure: (err) => log.warn({ err }, 'expired rows could not be purged'),
   })
   return {
     start: () => {
       endedSessions.start()
+      loadedKeys.start()
       mails.start()
       housekeeping.start()
     },
-    stop: () => Promise.allSettled([housekeeping.stop(), mails.stop(), endedSessions.stop()]),
+    stop: () => Promise.allSettled([housekeeping.stop(), mails.stop(), endedSessions.stop(), loadedKeys.stop()]),
   }
 }

@@ -5,6 +5,7 @@ import type { Content } from '../domain/content/content.js'
 import type { Events } from '../domain/events/events.js'
 import type { Client } from '../domain/sessions/client.js'
 import type { Sessions } from '../domain/sessions/sessions.js'
+import type { SigningKeys } from '../domain/signing-keys/signing-keys.js'
 import type { BulkUsers } from '../domain/users/bulk.js'
 import type { Users } from '../domain/users/users.js'
 import type { Clock } from '../lib/clock.js'
@@ -28,6 +29,7 @@ export type Stores = {
   passwords: CommandPasswords
   content: Pick<Content, 'load'>
   events: Pick<Events, 'record' | 'between' | 'about'>
+  signingKeys: Pick<SigningKeys, 'list' | 'rotate' | 'replaceAll'>
   close(): Promise<void>
 }
 

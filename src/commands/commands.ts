@@ -3,6 +3,7 @@ import { type Command, type CommandContext, CommandFailure, print, UsageFault } 
 import { contentLoad } from './content-load.js'
 import { doctor } from './doctor.js'
 import { events } from './events.js'
+import { keysList, keysRotate } from './keys.js'
 import { migrate } from './migrate.js'
 import { serve } from './serve.js'
 import { serviceKeyAdd } from './service-key-add.js'
@@ -27,6 +28,8 @@ const commands: Readonly<Record<string, Command>> = {
   'user export': userExport,
   'content load': contentLoad,
   'service-key add': serviceKeyAdd,
+  'keys list': keysList,
+  'keys rotate': keysRotate,
 }
 
 export const commandNames = Object.keys(commands)

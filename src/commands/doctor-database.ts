@@ -17,6 +17,7 @@ import {
 } from './doctor-check.js'
 import { checkEncryption } from './doctor-encryption.js'
 import { hostChecks } from './doctor-hosts.js'
+import { checkSigningKeys } from './doctor-keys.js'
 import { openForChecks, ownerChecks } from './doctor-owner.js'
 import { checkSealedValues } from './doctor-sealed.js'
 
@@ -175,6 +176,12 @@ export const databaseChecks = (config: Config): CheckGroup => {
     )
     return isReached ? look() : warning('not checked, because the database cannot be used')
   }
+  const onceMigrated = (look: () => Promise<Finding>) =>
+    onceReached(async () =>
+      (await checkSchema(database)).level === 'error'
+        ? warning('not checked, because the schema is not up to date')
+        : look(),
+    )
   return {
     checks: [
       { name: 'database', run: async () => checkServer(await server(), config) },
@@ -183,7 +190,8 @@ export const databaseChecks = (config: Config): CheckGroup => {
       { name: 'database role', run: onceReached(() => checkRole(database)) },
       ...owner.checks,
       { name: 'database schema', run: onceReached(() => checkSchema(database)) },
-      { name: 'sealed values', run: onceReached(() => checkSealedValues(database, config)) },
+      { name: 'sealed values', run: onceMigrated(() => checkSealedValues(database, config)) },
+      { name: 'signing keys', run: onceMigrated(() => checkSigningKeys(database, config)) },
       { name: 'durability', run: onceReached(() => checkDurability(database, config.production)) },
       { name: 'database clock', run: onceReached(() => checkClock(database)) },
     ],

@@ -1,21 +1,20 @@
-import type { Config } from '../config.js'
 import { sealedColumns } from '../domain/sealed-values/sealed-columns.js'
 import { createSealedValues } from '../domain/sealed-values/sealed-values.js'
 import type { Sql } from '../platform/database/database.js'
-import { existingSecret } from '../platform/kept-secret.js'
 import { counted } from './counted.js'
 import { type Finding, failure, ok, warning } from './doctor-check.js'
+import { type SealingSettings, sealingSecretsOf } from './doctor-keys.js'
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0)
 
 /** Which keys the stored secrets need, and so which ones can be removed. Opens none of them. */
 export const checkSealedValues = async (
   sql: Sql,
-  { sealingKey, jwtSecret, dataDir }: Pick<Config, 'sealingKey' | 'jwtSecret' | 'dataDir'>,
+  config: SealingSettings,
   columns = sealedColumns,
 ): Promise<Finding> => {
-  const secrets = sealingKey ?? jwtSecret ?? (await existingSecret(dataDir))
-  const setting = sealingKey ? 'SEALING_KEY' : 'JWT_SECRET'
+  const secrets = await sealingSecretsOf(config)
+  const setting = config.sealingKey ? 'SEALING_KEY' : 'JWT_SECRET'
   const found = await createSealedValues(secrets, columns).count(sql)
   const [byFirst, byOthers, byMissing] = [
     sum(found.map((each) => each.byFirst)),

@@ -7,7 +7,10 @@ import { createEvents } from '../domain/events/events.js'
 import { createNameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
 import { createPasswords, type Passwords } from '../domain/passwords/passwords.js'
 import { createWorkers } from '../domain/passwords/workers.js'
+import { sealedColumns } from '../domain/sealed-values/sealed-columns.js'
+import { createSealedValues } from '../domain/sealed-values/sealed-values.js'
 import { createSessions } from '../domain/sessions/sessions.js'
+import { createSigningKeys } from '../domain/signing-keys/signing-keys.js'
 import { createTokens } from '../domain/tokens/tokens.js'
 import { createBulkUsers } from '../domain/users/bulk.js'
 import { createUsers } from '../domain/users/users.js'
@@ -55,6 +58,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
   const { refreshGrace, renewGrace, sessionMaxAge, publicUrl, bcryptCost: cost, productName } = config
   const secrets = config.jwtSecret ?? (await existingSecret(config.dataDir))
   const tokens = createTokens({ secrets, clock, issuer: publicUrl })
+  const sealedValues = createSealedValues(config.sealingKey ?? secrets, sealedColumns)
   return {
     database,
     clock,
@@ -70,6 +74,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
       listeners: [],
       onLost: (err) => commandLog().error({ err }, 'an event could not be written to the database'),
     }),
+    signingKeys: createSigningKeys({ database, clock, sealedValues }),
     close,
   }
 }

@@ -11,6 +11,7 @@ export const writableTables: readonly string[] = [
   'one_time_tokens',
   'outgoing_mail',
   'events',
+  'signing_keys',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations']
 

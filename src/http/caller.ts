@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
+import type { LoadedKeys } from '../domain/signing-keys/loaded-keys.js'
 import type { RefreshToken, Tokens } from '../domain/tokens/tokens.js'
 import type { Cookies } from './cookies.js'
 import { sendRefusal } from './errors.js'
@@ -9,11 +10,13 @@ export type Caller = { userId: string; username: string; sessionId: string; gene
 
 export type Callers = ReturnType<typeof createCallers>
 
+type Dependencies = { cookies: Cookies; tokens: Tokens; loadedKeys: Pick<LoadedKeys, 'learn'> }
+
 /**
  * The access check: who is calling, from the signed cookie and the list of ended sessions in memory. It asks no store, so no
  * store can delay it.
  */
-export const createCallers = ({ cookies, tokens }: { cookies: Cookies; tokens: Tokens }) => {
+export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => {
   const known = new WeakMap<FastifyRequest, Caller>()
 
   const claimsOf = (request: FastifyRequest) => {
@@ -44,7 +47,16 @@ export const createCallers = ({ cookies, tokens }: { cookies: Cookies; tokens: T
     return token
   }
 
+  /** A hook before all that ask who is calling: only a token of a key that this instance does not know yet makes it wait. */
+  const learnKey = (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
+    const token = cookies.read(request, 'access_token')
+    const learning = token === undefined ? undefined : loadedKeys.learn(token)
+    if (learning) void learning.then(done)
+    else done()
+  }
+
   return {
+    learnKey,
     peek,
     /** All that a valid access token says. */
     claimsOf,

@@ -61,7 +61,7 @@ const startService = async (given: Options) => {
   const options = { log, production, publicUrl, allowedOrigins, trustProxy, ...(lane && { fastLane }) }
   const { server, state, answerUnknown } = createServer(options)
   const cookies = createCookies({ secure: true, host: 'localhost' })
-  const callers = createCallers({ cookies, tokens })
+  const callers = createCallers({ cookies, tokens, loadedKeys: { learn: () => undefined } })
   // There are no stores here, so nothing can be renewed.
   const renewal = async () => refuse('not_authenticated')
   accessCheckRoutes(server, { callers, cookies, tokens, renewal, clock })

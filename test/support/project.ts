@@ -13,6 +13,7 @@ export const knownMetrics = () => {
     database: {},
     mails: { countWaiting: async () => 0 },
     endedSessions: { age: () => 0, held: () => ({ entries: 0 }) },
+    loadedKeys: { age: () => 0 },
   })
   return metrics
     .names()

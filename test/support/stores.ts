@@ -66,9 +66,12 @@ export const testStores = [
 export type CommandStore = { database: Database; openStores: CommandContext['openStores']; drop(): Promise<void> }
 
 /** PostgreSQL for the commands, opened once and kept open between them. */
-export const openCommandStore = async (): Promise<CommandStore> => {
+export const openCommandStore = async (settings: Record<string, string> = {}): Promise<CommandStore> => {
   const { url, drop } = await freshPostgres()
-  const stores = await openStores(loadConfig({ NODE_ENV: 'test', BCRYPT_COST: '10', DATABASE_URL: url }), 'owner')
+  const stores = await openStores(
+    loadConfig({ NODE_ENV: 'test', BCRYPT_COST: '10', DATABASE_URL: url, ...settings }),
+    'owner',
+  )
   return {
     database: stores.database,
     openStores: async () => ({ ...stores, close: async () => {} }),

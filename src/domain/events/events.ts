@@ -31,6 +31,8 @@ export const eventKinds = [
   'users_exported',
   'content_loaded',
   'service_key_added',
+  'signing_key_made',
+  'signing_keys_withdrawn',
 ] as const
 export type EventKind = (typeof eventKinds)[number]
 

@@ -8,5 +8,12 @@ export type SealedColumn = {
   what: string
 }
 
+export const signingKeyColumn: SealedColumn = {
+  table: 'signing_keys',
+  column: 'private_key',
+  id: { column: 'id', type: 'text' },
+  what: 'signing keys',
+}
+
 /** Every one there is: the start re-seals their values, and `latchkey doctor` counts them. */
-export const sealedColumns: readonly SealedColumn[] = []
+export const sealedColumns: readonly SealedColumn[] = [signingKeyColumn]

@@ -12,6 +12,7 @@ export type Watched = {
   database: { stats?(): PoolStats }
   mails: { countWaiting(): Promise<number> }
   endedSessions: { age(): number | undefined; held(): { entries: number } }
+  loadedKeys: { age(): number | undefined }
 }
 
 type Collect = (gauge: Gauge<string>) => void | Promise<void>
@@ -46,8 +47,18 @@ const watchCache =
       () => gauge.set(1),
     )
 
+/** Without a value while there is no age. */
+const watchAge =
+  (watched: { age(): number | undefined }): Collect =>
+  (gauge) => {
+    const age = watched.age()
+    if (age === undefined) gauge.remove()
+    else gauge.set(age)
+  }
+
 /** Gauges are read only when Prometheus asks. */
-export const watchGauges = ({ workers, cache, database, mails, endedSessions }: Watched, add: AddGauge) => {
+export const watchGauges = (watched: Watched, add: AddGauge) => {
+  const { workers, cache, database, mails, endedSessions, loadedKeys } = watched
   add({
     name: 'latchkey_worker_queue_length',
     help: 'Password checks that wait for a thread.',
@@ -75,11 +86,13 @@ export const watchGauges = ({ workers, cache, database, mails, endedSessions }: 
     name: 'latchkey_ended_sessions_age_seconds',
     help: 'Time since the ended sessions were read from the database; sessions that ended elsewhere since then are not refused yet.',
     aggregator: 'max',
-    collect: (gauge) => {
-      const age = endedSessions.age()
-      if (age === undefined) gauge.remove()
-      else gauge.set(age)
-    },
+    collect: watchAge(endedSessions),
+  })
+  add({
+    name: 'latchkey_signing_key_age_seconds',
+    help: 'Time since the key that signs access tokens began to sign, with ACCESS_TOKEN_ALGORITHM=ES256. It is replaced after 90 days.',
+    aggregator: 'max',
+    collect: watchAge(loadedKeys),
   })
   add({
     name: 'latchkey_database_connections',

@@ -1,0 +1,49 @@
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
+
+/** As it is published (RFC 7517). */
+export type PublishedKey = {
+  kty: 'EC'
+  crv: 'P-256'
+  x: string
+  y: string
+  kid: string
+  alg: 'ES256'
+  use: 'sig'
+}
+
+/** The private key as it is stored, in the PKCS#8 form, and what is computed from it. */
+export type KeyPair = { id: string; privateKey: string; publicKey: string; published: PublishedKey }
+
+const idLength = 16
+
+/** The first characters of the thumbprint (RFC 7638): the same key always has the same id. */
+const idOf = (x: string, y: string) =>
+  createHash('sha256')
+    .update(JSON.stringify({ crv: 'P-256', kty: 'EC', x, y }))
+    .digest('base64url')
+    .slice(0, idLength)
+
+export const readKeyPair = (privateKey: string): KeyPair => {
+  const publicKey = createPublicKey(createPrivateKey(privateKey))
+  const { crv, x, y } = publicKey.export({ format: 'jwk' })
+  if (crv !== 'P-256' || x === undefined || y === undefined) throw new Error('A signing key is not of the curve P-256')
+  const id = idOf(x, y)
+  return {
+    id,
+    privateKey,
+    publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    published: { kty: 'EC', crv, x, y, kid: id, alg: 'ES256', use: 'sig' },
+  }
+}
+
+export const newKeyPair = () => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return readKeyPair(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
+}
+
+const header = new RegExp(`^\\{"alg":"ES256","typ":"at\\+jwt","kid":"[\\w-]{${idLength}}"\\}$`)
+const headerLength = 74
+
+/** Whether a key of ours, known or not, could have written this header of a token. */
+export const mayBeOurs = (text: string) =>
+  text.length === headerLength && header.test(Buffer.from(text, 'base64url').toString('latin1'))

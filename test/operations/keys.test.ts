@@ -1,0 +1,85 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { secretOf } from '../support/site/instance.js'
+import { type CommandStore, openCommandStore } from '../support/stores.js'
+import { latchkey } from '../support/terminal.js'
+
+describe('latchkey keys', () => {
+  let store: CommandStore
+  const environment = { ACCESS_TOKEN_ALGORITHM: 'ES256' }
+  const keys = (...args: string[]) => latchkey(store, ['keys', ...args], { environment })
+  const listed = async () => {
+    const { out } = await keys('list', '--json')
+    return out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
+  }
+  const recorded = () =>
+    store.database.query<{ kind: string; reason: string; ip: string }>(
+      `select kind, reason, ip from events where kind like 'signing%' order by id`,
+    )
+
+  beforeAll(async () => {
+    store = await openCommandStore({ JWT_SECRET: secretOf('j') })
+  })
+  afterEach(async () => {
+    await store.database.query('delete from signing_keys')
+    await store.database.query('delete from events')
+  })
+  afterAll(() => store.drop())
+
+  it('make the first key, then the next, and no third while that waits', async () => {
+    expect(await keys('list')).toMatchObject({ code: 0, out: 'There are no keys.\n', err: '' })
+    const first = await keys('rotate')
+    expect(first).toMatchObject({ code: 0, out: expect.stringMatching(/^Made [\w-]{16}: it signs now\.\n$/), err: '' })
+    const second = JSON.parse((await keys('rotate', '--json')).out)
+    expect(second).toMatchObject({ isNew: true, withdrawn: [] })
+    const third = await keys('rotate')
+    expect(third).toMatchObject({
+      code: 0,
+      out: `Nothing was changed: ${second.id} is waiting already, and signs from ${second.signsFrom}.\n`,
+    })
+    const [current, waiting] = await listed()
+    expect([current.state, waiting.state]).toEqual(['current', 'waiting'])
+    expect(waiting).toMatchObject({ id: second.id, signsFrom: second.signsFrom })
+    expect(Date.parse(waiting.signsFrom) - Date.parse(waiting.createdAt)).toBe(21 * 60_000)
+    expect(Date.parse(current.trustedUntil) - Date.parse(waiting.signsFrom)).toBe(20 * 60_000)
+    expect((await keys('list')).out).toMatch(/^ID +STATE +CREATED +SIGNS FROM +TRUSTED UNTIL\n/)
+    expect(await recorded()).toEqual([
+      { kind: 'signing_key_made', reason: current.id, ip: 'command line' },
+      { kind: 'signing_key_made', reason: second.id, ip: 'command line' },
+    ])
+  })
+
+  it('withdraw all keys only when told twice, and say what it means', async () => {
+    await keys('rotate')
+    await keys('rotate')
+    const before = await listed()
+    expect(await keys('rotate', '--compromised')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Add --yes to do it.'),
+    })
+    expect(await listed()).toEqual(before)
+    const { code, out } = await keys('rotate', '--compromised', '--yes')
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: expect.stringMatching(/^Made [\w-]{16}: it signs now\. Withdrew 2 keys\.\n$/),
+    })
+    const [only, ...others] = await listed()
+    expect([only.state, others]).toEqual(['current', []])
+    expect((await recorded()).at(-1)).toEqual({
+      kind: 'signing_keys_withdrawn',
+      reason: `${before[0].id}, ${before[1].id}; ${only.id} signs now`,
+      ip: 'command line',
+    })
+  })
+
+  it('say if no key signs, and change nothing that they cannot open', async () => {
+    const { err } = await latchkey(store, ['keys', 'rotate'])
+    expect(err).toContain('ACCESS_TOKEN_ALGORITHM is not ES256 here')
+    await store.database.query(`insert into signing_keys values ('foreign', 'x.y', now(), now())`)
+    expect(await keys('rotate')).toMatchObject({ code: 1, err: expect.stringContaining('Nothing was changed') })
+    expect((await listed()).map(({ state }) => state)).toEqual(['current', 'unopened'])
+    expect(await keys('rotate', '--compromised', '--yes')).toMatchObject({ code: 0 })
+    expect((await listed()).map(({ state }) => state)).toEqual(['current'])
+    expect(await keys('rotate', 'now')).toMatchObject({ code: 2 })
+    expect((await keys('rotate', '--help')).out).toContain('latchkey keys rotate')
+  })
+})
