@@ -3,7 +3,7 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { browserNames, openBrowser } from '../support/browsers.js'
+import { openBrowser } from '../support/browsers.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { testProgram } from '../support/servers/programs.js'
 import { freePort, ownFolder, startServer } from '../support/servers/server.js'
@@ -64,16 +64,16 @@ const startPlainCaddy = async () =>
   startCaddy({ port, plainPort: await freePort(), instance: latchkey.config.port, application, tls: false })
 
 describe.each([
-  ['nginx', startNginx],
-  ['Caddy', startPlainCaddy],
-])('on one machine, without TLS, behind %s', (_, startProxy) => {
+  ['nginx', startNginx, 'chromium'],
+  ['Caddy', startPlainCaddy, 'firefox'],
+] as const)('on one machine, without TLS, behind %s', (_, startProxy, name) => {
   let proxy: Awaited<ReturnType<typeof startProxy>>
   beforeAll(async () => {
     proxy = await startProxy()
   })
   afterAll(() => proxy?.stop())
 
-  it.each(browserNames)('a provider brings people back to the place they wanted, in %s', async (name) => {
+  it(`a provider brings people back to the place they wanted, in ${name}`, async () => {
     const here = `http://localhost:${port}`
     const tab = await (await openBrowser(name)).tab()
     await tab.goTo(`${here}/todos?a=1#/open/3`)

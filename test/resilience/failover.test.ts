@@ -135,7 +135,7 @@ describe('counters on several Redis servers', () => {
 })
 
 /** docs/deployment.md says how many were made by hand; a few are enough to notice a mistake. */
-const rounds = Number(process.env.KILL_ROUNDS ?? 6)
+const rounds = Number(process.env.KILL_ROUNDS ?? 4)
 
 describe('an instance killed in the middle of rotations', { timeout: 240_000 + rounds * 8_000 }, () => {
   it(`leaves the client with a token that works, ${rounds} times`, async () => {

@@ -33,8 +33,12 @@ export const launchChromium = async (...more: string[]): Promise<Browser> => {
     ],
   })
   const open = browser.newContext.bind(browser)
-  return Object.assign(browser, { newContext: async (options?: BrowserContextOptions) => bounded(await open(options)) })
+  const newContext = async (options?: BrowserContextOptions) => bounded(await open({ ...cheapToDraw, ...options }))
+  return Object.assign(browser, { newContext })
 }
+
+/** Drawing takes a good part of a test's time, so windows are small and nothing moves, unless a test is about that. */
+const cheapToDraw: BrowserContextOptions = { viewport: { width: 640, height: 400 }, reducedMotion: 'reduce' }
 
 /** Playwright sets no limit to these calls. A browser that hangs in one of them would otherwise look like a slow test. */
 const bounded = (context: BrowserContext) => {

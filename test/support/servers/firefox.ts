@@ -19,6 +19,7 @@ const preferences = {
   'network.process.enabled': false,
   'media.rdd-process.enabled': false,
   'layout.frame_rate': 10,
+  'ui.prefersReducedMotion': 1,
 }
 
 /** The test run may be killed before it closes the browser. A shell notices by its input, which ends with this process. */
@@ -36,6 +37,7 @@ const launch = async () => {
     executablePath: testProgram('firefox'),
     userDataDir: profile,
     headless: true,
+    args: ['--width=640', '--height=400'],
     timeout: 2 * stepTimeout,
     extraPrefsFirefox: preferences,
   })
