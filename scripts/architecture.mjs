@@ -9,7 +9,7 @@ import { findings } from './architecture/rules.mjs'
 import { filesBelow } from './publish.mjs'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
-const folders = ['src', 'web', 'test', 'scripts', 'bench', 'packages']
+const folders = ['src', 'web', 'test', 'scripts', 'bench', 'packages', 'examples']
 
 export const readModules = async () => {
   const paths = await Promise.all(

@@ -25,7 +25,11 @@ const guides = [
   'docs/operating.md',
   'docs/reliability.md',
   'docs/security.md',
+  'docs/server-side-rendering.md',
   'docs/specification.md',
+  'docs/verify-tokens.md',
+  'examples/README.md',
+  'packages/verify/README.md',
 ]
 
 describe.each(guides)('%s', (guide) => {
@@ -42,7 +46,7 @@ describe.each(guides)('%s', (guide) => {
       }),
     )
     expect(broken.flat()).toEqual([])
-    expect(links.length).toBeGreaterThan(5)
+    expect(links.length).toBeGreaterThan(0)
   })
 })
 

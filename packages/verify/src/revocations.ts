@@ -9,7 +9,7 @@ const limits = { milliseconds: (wait + 15) * 1000, mostBytes: 4 * 1024 * 1024 }
 const pageSize = 10_000
 
 const firstDelay = 500
-const longestDelay = 30_000
+const longestDelay = 10_000
 /** Wrong keys count as failed sign-ins of this network: asking often would lock it out. */
 const delayAfterRefusal = 60_000
 
