@@ -94,7 +94,7 @@ type Gates = ReturnType<typeof makeGates> & { isClosing: () => boolean }
 /** The verbs. Each routes file names its addresses; docs/openapi.json lists all of them. */
 const registerVerbs = async (server: Server, config: Config, platform: Platform, nouns: Nouns, gates: Gates) => {
   const dependencies = { ...platform, ...nouns, ...gates }
-  apiDocumentRoutes(server, gates)
+  apiDocumentRoutes(server, { ...gates, accent: config.accentColor })
   const mayRegister = config.registration === 'open'
   loginRoutes(server, { ...dependencies, login: createLogin({ ...dependencies, mayRegister }) })
   registerRoutes(server, { ...dependencies, register: createRegister(dependencies), isOpen: mayRegister })

@@ -65,9 +65,10 @@ export const createLimits = (deps: {
     return session === undefined ? clientNetwork(request) : `session:${session}`
   }
 
-  const hook =
-    (limiter: Limiter): onRequestAsyncHookHandler =>
-    async (request, reply) => {
+  const codes = new Map<unknown, LimitCode>()
+
+  const hook = (limiter: Limiter): onRequestAsyncHookHandler => {
+    const reserve: onRequestAsyncHookHandler = async (request, reply) => {
       const key = `${limiter.name}:${limiter.subject(request)}`
       const reservation = await cache.reserve(key, limiter.limit)
       const seconds = setLimitHeaders(reply, limiter, reservation)
@@ -78,6 +79,9 @@ export const createLimits = (deps: {
       await onRejection({ limiter: limiter.name, key, resetsIn: reservation.resetsIn }, request)
       return reply.header('Retry-After', seconds).status(429).send(limitedBody(limiter.code))
     }
+    codes.set(reserve, limiter.code)
+    return reserve
+  }
 
   /**
    * An attempt that succeeded, or that we could not check, is given back before the answer is sent. 422 is a success here:
@@ -118,6 +122,8 @@ export const createLimits = (deps: {
     /** For other programs: each key has its own count. */
     service: hook(ofServiceKeys),
     reserveRotation,
+    /** How this hook refuses, if it is one of these limiters: the API document is made of it. */
+    codeOf: (hook: unknown) => codes.get(hook),
     /** The proof was right although the answer is a refusal: the attempt is given back. */
     countAsSuccess: (request: FastifyRequest) => {
       successes.add(request)

@@ -14,3 +14,12 @@ export const sendRenewed = (reply: FastifyReply, cookies: Cookies, issued: Issue
   cookies.renewSession(reply, issued)
   return send(reply, issued)
 }
+
+/** A response schema with headers, by their descriptions, for the API document. */
+export const withHeaders = <Schema extends object>(
+  schema: Schema,
+  headers: Readonly<Record<string, string>>,
+): Schema => {
+  const described = Object.entries(headers).map(([name, description]) => [name, { type: 'string', description }])
+  return { ...schema, headers: Object.fromEntries(described) }
+}

@@ -1,9 +1,10 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import type { Refused } from '../contract/outcome.js'
+import { type Refused, refuse } from '../contract/outcome.js'
+import { rejectPassword } from '../contract/password-rules.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
 import { ErrorBody, Limited, LoginLimited, PasswordRejected } from '../contract/schemas.js'
-import { sendRefusal } from './errors.js'
+import { bodyOf, sendRefusal } from './errors.js'
 
 /** The refusals whose bodies have another shape than the usual one. */
 const otherBodies = {
@@ -45,3 +46,10 @@ export const routeRefusals = <const Code extends RefusalCode>(...codes: Code[]) 
   ) as unknown as Responses<Code>,
   sendRefusal: (reply: FastifyReply, refused: Refused<Code>) => sendRefusal(reply, refused),
 })
+
+/** A body with this code, for the API document. A 429 has none. */
+export const exampleOf = (code: RefusalCode) => {
+  if (code === 'password_rejected') return bodyOf(rejectPassword({ errors: ['digit'], feedback: [] }))
+  const { status, ...body } = refusals[code]
+  return status === 429 ? body : bodyOf(refuse(code))
+}

@@ -5,6 +5,7 @@ import { Caller, NoContent } from '../../contract/schemas.js'
 import type { AccessClaims, Tokens } from '../../domain/tokens/tokens.js'
 import type { Callers } from '../../http/caller.js'
 import type { Cookies } from '../../http/cookies.js'
+import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { Clock } from '../../lib/clock.js'
@@ -33,7 +34,14 @@ const verifySchema = {
     factors: Type.Optional(Type.Literal('2')),
   }),
   security,
-  response: { 204: NoContent, ...verify.responses },
+  response: {
+    ...verify.responses,
+    204: withHeaders(NoContent, {
+      ...Object.fromEntries(identityHeaders.map((name) => [name, 'Who the user is; empty if it is not known'])),
+      'Set-Cookie': 'With renew=1, if the tokens were renewed: access_token and refresh_token',
+    }),
+    403: withHeaders(verify.responses[403], { 'X-Auth-Step-Up': 'The page where the user can prove it again' }),
+  },
 }
 
 type Dependencies = {

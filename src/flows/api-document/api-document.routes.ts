@@ -1,19 +1,28 @@
 import { fastify, type RouteOptions } from 'fastify'
 import type { Callers } from '../../http/caller.js'
 import type { Csrf } from '../../http/csrf.js'
+import type { Limits } from '../../http/limits.js'
 import { compileSchemasWhenNeeded } from '../../http/schema-compilers.js'
 import type { Server } from '../../http/server.js'
 import type { ServiceCallers } from '../../http/service-callers.js'
+import { completeDocument } from './complete-document.js'
 import { withNamedSchemas } from './named-schemas.js'
 import { operationId, securityOf } from './operations.js'
+import type { ReferenceDocument } from './reference-page.js'
+import { completeResponses, type Responses, type RouteFacts } from './route-codes.js'
 
 const document = {
   openapi: '3.1.0',
   info: {
     title: 'Latchkey',
     version: '1',
-    description:
-      'A self-hosted authentication service. Tokens travel in cookies that no script can read; unsafe methods take JSON from our own pages only.',
+    description: `A self-hosted authentication service. Tokens travel in cookies that no script can read.
+
+**Refusals** have a body of \`error\`, \`message\` and \`code\`. The code is stable. A 429 has no code: its \`error\` tells which limit it was. The codes of each answer are in its description and its examples. Besides, any request can get 404 \`not_found\`, 405 \`method_not_allowed\`, 417 \`expectation_failed\` and 431 \`headers_too_large\`.
+
+**Changes** (POST, PATCH, DELETE) take JSON of at most 16 KB, from our own pages only. Most need the header X-CSRF-Token.
+
+**CORS**: pages of the sites in ALLOWED_ORIGINS may use \`/api/auth/\` with credentials. They may send Content-Type and X-CSRF-Token, and read Retry-After and RateLimit headers. Without that setting, no other site may.`,
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '/', description: 'PUBLIC_URL of the installation' }],
@@ -32,44 +41,88 @@ const document = {
   },
 } as const
 
-type Dependencies = { callers: Callers; csrf: Csrf; serviceCallers: ServiceCallers }
+/** What each group of operations is about. */
+const tags = {
+  'sign in': 'A username or an email, and a password.',
+  registration: 'A new account, and the proof of its email address.',
+  'reset password': 'A new password by mail.',
+  account: 'Changes to the own account.',
+  'social sign-in': 'Sign in with a provider.',
+  'linked providers': 'The providers of the own account.',
+  sessions: 'Renew, list and end sessions.',
+  'who am I': 'The caller, for applications and proxies.',
+  events: 'What happened to the own account.',
+  passwords: 'How strong a password is.',
+  'request forgery': 'The token that changes need.',
+  content: 'Texts for signed-in users.',
+  'for other programs': 'With a service key, from the own network: proxies do not pass these on.',
+  health: 'For load balancers and monitoring.',
+}
+
+type Dependencies = { callers: Callers; csrf: Csrf; limits: Limits; serviceCallers: ServiceCallers }
+
+const factsOf = (route: RouteOptions, { callers, csrf, limits, serviceCallers }: Dependencies): RouteFacts => {
+  const gates: unknown[] = [route.onRequest ?? []].flat()
+  return {
+    method: String([route.method].flat()[0]),
+    url: route.url,
+    byAccessToken: gates.includes(callers.required),
+    byCsrfToken: gates.includes(csrf.required),
+    byServiceKey: gates.includes(serviceCallers.required),
+    limits: gates.flatMap((gate) => limits.codeOf(gate) ?? []),
+    crossSite: route.config?.crossSite?.refused ?? 'cross_site',
+    isProbe: route.config?.probe ?? false,
+  }
+}
 
 /**
  * The library collects routes while they are registered, so it gets a server of its own, to which the routes are added again
  * without their handlers. It is loaded and does its work when the document is first asked for.
  */
-const createDocument = async (routes: readonly RouteOptions[], { callers, csrf, serviceCallers }: Dependencies) => {
+const createDocument = async (routes: readonly RouteOptions[], dependencies: Dependencies) => {
   const { default: swagger } = await import('@fastify/swagger')
   const server = fastify({ exposeHeadRoutes: false })
   compileSchemasWhenNeeded(server)
+  const facts = new Map<string, RouteFacts>()
   await server.register(swagger, {
     openapi: { ...document, servers: [...document.servers] },
     transform: ({ schema, url, route }) => {
       if (schema?.hide) return { schema, url }
-      const gates = [route.onRequest ?? []].flat()
-      const gated = {
-        byAccessToken: gates.includes(callers.required),
-        byCsrfToken: gates.includes(csrf.required),
-        byServiceKey: gates.includes(serviceCallers.required),
-      }
-      return { schema: { security: securityOf(gated), operationId: operationId(route), ...schema }, url }
+      const id = operationId(route)
+      const known = factsOf(route, dependencies)
+      facts.set(id, known)
+      const response = completeResponses((schema?.response ?? {}) as Responses, known)
+      return { schema: { security: securityOf(known), operationId: id, ...schema, response }, url }
     },
   })
-  for (const { method, url, schema = {}, onRequest = [] } of routes)
-    server.route({ method, url, schema, onRequest, handler: () => undefined })
+  for (const { method, url, schema = {}, onRequest = [], config = {} } of routes)
+    server.route({ method, url, schema, onRequest, config, handler: () => undefined })
   await server.ready()
-  return withNamedSchemas(server.swagger())
+  return completeDocument(withNamedSchemas(server.swagger()), facts, tags)
 }
 
-/** Must come before the other routes: the document is made of those that are registered after it. */
-export const apiDocumentRoutes = (server: Server, dependencies: Dependencies) => {
+/**
+ * Must come before the other routes: the document is made of those that are registered after it. The page is the same document
+ * for people.
+ */
+export const apiDocumentRoutes = (server: Server, dependencies: Dependencies & { accent: string }) => {
   const routes: RouteOptions[] = []
   server.addHook('onRoute', (route) => {
     if (route.method !== 'HEAD') routes.push(route)
   })
   let created: ReturnType<typeof createDocument> | undefined
-  server.get('/api/openapi.json', { schema: { hide: true } }, () => {
+  const theDocument = () => {
     created ??= createDocument(routes, dependencies)
     return created
+  }
+  let page: Promise<string> | undefined
+  const thePage = async () => {
+    const { renderReference } = await import('./reference-page.js')
+    return renderReference((await theDocument()) as unknown as ReferenceDocument, dependencies.accent)
+  }
+  server.get('/api/openapi.json', { schema: { hide: true } }, theDocument)
+  server.get('/api/docs', { schema: { hide: true } }, async (_request, reply) => {
+    page ??= thePage()
+    return reply.type('text/html; charset=utf-8').send(await page)
   })
 }

@@ -1,5 +1,7 @@
+import type { RouteFacts } from './route-codes.js'
+
 /** What a request needs, from the gates before its handler. An empty list means that anyone may call. */
-export const securityOf = (gated: { byAccessToken: boolean; byCsrfToken: boolean; byServiceKey: boolean }) => {
+export const securityOf = (gated: Pick<RouteFacts, 'byAccessToken' | 'byCsrfToken' | 'byServiceKey'>) => {
   const needed = {
     ...(gated.byAccessToken && { accessToken: [] }),
     ...(gated.byCsrfToken && { csrfToken: [] }),
@@ -19,4 +21,19 @@ export const operationId = ({ method, url }: { method: string | string[]; url: s
     .split(/[/-]/)
     .filter((word) => word !== '')
   return [first.toLowerCase(), ...words.map(capitalized)].join('')
+}
+
+const needs = [
+  ['byAccessToken', 'the access token'],
+  ['byCsrfToken', 'X-CSRF-Token'],
+  ['byServiceKey', 'a service key'],
+] as const
+
+/** The same in words, for an operation that has no description of its own. */
+export const needsOf = (facts: RouteFacts) => {
+  const needed = needs.filter(([fact]) => facts[fact]).map(([, words]) => words)
+  return [
+    needed.length === 0 ? 'Needs no sign-in.' : `Needs ${needed.join(' and ')}.`,
+    ...(facts.limits.length > 0 || facts.byServiceKey ? ['The number of requests is limited.'] : []),
+  ].join(' ')
 }

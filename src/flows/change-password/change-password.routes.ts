@@ -7,6 +7,7 @@ import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Limits } from '../../http/limits.js'
+import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createChangePassword } from './change-password.js'
@@ -31,7 +32,10 @@ const schema = {
     currentPassword: Type.String({ minLength: 1, maxLength: 1024 }),
     newPassword: Type.String({ minLength: 1, maxLength: 1024 }),
   }),
-  response: { 204: NoContent, ...responses },
+  response: {
+    204: withHeaders(NoContent, { 'Set-Cookie': 'New access_token and refresh_token' }),
+    ...responses,
+  },
 }
 
 type Dependencies = {

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { refuse } from '../../contract/outcome.js'
 import type { Csrf } from '../../http/csrf.js'
+import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 
@@ -9,7 +10,10 @@ const { responses, sendRefusal } = routeRefusals('cross_site', 'unavailable')
 const schema = {
   tags: ['request forgery'],
   summary: 'The token to send as X-CSRF-Token, and the cookie that it belongs to',
-  response: { 200: Type.Object({ csrfToken: Type.String() }), ...responses },
+  response: {
+    200: withHeaders(Type.Object({ csrfToken: Type.String() }), { 'Set-Cookie': 'csrf_secret, if there was none' }),
+    ...responses,
+  },
 }
 
 export const csrfTokenRoutes = (server: Server, { csrf }: { csrf: Csrf }) => {

@@ -10,6 +10,7 @@ import { clientOf } from '../../http/client.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Limits } from '../../http/limits.js'
 import type { PendingLinkCookie } from '../../http/pending-link-cookie.js'
+import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createLink } from './link.js'
@@ -45,13 +46,19 @@ const linkSchema = {
   summary: 'Begin to link an account at a provider; the page goes to the location',
   params,
   body: Type.Object({ returnTo: Type.Optional(Type.Union(accountPages.map((page) => Type.Literal(page)))) }),
-  response: { 200: Type.Object({ location: Type.String() }), ...linkRefusals.responses },
+  response: {
+    200: withHeaders(Type.Object({ location: Type.String() }), { 'Set-Cookie': 'The attempt' }),
+    ...linkRefusals.responses,
+  },
 }
 const finishSchema = {
   tags: ['linked providers'],
   summary: 'Link the account that was proven at the provider; needs the session that began it',
   params,
-  response: { 204: NoContent, ...finishRefusals.responses },
+  response: {
+    204: withHeaders(NoContent, { 'Set-Cookie': 'Clears what waited to be linked' }),
+    ...finishRefusals.responses,
+  },
 }
 const unlinkSchema = {
   tags: ['linked providers'],

@@ -5,6 +5,7 @@ import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Limits } from '../../http/limits.js'
+import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createLogout } from './logout.js'
@@ -16,7 +17,10 @@ const { responses, sendRefusal } = routeRefusals(
   'too_many_requests',
   'unavailable',
 )
-const response = { 204: NoContent, ...responses }
+const response = {
+  204: withHeaders(NoContent, { 'Set-Cookie': 'Clears the cookies of the session' }),
+  ...responses,
+}
 const schema = { tags: ['sessions'], summary: 'End this session', response }
 const everywhereSchema = { tags: ['sessions'], summary: 'End every session of the caller', response }
 

@@ -4,6 +4,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import { Accepted } from '../../contract/schemas.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
+import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createRegister } from './register.js'
@@ -37,7 +38,10 @@ const schema = {
     password: Type.String({ minLength: 1, maxLength: 1024 }),
     name: Type.Optional(Type.String({ maxLength: 200 })),
   }),
-  response: { 202: Accepted, ...responses },
+  response: {
+    202: withHeaders(Accepted, { 'Set-Cookie': 'What ties this browser to the registration' }),
+    ...responses,
+  },
 }
 
 type Dependencies = { register: ReturnType<typeof createRegister>; isOpen: boolean; limits: Limits; cookies: Cookies }

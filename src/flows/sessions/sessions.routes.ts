@@ -6,6 +6,7 @@ import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Limits } from '../../http/limits.js'
+import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
@@ -30,7 +31,10 @@ const endSchema = {
   tags: ['sessions'],
   summary: "End one of the caller's sessions",
   params: Type.Object({ id: Type.String({ pattern: uuidPattern }) }),
-  response: { 204: NoContent, ...endRefusals.responses },
+  response: {
+    204: withHeaders(NoContent, { 'Set-Cookie': 'If it was the own session: clears its cookies' }),
+    ...endRefusals.responses,
+  },
 }
 
 type Dependencies = {

@@ -12,13 +12,16 @@ import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
 import type { PendingLinkCookie } from '../../http/pending-link-cookie.js'
+import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
 import { failedAt, redirectFor } from './redirects.js'
 import type { SocialSignIn } from './social-sign-in.js'
 
-const Redirected = Type.Null({ description: 'To the provider, or to one of our pages' })
+const Redirected = withHeaders(Type.Null({ description: 'To the provider, or to one of our pages' }), {
+  'Set-Cookie': 'The attempt, and after it access_token and refresh_token',
+})
 
 const beginSchema = {
   tags: ['social sign-in'],

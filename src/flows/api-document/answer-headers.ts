@@ -1,0 +1,64 @@
+import type { RouteFacts } from './route-codes.js'
+
+/** The headers that several answers have, under the names by which the document refers to them. */
+const sharedHeaders = {
+  RetryAfter: ['Retry-After', 'Seconds to wait before the next try', 'integer'],
+  RateLimit: [
+    'RateLimit',
+    'What is left of the limit, and the seconds until it is whole again: "login";r=4;t=900',
+    'string',
+  ],
+  RateLimitPolicy: ['RateLimit-Policy', 'The limit and its window in seconds: "login";q=5;w=900', 'string'],
+  RateLimitLimit: ['RateLimit-Limit', 'The limit', 'integer'],
+  RateLimitRemaining: ['RateLimit-Remaining', 'What is left of it', 'integer'],
+  RateLimitReset: ['RateLimit-Reset', 'Seconds until it is whole again', 'integer'],
+  SessionCookies: ['Set-Cookie', 'access_token and refresh_token, both HttpOnly and SameSite=Strict', 'string'],
+  Location: ['Location', 'Where to go', 'string'],
+  WwwAuthenticate: ['WWW-Authenticate', 'Bearer', 'string'],
+  AccessControlAllowOrigin: [
+    'Access-Control-Allow-Origin',
+    'The origin of the request, if it is one of ALLOWED_ORIGINS',
+    'string',
+  ],
+  AccessControlAllowCredentials: [
+    'Access-Control-Allow-Credentials',
+    'true, if the origin is one of ALLOWED_ORIGINS',
+    'string',
+  ],
+} as const satisfies Record<string, readonly [header: string, description: string, type: string]>
+
+type HeaderName = keyof typeof sharedHeaders
+
+export const headerComponents = Object.fromEntries(
+  Object.entries(sharedHeaders).map(([name, [, description, type]]) => [name, { description, schema: { type } }]),
+)
+
+const ofLimits: HeaderName[] = [
+  'RateLimit',
+  'RateLimitPolicy',
+  'RateLimitLimit',
+  'RateLimitRemaining',
+  'RateLimitReset',
+]
+
+type Answer = { status: number; signsIn: boolean; codes: readonly string[] }
+
+const namesFor = (facts: RouteFacts, { status, signsIn, codes }: Answer): HeaderName[] => {
+  const retries = status === 429 || codes.some((code) => ['busy', 'unavailable', 'provider_unavailable'].includes(code))
+  return [
+    ...(signsIn ? (['SessionCookies'] as const) : []),
+    ...(status >= 300 && status < 400 ? (['Location'] as const) : []),
+    ...(retries ? (['RetryAfter'] as const) : []),
+    ...(status === 429 || facts.limits.length > 0 || facts.byServiceKey ? ofLimits : []),
+    ...(status === 401 && facts.byServiceKey ? (['WwwAuthenticate'] as const) : []),
+    ...(facts.url.startsWith('/api/auth/')
+      ? (['AccessControlAllowOrigin', 'AccessControlAllowCredentials'] as const)
+      : []),
+  ]
+}
+
+/** References to the headers of an answer that follow from its route and its status. */
+export const headersFor = (facts: RouteFacts, answer: Answer) =>
+  Object.fromEntries(
+    namesFor(facts, answer).map((name) => [sharedHeaders[name][0], { $ref: `#/components/headers/${name}` }]),
+  )

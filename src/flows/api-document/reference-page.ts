@@ -1,0 +1,185 @@
+import { designStyle } from '../../lib/design-style.js'
+import { escapeHtml } from '../../lib/escape-html.js'
+import { referenceStyle } from './reference-style.js'
+
+type Schema = { readonly [key: string]: unknown }
+type Media = { schema?: Schema; examples?: Record<string, { $ref: string }> }
+type Response = { description: string; headers?: Record<string, object>; content?: Record<string, Media> }
+type Parameter = { name: string; in: string; required?: boolean; description?: string; schema?: Schema }
+export type ReferenceOperation = {
+  operationId: string
+  summary?: string
+  description?: string
+  tags?: string[]
+  parameters?: Parameter[]
+  requestBody?: { content: Record<string, Media> }
+  responses: Record<string, Response>
+}
+export type ReferenceDocument = {
+  info: { title: string; description?: string }
+  tags: { name: string; description: string }[]
+  paths: Record<string, Record<string, ReferenceOperation>>
+  components: { schemas: Record<string, Schema>; examples: Record<string, { summary: string; value: unknown }> }
+}
+
+type Listed = { method: string; path: string; operation: ReferenceOperation }
+
+const code = (text: string) => `<code>${escapeHtml(text)}</code>`
+const anchor = (text: string) => encodeURIComponent(text.replaceAll(' ', '-'))
+const json = (value: unknown) => `<pre tabindex="0">${escapeHtml(JSON.stringify(value, null, 2))}</pre>`
+
+/** The few marks that the descriptions use: paragraphs, bold words and code. */
+const prose = (text: string) =>
+  text
+    .split('\n\n')
+    .map((paragraph) => {
+      const marked = escapeHtml(paragraph)
+        .replaceAll(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')
+        .replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+      return `<p>${marked}</p>`
+    })
+    .join('\n')
+
+const nameOf = (ref: unknown) => String(ref).split('/').at(-1) ?? ''
+
+/** A schema in one line: its name, or its type. */
+const typeOf = (schema: Schema | undefined): string => {
+  if (!schema) return ''
+  if (typeof schema.$ref === 'string')
+    return `<a href="#schema-${anchor(nameOf(schema.$ref))}">${code(nameOf(schema.$ref))}</a>`
+  if (Array.isArray(schema.anyOf)) return schema.anyOf.map((each: Schema) => typeOf(each)).join(' or ')
+  if ('const' in schema) return code(JSON.stringify(schema.const))
+  if (Array.isArray(schema.enum)) return schema.enum.map((value) => code(JSON.stringify(value))).join(', ')
+  if (schema.type === 'array') return `list of ${typeOf(schema.items as Schema | undefined)}`
+  return code([schema.type, schema.format].filter((part) => typeof part === 'string').join(', '))
+}
+
+const bounds = ({ minLength, maxLength, minimum, maximum }: Schema) => {
+  const words = (least: unknown, most: unknown, unit: string) =>
+    [least === undefined ? '' : `from ${String(least)}`, most === undefined ? '' : `to ${String(most)}`, unit]
+      .filter((part) => part !== '')
+      .join(' ')
+  if (minLength !== undefined || maxLength !== undefined) return words(minLength, maxLength, 'characters')
+  return minimum !== undefined || maximum !== undefined ? words(minimum, maximum, '') : ''
+}
+
+const row = (cells: readonly string[]) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`
+const table = (caption: string, heads: readonly string[], rows: readonly string[]) =>
+  rows.length === 0
+    ? ''
+    : `<div class="wide" tabindex="0" role="group" aria-label="${escapeHtml(caption)}"><table><caption>${escapeHtml(caption)}</caption><thead><tr>${heads
+        .map((head) => `<th scope="col">${head}</th>`)
+        .join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`
+
+const fields = (schema: Schema, caption: string): string => {
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>)
+  const required = Array.isArray(schema.required) ? schema.required : []
+  const rows = properties.flatMap(([name, each]) => {
+    const nested = each.type === 'object' ? Object.entries((each.properties ?? {}) as Record<string, Schema>) : []
+    const about = [bounds(each), typeof each.description === 'string' ? escapeHtml(each.description) : '']
+    return [
+      row([code(name), typeOf(each), required.includes(name) ? 'yes' : 'no', about.filter(Boolean).join('. ')]),
+      ...nested.map(([inner, value]) => row([code(`${name}.${inner}`), typeOf(value), '', bounds(value)])),
+    ]
+  })
+  return table(caption, ['Field', 'Type', 'Required', 'About'], rows)
+}
+
+const bodyOf = (content: Record<string, Media> | undefined, caption: string) => {
+  const schema = content?.['application/json']?.schema
+  if (!schema) return ''
+  return schema.properties ? fields(schema, caption) : `<p>${escapeHtml(caption)}: ${typeOf(schema)}</p>`
+}
+
+const responseOf = (status: string, response: Response, { components }: ReferenceDocument) => {
+  const examples = Object.entries(response.content?.['application/json']?.examples ?? {})
+  const [first] = examples
+  const codes = examples.map(
+    ([name]) => `<li>${code(name)} ${escapeHtml(components.examples[name]?.summary ?? '')}</li>`,
+  )
+  const headers = Object.keys(response.headers ?? {}).filter((name) => !/^(Access-Control|RateLimit)-/.test(name))
+  const about = codes.length > 0 ? `<ul>${codes.join('')}</ul>` : `<p>${escapeHtml(response.description)}</p>`
+  const example = first && components.examples[first[0]]?.value
+  return `<dt>${code(status)}</dt><dd>${about}${codes.length > 0 ? '' : bodyOf(response.content, 'Body')}${
+    headers.length > 0 ? `<p class="about">Headers: ${headers.map(code).join(', ')}</p>` : ''
+  }${example ? `<details><summary>Example of ${status}</summary>${json(example)}</details>` : ''}</dd>`
+}
+
+const operationOf = ({ method, path, operation }: Listed, document: ReferenceDocument) => {
+  const { operationId, summary = '', description, parameters = [], requestBody, responses } = operation
+  const taken = parameters.map((each) =>
+    row([
+      code(each.name),
+      escapeHtml(each.in),
+      typeOf(each.schema),
+      each.required ? 'yes' : 'no',
+      escapeHtml(each.description ?? ''),
+    ]),
+  )
+  const answers = Object.entries(responses).map(([status, response]) => responseOf(status, response, document))
+  return `<article id="${anchor(operationId)}">
+<h3><a href="#${anchor(operationId)}"><span class="method ${method}">${method.toUpperCase()}</span> <span class="path">${escapeHtml(path)}</span></a></h3>
+<p><strong>${escapeHtml(summary)}</strong></p>
+${description ? prose(description) : ''}
+${table('Parameters', ['Name', 'In', 'Type', 'Required', 'About'], taken)}
+${bodyOf(requestBody?.content, 'JSON body')}
+<h4>Answers</h4>
+<dl>${answers.join('\n')}</dl>
+</article>`
+}
+
+const schemaOf = ([name, schema]: [string, Schema]) =>
+  `<article id="schema-${anchor(name)}"><h3>${escapeHtml(name)}</h3>${schema.properties ? fields(schema, name) : `<p class="values">${typeOf(schema)}</p>`}</article>`
+
+/** The whole API on one page: plain HTML, no script, nothing from elsewhere. */
+export const renderReference = (document: ReferenceDocument, accent: string) => {
+  const { info, tags, paths, components } = document
+  const all: Listed[] = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => ({ method, path, operation })),
+  )
+  const groups = tags.map((tag) => ({
+    ...tag,
+    listed: all.filter(({ operation }) => operation.tags?.[0] === tag.name),
+  }))
+  const contents = groups.map(
+    ({ name, listed }) =>
+      `<li><a href="#tag-${anchor(name)}">${escapeHtml(name)}</a><ul>${listed
+        .map(
+          ({ method, path, operation }) =>
+            `<li><a href="#${anchor(operation.operationId)}">${method.toUpperCase()} ${escapeHtml(path)}</a></li>`,
+        )
+        .join('')}</ul></li>`,
+  )
+  const sections = groups.map(
+    ({
+      name,
+      description,
+      listed,
+    }) => `<section aria-labelledby="tag-${anchor(name)}"><h2 id="tag-${anchor(name)}">${escapeHtml(name)}</h2>
+<p>${escapeHtml(description)}</p>
+${listed.map((each) => operationOf(each, document)).join('\n')}</section>`,
+  )
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${escapeHtml(info.title)}: API reference</title>
+<link rel="icon" href="data:,">
+<style>${designStyle(accent)}${referenceStyle}</style>
+</head>
+<body>
+<a class="skip" href="#content">To the content</a>
+<header><h1>${escapeHtml(info.title)}: API reference</h1><p>For programs: <a href="/api/openapi.json">openapi.json</a></p></header>
+<nav aria-label="Contents"><details open><summary>Contents</summary><ul>${contents.join('\n')}<li><a href="#schemas">schemas</a></li></ul></details></nav>
+<main id="content">
+<section aria-label="About">${prose(info.description ?? '')}</section>
+${sections.join('\n')}
+<section aria-labelledby="schemas"><h2 id="schemas">schemas</h2>${Object.entries(components.schemas).map(schemaOf).join('\n')}</section>
+</main>
+</body>
+</html>
+`
+}

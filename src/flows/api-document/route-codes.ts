@@ -1,0 +1,54 @@
+import type { LimitCode } from '../../contract/limits.js'
+import { isRefusalCode, type RefusalCode } from '../../contract/refusals.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+
+/** What stands in front of the handler of a route. */
+export type RouteFacts = {
+  method: string
+  url: string
+  byAccessToken: boolean
+  byCsrfToken: boolean
+  byServiceKey: boolean
+  /** The answers of its limiters. */
+  limits: readonly LimitCode[]
+  /** What a request from another site's page gets. */
+  crossSite: RefusalCode
+  /** Called by load balancers. It answers whatever state the stores are in. */
+  isProbe: boolean
+}
+
+const isSafe = ({ method }: RouteFacts) => method === 'GET' || method === 'HEAD'
+
+/** The refusals of what stands in front of the handler. A route need not name them. */
+const codesOfGates = (facts: RouteFacts): RefusalCode[] => [
+  'bad_request',
+  ...(isSafe(facts) ? [] : (['too_large', 'unsupported_media_type'] as const)),
+  ...(!isSafe(facts) || facts.url.startsWith('/api/') ? [facts.crossSite] : []),
+  ...(facts.byAccessToken || facts.byServiceKey ? (['not_authenticated'] as const) : []),
+  ...(facts.byCsrfToken ? (['invalid_csrf_token'] as const) : []),
+  ...(facts.byServiceKey ? (['too_many_requests', 'too_many_logins'] as const) : []),
+  ...(facts.url.includes('/:') ? (['not_found'] as const) : []),
+  ...facts.limits,
+  ...(facts.isProbe ? [] : (['unavailable'] as const)),
+  'internal',
+]
+
+export type Responses = Readonly<
+  Record<string, { readonly 'x-response-description'?: string; readonly headers?: object }>
+>
+
+/** The codes of an answer, from its description. */
+export const codesIn = (description: string | undefined): RefusalCode[] =>
+  (description ?? '').split(', ').filter(isRefusalCode)
+
+/** The responses that a route names, with the refusals of its gates among its own. */
+export const completeResponses = (named: Responses, facts: RouteFacts) => {
+  const own = Object.values(named).flatMap((response) => codesIn(response['x-response-description']))
+  const { responses } = routeRefusals(...new Set([...own, ...codesOfGates(facts)]))
+  const refused: Readonly<Record<string, object>> = responses
+  const kept = Object.entries(named).map(([status, each]) => {
+    const isRefusal = codesIn(each['x-response-description']).length > 0
+    return [status, isRefusal ? { ...refused[status], ...(each.headers && { headers: each.headers }) } : each] as const
+  })
+  return { ...refused, ...Object.fromEntries(kept) }
+}

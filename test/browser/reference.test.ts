@@ -1,0 +1,48 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import { expect, it } from 'vitest'
+import { type ReferenceDocument, renderReference } from '../../src/flows/api-document/reference-page.js'
+import { keepPicture, openChromium } from '../support/chromium.js'
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+/** A few operations and schemas with everything that the page can show: axe would need minutes for all of them. */
+const excerpt = async (): Promise<ReferenceDocument> => {
+  const text = await readFile(new URL('../../docs/openapi.json', import.meta.url), 'utf8')
+  const { tags, paths, components, ...rest } = JSON.parse(text) as ReferenceDocument
+  const chosen = ['/api/auth/login', '/api/auth/verify', '/api/service/users/{id}']
+  const only = <Value>(all: Record<string, Value>, names: readonly string[]) =>
+    Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)))
+  const shown = only(paths, chosen)
+  const used = Object.values(shown).flatMap((each) => Object.values(each).flatMap((operation) => operation.tags ?? []))
+  const schemas = only(components.schemas, ['SignedIn', 'Error', 'RefusalCode', 'Limited', 'LoginLimited'])
+  return {
+    ...rest,
+    tags: tags.filter(({ name }) => used.includes(name)),
+    paths: shown,
+    components: { ...components, schemas },
+  }
+}
+
+it('the reference of the API can be used by everybody, on a desk and on a phone, without script', async () => {
+  const browser = await openChromium()
+  const context = await browser.newContext({ colorScheme: 'light', reducedMotion: 'reduce' })
+  const page = await context.newPage()
+  await page.setContent(renderReference(await excerpt(), '#3355dd'))
+  await page.evaluate(axe)
+  for (const [width, colorScheme] of [
+    [1280, 'light'],
+    [360, 'dark'],
+  ] as const) {
+    await page.setViewportSize({ width, height: 800 })
+    await page.emulateMedia({ colorScheme })
+    await keepPicture(page, `api-reference-${width}-${colorScheme}`)
+    const { passes, violations } = await page.evaluate<AxeResults>(`axe.run({ runOnly: ${JSON.stringify(rules)} })`)
+    expect(passes.length).toBeGreaterThan(10)
+    expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)).toBe(false)
+  }
+  await context.close()
+})
