@@ -26,7 +26,6 @@ const apps = names.map((name, place) => ({ name, port: ports[place] ?? '0', url:
 const serviceKey = `latchkey_${randomBytes(32).toString('base64url')}`
 const keysFile = join(folder, 'service-keys')
 await writeFile(keysFile, `examples ${createHash('sha256').update(serviceKey).digest('hex')}\n`)
-const secret = randomBytes(48).toString('hex')
 
 /** @type {import('node:child_process').ChildProcess[]} */
 const children = []
@@ -62,7 +61,8 @@ const latchkey = start('dist/main.js', ['serve'], {
   PORT: new URL(latchkeyUrl).port,
   DATA_DIR: folder,
   DRAIN_DELAY: '0ms',
-  JWT_SECRET: secret,
+  // The applications get public keys, and no secret.
+  ACCESS_TOKEN_ALGORITHM: 'ES256',
   SERVICE_KEYS_FILE: keysFile,
   // Cookies do not know ports, so these applications see the session. On hosts of their own they need COOKIE_DOMAIN as well.
   ALLOWED_ORIGINS: apps.map(({ url }) => url).join(','),
@@ -77,6 +77,5 @@ for (const { name, port, url } of isStopping ? [] : apps) {
     APP_URL: url,
     LATCHKEY_URL: latchkeyUrl,
     LATCHKEY_SERVICE_KEY: serviceKey,
-    JWT_SECRET: secret,
   })
 }

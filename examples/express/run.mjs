@@ -4,11 +4,11 @@ import { createVerifier } from '@latchkey/verify'
 import { authOf, expressGuard } from '@latchkey/verify/express'
 import express from 'express'
 
-const { PORT = '4000', APP_URL = '', LATCHKEY_URL = '', LATCHKEY_SERVICE_KEY = '', JWT_SECRET = '' } = process.env
+const { PORT = '4000', APP_URL = '', LATCHKEY_URL = '', LATCHKEY_SERVICE_KEY = '' } = process.env
 
 const verifier = createVerifier({
   publicUrl: LATCHKEY_URL,
-  secret: JWT_SECRET,
+  jwks: true,
   // With the list of ended sessions, a sign-out counts here too, within two seconds.
   revocations: { serviceKey: LATCHKEY_SERVICE_KEY },
 })

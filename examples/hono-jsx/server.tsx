@@ -7,11 +7,11 @@ import { authOf, honoGuard, optionalAuthOf } from '@latchkey/verify/hono'
 import { Hono } from 'hono'
 import type { PropsWithChildren } from 'hono/jsx'
 
-const { PORT = '4000', APP_URL = '', LATCHKEY_URL = '', LATCHKEY_SERVICE_KEY = '', JWT_SECRET = '' } = process.env
+const { PORT = '4000', APP_URL = '', LATCHKEY_URL = '', LATCHKEY_SERVICE_KEY = '' } = process.env
 
 const verifier = createVerifier({
   publicUrl: LATCHKEY_URL,
-  secret: JWT_SECRET,
+  jwks: true,
   revocations: { serviceKey: LATCHKEY_SERVICE_KEY },
 })
 

@@ -25,6 +25,8 @@ export type Passed = {
   /** Renewed tokens. They must be sent with the answer, and no cache may keep it. */
   readonly setCookies: readonly string[]
 }
+type Identified = { outcome: 'known' | 'signed_out' | 'unavailable'; auth?: Verified; setCookies: readonly string[] }
+
 export type Decision = { readonly passed: Passed } | { readonly answer: Answer }
 
 /** Browsers without `Sec-Fetch-Mode` are recognised by what they accept. */
@@ -51,20 +53,19 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
   const renew = createRenewal(verifier)
 
   /** The user of the request, with cookies if the tokens were renewed. */
-  const identify = async (request: Incoming): Promise<Passed | 'signed_out' | 'unavailable'> => {
+  const identify = async (request: Incoming): Promise<Identified> => {
     const verified = await verifier.verify(request)
-    if (verified.ok) return { auth: verified, setCookies: [] }
+    if (verified.ok) return { outcome: 'known', auth: verified, setCookies: [] }
     const { code } = verified
-    if (code === 'unavailable') return code
-    const cookies = headerOf(request, 'cookie')
-    const refreshToken = readCookie(cookies, 'refresh_token').value
+    if (code === 'unavailable') return { outcome: code, setCookies: [] }
+    const refreshToken = readCookie(headerOf(request, 'cookie'), 'refresh_token').value
     // HEAD changes nothing, and a program that sends it may not keep cookies.
-    if (refreshToken === undefined || code === 'doubled' || request.method === 'HEAD') return 'signed_out'
-    const { value: accessToken } = readCookie(cookies, 'access_token')
+    if (refreshToken === undefined || code === 'doubled' || request.method === 'HEAD')
+      return { outcome: 'signed_out', setCookies: [] }
     const userAgent = headerOf(request, 'user-agent')
-    const renewed = await renew({ refreshToken, accessToken, code, userAgent, address: request.address })
-    if (renewed.outcome !== 'renewed') return renewed.outcome
-    return { auth: renewed.verified, setCookies: renewed.setCookies }
+    const renewed = await renew({ refreshToken, userAgent, address: request.address })
+    if (renewed.outcome !== 'renewed') return { outcome: renewed.outcome, setCookies: renewed.setCookies }
+    return { outcome: 'known', auth: renewed.verified, setCookies: renewed.setCookies }
   }
 
   const signedOut = (request: Incoming) => {
@@ -95,12 +96,11 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
   }
 
   return async (request: Incoming): Promise<Decision> => {
-    const found = await identify(request)
-    if (found === 'unavailable') return { answer: unavailable(request) }
-    if (found === 'signed_out') {
-      return optional ? { passed: { auth: undefined, setCookies: [] } } : { answer: signedOut(request) }
-    }
-    const isEnough = found.auth === undefined || conditions.areMet(found.auth, now())
-    return isEnough ? { passed: found } : { answer: { ...stepUp(request), setCookies: found.setCookies } }
+    const { outcome, auth, setCookies } = await identify(request)
+    const answered = (answer: Answer) => ({ answer: { ...answer, setCookies: [...answer.setCookies, ...setCookies] } })
+    if (outcome === 'unavailable') return answered(unavailable(request))
+    if (outcome === 'signed_out' && !optional) return answered(signedOut(request))
+    if (auth && !conditions.areMet(auth, now())) return answered(stepUp(request))
+    return { passed: { auth, setCookies } }
   }
 }

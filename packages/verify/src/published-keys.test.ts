@@ -126,9 +126,12 @@ describe('published keys', () => {
     expect(await published.check(second.token)).toBe('good')
   })
 
-  it('may be none: then no token is good', async () => {
-    const { published } = publish([])
+  it('may be none: then no token is good, until there is one', async () => {
+    const { service, published, pass } = publish([])
     expect(await published.check(first.token)).toBe('unknown_key')
     expect(published.isKnown()).toBe(true)
+    service.keys = [first.jwk]
+    pass(1)
+    expect(await published.check(first.token)).toBe('good')
   })
 })

@@ -4,7 +4,7 @@ import { decodeBase64Url, isObject, readObject, utf8 } from './token-text.js'
 
 /** Anybody can send a token with an unknown key id: the service is asked once in so long, whatever the tokens say. */
 const pause = 30_000
-/** The same while no keys are known at all. */
+/** The same while there are none: the service may be about to make its first one. */
 const firstPause = 1_000
 const limits = { milliseconds: 5_000, mostBytes: 64 * 1024 }
 const mostKeys = 32
@@ -74,7 +74,7 @@ export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Ke
 
   /** All callers share one request, and failures wait for the next one too. */
   const loadOnce = () => {
-    if (!underWay && now() - triedAt < (known ? pause : firstPause)) return undefined
+    if (!underWay && now() - triedAt < (known?.keys.size ? pause : firstPause)) return undefined
     triedAt = underWay ? triedAt : now()
     underWay ??= load()
       .catch((error: unknown) => onProblem(`keys cannot be read from ${url}: ${reasonOf(error)}`))

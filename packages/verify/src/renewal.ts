@@ -1,42 +1,40 @@
 import { createBoundedFetch } from './bounded-fetch.js'
 import type { Verified } from './claims.js'
-import type { Verifier, VerifyRefusal } from './verifier.js'
+import type { Verifier } from './verifier.js'
 
 const limits = { milliseconds: 10_000, mostBytes: 16 * 1024 }
 /** Renewals of different sessions at one time. */
 const mostUnderWay = 1_000
+/** After the service has issued a token that is refused here, no other is asked for during this time. */
+const pause = 10_000
 
 const tokenShape = /^[\w.-]{1,2048}$/
 const addressShape = /^[\da-f.:]{2,45}$/i
-/** `(?!;)`: with a value. The service also clears cookies of these names in other places. */
-const newAccessToken = /^access_token=(?!;)([\w.-]+);/
+/** With a value: the service also clears cookies of these names in other places. */
+const newAccessToken = /^access_token=([\w.-]+);/
 const ofSession = /^(?:access|refresh)_token=/
 
+/** Cookies must reach the browser even if the request fails: its old refresh token would count as stolen some minutes later. */
 export type Renewed =
   | { outcome: 'renewed'; verified: Verified; setCookies: readonly string[] }
-  | { outcome: 'signed_out' | 'unavailable' }
+  | { outcome: 'signed_out' | 'unavailable'; setCookies: readonly string[] }
 
 export type RenewalRequest = {
   refreshToken: string
-  accessToken: string | undefined
-  /** Why the access token was refused here. */
-  code: VerifyRefusal
   userAgent: string | undefined
   /** The address of the client. The service believes it if `TRUST_PROXY` names this program. */
   address: string | undefined
 }
 
-/**
- * The service would let a token that only we refuse go on, and renew nothing. If it is a matter of time, we ask for a new one. If it
- * is not, the settings of the two differ, and new tokens would not help: then we ask with both, and can tell.
- */
-const isWithoutAccessToken = (code: VerifyRefusal) => code === 'missing' || code === 'expired' || code === 'ended'
+const signedOut: Renewed = { outcome: 'signed_out', setCookies: [] }
+const unavailable: Renewed = { outcome: 'unavailable', setCookies: [] }
 
-const headersFor = ({ refreshToken, accessToken = '', code, userAgent, address }: RenewalRequest) => ({
-  cookie: [
-    `refresh_token=${refreshToken}`,
-    ...(isWithoutAccessToken(code) || !tokenShape.test(accessToken) ? [] : [`access_token=${accessToken}`]),
-  ].join('; '),
+/**
+ * Only the refresh token. With an access token that the service accepts and we refuse, such as one of the other algorithm after a
+ * change of `ACCESS_TOKEN_ALGORITHM`, the service would renew nothing.
+ */
+const headersFor = ({ refreshToken, userAgent, address }: RenewalRequest) => ({
+  cookie: `refresh_token=${refreshToken}`,
   ...(userAgent === undefined ? {} : { 'user-agent': userAgent }),
   ...(address !== undefined && addressShape.test(address) ? { 'x-forwarded-for': address } : {}),
 })
@@ -44,42 +42,46 @@ const headersFor = ({ refreshToken, accessToken = '', code, userAgent, address }
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : 'unknown')
 
 /**
- * New tokens for a request whose access token is missing or has expired, from the service. Requests with one refresh token that
- * arrive at the same time share one renewal.
+ * New tokens for a request whose access token is missing or is refused, from the service. Requests with one refresh token that arrive
+ * at the same time share one renewal.
  */
 export const createRenewal = ({ service, verifyToken }: Verifier) => {
-  const { serviceUrl, fetch, onProblem } = service
+  const { serviceUrl, fetch, now, onProblem } = service
   const ask = createBoundedFetch(fetch, limits)
   const underWay = new Map<string, Promise<Renewed>>()
+  let pausedUntil = Number.NEGATIVE_INFINITY
 
   const accept = async (setCookies: readonly string[]): Promise<Renewed> => {
     const token = setCookies.map((line) => newAccessToken.exec(line)?.[1]).find((value) => value !== undefined)
     const checked = await verifyToken(token)
     if (checked.ok) return { outcome: 'renewed', verified: checked, setCookies }
-    if (checked.code === 'ended') return { outcome: 'signed_out' }
-    const difference = token === undefined ? 'the service accepts a token' : 'the service has issued a token'
-    onProblem(`${difference} that is refused here (${checked.code}): compare publicUrl, the keys and the clocks`)
-    return { outcome: 'unavailable' }
+    if (checked.code === 'ended') return { outcome: 'signed_out', setCookies }
+    // The settings of the two programs differ. More tokens would not help, and would use up the limit of the session.
+    pausedUntil = now() + pause
+    onProblem(
+      `the service has issued a token that is refused here (${checked.code}): compare publicUrl, keys and clocks`,
+    )
+    return { outcome: 'unavailable', setCookies }
   }
 
   const renew = async (request: RenewalRequest): Promise<Renewed> => {
     try {
       const { status, headers } = await ask(`${serviceUrl}/api/auth/verify?renew=1`, headersFor(request))
-      if (status === 401) return { outcome: 'signed_out' }
+      if (status === 401) return signedOut
       if (status === 204) return await accept(headers.getSetCookie().filter((line) => ofSession.test(line)))
       if (status !== 503) onProblem(`a session cannot be renewed: the service answered with ${status}`)
     } catch (error) {
       onProblem(`a session cannot be renewed: ${messageOf(error)}`)
     }
-    return { outcome: 'unavailable' }
+    return unavailable
   }
 
   return async (request: RenewalRequest): Promise<Renewed> => {
     const { refreshToken } = request
-    if (!tokenShape.test(refreshToken)) return { outcome: 'signed_out' }
+    if (!tokenShape.test(refreshToken)) return signedOut
     const started = underWay.get(refreshToken)
     if (started) return started
-    if (underWay.size >= mostUnderWay) return { outcome: 'unavailable' }
+    if (underWay.size >= mostUnderWay || now() < pausedUntil) return unavailable
     const renewing = renew(request).finally(() => underWay.delete(refreshToken))
     underWay.set(refreshToken, renewing)
     return renewing
