@@ -15,6 +15,7 @@ import {
   expectNotMisled,
   expectOurHeaders,
   expectOutage,
+  expectPublicKeys,
   forged,
   navigation,
   speak,
@@ -107,6 +108,7 @@ describe('an application behind Caddy and the access check', () => {
   it('tells a program, shows a person the way, and bounces once', async () => {
     const before = application.heard.length
     const visitor = createVisitor(door)
+    await expectPublicKeys(visitor)
     const program = await visitor.get('/reports', forged)
     expect([program.status, program.body.error]).toEqual([401, 'Not authenticated'])
     const person = await visitor.get('/reports', navigation('none'))

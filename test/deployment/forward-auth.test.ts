@@ -14,6 +14,7 @@ import {
   expectNotMisled,
   expectOurHeaders,
   expectOutage,
+  expectPublicKeys,
   forged,
   navigation,
 } from './proxy-answers.js'
@@ -152,6 +153,7 @@ describe('an application behind nginx and the access check', () => {
   })
 
   it('leaves open what is public, without an identity, and judges the path that it passes on', async () => {
+    await expectPublicKeys(createVisitor(front))
     const { status } = await createVisitor(front).get('/public/news?x=1', forged)
     expect(status).toBe(200)
     expect(application.last()?.url).toBe('/public/news?x=1')

@@ -75,6 +75,12 @@ export const expectOutage = (person: Answer, program: Answer, cause: string) => 
   }
 }
 
+/** Other programs read the public keys through the proxy, without a session. */
+export const expectPublicKeys = async (visitor: Visitor) => {
+  const { status, headers, body } = await visitor.get('/.well-known/jwks.json')
+  expect([status, headers['cache-control'], body]).toEqual([200, 'public, max-age=300', { keys: [] }])
+}
+
 /** The browser withholds our cookies from such a form, so nothing is known about the session. */
 export const expectForeignForm = async (visitor: Visitor) => {
   const foreign = await visitor.send('POST', '/reports', undefined, { headers: navigation('cross-site') })

@@ -1,9 +1,12 @@
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createVerifier } from '../../packages/verify/src/verify.js'
+import { startApp } from '../../src/app.js'
 import { minutes } from '../../src/lib/durations.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { createMovableClock } from '../support/clock.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { secretOf } from '../support/site/instance.js'
 import { until } from '../support/until.js'
 
 // Two instances of one service: one still signs with the secret, and the other begins to sign with keys.
@@ -65,6 +68,17 @@ describe('access tokens that are signed with keys', () => {
     expect(payload).toMatchObject({ username: 'ada', email: 'ada@example.com', amr: ['pwd'] })
   })
 
+  it('are verified by our own package, which takes no token of the secret then', async () => {
+    const serviceUrl = `http://localhost:${byKey.config.port}`
+    const now = () => clock.now().getTime()
+    const verifier = createVerifier({ publicUrl: byKey.url, serviceUrl, jwks: true, now })
+    const tab = await signIn(byKey)
+    expect(await verifier.verifyToken(accessTokenOf(tab))).toMatchObject({ ok: true, claims: { username: 'ada' } })
+    const bySecretToken = accessTokenOf(await signIn(bySecret))
+    expect(await verifier.verifyToken(bySecretToken)).toMatchObject({ ok: false })
+    verifier.close()
+  })
+
   it('have public keys that anyone may read and caches may keep, with no private part', async () => {
     const { status, headers, body } = await keySetAt(byKey)
     expect(status).toBe(200)
@@ -120,6 +134,17 @@ it('a rotation refuses no request, at either instance', async () => {
   await until('the old key is gone', async () => (await kidsAt(byKey)).length === 1)
   expect(await kidsAt(byKey)).not.toEqual(before)
   expect(await meAt(byKey, tab)).toBe(401)
+})
+
+it('an instance without the key that sealed them does not start, and changes nothing', async () => {
+  const rows = () => byKey.sql.query('select * from signing_keys order by id')
+  const before = await rows()
+  const config = { ...byKey.config, port: 0, jwtSecret: [secretOf('x')] }
+  const { log } = byKey.app
+  await expect(startApp(config, { clock, log, onFatal: () => undefined })).rejects.toThrow(
+    'signing keys in the database cannot be opened: the key that sealed them is missing',
+  )
+  expect(await rows()).toEqual(before)
 })
 
 it('a withdrawn key is refused everywhere within seconds, and signs nobody out', async () => {

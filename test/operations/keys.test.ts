@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { checkSigningKeys } from '../../src/commands/doctor-keys.js'
 import { secretOf } from '../support/site/instance.js'
 import { type CommandStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
@@ -68,6 +69,25 @@ describe('latchkey keys', () => {
       kind: 'signing_keys_withdrawn',
       reason: `${before[0].id}, ${before[1].id}; ${only.id} signs now`,
       ip: 'command line',
+    })
+  })
+
+  it('are judged by doctor', async () => {
+    const settings = { jwtSecret: [secretOf('j')], sealingKey: undefined, dataDir: '' }
+    const judged = (accessTokenAlgorithm: 'ES256' | 'HS256', more = {}) =>
+      checkSigningKeys(store.database, { ...settings, accessTokenAlgorithm, ...more })
+    expect(await judged('HS256')).toEqual({ level: 'ok', says: 'JWT_SECRET signs access tokens' })
+    expect(await judged('ES256')).toEqual({ level: 'ok', says: 'the first start with ES256 makes a key' })
+    await keys('rotate')
+    const [{ id }] = await listed()
+    const today = new Date().toISOString().slice(0, 10)
+    expect(await judged('ES256')).toEqual({ level: 'ok', says: `${id} signs since ${today}` })
+    expect((await judged('HS256')).says).toBe('JWT_SECRET signs access tokens; 1 key published')
+    expect(await judged('ES256', { jwtSecret: [secretOf('x')] })).toMatchObject({ level: 'error' })
+    await store.database.query(`update signing_keys set signs_from = signs_from - interval '92 days'`)
+    expect(await judged('ES256')).toMatchObject({
+      level: 'warning',
+      says: expect.stringContaining('older than 90 days'),
     })
   })
 

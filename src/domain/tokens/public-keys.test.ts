@@ -165,6 +165,30 @@ describe('access tokens of a key pair', () => {
     expect(tokens.readAccess(withHmac(ofSecret, secret))).toBeDefined()
   })
 
+  it('are refused with numbers that no signature has, and with those of another message', () => {
+    const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
+    const bytesOf = (number: bigint) => Buffer.from(number.toString(16).padStart(64, '0'), 'hex')
+    const [head = '', body = '', signature = ''] = forge(header).split('.')
+    const bytes = Buffer.from(signature, 'base64url')
+    const [r, s] = [bytes.subarray(0, 32), bytes.subarray(32)].map((half) => BigInt(`0x${half.toString('hex')}`))
+    if (r === undefined || s === undefined) throw new Error('The signature has no two halves')
+    const read = (one: bigint, other: bigint) =>
+      tokens.readAccess(`${head}.${body}.${Buffer.concat([bytesOf(one), bytesOf(other)]).toString('base64url')}`)
+    expect(read(r, s)).toBeDefined()
+    const odd = [0n, 1n, order - 1n, order, order + 1n, 2n ** 256n - 1n]
+    for (const number of odd) {
+      for (const [one, two] of [
+        [number, s],
+        [r, number],
+        [number, number],
+      ] as const)
+        expect(read(one, two)).toBeUndefined()
+    }
+    expect([read(s, r), read(r, s ^ 1n), read(r ^ 1n, s), read(order - r, s)]).toEqual(Array(4).fill(undefined))
+    const ofAnother = forge(header, { ...payload(), username: 'eve' }).split('.')[2]
+    expect(tokens.readAccess(`${head}.${body}.${ofAnother}`)).toBeUndefined()
+  })
+
   it('have one spelling for each signature', () => {
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     const token = forge(header)
