@@ -95,7 +95,7 @@ const schemes = [
 /** What axe finds, in one line each. */
 const faultsOf = async (page: Page, rules = allRules) => {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe)
-  const results = (await page.evaluate(`axe.run({ runOnly: ${JSON.stringify(rules)} })`)) as AxeResults
+  const results: AxeResults = await page.evaluate(`axe.run({ runOnly: ${JSON.stringify(rules)} })`)
   // Without this, a run that checks nothing would pass.
   expect(results.passes.length).toBeGreaterThan(rules === colorRules ? 0 : 10)
   return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
