@@ -12,6 +12,7 @@ import { InvalidValue, type Setting } from './config/setting-values.js'
 import { settings } from './config/settings.js'
 import { siblingFaults } from './config/sibling-hosts.js'
 import { whyUnreadable } from './config/unreadable.js'
+import { webhookFaults } from './config/webhook-settings.js'
 import { isLoopback } from './lib/loopback.js'
 import { OperatorError } from './lib/operator-error.js'
 
@@ -192,6 +193,7 @@ export const readConfig = (env: Environment): { config: Config; texts: Environme
   const production = own.nodeEnv === 'production'
   faults.push(...(production ? productionFaults(absent, values) : developmentFaults(own)))
   if (absent.has('PUBLIC_URL') || own.publicUrl !== undefined) faults.push(...siblingFaults(own))
+  faults.push(...webhookFaults(own, absent))
   if (faults.length > 0) throw new ConfigurationFaults(faults)
   const publicUrl = own.publicUrl ?? `http://localhost:${String(own.port)}`
   const config = Object.freeze({ ...own, production, publicUrl, providers: providerConfigs(values) }) as Config

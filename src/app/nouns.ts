@@ -2,7 +2,7 @@ import type { Config } from '../config.js'
 import type { ProviderId } from '../contract/providers.js'
 import { createContent } from '../domain/content/content.js'
 import { createEvents } from '../domain/events/events.js'
-import { createNameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
+import { createNameMarks, type NameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
 import { createHousekeeping } from '../domain/housekeeping/housekeeping.js'
 import { createMails } from '../domain/mails/mails.js'
 import { createOneTimeTokens } from '../domain/one-time-tokens/one-time-tokens.js'
@@ -23,6 +23,7 @@ import { createLoadedKeys } from '../domain/signing-keys/loaded-keys.js'
 import { createSigningKeys } from '../domain/signing-keys/signing-keys.js'
 import { createTokens } from '../domain/tokens/tokens.js'
 import { createUsers } from '../domain/users/users.js'
+import { createWebhooks, type Webhooks } from '../domain/webhooks/webhooks.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { deriveKey } from '../lib/keys.js'
@@ -45,18 +46,37 @@ export const themeOf = ({ productName: name, productLogoUrl: logoUrl, accentColo
   accent,
 })
 
+type ForEvents = { clock: Clock; log: Log; nameMarks: NameMarks; webhooks: Webhooks }
+
+const makeEvents = ({ database, metrics }: Platform, { clock, log, nameMarks, webhooks }: ForEvents) =>
+  createEvents({
+    database,
+    clock,
+    nameMarks,
+    // Webhooks are written with the change, and the event after it: so there may be one to send.
+    listeners: [(recorded) => log.info(recorded, 'event'), (_, event) => metrics?.countEvent(event), webhooks.wake],
+    onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
+  })
+
+/** What tokens are signed and checked with. It is read before the database counts as prepared. */
+const makeTokens = (config: Config, platform: Platform, clock: Clock, log: Log) => {
+  const { secrets, unprepared: database } = platform
+  const endedSessions = createEndedSessions({ database, clock, log })
+  const sealedValues = createSealedValues(platform.sealingSecrets, sealedColumns)
+  const signingKeys = createSigningKeys({ database, clock, sealedValues })
+  const signs = config.accessTokenAlgorithm === 'ES256'
+  const loadedKeys = createLoadedKeys({ signingKeys, clock, log, signs })
+  const { refuses: hasEnded } = endedSessions
+  const tokens = createTokens({ secrets, clock, issuer: config.publicUrl, publicKeys: loadedKeys, hasEnded })
+  return { endedSessions, sealedValues, signingKeys, loadedKeys, tokens }
+}
+
 /** The nouns: things with rules and a table. */
 export const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) => {
   const { database, secrets, workers, mailer, outbound, providerSettings } = platform
   const keysFor = (purpose: string) => secrets.map((secret) => deriveKey(secret, purpose))
-  const endedSessions = createEndedSessions({ database: platform.unprepared, clock, log })
   const { publicUrl, productName, registration, mailFrom: from } = config
-  const sealedValues = createSealedValues(platform.sealingSecrets, sealedColumns)
-  const signingKeys = createSigningKeys({ database: platform.unprepared, clock, sealedValues })
-  const signs = config.accessTokenAlgorithm === 'ES256'
-  const loadedKeys = createLoadedKeys({ signingKeys, clock, log, signs })
-  const { refuses: hasEnded } = endedSessions
-  const tokens = createTokens({ secrets, clock, issuer: publicUrl, publicKeys: loadedKeys, hasEnded })
+  const { endedSessions, sealedValues, signingKeys, loadedKeys, tokens } = makeTokens(config, platform, clock, log)
   const users = createUsers({ database, clock })
   const brand = themeOf(config)
   const sealFor = (purpose: string) => createSeal(keysFor(purpose))
@@ -66,14 +86,20 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
   const nameOf = (provider: ProviderId) => providers[provider]?.name ?? provider
   const { refreshGrace, renewGrace, sessionMaxAge } = config
   const { add: onEnded } = endedSessions
-  const sessions = createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, onEnded })
-  const events = createEvents({
+  const { webhookReceiver: receiver, metrics } = platform
+  const onOutcome = metrics?.countWebhook ?? (() => undefined)
+  const webhooks = createWebhooks({ database, clock, receiver, onOutcome, log })
+  const sessions = createSessions({
     database,
+    tokens,
     clock,
-    nameMarks: createNameMarks(keysFor(nameMarksPurpose)),
-    listeners: [(recorded) => log.info(recorded, 'event'), (_, event) => platform.metrics?.countEvent(event)],
-    onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
+    refreshGrace,
+    renewGrace,
+    sessionMaxAge,
+    onEnded,
+    webhooks,
   })
+  const events = makeEvents(platform, { clock, log, nameMarks: createNameMarks(keysFor(nameMarksPurpose)), webhooks })
   return {
     keysFor,
     sealedValues,
@@ -93,12 +119,13 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
     attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),
     links: createPendingLinks({ seal: sealFor('pending link'), clock }),
     events,
+    webhooks,
     signIns: createSignIns({ sessions, events }),
     rotate: createRotations({
       sessions,
       endedSessions,
       events,
-      onRotation: (outcome) => platform.metrics?.countRefresh(outcome),
+      onRotation: (outcome) => metrics?.countRefresh(outcome),
     }),
   }
 }
@@ -107,18 +134,20 @@ export type Nouns = ReturnType<typeof makeNouns>
 
 /** What requests need from the database before the first of them is answered. */
 export const createLoad =
-  ({ unprepared }: Platform, { sealedValues, loadedKeys, endedSessions }: Nouns, log: Log) =>
+  ({ unprepared }: Platform, { sealedValues, loadedKeys, endedSessions, webhooks }: Nouns, log: Log) =>
   async () => {
     const values = await sealedValues.reseal(unprepared)
     if (values > 0) log.info({ values }, 'stored secrets were sealed again with the first SEALING_KEY')
     await loadedKeys.load()
     await endedSessions.load()
+    await webhooks.load(unprepared)
   }
 
-/** Runs in the background once the database is ready: the purge, the mail sender, the readers of ended sessions and signing keys. */
+/** Runs in the background once the database is ready: the purge, the senders of mails and webhooks, the readers of ended sessions and signing keys. */
 export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
-  const { mails, events, sessions, endedSessions, oneTimeTokens, registrations, signingKeys, loadedKeys } = nouns
-  const purged = [sessions, endedSessions, oneTimeTokens, registrations, events, mails, signingKeys]
+  const { mails, webhooks, events, sessions, endedSessions, oneTimeTokens, registrations, signingKeys, loadedKeys } =
+    nouns
+  const purged = [sessions, endedSessions, oneTimeTokens, registrations, events, mails, webhooks, signingKeys]
   const housekeeping = createHousekeeping({
     database: platform.database,
     interval: 1 * minutes,
@@ -130,8 +159,10 @@ export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => 
       endedSessions.start()
       loadedKeys.start()
       mails.start()
+      webhooks.start()
       housekeeping.start()
     },
-    stop: () => Promise.allSettled([housekeeping.stop(), mails.stop(), endedSessions.stop(), loadedKeys.stop()]),
+    stop: () =>
+      Promise.allSettled([housekeeping.stop(), mails.stop(), webhooks.stop(), endedSessions.stop(), loadedKeys.stop()]),
   }
 }

@@ -11,6 +11,7 @@ import { createDevelopmentMailbox } from '../platform/mail/development.js'
 import { createSmtpMailer } from '../platform/mail/smtp.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
 import { openProviders } from './open-providers.js'
+import { openWebhookReceiver } from './webhook-receiver.js'
 
 export type Platform = Awaited<ReturnType<typeof openPlatform>>
 
@@ -70,6 +71,7 @@ export const openPlatform = async (config: Config, clock: Clock, log: Log, given
     mailer,
     mailbox,
     outbound,
+    webhookReceiver: openWebhookReceiver(config),
     providerSettings: providers.settings,
     redirectUris: providers.redirectUris,
     close: async () => {

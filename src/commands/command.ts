@@ -8,6 +8,7 @@ import type { Sessions } from '../domain/sessions/sessions.js'
 import type { SigningKeys } from '../domain/signing-keys/signing-keys.js'
 import type { BulkUsers } from '../domain/users/bulk.js'
 import type { Users } from '../domain/users/users.js'
+import type { Webhooks } from '../domain/webhooks/webhooks.js'
 import type { Clock } from '../lib/clock.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { accountName } from '../platform/account-name.js'
@@ -30,6 +31,7 @@ export type Stores = {
   content: Pick<Content, 'load'>
   events: Pick<Events, 'record' | 'between' | 'about'>
   signingKeys: Pick<SigningKeys, 'list' | 'rotate' | 'replaceAll'>
+  webhooks: Pick<Webhooks, 'oldest' | 'retryAll'>
   close(): Promise<void>
 }
 

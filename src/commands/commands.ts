@@ -12,6 +12,7 @@ import { userExport } from './user-export.js'
 import { userImport } from './user-import.js'
 import { userList } from './user-list.js'
 import { userDisable, userEnable, userSessionsEnd } from './user-state.js'
+import { webhooksList, webhooksRetry } from './webhooks.js'
 
 /** Every command, in the order of the help. */
 const commands: Readonly<Record<string, Command>> = {
@@ -30,6 +31,8 @@ const commands: Readonly<Record<string, Command>> = {
   'service-key add': serviceKeyAdd,
   'keys list': keysList,
   'keys rotate': keysRotate,
+  'webhooks list': webhooksList,
+  'webhooks retry': webhooksRetry,
 }
 
 export const commandNames = Object.keys(commands)

@@ -20,6 +20,7 @@ import { hostChecks } from './doctor-hosts.js'
 import { checkSigningKeys } from './doctor-keys.js'
 import { openForChecks, ownerChecks } from './doctor-owner.js'
 import { checkSealedValues } from './doctor-sealed.js'
+import { checkWebhooks } from './doctor-webhooks.js'
 
 const oldestVersion = 13
 
@@ -146,7 +147,8 @@ const checkClock = async (sql: Sql): Promise<Finding> => {
   return judgeClock('PostgreSQL', askedAt, Date.now(), row?.now.getTime() ?? 0)
 }
 
-const embeddedChecks = ({ dataDir, production, databaseOwnerUrl }: Config): CheckGroup => {
+const embeddedChecks = (config: Config): CheckGroup => {
+  const { dataDir, production, databaseOwnerUrl } = config
   const place = `embedded in ${join(dataDir, 'database')}: one instance only, not safe against power loss`
   // Not opened: that would need the lock of a running service, and would create a database that does not exist yet.
   const unused = warning('DATABASE_OWNER_URL is not used by the service, because DATABASE_URL is not set')
@@ -154,6 +156,7 @@ const embeddedChecks = ({ dataDir, production, databaseOwnerUrl }: Config): Chec
     checks: [
       { name: 'database', run: () => (production ? failure(place) : ok(place)) },
       ...(databaseOwnerUrl === undefined ? [] : [{ name: 'database owner', run: () => unused }]),
+      { name: 'webhooks', run: () => checkWebhooks(config) },
     ],
   }
 }
@@ -194,6 +197,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
       { name: 'signing keys', run: onceMigrated(() => checkSigningKeys(database, config)) },
       { name: 'durability', run: onceReached(() => checkDurability(database, config.production)) },
       { name: 'database clock', run: onceReached(() => checkClock(database)) },
+      { name: 'webhooks', run: onceReached(() => checkWebhooks(config, database)) },
     ],
     close: async () => {
       await Promise.allSettled([database.close(), owner.close?.()])

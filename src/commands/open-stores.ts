@@ -14,6 +14,7 @@ import { createSigningKeys } from '../domain/signing-keys/signing-keys.js'
 import { createTokens } from '../domain/tokens/tokens.js'
 import { createBulkUsers } from '../domain/users/bulk.js'
 import { createUsers } from '../domain/users/users.js'
+import { createWebhooks } from '../domain/webhooks/webhooks.js'
 import { systemClock as clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { deriveKey } from '../lib/keys.js'
@@ -59,12 +60,13 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
   const secrets = config.jwtSecret ?? (await existingSecret(config.dataDir))
   const tokens = createTokens({ secrets, clock, issuer: publicUrl })
   const sealedValues = createSealedValues(config.sealingKey ?? secrets, sealedColumns)
+  const webhooks = createWebhooks({ database, clock, log: commandLog() })
   return {
     database,
     clock,
     users: createUsers({ database, clock }),
     bulkUsers: createBulkUsers({ database }),
-    sessions: createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge }),
+    sessions: createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, webhooks }),
     passwords: forCommands(createPasswords({ workers, cost, productName })),
     content: createContent({ database, clock }),
     events: createEvents({
@@ -75,6 +77,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
       onLost: (err) => commandLog().error({ err }, 'an event could not be written to the database'),
     }),
     signingKeys: createSigningKeys({ database, clock, sealedValues }),
+    webhooks,
     close,
   }
 }

@@ -7,8 +7,8 @@ import { type RefusalCode, refusalCodes, refusals } from './refusals.js'
 const Nullable = <Each extends TSchema>(each: Each) => Type.Union([each, Type.Null()])
 const OneOf = <const Value extends string>(values: readonly Value[]) =>
   Type.Unsafe<Value>({ type: 'string', enum: values })
-const Id = Type.String({ format: 'uuid' })
-const Moment = Type.String({ format: 'date-time' })
+export const Id = Type.String({ format: 'uuid' })
+export const Moment = Type.String({ format: 'date-time' })
 const Provider = Type.Unsafe<ProviderId>(Type.Union(providerIds.map((id) => Type.Literal(id))))
 
 /** The schema of a 204. */

@@ -12,6 +12,8 @@ export const writableTables: readonly string[] = [
   'outgoing_mail',
   'events',
   'signing_keys',
+  'outgoing_webhooks',
+  'webhooks_wanted',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations']
 

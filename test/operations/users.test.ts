@@ -29,7 +29,8 @@ describe('users from the command line', () => {
   const signIn = async (id = '') => {
     const tokens = createTokens({ secrets: [randomToken() + randomToken()], clock, issuer: 'https://app.example.com' })
     const limits = { refreshGrace: 30 * seconds, renewGrace: 120 * seconds, sessionMaxAge: 1 * days }
-    const started = createSessions({ database: store.database, tokens, clock, ...limits })
+    const webhooks = { queue: async () => [] }
+    const started = createSessions({ database: store.database, tokens, clock, webhooks, ...limits })
     await started.start({ id, username: 'ada', email: 'ada@example.com', name: null }, ['pwd'], {
       ip: '127.0.0.1',
       userAgent: '',

@@ -12,6 +12,7 @@ export const knownMetrics = () => {
     cache: { ping: async () => {} },
     database: {},
     mails: { countWaiting: async () => 0 },
+    webhooks: { countWaiting: async () => 0 },
     endedSessions: { age: () => 0, held: () => ({ entries: 0 }) },
     loadedKeys: { age: () => 0 },
   })

@@ -35,8 +35,6 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
 const recipientKey = (email: string) => emailKey(email).replace(/^([^+@]+)\+[^@]*@/, '$1@')
 
 const kept = 1 * days
-/** Milliseconds. Callers queue inside a transaction, which is usually committed by then. */
-const usualCommit = 50
 
 export type Mails = ReturnType<typeof createMails>
 
@@ -101,7 +99,7 @@ export const createMails = ({
       log.warn({ kind: request.template }, 'mail not queued: too many mails of this kind to this address')
       return refuse('ceiling_reached')
     }
-    sender.wake(usualCommit)
+    sender.wake()
     return undefined
   }
 

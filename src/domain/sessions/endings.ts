@@ -1,11 +1,17 @@
 import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Webhooks } from '../webhooks/webhooks.js'
+import type { Client } from './client.js'
 import type { EndedSession } from './ended-sessions.js'
 import * as store from './sessions.store.js'
 
-type Dependencies = { database: Database; onEnded: (ended: EndedSession) => void }
+type Dependencies = {
+  database: Database
+  onEnded: (ended: EndedSession) => void
+  webhooks: Pick<Webhooks, 'queue'>
+}
 
 /** Ends sessions, and says so as soon as that is committed. */
-export const createEndings = ({ database, onEnded }: Dependencies) => {
+export const createEndings = ({ database, onEnded, webhooks }: Dependencies) => {
   const tell = (ids: string[]) => {
     for (const sid of ids) onEnded({ sid, below: null })
   }
@@ -16,6 +22,17 @@ export const createEndings = ({ database, onEnded }: Dependencies) => {
       if (row) tell([id])
       return row
     },
+    /** `client` used an old token of the session. */
+    endStolen: (id: string, { ip, userAgent }: Client) =>
+      database.transaction(async (sql) => {
+        const [row] = await store.deleteRecord(sql, id)
+        if (!row) return
+        await webhooks.queue(sql, 'session.theft_suspected', {
+          user: { id: row.user_id },
+          session: { id, ip, userAgent },
+        })
+        sql.afterCommit(() => tell([id]))
+      }),
     end: async (id: string, userId: string) => {
       const ended = await store.deleteRecordOfUser(database, id, userId)
       tell(ended.map((row) => row.id))

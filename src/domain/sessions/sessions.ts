@@ -11,6 +11,7 @@ import {
   type RefreshToken,
   type Tokens,
 } from '../tokens/tokens.js'
+import type { Webhooks } from '../webhooks/webhooks.js'
 import type { Client } from './client.js'
 import type { EndedSession } from './ended-sessions.js'
 import { createEndings } from './endings.js'
@@ -68,11 +69,12 @@ type Options = {
    * committed.
    */
   onEnded?: (ended: EndedSession) => void
+  webhooks: Pick<Webhooks, 'queue'>
 }
 
 export const createSessions = (options: Options) => {
   const { database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, onEnded = () => undefined } = options
-  const endings = createEndings({ database, onEnded })
+  const endings = createEndings({ database, onEnded, webhooks: options.webhooks })
 
   let purgeCursor = nilUuid
   let purgeRestsUntil = new Date(0)
@@ -138,7 +140,7 @@ export const createSessions = (options: Options) => {
    * Answers a token that is not the newest one of its session. Another request may have rotated it a moment ago: then it gets
    * the same successor. The session may have ended. Any other old token counts as stolen, and ends the session.
    */
-  const answerOldToken = async (claims: RefreshClaims, presented: Uint8Array): Promise<Rotated> => {
+  const answerOldToken = async (claims: RefreshClaims, presented: Uint8Array, client: Client): Promise<Rotated> => {
     const { userId, sid: sessionId } = claims
     const owner = { userId, sessionId }
     const ended = refuse('ended', owner)
@@ -162,7 +164,7 @@ export const createSessions = (options: Options) => {
       if (!token) return ended
       return { issued: issue({ id: userId, ...user }, { methods, provenAt }, successor, token, now), raced: true }
     }
-    await endings.endById(sessionId)
+    await endings.endStolen(sessionId, client)
     return refuse('theft', owner)
   }
 
@@ -184,7 +186,7 @@ export const createSessions = (options: Options) => {
       client,
       atProxy: by === 'proxy',
     })
-    if (!holder) return answerOldToken(claims, presented)
+    if (!holder) return answerOldToken(claims, presented, client)
     const { methods, authenticated_at: provenAt, ...user } = holder
     return { issued: issue({ id: claims.userId, ...user }, { methods, provenAt }, successor, token), raced: false }
   }

@@ -10,6 +10,7 @@ import { withNamedSchemas } from './named-schemas.js'
 import { operationId, securityOf } from './operations.js'
 import type { ReferenceDocument } from './reference-page.js'
 import { completeResponses, type Responses, type RouteFacts } from './route-codes.js'
+import { webhookOperations } from './webhook-operations.js'
 
 const document = {
   openapi: '3.1.0',
@@ -98,7 +99,8 @@ const createDocument = async (routes: readonly RouteOptions[], dependencies: Dep
   for (const { method, url, schema = {}, onRequest = [], config = {} } of routes)
     server.route({ method, url, schema, onRequest, config, handler: () => undefined })
   await server.ready()
-  return completeDocument(withNamedSchemas(server.swagger()), facts, tags)
+  const collected = { ...server.swagger(), webhooks: webhookOperations() }
+  return completeDocument(withNamedSchemas(collected), facts, tags)
 }
 
 /**

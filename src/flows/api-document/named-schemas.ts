@@ -13,12 +13,13 @@ export const withNamedSchemas = <Document extends object>(document: Document) =>
     const visited = Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, visit(each)]))
     // A property may be called `title`; then it holds a schema and not a name.
     if (typeof title !== 'string') return title === undefined ? visited : { title: visit(title), ...visited }
-    schemas[title] = visited
+    schemas[title] ??= visited
     return { $ref: `#/components/schemas/${title}` }
   }
 
   const paths = 'paths' in document ? visit(document.paths) : {}
+  const webhooks = 'webhooks' in document ? { webhooks: visit(document.webhooks) } : {}
   const components = 'components' in document && isObject(document.components) ? document.components : {}
   const sorted = Object.fromEntries(Object.entries(schemas).sort(([left], [right]) => (left < right ? -1 : 1)))
-  return { ...document, components: { ...components, schemas: sorted }, paths }
+  return { ...document, components: { ...components, schemas: sorted }, paths, ...webhooks }
 }

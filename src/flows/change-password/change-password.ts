@@ -8,6 +8,7 @@ import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
+import type { Webhooks } from '../../domain/webhooks/webhooks.js'
 import type { Database } from '../../platform/database/database.js'
 
 type Dependencies = {
@@ -18,12 +19,13 @@ type Dependencies = {
   mails: Mails
   oneTimeTokens: OneTimeTokens
   events: Events
+  webhooks: Webhooks
 }
 type Request = { caller: SessionCaller; currentPassword: string; newPassword: string }
 
 /** Replaces the password if the current one is right, ends every other session and renews the tokens of this one. */
 export const createChangePassword =
-  ({ database, users, passwords, sessions, oneTimeTokens, mails, events }: Dependencies) =>
+  ({ database, users, passwords, sessions, oneTimeTokens, mails, events, webhooks }: Dependencies) =>
   async ({ caller, currentPassword, newPassword }: Request, client: Client, language: Language) => {
     const { userId, sessionId } = caller
     const user = await users.findById(userId)
@@ -46,6 +48,7 @@ export const createChangePassword =
       const issued = await sessions.rotateWithoutGrace(sql, sessionId, current, client)
       if (!issued) return refuse('not_authenticated')
       await users.setPassword(sql, userId, passwordHash)
+      await webhooks.queue(sql, 'factor.changed', { user: { id: userId }, factor: 'password' })
       await oneTimeTokens.forgetResets(sql, userId)
       await sessions.endAll(userId, { except: sessionId, sql })
       const values = { username: current.username }

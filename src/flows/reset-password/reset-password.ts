@@ -9,6 +9,7 @@ import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
+import type { Webhooks } from '../../domain/webhooks/webhooks.js'
 import { randomToken } from '../../lib/random.js'
 import type { Database } from '../../platform/database/database.js'
 
@@ -21,10 +22,11 @@ type Dependencies = {
   registrations: Registrations
   mails: Mails
   events: Events
+  webhooks: Webhooks
 }
 
 export const createResetPassword = (deps: Dependencies) => {
-  const { database, users, passwords, sessions, oneTimeTokens, registrations, mails, events } = deps
+  const { database, users, passwords, sessions, oneTimeTokens, registrations, mails, events, webhooks } = deps
 
   /** The last link stays valid until a newer mail is queued. If there were too many mails, nothing changes. */
   const sendLink = (userId: string, language: Language) =>
@@ -71,6 +73,7 @@ export const createResetPassword = (deps: Dependencies) => {
       if ((await oneTimeTokens.takeReset(sql, token)) === undefined) return false
       await oneTimeTokens.forgetResets(sql, user.id)
       await users.setPassword(sql, user.id, passwordHash)
+      await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor: 'password' })
       await sessions.endAll(user.id, { sql })
       await mails.queue(sql, {
         to: user.email,

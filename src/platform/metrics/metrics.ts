@@ -19,6 +19,23 @@ const usualMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', '
 
 const ways = ['password', 'registration', ...providerIds]
 
+const webhookOutcomes = ['delivered', 'failed', 'given_up'] as const
+
+const createOwnGauges = (registers: Registry[]) => ({
+  processes: new Gauge({
+    name: 'latchkey_processes',
+    help: 'Processes of this instance that serve requests.',
+    registers,
+  }),
+  build: new Gauge({
+    name: 'latchkey_build_info',
+    help: 'Always 1; the version of this instance is a label.',
+    aggregator: 'first',
+    labelNames: ['version'] as const,
+    registers,
+  }),
+})
+
 const createInstruments = (registers: Registry[]) => ({
   requests: new Histogram({
     name: 'latchkey_http_request_duration_seconds',
@@ -63,18 +80,13 @@ const createInstruments = (registers: Registry[]) => ({
     labelNames: ['kind'] as const,
     registers,
   }),
-  processes: new Gauge({
-    name: 'latchkey_processes',
-    help: 'Processes of this instance that serve requests.',
+  webhooks: new Counter({
+    name: 'latchkey_webhooks_total',
+    help: `Attempts to deliver a webhook, by outcome: ${webhookOutcomes.join(', ')}.`,
+    labelNames: ['outcome'] as const,
     registers,
   }),
-  build: new Gauge({
-    name: 'latchkey_build_info',
-    help: 'Always 1; the version of this instance is a label.',
-    aggregator: 'first',
-    labelNames: ['version'] as const,
-    registers,
-  }),
+  ...createOwnGauges(registers),
 })
 
 type Instruments = ReturnType<typeof createInstruments>
@@ -87,13 +99,14 @@ const limiters = ['login', 'confirm', 'general', 'session', 'sensitive', 'servic
  * Every series of a closed list starts at zero. Prometheus sees no increase in a series that first appears with 1, so an
  * alert would miss the first event.
  */
-const startAtZero = ({ refreshes, refusals, signIns, rejections, processes, build }: Instruments) => {
+const startAtZero = ({ refreshes, refusals, signIns, rejections, webhooks, processes, build }: Instruments) => {
   processes.set(1)
   build.set({ version: programVersion() }, 1)
   for (const outcome of outcomes) refreshes.inc({ outcome }, 0)
   for (const status of refusalStatuses) refusals.inc({ status: String(status) }, 0)
   for (const way of ways) signIns.inc({ way }, 0)
   for (const limiter of limiters) rejections.inc({ limiter }, 0)
+  for (const outcome of webhookOutcomes) webhooks.inc({ outcome }, 0)
 }
 
 /** Gauges with the name of a counter: Prometheus warns of them, and the same numbers exist by type. */
@@ -125,6 +138,7 @@ export const createMetrics = () => {
     },
     countRefresh: (outcome: RefreshOutcome) => instruments.refreshes.inc({ outcome }),
     countRejection: (limiter: string) => instruments.rejections.inc({ limiter }),
+    countWebhook: (outcome: (typeof webhookOutcomes)[number]) => instruments.webhooks.inc({ outcome }),
     countRequest: ({ route = 'unmatched', method, status, milliseconds }: RequestSeen) => {
       const labels = {
         route,

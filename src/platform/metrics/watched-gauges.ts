@@ -6,11 +6,14 @@ import type { Cache } from '../cache/cache.js'
 /** How many connections are open, how many of them are busy, and how many statements wait for one. */
 export type PoolStats = { open: number; busy: number; waiting: number }
 
+type Waiting = { countWaiting(): Promise<number> }
+
 export type Watched = {
   workers: { queueLength(): number }
   cache: Pick<Cache, 'ping'>
   database: { stats?(): PoolStats }
-  mails: { countWaiting(): Promise<number> }
+  mails: Waiting
+  webhooks: Waiting
   endedSessions: { age(): number | undefined; held(): { entries: number } }
   loadedKeys: { age(): number | undefined }
 }
@@ -28,11 +31,11 @@ const inTime = <Result>(work: Promise<Result>) =>
     throw new Error('no answer in time')
   })
 
-const watchMails =
-  (mails: Watched['mails']): Collect =>
+const watchWaiting =
+  (waiting: Waiting): Collect =>
   async (gauge) => {
     try {
-      gauge.set(await inTime(mails.countWaiting()))
+      gauge.set(await inTime(waiting.countWaiting()))
     } catch {
       // Unknown is not zero: without a value, the line in a graph has a gap.
       gauge.remove()
@@ -56,9 +59,32 @@ const watchAge =
     else gauge.set(age)
   }
 
+const watchDatabase = (database: Watched['database'], add: AddGauge) => {
+  add({
+    name: 'latchkey_database_connections',
+    help: 'Connections to the database, by state.',
+    labelNames: ['state'],
+    collect: (gauge) => {
+      const stats = database.stats?.()
+      if (!stats) return
+      gauge.set({ state: 'busy' }, stats.busy)
+      gauge.set({ state: 'idle' }, stats.open - stats.busy)
+    },
+  })
+  add({
+    name: 'latchkey_database_waiting',
+    help: 'Statements that wait for a connection.',
+    collect: (gauge) => {
+      const stats = database.stats?.()
+      if (stats) gauge.set(stats.waiting)
+      else gauge.remove()
+    },
+  })
+}
+
 /** Gauges are read only when Prometheus asks. */
 export const watchGauges = (watched: Watched, add: AddGauge) => {
-  const { workers, cache, database, mails, endedSessions, loadedKeys } = watched
+  const { workers, cache, database, mails, webhooks, endedSessions, loadedKeys } = watched
   add({
     name: 'latchkey_worker_queue_length',
     help: 'Password checks that wait for a thread.',
@@ -68,7 +94,13 @@ export const watchGauges = (watched: Watched, add: AddGauge) => {
     name: 'latchkey_mails_waiting',
     help: 'Mails that no mail server has accepted yet, up to 10000.',
     aggregator: 'max',
-    collect: watchMails(mails),
+    collect: watchWaiting(mails),
+  })
+  add({
+    name: 'latchkey_webhooks_waiting',
+    help: 'Webhooks that the receiver has not taken yet, up to 10000.',
+    aggregator: 'max',
+    collect: watchWaiting(webhooks),
   })
   add({
     name: 'latchkey_cache_fallback',
@@ -94,24 +126,5 @@ export const watchGauges = (watched: Watched, add: AddGauge) => {
     aggregator: 'max',
     collect: watchAge(loadedKeys),
   })
-  add({
-    name: 'latchkey_database_connections',
-    help: 'Connections to the database, by state.',
-    labelNames: ['state'],
-    collect: (gauge) => {
-      const stats = database.stats?.()
-      if (!stats) return
-      gauge.set({ state: 'busy' }, stats.busy)
-      gauge.set({ state: 'idle' }, stats.open - stats.busy)
-    },
-  })
-  add({
-    name: 'latchkey_database_waiting',
-    help: 'Statements that wait for a connection.',
-    collect: (gauge) => {
-      const stats = database.stats?.()
-      if (stats) gauge.set(stats.waiting)
-      else gauge.remove()
-    },
-  })
+  watchDatabase(database, add)
 }

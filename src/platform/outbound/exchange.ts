@@ -1,6 +1,8 @@
 import http from 'node:http'
 import https from 'node:https'
-import { OutboundFailed } from './outbound-failed.js'
+import type { LookupFunction } from 'node:net'
+import { OutboundFailed, type OutboundFailure } from './outbound-failed.js'
+import { addressIn, isPublicAddress, PrivateAddress } from './public-addresses.js'
 
 export type OutboundRequest = {
   method?: string
@@ -9,14 +11,25 @@ export type OutboundRequest = {
   signal?: AbortSignal | undefined
 }
 
-type Bounds = { signal: AbortSignal; connectTimeout: number; maximumBytes: number }
+export type Bounds = {
+  connectTimeout: number
+  maximumBytes: number
+  /** A longer body is cut, and the answer counts: for those who need its status. Otherwise it fails the request. */
+  cutBody?: boolean
+  /** Finds public addresses only. Without it every address may be connected to. */
+  publicLookup?: LookupFunction | undefined
+}
+type Running = Bounds & { signal: AbortSignal }
 
 /** One request and its answer, whole and in memory, or `OutboundFailed`. */
-export const exchange = async (url: URL, request: OutboundRequest, bounds: Bounds): Promise<Response> => {
+export const exchange = async (url: URL, request: OutboundRequest, bounds: Running): Promise<Response> => {
+  const literal = addressIn(url)
+  if (bounds.publicLookup && literal !== undefined && !isPublicAddress(literal))
+    throw new OutboundFailed('private_address', url.host)
   const body = await bytesOf(request.body)
   const answer = await requestOnce(url, request, body, bounds)
   const encoding = answer.headers['content-encoding'] ?? 'identity'
-  if (encoding !== 'identity') {
+  if (encoding !== 'identity' && !bounds.cutBody) {
     // We asked for no compression, and a small compressed body can become larger than the limit.
     answer.destroy()
     throw new OutboundFailed('encoded', url.host)
@@ -31,7 +44,7 @@ const bytesOf = async (body: OutboundRequest['body']) => {
   return Buffer.from(await new Response(body).arrayBuffer())
 }
 
-const requestOnce = (url: URL, request: OutboundRequest, body: Buffer | undefined, bounds: Bounds) =>
+const requestOnce = (url: URL, request: OutboundRequest, body: Buffer | undefined, bounds: Running) =>
   new Promise<http.IncomingMessage>((resolve, reject) => {
     const { request: open } = url.protocol === 'https:' ? https : http
     const connected = url.protocol === 'https:' ? 'secureConnect' : 'connect'
@@ -44,16 +57,20 @@ const requestOnce = (url: URL, request: OutboundRequest, body: Buffer | undefine
         'accept-encoding': 'identity',
       },
       agent: false,
+      ...(bounds.publicLookup && { lookup: bounds.publicLookup }),
       signal: bounds.signal,
     })
     const connectTimer = setTimeout(() => fail('connect_timeout'), bounds.connectTimeout)
-    const fail = (code: 'connect_timeout' | 'timeout' | 'unreachable') => {
+    const fail = (code: OutboundFailure) => {
       clearTimeout(connectTimer)
       reject(new OutboundFailed(code, url.host))
       outgoing.destroy()
     }
     outgoing.on('socket', (socket) => socket.once(connected, () => clearTimeout(connectTimer)))
-    outgoing.on('error', () => fail(bounds.signal.aborted ? 'timeout' : 'unreachable'))
+    outgoing.on('error', (error) => {
+      if (error instanceof PrivateAddress) return fail('private_address')
+      return fail(bounds.signal.aborted ? 'timeout' : 'unreachable')
+    })
     outgoing.on('response', (answer) => {
       clearTimeout(connectTimer)
       resolve(answer)
@@ -69,12 +86,13 @@ const contentType = ({ body, headers = {} }: OutboundRequest) => {
     : {}
 }
 
-const readBody = async (url: URL, answer: http.IncomingMessage, { signal, maximumBytes }: Bounds) => {
+const readBody = async (url: URL, answer: http.IncomingMessage, { signal, maximumBytes, cutBody }: Running) => {
   const chunks: Buffer[] = []
   let size = 0
   try {
     for await (const chunk of answer as AsyncIterable<Buffer>) {
       size += chunk.length
+      if (size > maximumBytes && cutBody) break
       if (size > maximumBytes) throw new OutboundFailed('too_large', url.host)
       chunks.push(chunk)
     }

@@ -3,6 +3,7 @@ export type OutboundFailure =
   | 'connect_timeout'
   | 'encoded'
   | 'forbidden'
+  | 'private_address'
   | 'timeout'
   | 'too_large'
   | 'unreachable'

@@ -2,19 +2,23 @@ import { isRefused } from '../../contract/outcome.js'
 import { seconds } from '../../lib/durations.js'
 import { isLoopback } from '../../lib/loopback.js'
 import { type BoundedQueue, createBoundedQueue } from '../bounded-queue.js'
-import { exchange, type OutboundRequest } from './exchange.js'
+import { type Bounds, exchange, type OutboundRequest } from './exchange.js'
 import { OutboundFailed } from './outbound-failed.js'
+import { publicLookup, type Resolve } from './public-addresses.js'
 
 export type Fetch = (url: string, request?: OutboundRequest) => Promise<Response>
 
-export type OutboundOptions = {
-  connectTimeout?: number
+export type OutboundOptions = Partial<Pick<Bounds, 'connectTimeout' | 'maximumBytes' | 'cutBody'>> & {
   totalTimeout?: number
-  maximumBytes?: number
   /** How many requests to one host run at once. Four times as many may wait. */
   concurrency?: number
-  /** Plain HTTP to this machine, for development. Plain HTTP to other machines is never used. */
+  /** Plain HTTP to this machine, for development. */
   allowLoopbackHttp?: boolean
+  /** Plain HTTP to any machine. */
+  allowPlainHttp?: boolean
+  /** Refuses to connect to private networks and to this machine. */
+  publicOnly?: boolean
+  resolve?: Resolve
 }
 
 export type Outbound = ReturnType<typeof createOutbound>
@@ -25,7 +29,9 @@ export type Outbound = ReturnType<typeof createOutbound>
  */
 export const createOutbound = (options: OutboundOptions = {}) => {
   const { connectTimeout = 3 * seconds, totalTimeout = 10 * seconds, maximumBytes = 256 * 1024 } = options
-  const { concurrency = 32, allowLoopbackHttp = false } = options
+  const { concurrency = 32, allowLoopbackHttp = false, allowPlainHttp = false, cutBody = false } = options
+  const onlyPublic = options.publicOnly ? publicLookup(options.resolve) : undefined
+  const bounds = { connectTimeout, maximumBytes, cutBody, publicLookup: onlyPublic }
   const queues = new Map<string, BoundedQueue>()
 
   /** Each host has its own, so that requests to a host that hangs delay no request to another. */
@@ -36,11 +42,11 @@ export const createOutbound = (options: OutboundOptions = {}) => {
   }
 
   const send = async (address: string, request: OutboundRequest, deadline: AbortSignal) => {
-    const url = permitted(address, allowLoopbackHttp)
+    const url = permitted(address, { allowLoopbackHttp, allowPlainHttp })
     const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline
     const queue = queueOf(url.host)
     try {
-      const answer = await queue.run(() => exchange(url, request, { signal, connectTimeout, maximumBytes }), signal)
+      const answer = await queue.run(() => exchange(url, request, { ...bounds, signal }), signal)
       if (isRefused(answer)) throw new OutboundFailed(signal.aborted ? 'timeout' : 'busy', url.host)
       return answer
     } finally {
@@ -57,10 +63,12 @@ export const createOutbound = (options: OutboundOptions = {}) => {
   return { withDeadline }
 }
 
-const permitted = (address: string, allowLoopbackHttp: boolean) => {
+type Allowed = { allowLoopbackHttp: boolean; allowPlainHttp: boolean }
+
+const permitted = (address: string, { allowLoopbackHttp, allowPlainHttp }: Allowed) => {
   if (!URL.canParse(address)) throw new OutboundFailed('forbidden', 'an unreadable address')
   const url = new URL(address)
-  const plain = url.protocol === 'http:' && allowLoopbackHttp && isLoopback(url.hostname)
+  const plain = url.protocol === 'http:' && (allowPlainHttp || (allowLoopbackHttp && isLoopback(url.hostname)))
   if (url.protocol !== 'https:' && !plain) throw new OutboundFailed('forbidden', url.host)
   return url
 }

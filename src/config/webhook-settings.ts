@@ -1,0 +1,51 @@
+import { isLoopback } from '../lib/loopback.js'
+import { addressIn, isPublicAddress } from '../platform/outbound/public-addresses.js'
+import { InvalidValue, list, type Read } from './setting-values.js'
+
+/** With a path and a query, because receivers put tokens there. */
+export const webhookAddress: Read<string> = (value) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.hash)
+    throw new InvalidValue('must be an address such as https://app.example.com/webhooks')
+  return url.href
+}
+
+/** The form and the lengths of the Standard Webhooks specification. */
+const webhookSecret: Read<string> = (value) => {
+  const [, encoded = ''] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value) ?? []
+  const key = Buffer.from(encoded, 'base64')
+  const isExact = key.toString('base64').replace(/=+$/, '') === encoded.replace(/=+$/, '')
+  if (!isExact || key.length < 24 || key.length > 64)
+    throw new InvalidValue(
+      'must be whsec_ and 24 to 64 random bytes in base64: make one with `echo "whsec_$(openssl rand -base64 32)"`',
+    )
+  return value
+}
+
+export const webhookSecrets: Read<string[]> = (value) => {
+  const secrets = list(webhookSecret)(value)
+  if (secrets.length === 0 || secrets.length > 4) throw new InvalidValue('must hold one secret, and up to four')
+  return secrets
+}
+
+/** Whether an address is visibly not public. A name is looked up only when it is connected to. */
+const isVisiblyPrivate = (url: URL) => {
+  const literal = addressIn(url)
+  return literal === undefined
+    ? isLoopback(url.hostname) || url.hostname.endsWith('.localhost')
+    : !isPublicAddress(literal)
+}
+
+/** `absent` says that a setting was not given: one that is invalid has its own line already. */
+export const webhookFaults = (own: Readonly<Record<string, unknown>>, absent: ReadonlySet<string>): string[] => {
+  const names = ['WEBHOOK_URL', 'WEBHOOK_SECRET']
+  if (absent.has('WEBHOOK_URL') !== absent.has('WEBHOOK_SECRET')) return [`${names.join(' and ')}: set both or neither`]
+  const { webhookUrl, webhookAllowPrivate, nodeEnv } = own
+  if (typeof webhookUrl !== 'string' || webhookAllowPrivate === 'true') return []
+  const url = new URL(webhookUrl)
+  if (isVisiblyPrivate(url))
+    return ['WEBHOOK_URL: is in a private network or on this machine: set WEBHOOK_ALLOW_PRIVATE=true to allow that']
+  if (nodeEnv === 'production' && url.protocol === 'http:')
+    return ['WEBHOOK_URL: must begin with https:// in production, unless WEBHOOK_ALLOW_PRIVATE=true']
+  return []
+}

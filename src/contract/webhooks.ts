@@ -1,0 +1,64 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { Id, Moment, ServiceUser } from './schemas.js'
+
+const JustUser = Type.Object({ id: Id })
+const Address = { ip: Type.String(), userAgent: Type.String() }
+const Factor = Type.Unsafe<'password'>({ type: 'string', enum: ['password'] })
+
+/**
+ * Every type of webhook: when it is sent, and its data. `data.user.id` is in all of them. The first four are written by triggers
+ * (migrations/0005-webhooks.sql), the others by `webhooks.queue`, which takes any type of this table.
+ */
+export const webhookTypes = {
+  'user.created': {
+    when: 'A user registered, signed in at a provider for the first time, or was added by an operator',
+    data: Type.Object({ user: ServiceUser }),
+  },
+  'user.updated': {
+    when: 'The email, the username, the name, the linked providers of a user changed, or the user was disabled or enabled',
+    data: Type.Object({ user: ServiceUser }),
+  },
+  'user.deleted': {
+    when: 'A user was deleted',
+    data: Type.Object({ user: JustUser }),
+  },
+  'user.signed_in': {
+    when: 'A session began',
+    data: Type.Object({
+      user: JustUser,
+      session: Type.Object({
+        id: Id,
+        methods: Type.Array(Type.String(), { description: 'How the user proved who they are, as in `amr`' }),
+        ...Address,
+      }),
+    }),
+  },
+  'factor.changed': {
+    when: 'The password of a user was changed or reset',
+    data: Type.Object({ user: JustUser, factor: Factor }),
+  },
+  'session.theft_suspected': {
+    when: 'An old refresh token was used again, and its session was ended. The address is that of the request with the old token',
+    data: Type.Object({ user: JustUser, session: Type.Object({ id: Id, ...Address }) }),
+  },
+} as const satisfies Record<string, { when: string; data: TSchema }>
+
+export type WebhookType = keyof typeof webhookTypes
+export type WebhookData<Type extends WebhookType> = Static<(typeof webhookTypes)[Type]['data']>
+
+const nameOf = (type: string) =>
+  `Webhook${type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}`
+
+/** The body of a webhook. */
+export const webhookBody = (type: WebhookType) =>
+  Type.Object(
+    {
+      type: Type.Literal(type),
+      timestamp: Type.Unsafe<string>({
+        ...Moment,
+        description: 'When it happened; the header has the time of the attempt',
+      }),
+      data: webhookTypes[type].data,
+    },
+    { title: nameOf(type) },
+  )

@@ -1,0 +1,99 @@
+import type { BaseLogger } from 'pino'
+import type { Clock } from '../../lib/clock.js'
+import { hours, minutes, seconds } from '../../lib/durations.js'
+import type { Database } from '../../platform/database/database.js'
+import { createDeliveryRounds, lease, reasonOf, recordDelivery, scattered } from '../../platform/delivery-rounds.js'
+import type { Outbound } from '../../platform/outbound/outbound.js'
+import { OutboundFailed } from '../../platform/outbound/outbound-failed.js'
+import { keyOf, signedHeaders } from './signature.js'
+import * as store from './webhooks.store.js'
+
+/** Before the second attempt, the third, and so on. After the last one a webhook is given up, about three days after the first. */
+export const pauses = [
+  5 * seconds,
+  30 * seconds,
+  2 * minutes,
+  10 * minutes,
+  30 * minutes,
+  1 * hours,
+  2 * hours,
+  4 * hours,
+  8 * hours,
+  12 * hours,
+  16 * hours,
+  24 * hours,
+]
+
+export type Receiver = { url: string; secrets: readonly string[]; outbound: Outbound }
+export type WebhookOutcome = 'delivered' | 'failed' | 'given_up'
+
+const failureOf = (error: unknown) => (error instanceof OutboundFailed ? error.code : reasonOf(error))
+
+/** Sends waiting webhooks to the receiver. Its timeout is 15 seconds, which is shorter than the lease. */
+export const createWebhookSender = (options: {
+  database: Database
+  clock: Clock
+  receiver: Receiver
+  onOutcome: (outcome: WebhookOutcome) => void
+  log: Pick<BaseLogger, 'warn' | 'error'>
+}) => {
+  const { database, clock, receiver, onOutcome, log } = options
+  const keys = receiver.secrets.map(keyOf)
+  const { host } = new URL(receiver.url)
+  /** The receiver has said that it wants no webhooks any more. What happens meanwhile waits in the table. */
+  let isGone = false
+
+  /** The status of the answer. Redirects are not followed. */
+  const post = async ({ id, type, data, created_at }: store.DueWebhook) => {
+    const body = JSON.stringify({ type, timestamp: created_at.toISOString(), data })
+    // The receiver compares the timestamp with its own clock, so it is the real time.
+    const headers = {
+      ...signedHeaders({ id, body, now: new Date() }, keys),
+      'content-type': 'application/json',
+      'user-agent': 'latchkey',
+    }
+    const { status } = await receiver.outbound.withDeadline()(receiver.url, { method: 'POST', headers, body })
+    return status
+  }
+
+  const fail = async (webhook: store.DueWebhook, failure: string) => {
+    const base = pauses[webhook.attempts - 1]
+    const pause = base === undefined ? undefined : scattered(base, Math.random())
+    await store.markFailed(database, webhook, { failure, pause, offset: clock.offset() })
+    onOutcome(pause === undefined ? 'given_up' : 'failed')
+    const { id, type, attempts } = webhook
+    const details = { webhook: id, type, attempts, host, reason: failure }
+    if (pause === undefined) log.error(details, 'webhook given up')
+    else log.warn(details, 'webhook could not be delivered yet')
+  }
+
+  const leave = () => {
+    if (!isGone) log.error({ host }, 'the webhook receiver answered 410: nothing is sent to it until a restart')
+    isGone = true
+  }
+
+  const deliver = async (webhook: store.DueWebhook) => {
+    const answered = await post(webhook).then(
+      (status) => ({ status, failure: `answered ${status}` }),
+      (error: unknown) => ({ status: 0, failure: failureOf(error) }),
+    )
+    const { status, failure } = answered
+    if (status >= 200 && status < 300) {
+      await recordDelivery(() => store.deleteDelivered(database, webhook.id))
+      onOutcome('delivered')
+      return true
+    }
+    await fail(webhook, failure)
+    if (status === 410) leave()
+    // The receiver refuses this webhook and may take the next one. Otherwise it is away or overloaded.
+    return status >= 400 && status < 500 && status !== 410 && status !== 429
+  }
+
+  const claim = async () => {
+    const [webhook] = isGone ? [] : await store.claim(database, lease, clock.offset())
+    return webhook
+  }
+
+  const onFailure = (reason: string) => log.warn({ reason }, 'outgoing webhooks wait for the database')
+  return createDeliveryRounds({ claim, deliver, onFailure })
+}

@@ -1,0 +1,102 @@
+import type { WebhookType } from '../../contract/webhooks.js'
+import type { Sql } from '../../platform/database/database.js'
+import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
+import { selectList } from '../../platform/database/select-list.js'
+
+export type DueWebhook = { id: string; type: string; data: unknown; attempts: number; created_at: Date }
+
+export type WaitingWebhook = {
+  id: string
+  type: string
+  user_id: string
+  created_at: Date
+  attempts: number
+  /** Null when it was given up. */
+  next_attempt_at: Date | null
+  failure: string | null
+}
+
+/** Changes nothing while nobody wants webhooks. The triggers of the migration write the other types. */
+export const insert = (sql: Sql, webhook: { type: WebhookType; userId: string; data: unknown }) =>
+  sql.query(
+    'insert into outgoing_webhooks (type, user_id, data) select $1, $2, $3::jsonb where are_webhooks_wanted() returning id',
+    [webhook.type, webhook.userId, webhook.data],
+  )
+
+/** Events are written for this long from now on. Writes a row once in an hour at most. */
+export const want = (sql: Sql, duration: number) =>
+  sql.query(
+    `insert into webhooks_wanted (until) values (now() + ${milliseconds('$1')})
+     on conflict (one_row) do update set until = excluded.until
+     where webhooks_wanted.until < excluded.until - interval '1 hour'`,
+    [duration],
+  )
+
+/** As for mails: takes the one that has waited longest, and no other sender takes it until the lease ends. */
+export const claim = (sql: Sql, lease: number, offset: number) =>
+  sql.query<DueWebhook>(
+    `update outgoing_webhooks
+     set attempts = attempts + 1, next_attempt_at = ${databaseNow('$1')} + ${milliseconds('$2')}
+     where id = (
+       select id from outgoing_webhooks where next_attempt_at <= ${databaseNow('$1')}
+       order by next_attempt_at limit 1 for update skip locked
+     )
+     returning ${selectList<DueWebhook>({ id: true, type: true, data: true, attempts: true, created_at: true })}`,
+    [offset, lease],
+  )
+
+export const deleteDelivered = (sql: Sql, id: string) => sql.query('delete from outgoing_webhooks where id = $1', [id])
+
+/** The next attempt after a pause, or none. Only the sender that holds the lease may write this. */
+export const markFailed = (
+  sql: Sql,
+  { id, attempts }: DueWebhook,
+  { failure, pause, offset }: { failure: string; pause: number | undefined; offset: number },
+) =>
+  sql.query(
+    `update outgoing_webhooks set failure = $3, next_attempt_at = ${databaseNow('$4')} + ${milliseconds('$5')}
+     where id = $1 and attempts = $2 and next_attempt_at is not null`,
+    [id, attempts, failure, offset, pause ?? null],
+  )
+
+/** Above this number the exact count does not matter. */
+const countedUpTo = 10_000
+
+const countOf = (state: 'is null' | 'is not null') =>
+  `(select count(*) from (select 1 from outgoing_webhooks where next_attempt_at ${state} limit $1) as counted)`
+
+export const count = (sql: Sql) =>
+  sql.query<{ waiting: number; given_up: number }>(
+    `select ${countOf('is not null')} as waiting, ${countOf('is null')} as given_up`,
+    [countedUpTo],
+  )
+
+const waiting = selectList<WaitingWebhook>({
+  id: true,
+  type: true,
+  user_id: true,
+  created_at: true,
+  attempts: true,
+  next_attempt_at: true,
+  failure: true,
+})
+
+export const selectOldest = (sql: Sql, limit: number) =>
+  sql.query<WaitingWebhook>(`select ${waiting} from outgoing_webhooks order by created_at, id limit $1`, [limit])
+
+/** Those that a sender has just now, whose lease runs, stay as they are. */
+export const retryAll = (sql: Sql, offset: number, lease: number) =>
+  sql.query(
+    `update outgoing_webhooks set attempts = 0, next_attempt_at = ${databaseNow('$1')}
+     where next_attempt_at is null or next_attempt_at > ${databaseNow('$1')} + ${milliseconds('$2')} or failure is not null
+     returning id`,
+    [offset, lease],
+  )
+
+export const purgeBefore = (sql: Sql, moment: Date, limit: number) =>
+  sql.query(
+    `delete from outgoing_webhooks where id in (
+       select id from outgoing_webhooks where created_at < $1 order by created_at limit $2
+     ) returning id`,
+    [moment, limit],
+  )

@@ -1,0 +1,58 @@
+import type { BaseLogger } from 'pino'
+import type { WebhookData, WebhookType } from '../../contract/webhooks.js'
+import { type Clock, later } from '../../lib/clock.js'
+import { days } from '../../lib/durations.js'
+import type { Database, Sql } from '../../platform/database/database.js'
+import { lease } from '../../platform/delivery-rounds.js'
+import { createWebhookSender, type Receiver, type WebhookOutcome } from './webhook-sender.js'
+import * as store from './webhooks.store.js'
+
+/** Without a running service that has WEBHOOK_URL, events are written for this long: as long as they would be tried. */
+const wantedFor = 3 * days
+/** Also those that were given up, so that an operator can retry them. */
+const kept = 30 * days
+
+export type { WaitingWebhook } from './webhooks.store.js'
+export type Webhooks = ReturnType<typeof createWebhooks>
+
+/** Without a receiver nothing is sent. Commands have none: a running service sends what they cause. */
+export const createWebhooks = (options: {
+  database: Database
+  clock: Clock
+  receiver?: Receiver | undefined
+  onOutcome?: (outcome: WebhookOutcome) => void
+  log: Pick<BaseLogger, 'warn' | 'error'>
+}) => {
+  const { database, clock, receiver, onOutcome = () => undefined, log } = options
+  const sender = receiver && createWebhookSender({ database, clock, receiver, onOutcome, log })
+
+  const count = async () => {
+    const [row] = await store.count(database)
+    return { waiting: row?.waiting ?? 0, givenUp: row?.given_up ?? 0 }
+  }
+
+  return {
+    /**
+     * Writes a webhook inside the caller's transaction. Those about users and sign-ins are written by triggers; what
+     * happened is recorded as an event afterwards, and `wake` then looks for it.
+     */
+    queue: <Type extends WebhookType>(sql: Sql, type: Type, data: WebhookData<Type>) =>
+      store.insert(sql, { type, userId: data.user.id, data }),
+    /** From now on events are written, also those of other instances. */
+    load: async (sql: Sql = database) => {
+      if (receiver) await store.want(sql, wantedFor)
+    },
+    wake: () => sender?.wake(),
+    start: () => sender?.start(),
+    stop: async () => sender?.stop(),
+    count,
+    countWaiting: async () => (await count()).waiting,
+    oldest: (limit: number) => store.selectOldest(database, limit),
+    /** Everything is due at once, also what was given up. Returns how many. */
+    retryAll: async () => (await store.retryAll(database, clock.offset(), lease)).length,
+    purge: async (sql: Sql, limit: number) => {
+      if (receiver) await store.want(sql, wantedFor)
+      return (await store.purgeBefore(sql, later(clock.now(), -kept), limit)).length
+    },
+  }
+}

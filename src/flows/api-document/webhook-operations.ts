@@ -1,0 +1,36 @@
+import { type WebhookType, webhookBody, webhookTypes } from '../../contract/webhooks.js'
+
+const header = (name: string, description: string) => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+})
+
+const parameters = [
+  header('webhook-id', 'The same at every attempt, and of this event only'),
+  header('webhook-timestamp', 'When this attempt was made, in seconds'),
+  header('webhook-signature', 'Standard Webhooks: v1 and its HMAC-SHA256; several while a secret is replaced'),
+]
+
+const responses = {
+  '2XX': { description: 'Taken; it is not sent again' },
+  '410': { description: 'No webhooks are wanted any more: nothing is sent until the service is restarted' },
+  default: { description: 'Not taken; it is sent again later' },
+}
+
+const operationOf = (type: WebhookType) => ({
+  post: {
+    operationId: `webhook.${type}`,
+    summary: webhookTypes[type].when,
+    security: [],
+    parameters,
+    requestBody: { required: true, content: { 'application/json': { schema: webhookBody(type) } } },
+    responses,
+  },
+})
+
+/** The requests that we send to WEBHOOK_URL, as OpenAPI describes them. */
+export const webhookOperations = () =>
+  Object.fromEntries((Object.keys(webhookTypes) as WebhookType[]).map((type) => [type, operationOf(type)]))

@@ -1,0 +1,111 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { seconds } from '../lib/durations.js'
+import { withTimeout } from '../lib/with-timeout.js'
+
+/** Longer than any delivery may take, so that no two attempts at one item overlap. */
+export const lease = 60 * seconds
+const lanes = 4
+const poll = 5 * seconds
+const stopTimeout = 5 * seconds
+/** Milliseconds. Callers queue inside a transaction, which is usually committed by then. */
+const usualCommit = 50
+
+/** Plus or minus a fifth, so that items that wait for the same server are not all tried at once. */
+export const scattered = (pause: number, chance: number) => pause * (0.8 + 0.4 * chance)
+
+export const reasonOf = (error: unknown) => (error instanceof Error ? error.message : 'unknown failure')
+
+/** What was delivered must be recorded, or it would be delivered twice. So this is tried until the lease ends. */
+export const recordDelivery = async (write: () => Promise<unknown>) => {
+  for (let pause = 500; ; pause *= 2) {
+    try {
+      await write()
+      return
+    } catch (error) {
+      if (pause > lease / 4) throw error
+      await wait(pause)
+    }
+  }
+}
+
+export type DeliveryRounds = ReturnType<typeof createDeliveryRounds>
+
+/**
+ * Delivers what waits in a table to another server, outside of requests, a few items at a time. Several instances may do this at
+ * the same time: `claim` gives each item to one of them. `deliver` says whether to continue with the next one: not if the other
+ * server cannot be reached.
+ */
+export const createDeliveryRounds = <Item>(options: {
+  claim: () => Promise<Item | undefined>
+  deliver: (item: Item) => Promise<boolean>
+  /** Told when the database could not be asked. */
+  onFailure: (reason: string) => void
+}) => {
+  const { deliver, onFailure } = options
+  let running = false
+  let timer: NodeJS.Timeout | undefined
+  let wakesAt = Number.POSITIVE_INFINITY
+  let round: Promise<void> | undefined
+  let again = false
+
+  const claim = async () => (running ? options.claim() : undefined)
+
+  const drain = async (claimed: Item | undefined) => {
+    let item = claimed
+    while (item && (await deliver(item))) item = await claim()
+  }
+
+  const deliverAll = async () => {
+    do {
+      again = false
+      const first = await claim()
+      if (!first) continue
+      const others = Array.from({ length: lanes - 1 }, () => claim().then(drain))
+      await Promise.all([drain(first), ...others])
+    } while (again && running)
+  }
+
+  /** Looks for items after this delay, or earlier if that is already planned. */
+  const wake = (delay = usualCommit) => {
+    const at = performance.now() + delay
+    if (!running || at >= wakesAt) return
+    clearTimeout(timer)
+    wakesAt = at
+    timer = setTimeout(() => {
+      wakesAt = Number.POSITIVE_INFINITY
+      nudge()
+    }, delay)
+    timer.unref()
+  }
+
+  /** Looks for items now instead of at the next round. */
+  const nudge = () => {
+    if (!running) return
+    if (round) {
+      again = true
+      return
+    }
+    round = deliverAll()
+      .catch((error: unknown) => onFailure(reasonOf(error)))
+      .finally(() => {
+        round = undefined
+        wake(poll)
+      })
+  }
+
+  return {
+    start: () => {
+      running = true
+      nudge()
+    },
+    /** Lets deliveries under way finish: one that is cut off after the other server took it would be repeated. */
+    stop: async () => {
+      running = false
+      clearTimeout(timer)
+      wakesAt = Number.POSITIVE_INFINITY
+      if (round) await withTimeout(round, stopTimeout, () => undefined)
+    },
+    nudge,
+    wake,
+  }
+}
