@@ -34,7 +34,7 @@ const partsFile = 'parts.json'
 
 /**
  * A running service loads some of its parts late, so the parts of the build before this one stay. Their names change with
- * their content.
+ * their content. A package that is published has only its own.
  * @param {string[]} paths
  */
 const listParts = async (paths) => {
@@ -43,7 +43,8 @@ const listParts = async (paths) => {
   /** @type {{ current: string[], earlier: string[] }} */
   const known = JSON.parse(text)
   const isSame = known.current.join() === current.join()
-  const next = isSame ? known : { current, earlier: known.current }
+  const earlier = isSame ? known.earlier : known.current
+  const next = { current, earlier: argv.includes('--publish') ? [] : earlier }
   return { list: `${JSON.stringify(next)}\n`, earlier: new Set(next.earlier) }
 }
 

@@ -5,16 +5,8 @@ import { filesBelow } from './publish.mjs'
 
 /** @typedef {{ home: string, dist: string }} Place */
 
-// These stay packages: they load other files of their own (machine code, WebAssembly, the code of a thread, word lists),
-// or are installed for development only.
-const external = [
-  'bcrypt',
-  'piscina',
-  '@electric-sql/pglite',
-  '@zxcvbn-ts/language-common',
-  '@zxcvbn-ts/language-en',
-  'oidc-provider',
-]
+// These stay packages: they load other files of their own (machine code, WebAssembly, the code of a thread, word lists).
+const external = ['bcrypt', 'piscina', '@electric-sql/pglite', '@zxcvbn-ts/language-common', '@zxcvbn-ts/language-en']
 
 /** @type {(place: Place) => import('esbuild').BuildOptions & { write: false }} */
 const shared = ({ home, dist }) => ({

@@ -1,6 +1,6 @@
 import type { ProviderId } from '../contract/providers.js'
 import { startDevGithubProvider } from './github-provider.js'
-import { LibraryMissing, startDevOpenIdProvider } from './openid-provider.js'
+import { startDevOpenIdProvider } from './openid-provider.js'
 
 type Wanted = { id: ProviderId; kind: 'openid_connect' | 'github'; name: string; redirectUri: string }
 
@@ -10,7 +10,7 @@ type Settings = {
   accent: string
   /** The providers to replace: their names, and the callback addresses. */
   wanted: readonly Wanted[]
-  log: { info(details: object, message: string): void; warn(message: string): void }
+  log: { info(details: object, message: string): void }
 }
 
 type Client = { clientId: string; clientSecret: string }
@@ -26,12 +26,11 @@ export type DevProviders = Awaited<ReturnType<typeof startDevProviders>>
 export const startDevProviders = async ({ publicUrl, accent, wanted, log }: Settings) => {
   const hostname = new URL(publicUrl).hostname === '127.0.0.1' ? 'localhost' : '127.0.0.1'
   const start = async ({ id, kind, ...shown }: Wanted) => {
-    const settings = { id, hostname, accent, ...shown }
-    if (kind === 'github') return [{ id, kind, ...(await startDevGithubProvider(settings)) }]
-    const issuer = await startDevOpenIdProvider(settings).catch(unlessMissing(log))
-    return issuer ? [{ id, kind, ...issuer }] : []
+    const settings = { hostname, accent, ...shown }
+    if (kind === 'github') return { id, kind, ...(await startDevGithubProvider(settings)) }
+    return { id, kind, ...(await startDevOpenIdProvider(settings)) }
   }
-  const started = (await Promise.all(wanted.map(start))).flat()
+  const started = await Promise.all(wanted.map(start))
   const addresses = started.map((each) => [each.id, each.kind === 'github' ? each.url : each.issuer])
   log.info(Object.fromEntries(addresses), 'development providers are running')
   const running: Partial<Record<ProviderId, DevProvider>> = Object.fromEntries(
@@ -41,11 +40,4 @@ export const startDevProviders = async ({ publicUrl, accent, wanted, log }: Sett
     await Promise.all(started.map((each) => each.close()))
   }
   return { running, close }
-}
-
-/** Without development dependencies the service still starts, with one button less. */
-const unlessMissing = (log: Settings['log']) => (error: unknown) => {
-  if (!(error instanceof LibraryMissing)) throw error
-  log.warn(error.message)
-  return undefined
 }

@@ -1,8 +1,6 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createRequire } from 'node:module'
 import type { Provider } from 'oidc-provider/lib/provider.js'
-import { type ProviderId, providerLabel, providerSetting } from '../contract/providers.js'
 import { days, hours, minutes, seconds } from '../lib/durations.js'
 import { randomToken } from '../lib/random.js'
 import { type ChooserPage, createChooserPage } from './chooser-page.js'
@@ -13,27 +11,10 @@ import { personByKey } from './people.js'
 const chooserPath = '/choose/'
 const scope = 'openid profile email'
 
-export class LibraryMissing extends Error {
-  override name = 'LibraryMissing'
-}
-
-const requireLibrary = (id: ProviderId) => {
-  try {
-    createRequire(import.meta.url).resolve('oidc-provider/lib/provider.js')
-  } catch (cause) {
-    throw new LibraryMissing(
-      `The development ${providerLabel(id)} is off: it needs the development dependency oidc-provider. ` +
-        `Install the development dependencies, or set ${providerSetting(id, 'CLIENT_ID')} and ${providerSetting(id, 'CLIENT_SECRET')}.`,
-      { cause },
-    )
-  }
-}
-
-type Settings = { id: ProviderId; hostname: string; name: string; accent: string; redirectUri: string }
+type Settings = { hostname: string; name: string; accent: string; redirectUri: string }
 
 /** A real OpenID Connect provider whose visitors choose who they are, without a password. */
-export const startDevOpenIdProvider = async ({ id, hostname, name, accent, redirectUri }: Settings) => {
-  requireLibrary(id)
+export const startDevOpenIdProvider = async ({ hostname, name, accent, redirectUri }: Settings) => {
   const page = createChooserPage({ providerName: name, accent })
   const client = { clientId: 'latchkey-development', clientSecret: randomToken() }
   const open = async (issuer: string) => {

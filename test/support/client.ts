@@ -60,4 +60,17 @@ export const createBrowser = (origin: string, jar = createCookieJar()) => {
   }
 }
 
+/** `fetch` as a page of this site has it, with the cookies of the jar. Paths are those of the site. */
+export const createPageFetch = (origin: string, jar = createCookieJar()) => {
+  return async (input: string | URL | Request, init: RequestInit = {}) => {
+    const headers = new Headers(init.headers)
+    headers.set('origin', origin)
+    headers.set('sec-fetch-site', 'same-origin')
+    headers.set('cookie', jar.header())
+    const response = await fetch(new URL(input instanceof Request ? input.url : input, origin), { ...init, headers })
+    jar.keep(response.headers.getSetCookie())
+    return response
+  }
+}
+
 export type Browser = ReturnType<typeof createBrowser>

@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import { createClient } from './client.js'
+
+/** What is no call of a page: browsers go there, proxies ask it, or the client does it by itself. */
+const others = ['GET /api/auth/verify', 'GET /api/auth/csrf-token', 'POST /api/auth/refresh']
+const isNavigation = (operation: string) => /^GET \/api\/auth\/provider-[a-z](\/callback)?$/.test(operation)
+
+type ApiDocument = { paths: Record<string, Record<string, unknown>> }
+
+const operations = async () => {
+  const document = new URL('../../../docs/openapi.json', import.meta.url)
+  const { paths } = JSON.parse(await readFile(document, 'utf8')) as ApiDocument
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  )
+}
+
+/** What the client sends when every call of it is made once. */
+const sentByAllCalls = async () => {
+  const sent: string[] = []
+  const fetch = async (input: string | URL | Request, init: RequestInit = {}) => {
+    sent.push(`${init.method} ${String(input)}`)
+    return String(input).endsWith('/csrf-token') ? Response.json({ csrfToken: 'token' }) : new Response('{"user":{}}')
+  }
+  const { onChange, fetch: _, signInUrl, ...calls } = createClient({ fetch })
+  // Each call takes a provider or an id, or a body, or neither.
+  const anyone = Object.values(calls) as ((...args: unknown[]) => Promise<unknown>)[]
+  for (const call of anyone) await call('provider_a', {})
+  return sent
+}
+
+it('has a call for every operation of the API that a page can use, and no other', async () => {
+  const known = (await operations())
+    .filter((operation) => operation.includes(' /api/auth/') && !isNavigation(operation))
+    .map((operation) => ({ operation, pattern: new RegExp(`^${operation.replaceAll(/\{\w+\}/g, '[\\w-]+')}$`) }))
+  const sent = await sentByAllCalls()
+  const called = known.filter(({ pattern }) => sent.some((each) => pattern.test(each)))
+
+  const missing = known.filter((each) => !called.includes(each)).map(({ operation }) => operation)
+  expect(missing.filter((operation) => !others.includes(operation))).toEqual([])
+  expect(sent.filter((each) => !known.some(({ pattern }) => pattern.test(each)))).toEqual([])
+})

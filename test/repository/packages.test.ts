@@ -1,0 +1,110 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { readPackages } from '../../scripts/packages.mjs'
+import { read } from '../support/project.js'
+
+const home = fileURLToPath(new URL('../..', import.meta.url))
+const run = promisify(execFile)
+
+type Description = {
+  private?: boolean
+  dependencies?: Record<string, string>
+  bin?: Record<string, string>
+  exports: Record<string, string | Record<string, string>>
+}
+
+const describedIn = async (folder: string): Promise<Description> =>
+  JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+
+/** The files that npm would publish. The build has made them already. */
+const publishedFrom = async (folder: string) => {
+  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: folder })
+  const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }]
+  return files.map(({ path }) => path)
+}
+
+/** What a file imports by a relative path, as a path in the package. */
+const importsOf = (path: string, text: string) =>
+  [...text.matchAll(/(?:from |import\()['"]([^'"]+)['"]/g)].map(([, target = '']) =>
+    target.startsWith('.') ? posix.join(posix.dirname(path), target) : target,
+  )
+
+describe('what is published', () => {
+  it('of the service is everything that it needs, and nothing else', async () => {
+    const [files, description] = await Promise.all([publishedFrom(home), describedIn(home)])
+    const parts = JSON.parse(await read('dist/parts.json')) as { current: string[] }
+    const migrations = (await readdir(join(home, 'migrations'))).map((name) => `migrations/${name}`)
+    expect(description.private).toBeUndefined()
+    expect(files).toEqual(
+      expect.arrayContaining([
+        ...['LICENSE', 'README.md', 'package.json', 'dist/web/manifest.json', 'dist/embedded-template.tar.gz'],
+        ...Object.values(description.bin ?? {}),
+        ...parts.current.map((path) => `dist/${path}`),
+        ...migrations,
+      ]),
+    )
+    const others = files.filter((path) => !/^(dist|migrations)\/|^(LICENSE|README\.md|package\.json)$/.test(path))
+    expect([others, files.filter((path) => path.startsWith('dist/modules/'))]).toEqual([[], []])
+  })
+
+  it('of each package needs nothing but itself', async () => {
+    const packages = await readPackages()
+    expect(packages.map(({ name }) => name)).toContain('@latchkey/client')
+    for (const { name, folder } of packages) {
+      const place = join(home, 'packages', folder)
+      const [files, { private: isPrivate, dependencies, exports }] = await Promise.all([
+        publishedFrom(place),
+        describedIn(place),
+      ])
+      expect([isPrivate, dependencies], name).toEqual([undefined, undefined])
+      const named = Object.values(exports).flatMap((each) => (typeof each === 'string' ? [each] : Object.values(each)))
+      expect(files, name).toEqual(expect.arrayContaining(['LICENSE', 'README.md', ...named.map(posix.normalize)]))
+      for (const path of files.filter((each) => /\.(js|d\.ts)$/.test(each))) {
+        const imported = importsOf(path, await readFile(join(place, path), 'utf8')).filter(
+          (each) => !/^node:/.test(each),
+        )
+        const known = imported.filter((each) => files.includes(each) || files.includes(each.replace(/\.js$/, '.d.ts')))
+        expect(imported, `${name}/${path}`).toEqual(known)
+      }
+    }
+  })
+})
+
+describe('the types of the client', () => {
+  const contract = ['Account', 'AccountEvent', 'Caller', 'LinkState', 'Session', 'SignedIn', 'Strength']
+
+  it('are those of the contract, and fit to every example in its README', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'latchkey-types-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const link = join(folder, 'node_modules/@latchkey/client')
+    await mkdir(dirname(link), { recursive: true })
+    await symlink(join(home, 'packages/client'), link)
+    const examples = [...(await read('packages/client/README.md')).matchAll(/```ts\n(.*?)```/gs)].map(
+      ([, text]) => text,
+    )
+    expect(examples.length).toBeGreaterThan(3)
+    const prelude = `import { createClient } from '@latchkey/client'\nconst client = createClient()\n`
+    const same = `import type * as Published from '@latchkey/client'
+      import type * as Source from '${home}src/contract/schemas.ts'
+      type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
+      ${contract.map((name) => `export const same${name}: Same<Published.${name}, Source.${name}> = true`).join('\n')}`
+    const files = [...examples.map((text = '') => (text.startsWith('import') ? text : prelude + text)), same]
+    await Promise.all(files.map((text, at) => writeFile(join(folder, `example-${at}.ts`), text)))
+    const compilerOptions = {
+      ...{ target: 'ES2022', module: 'NodeNext', lib: ['ES2023', 'DOM', 'DOM.Iterable'], types: [] },
+      ...{ strict: true, noEmit: true, skipLibCheck: false, allowImportingTsExtensions: true },
+    }
+    await writeFile(join(folder, 'package.json'), '{"type":"module"}')
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+
+    const found = await run(join(home, 'node_modules/.bin/tsc'), ['-p', folder, '--pretty', 'false']).catch(
+      ({ stdout }) => ({ stdout }),
+    )
+    expect(found.stdout).toBe('')
+  })
+})
