@@ -119,7 +119,9 @@ const configReadsTheEnvironment = ({ path, environmentReads }) =>
 
 /** @type {Rule} */
 const exportsByName = ({ path, defaultExports }) =>
-  path === 'vitest.config.ts' ? [] : defaultExports.map((line) => ({ line, says: 'no default exports' }))
+  /(^|\/)(vite|vitest)\.config\.ts$/.test(path)
+    ? []
+    : defaultExports.map((line) => ({ line, says: 'no default exports' }))
 
 /** @type {Rule} */
 const isNamedForWhatItIs = ({ path }) => [

@@ -26,9 +26,11 @@ const guides = [
   'docs/reliability.md',
   'docs/security.md',
   'docs/server-side-rendering.md',
+  'docs/single-page-application.md',
   'docs/specification.md',
   'docs/verify-tokens.md',
   'examples/README.md',
+  'packages/client/README.md',
   'packages/verify/README.md',
   'docs/webhooks.md',
 ]
