@@ -59,9 +59,12 @@ it('each of two programs accepts the tokens of its own algorithm only', async ()
 
 it('a guard renews a good token of the other algorithm, so that a change of it refuses no user', async () => {
   const tab = await bySecret.signedUp('grace')
+  tab.jar.set('theme', 'dark')
   const decision = await fetchGuard(withKeys)(requestOf(tab))
   if (!decision.goOn) throw new Error(`The guard answered with ${decision.response.status}`)
   expect(decision.auth?.user.username).toBe('grace')
+  expect(await withKeys.verify({ headers: decision.headers })).toMatchObject({ ok: true, user: { username: 'grace' } })
+  expect(decision.headers.get('cookie')?.match(/\w+(?==)/g)).toEqual(['theme', 'access_token', 'refresh_token'])
   tab.jar.keep(decision.finish(new Response('')).headers.getSetCookie())
   expect(await codeOf(withKeys, tab)).toBe('grace')
   expect(problems).toEqual([])

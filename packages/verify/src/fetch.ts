@@ -18,6 +18,18 @@ const withCookies = (response: Response, setCookies: readonly string[]) => {
   return carrying
 }
 
+/** The headers of the request, with renewed tokens in the place of the old ones. */
+const headersWith = (request: Request, setCookies: readonly string[]) => {
+  const headers = new Headers(request.headers)
+  if (setCookies.length === 0) return headers
+  const renewed = setCookies.map((line) => line.split(';')[0] ?? '').filter((pair) => !pair.endsWith('='))
+  const others = (headers.get('cookie') ?? '')
+    .split(/;\s*/)
+    .filter((pair) => !/^(?:(?:access|refresh)_token(?:=.*)?)?$/.test(pair))
+  headers.set('cookie', [...others, ...renewed].join('; '))
+  return headers
+}
+
 export type FetchDecision =
   | {
       readonly goOn: true
@@ -25,6 +37,8 @@ export type FetchDecision =
       readonly auth: Verified | undefined
       /** Adds renewed tokens to the response of the application. Every response must go through it. */
       finish(response: Response): Response
+      /** Those of the request, with renewed tokens. For a framework that renders in another place and checks the token there. */
+      readonly headers: Headers
     }
   | { readonly goOn: false; readonly response: Response }
 
@@ -37,6 +51,7 @@ export const fetchGuard = (verifier: Verifier, options: GuardOptions = {}) => {
     const decision = await guard({ method, path: pathname + search, headers, address })
     if ('answer' in decision) return { goOn: false, response: responseOf(decision.answer) }
     const { auth, setCookies } = decision.passed
-    return { goOn: true, auth, finish: (response) => withCookies(response, setCookies) }
+    const finish = (response: Response) => withCookies(response, setCookies)
+    return { goOn: true, auth, finish, headers: headersWith(request, setCookies) }
   }
 }

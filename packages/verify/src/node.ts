@@ -13,7 +13,7 @@ export type NodeRequest = {
 /** What a handler is told: whether to go on, and the user. The user is undefined only with `optional`. */
 export type NodeDecision = { readonly goOn: true; readonly auth: Verified | undefined } | { readonly goOn: false }
 
-/** For node:http, https and http2. If `goOn` is false, the guard has answered. */
+/** For node:http and node:https. If `goOn` is false, the guard has answered. */
 export const nodeGuard = (verifier: Verifier, options: GuardOptions = {}) => {
   const guard = createGuard(verifier, options)
   return async (request: NodeRequest, response: NodeResponse): Promise<NodeDecision> => {

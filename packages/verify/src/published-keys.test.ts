@@ -86,6 +86,15 @@ describe('published keys', () => {
     expect(published.version()).not.toBe(before)
   })
 
+  it('go on being used while the service hangs', async () => {
+    const { service, published, pass } = publish([first.jwk])
+    expect(await published.check(first.token)).toBe('good')
+    service.answer = () => new Promise(() => {})
+    pass(300)
+    expect(await published.check(first.token)).toBe('good')
+    expect(service.asked).toBe(2)
+  })
+
   it('are not known before the service has answered, and then soon are', async () => {
     const { service, published, pass } = publish([first.jwk])
     service.answer = away

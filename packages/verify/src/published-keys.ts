@@ -6,6 +6,8 @@ import { decodeBase64Url, isObject, readObject, utf8 } from './token-text.js'
 const pause = 30_000
 /** The same while there are none: the service may be about to make its first one. */
 const firstPause = 1_000
+/** A service that hangs holds up a request for so long, once in 30 seconds, if there are keys to go on with. */
+const longestWait = 1_000
 const limits = { milliseconds: 5_000, mostBytes: 64 * 1024 }
 const mostKeys = 32
 const usualMaxAge = 300
@@ -85,7 +87,8 @@ export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Ke
   }
 
   const refresh = async () => {
-    if (!known || now() >= known.until) await loadOnce()
+    if (!known) await loadOnce()
+    else if (now() >= known.until) await atMost(longestWait, loadOnce())
   }
 
   const find = async (kid: string) => {
@@ -109,6 +112,15 @@ export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Ke
     isKnown: () => known !== undefined,
     version: () => version,
   }
+}
+
+const atMost = async (milliseconds: number, work: Promise<void> | undefined) => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const timeout = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds)
+  })
+  await Promise.race([work, timeout])
+  clearTimeout(timer)
 }
 
 const reasonOf = (error: unknown) => (error instanceof Error ? error.message : 'unknown')
