@@ -1,8 +1,9 @@
 // Generates the references from the program. A test fails if one of them is out of date.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from './build.mjs'
+import { withRefusals } from './troubleshooting.mjs'
 
 await build()
 const root = new URL('..', import.meta.url)
@@ -10,6 +11,7 @@ const load = (/** @type {string} */ path) => import(new URL(`dist/modules/${path
 const { configurationGuide, environmentExample } = await load('config/guide.js')
 const { loadConfig } = await load('config.js')
 const { startApp } = await load('app.js')
+const { refusals } = await load('contract/refusals.js')
 
 const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-docs-'))
 const settings = { NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'error', DRAIN_DELAY: '0ms' }
@@ -25,6 +27,7 @@ await rm(dataDir, { recursive: true })
 const files = {
   'docs/configuration.md': configurationGuide(),
   '.env.example': environmentExample(),
+  'docs/troubleshooting.md': withRefusals(await readFile(new URL('docs/troubleshooting.md', root), 'utf8'), refusals),
   'docs/openapi.json': `${JSON.stringify(document, null, 2)}\n`,
 }
 for (const [path, text] of Object.entries(files)) await writeFile(new URL(path, root), text)

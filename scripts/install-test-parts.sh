@@ -20,6 +20,7 @@ need redis-server redis-server valkey-server
 need nginx nginx
 need openssl openssl
 need curl curl
+need jq jq
 need testssl.sh testssl testssl.sh
 need caddy caddy
 # The shell is Chromium without the windows around its pages, which take most of the time of a browser test.

@@ -1,10 +1,13 @@
+import { execFile } from 'node:child_process'
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openBrowser } from '../support/browsers.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { read } from '../support/project.js'
 import { testProgram } from '../support/servers/programs.js'
 import { freePort, ownFolder, startServer } from '../support/servers/server.js'
 import { listens, replaced } from '../support/site/nginx.js'
@@ -111,6 +114,20 @@ describe.each([
       }).once('error', reject)
     })
     expect(cookie).toBe('latchkey_bounced=1; Max-Age=10; Path=/; HttpOnly; SameSite=Lax')
+  })
+
+  it('the commands of the five minutes work when they are pasted', async () => {
+    const [, journey = ''] =
+      /The same without a browser.*?```sh\n(.*?)```/s.exec(await read('docs/five-minutes.md')) ?? []
+    const commands = journey
+      .replaceAll('localhost:8000', `localhost:${port}`)
+      // A busy machine needs longer for the mail.
+      .replace('sleep 1 ', 'sleep 4 ')
+      .replaceAll(/\bada\b/g, `guest-of-${name}`)
+    const cwd = await ownFolder('five-minutes')
+    const { stdout } = await promisify(execFile)('bash', ['-euc', commands], { cwd })
+    expect(stdout).toMatch(/^401\n/)
+    expect(stdout).toContain(`Hello, guest-of-${name}`)
   })
 
   it('is closed to other machines', async () => {

@@ -2,6 +2,8 @@ import { access, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { causesIn, withRefusals } from '../../scripts/troubleshooting.mjs'
+import { refusalCodes, refusals } from '../../src/contract/refusals.js'
 import { knownMetrics, metricsNamedIn, read } from '../support/project.js'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
@@ -18,26 +20,14 @@ const anchorOf = (heading: string) =>
     .replaceAll(/[^\p{L}\p{N} -]/gu, '')
     .replaceAll(' ', '-')
 
-const guides = [
-  'README.md',
-  'docs/deployment.md',
-  'docs/forward-auth.md',
-  'docs/operating.md',
-  'docs/reliability.md',
-  'docs/security.md',
-  'docs/server-side-rendering.md',
-  'docs/single-page-application.md',
-  'docs/specification.md',
-  'docs/verify-tokens.md',
-  'examples/README.md',
-  'packages/client/README.md',
-  'packages/verify/README.md',
-  'docs/webhooks.md',
-]
+const guides = (await readdir(new URL('../../docs', import.meta.url))).filter((name) => name.endsWith('.md')).sort()
+const linksIn = (text: string) => [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target)
 
-describe.each(guides)('%s', (guide) => {
+const others = ['README.md', 'examples/README.md', 'packages/verify/README.md', 'packages/client/README.md']
+
+describe.each([...others, ...guides.map((name) => `docs/${name}`)])('%s', (guide) => {
   it('links to files and headings that are there', async () => {
-    const links = [...(await read(guide)).matchAll(/\]\(((?!https:)[^)]+)\)/g)].map(([, target = '']) => target)
+    const links = linksIn(await read(guide)).filter((link) => !link.startsWith('https://'))
     const broken = await Promise.all(
       links.map(async (link) => {
         const [path = '', anchor] = link.split('#')
@@ -49,7 +39,23 @@ describe.each(guides)('%s', (guide) => {
       }),
     )
     expect(broken.flat()).toEqual([])
-    expect(links.length).toBeGreaterThan(0)
+  })
+})
+
+describe('the list of guides', () => {
+  it('has every guide, and the first page of the project links to it', async () => {
+    const listed = linksIn(await read('docs/README.md'))
+    expect(guides.filter((name) => name !== 'README.md' && !listed.includes(name))).toEqual([])
+    expect(linksIn(await read('README.md'))).toContain('docs/README.md')
+  })
+})
+
+describe('the guide for trouble', () => {
+  it('has every code with its status and message, and says what to do: run npm run docs', async () => {
+    const text = await read('docs/troubleshooting.md')
+    expect(withRefusals(text, refusals)).toBe(text)
+    const causes = causesIn(text)
+    expect(refusalCodes.filter((code) => (causes.get(code) ?? '').length < 10)).toEqual([])
   })
 })
 

@@ -30,6 +30,8 @@ const programs = {
   nginx: ['nginx'],
   openssl: ['openssl'],
   curl: ['curl'],
+  jq: ['jq'],
+  psql: ['psql'],
   testssl: ['testssl', 'testssl.sh'],
   caddy: ['caddy'],
   // The first one has no windows around its pages, which take most of the time of a browser test.
