@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createVerifier, type Verifier } from '../../packages/verify/src/verify.js'
 import { minutes } from '../../src/lib/durations.js'
 import type { Browser } from '../support/client.js'
+import { testPostgres } from '../support/databases.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { frameworks, type GuardedApplication } from './guarded-applications.js'
 
@@ -90,4 +91,22 @@ describe.each(Object.entries(frameworks))('behind the guard for %s', (_, start) 
     const program = await ask(visitor)
     expect([program.status, JSON.parse(program.text)]).toEqual([401, (await visitor.get('/api/auth/me')).body])
   })
+})
+
+it('while the database hangs, a good token goes on, and one that must be renewed is a 503 and no sign-out', async () => {
+  const application = await frameworks.Express?.(verifier)
+  const url = new URL('/area/page', application?.url)
+  const [good, expired] = [tab.jar.header(), `refresh_token=${tab.jar.get('refresh_token')}`]
+  const ask = (cookie: string, more = {}) => send(url, { method: 'GET', headers: { cookie, ...more } })
+  const database = testPostgres(latchkey.config.databaseUrl ?? '', { statementTimeoutMs: 60_000 })
+  const answers = await database.transaction(async (sql) => {
+    // The service waits for the table, as it waits for a server that hangs, and gives up.
+    await sql.query('lock table refresh_token_records')
+    return Promise.all([ask(good), ask(expired), ask(expired, { 'sec-fetch-mode': 'navigate' })])
+  })
+  await database.close()
+  expect(answers.map(({ status }) => status)).toEqual([200, 503, 503])
+  expect(answers[2]?.text).toContain('not available at the moment')
+  expect((await ask(expired)).status).toBe(200)
+  await application?.stop()
 })
