@@ -20,3 +20,9 @@ describe('several secrets', () => {
       expect(loadConfig({ JWT_SECRET: allowed }).jwtSecret).toEqual([allowed])
   })
 })
+
+it('the key of stored secrets is a list of strong secrets too', () => {
+  expect(loadConfig({ SEALING_KEY: `${secret}, ${other}` }).sealingKey).toEqual([secret, other])
+  expect(() => loadConfig({ SEALING_KEY: `${secret},${'a'.repeat(80)}` })).toThrow('SEALING_KEY: must be random')
+  expect(loadConfig({}).sealingKey).toBeUndefined()
+})

@@ -193,6 +193,20 @@ describe('signing keys of several processes', () => {
     }
   })
 
+  it('a process goes on with the keys that it knows while the database is away, and refuses no token before it has read them', async () => {
+    const database = await at.store.another()
+    const process = processOn(database)
+    await process.load()
+    const token = process.sign()
+    const unread = processOn(database)
+    expect(() => unread.tokens.readAccess(token)).toThrow('The signing keys have not been read yet')
+    expect(unread.tokens.readAccess('garbage')).toBeUndefined()
+    await database.close()
+    await expect(process.load()).rejects.toThrow()
+    expect(process.tokens.readAccess(process.sign())).toBeDefined()
+    expect(process.tokens.readAccess(token)).toBeDefined()
+  })
+
   it('a process that is killed while it makes a key leaves none behind, and no lock', async () => {
     const other = await at.store.another()
     const killed = other.transaction(async (sql) => {
