@@ -54,7 +54,7 @@ const titledIn = (schema) => [
 ]
 
 /** @type {(schema: Schema) => string} */
-const typeOf = (schema) => {
+export const typeOf = (schema) => {
   if (schema.title !== undefined) return schema.title
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.enum) return unionOf(schema.enum)

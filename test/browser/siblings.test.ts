@@ -30,7 +30,8 @@ const show = async () => {
   who.textContent = answer.refused ? 'Nobody: ' + answer.refused : 'Hello, ' + answer.value.user.username
 }
 document.querySelector('a').href = client.signInUrl()
-document.querySelector('button').onclick = () => client.logout().then(show)
+document.querySelector('button').onclick = () => client.logout()
+client.onChange(show)
 await show()
 </script>`
 
@@ -155,6 +156,20 @@ describe('an application on a sibling host', () => {
       'refresh_token .site.test',
     ])
     expect(domains.filter((each) => each.startsWith('__Host-') && !each.endsWith(' auth.site.test'))).toEqual([])
+    await page.getByRole('button', { name: 'Leave' }).click()
+    await page.getByText('Nobody: not_authenticated').waitFor()
+
+    // Nothing tells this tab what happens on another host: it asks when it is looked at again.
+    const tab = await context.newPage()
+    await tab.goto(`${site.auth}/login`)
+    await signIn(tab, 'ada', password)
+    await tab.getByRole('heading', { name: /Hello/ }).waitFor()
+    await page.evaluate(() => {
+      const { now } = Date
+      Date.now = () => now() + 60_000
+      document.dispatchEvent(new Event('visibilitychange'))
+    })
+    await page.getByText('Hello, ada').waitFor()
     await page.getByRole('button', { name: 'Leave' }).click()
     await page.getByText('Nobody: not_authenticated').waitFor()
     expect((await cookies()).filter(({ name }) => /^(access|refresh)_token$/.test(name))).toEqual([])

@@ -57,6 +57,7 @@ describe('the client', () => {
       refused: 'email_not_confirmed',
     })
     accepted(await client.resendVerification())
+    await expect.poll(() => latchkey.mails().filter(({ to }) => to === email).length).toBe(2)
     const token = await tokenIn(email)
     expect(accepted(await client.checkVerification({ token })).state).toBe('waiting')
     expect(accepted(await client.verifyEmail({ token })).user).toMatchObject({ username: 'ada', email })

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import type { AccountPage } from '../../packages/client/src/client.js'
 import type { ProviderButton } from '../../src/contract/pages.js'
 import type { ProviderId } from '../../src/contract/providers.js'
 import type { Account } from '../../src/contract/schemas.js'
@@ -18,7 +19,7 @@ export const ProvidersPanel = ({ account }: { account: Account }) => {
 
   const link = async (provider: ProviderButton) => {
     setBusy(provider.id)
-    const answer = await client.linkProvider(provider.id, { returnTo: location.pathname })
+    const answer = await client.linkProvider(provider.id, { returnTo: location.pathname as AccountPage })
     // The button stays busy until the browser has left for the provider.
     if (!answer.refused) return location.assign(answer.value.location)
     setBusy(undefined)

@@ -21,12 +21,15 @@ export type Registration = { username: string; email: string; password: string; 
 /** The token of a mailed link, with the password if another browser registered; or the mailed code. */
 export type EmailProof = { token: string; password?: string | undefined } | { code: string }
 
+/** Both addresses of the account page. */
+export type AccountPage = '/dashboard' | '/api/auth/account-page'
+
 type Dependencies = Requests & Renewal & Presence
 
 /** Every call of the API that a page can make. No other file knows the addresses. */
 export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewal, setMark, learn }: Dependencies) => {
-  const post = <Value>(path: string, body?: object) => send<Value>('POST', `auth/${path}`, body)
-  const read = <Value>(path: string) => asSignedIn(() => send<Value>('GET', `auth/${path}`))
+  const post = <Value>(path: string, body?: object) => send<Value>('POST', path, body)
+  const read = <Value>(path: string) => asSignedIn(() => send<Value>('GET', path))
   const change = <Value = undefined>(method: Method, path: string, body?: object) =>
     asSignedIn(() => sendWithCsrfToken<Value>(method, path, body))
 
@@ -66,19 +69,19 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
     account: () => read<{ user: Account }>('account'),
     sessions: () => read<{ sessions: Session[] }>('sessions'),
     events: () => read<{ events: AccountEvent[] }>('events'),
-    endSession: (id: string) => change('DELETE', `auth/sessions/${encodeURIComponent(id)}`),
+    endSession: (id: string) => change('DELETE', `sessions/${encodeURIComponent(id)}`),
     changePassword: (passwords: { currentPassword: string; newPassword: string }) =>
-      asSignedIn(() => withoutRenewal(() => sendWithCsrfToken<undefined>('POST', 'auth/change-password', passwords))),
+      asSignedIn(() => withoutRenewal(() => sendWithCsrfToken<undefined>('POST', 'change-password', passwords))),
     /** Go to the `location` of the answer. The provider sends the user back to the account page, which finishes the link. */
-    linkProvider: (id: ProviderId, page: { returnTo: string }) =>
+    linkProvider: (id: ProviderId, page: { returnTo?: AccountPage } = {}) =>
       change<{ location: string }>('POST', `${pathOf(id)}/link`, page),
     finishLink: (id: ProviderId) => change('POST', `${pathOf(id)}/link/finish`, {}),
     unlinkProvider: (id: ProviderId) => change('DELETE', pathOf(id)),
 
     // No new tokens for signing out: if the session has ended already, there is nothing left to do.
-    logout: () => signOut(sendWithCsrfToken('POST', 'auth/logout', {})),
-    logoutAll: () => signOut(change('POST', 'auth/logout-all', {})),
+    logout: () => signOut(sendWithCsrfToken('POST', 'logout', {})),
+    logoutAll: () => signOut(change('POST', 'logout-all', {})),
   }
 }
 
-const pathOf = (id: ProviderId) => linkedProviderPath(id).slice('/api/'.length)
+const pathOf = (id: ProviderId) => linkedProviderPath(id).slice('/api/auth/'.length)

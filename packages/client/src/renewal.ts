@@ -34,7 +34,7 @@ export const createRenewal = (send: Requests['send'], learn: Presence['learn']) 
 
   const refresh = async (seen: string | null): Promise<Answer<undefined>> => {
     if (mark() !== seen) return done
-    const answer = await send<SignedIn>('POST', 'auth/refresh', {})
+    const answer = await send<SignedIn>('POST', 'refresh', {})
     if (!answer.refused) {
       setMark()
       learn(answer.value.user)

@@ -5,38 +5,36 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
 
 const timeout = 20_000
 
-/** Requests to the service, with its cookies. Paths are below `/api/`. */
+/** Requests to the service, with its cookies. Paths are below `/api/auth/`. */
 export const createRequests = (baseUrl: string, fetch: Fetch) => {
   let csrfToken: string | undefined
 
-  const send = <Value>(
-    method: Method,
-    path: string,
-    body?: unknown,
-    headers: Record<string, string> = {},
-  ): Promise<Answer<Value>> =>
+  const send = <Value>(method: Method, path: string, body?: object, token?: string): Promise<Answer<Value>> =>
     answerOf(() =>
-      fetch(`${baseUrl}/api/${path}`, {
+      fetch(`${baseUrl}/api/auth/${path}`, {
         method,
         credentials: 'include',
-        cache: 'no-store',
-        headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
-        body: body === undefined ? null : JSON.stringify(body),
+        headers: { ...(body && { 'content-type': 'application/json' }), ...(token && { 'x-csrf-token': token }) },
+        body: body ? JSON.stringify(body) : null,
         signal: AbortSignal.timeout(timeout),
       }),
     )
 
-  const sendWithKnownToken = async <Value>(method: Method, path: string, body: unknown): Promise<Answer<Value>> => {
+  const sendWithKnownToken = async <Value>(
+    method: Method,
+    path: string,
+    body: object | undefined,
+  ): Promise<Answer<Value>> => {
     if (csrfToken === undefined) {
-      const issued = await send<{ csrfToken: string }>('GET', 'auth/csrf-token')
+      const issued = await send<{ csrfToken: string }>('GET', 'csrf-token')
       if (issued.refused) return issued
       csrfToken = issued.value.csrfToken
     }
-    return send<Value>(method, path, body, { 'x-csrf-token': csrfToken })
+    return send<Value>(method, path, body, csrfToken)
   }
 
   /** A request that changes something for a signed-in user carries a token that other sites cannot read. */
-  const sendWithCsrfToken = async <Value>(method: Method, path: string, body?: unknown): Promise<Answer<Value>> => {
+  const sendWithCsrfToken = async <Value>(method: Method, path: string, body?: object): Promise<Answer<Value>> => {
     const first = await sendWithKnownToken<Value>(method, path, body)
     if (first.refused !== 'invalid_csrf_token') return first
     // The secret of the token has changed, perhaps in another tab. Get a new token and try once more.
