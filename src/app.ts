@@ -53,6 +53,7 @@ import { createAttemptCookies } from './http/attempt-cookies.js'
 import { createCallers } from './http/caller.js'
 import { createCookies } from './http/cookies.js'
 import { createCsrf } from './http/csrf.js'
+import { createFreshness } from './http/freshness.js'
 import { createLimitedEvents } from './http/limited-events.js'
 import { createLimits } from './http/limits.js'
 import { createPendingLinkCookie } from './http/pending-link-cookie.js'
@@ -63,7 +64,7 @@ import { createLog, type Log } from './platform/log.js'
 
 /** What routes use: cookies, the access check, CSRF, limits. */
 const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Clock) => {
-  const { tokens, loadedKeys, keysFor, attempts, links, events } = nouns
+  const { tokens, loadedKeys, keysFor, attempts, links, events, sessions, proofs } = nouns
   const cookies = createCookies({
     secure: config.production,
     host: new URL(config.publicUrl).hostname,
@@ -83,10 +84,11 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
       await reportLimited(rejection, request)
     },
   })
+  const freshness = createFreshness({ callers, sessions, proofs, clock, freshFor: config.freshFor })
   const attemptCookies = createAttemptCookies({ cookies, attempts })
   const pendingLink = createPendingLinkCookie({ cookies, links })
   const serviceCallers = createServiceCallers({ serviceKeys: platform.serviceKeys, limits })
-  return { cookies, callers, csrf, limits, attemptCookies, pendingLink, serviceCallers, clock }
+  return { cookies, callers, csrf, limits, freshness, attemptCookies, pendingLink, serviceCallers, clock }
 }
 
 type Gates = ReturnType<typeof makeGates> & { isClosing: () => boolean }

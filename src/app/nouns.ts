@@ -7,6 +7,7 @@ import { createHousekeeping } from '../domain/housekeeping/housekeeping.js'
 import { createMails } from '../domain/mails/mails.js'
 import { createOneTimeTokens } from '../domain/one-time-tokens/one-time-tokens.js'
 import { createPasswords } from '../domain/passwords/passwords.js'
+import { createProofs } from '../domain/proofs/proofs.js'
 import { createAttempts } from '../domain/providers/attempt.js'
 import { createIdentities } from '../domain/providers/identities.js'
 import { createPendingLinks } from '../domain/providers/pending-link.js'
@@ -114,6 +115,7 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
     oneTimeTokens: createOneTimeTokens({ database, clock }),
     content: createContent({ database, clock }),
     mails,
+    proofs: createProofs({ users }),
     providers,
     identities: createIdentities({ database, users, mails, nameOf, registration }),
     attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { safeReturnTo } from '../contract/return-to.js'
 import { longestIssuer } from '../domain/tokens/tokens.js'
+import { minutes } from '../lib/durations.js'
 import { readRedisAddress } from '../platform/cache/redis-address.js'
 import { readPostgresAddress } from '../platform/database/postgres-address.js'
 import { type InvalidAddress, isInvalidAddress } from '../platform/invalid-address.js'
@@ -76,6 +77,12 @@ const ownPath: Read<string> = (value) => {
     throw new InvalidValue('must be a path of this site such as /dashboard, and not the login page')
   return path
 }
+/** Below a minute a user could not finish what they have begun. */
+const freshness: Read<number> = (value) => {
+  const milliseconds = duration(value)
+  if (milliseconds < 1 * minutes) throw new InvalidValue('must be at least 1m')
+  return milliseconds
+}
 const logLevel = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
 
 // biome-ignore format: one setting a line, so that the table can be read as a table
@@ -118,6 +125,7 @@ export const settings = {
   REFRESH_GRACE: { read: duration, fallback: '30s', meaning: 'How long a refresh token that was just replaced still gets the same new token again.' },
   RENEW_GRACE: { read: duration, fallback: '2m', meaning: 'The same for a refresh token that was replaced by an access check with `renew=1`. The new token travels with the answer of the application, so this is longer than the slowest of its answers.' },
   SESSION_MAX_AGE: { read: duration, fallback: '365d', meaning: "Longest duration of a session. A refresh does not extend it." },
+  FRESH_FOR: { read: freshness, fallback: '10m', meaning: 'How long after a sign-in a session may make sensitive changes, such as linking a provider or ending another session. After that the user must prove again who they are. At least 1m.' },
   HEALTH_TIMEOUT: { read: duration, fallback: '2s', meaning: 'Timeout of each health check.' },
   DRAIN_DELAY: { read: duration, fallback: '1s', meaning: 'How long `/health/ready` and `/health` answer 503 after SIGTERM before the port closes, so that a load balancer can notice. docs/deployment.md explains the shutdown.' },
   METRICS_PORT: { read: integer(1, 65_535), otherwise: 'off', meaning: 'Port for Prometheus metrics.' },

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { feedbackIds, passwordErrorIds } from './password-rules.js'
+import { type ProofMethod, proofMethods } from './proofs.js'
 import { type ProviderId, providerIds } from './providers.js'
 import { type RefusalCode, refusalCodes, refusals } from './refusals.js'
 
@@ -29,6 +30,18 @@ export const LoginLimited = Type.Object(
   { ...Limited.properties, retryAfter: Type.Integer() },
   { title: 'LoginLimited' },
 )
+
+/** A change that needs a fresh proof, and what the account can prove with. */
+export const FreshSignInRequired = Type.Object(
+  {
+    error: Type.String(),
+    message: Type.String(),
+    code: Type.Literal('fresh_sign_in_required'),
+    methods: Type.Array(OneOf<ProofMethod>(proofMethods)),
+  },
+  { title: 'FreshSignInRequired' },
+)
+export type FreshSignInRequired = Static<typeof FreshSignInRequired>
 
 const PasswordFindings = Type.Object(
   { errors: Type.Array(OneOf(passwordErrorIds)), feedback: Type.Array(OneOf(feedbackIds)) },

@@ -1,15 +1,17 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type Refused, refuse } from '../contract/outcome.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
-import type { PasswordRejected } from '../contract/schemas.js'
+import type { FreshSignInRequired, PasswordRejected } from '../contract/schemas.js'
 import { StoreUnavailable } from '../platform/database/database.js'
 
-/** A refusal with what its body may add to the table: a more exact message, or what is wrong with a password. */
-type Answered = Refused<RefusalCode> & { message?: string } & Partial<Pick<PasswordRejected, 'errors' | 'ids'>>
+/** A refusal with what its body may add to the table: a more exact message, what is wrong with a password, or how to prove it. */
+type Answered = Refused<RefusalCode> & { message?: string } & Partial<Pick<PasswordRejected, 'errors' | 'ids'>> &
+  Partial<Pick<FreshSignInRequired, 'methods'>>
 
-export const bodyOf = ({ refused, message, errors, ids }: Answered) => {
+export const bodyOf = ({ refused, message, errors, ids, methods }: Answered) => {
   const { error, message: usual } = refusals[refused]
   const body = { error, message: message ?? errors?.[0] ?? usual, code: refused }
+  if (methods) return { ...body, methods }
   return errors ? { ...body, valid: false, errors, ids } : body
 }
 

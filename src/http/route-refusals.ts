@@ -2,8 +2,9 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { type Refused, refuse } from '../contract/outcome.js'
 import { rejectPassword } from '../contract/password-rules.js'
+import { proofMethods } from '../contract/proofs.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
-import { ErrorBody, Limited, LoginLimited, PasswordRejected } from '../contract/schemas.js'
+import { ErrorBody, FreshSignInRequired, Limited, LoginLimited, PasswordRejected } from '../contract/schemas.js'
 import { bodyOf, sendRefusal } from './errors.js'
 
 /** The refusals whose bodies have another shape than the usual one. */
@@ -12,6 +13,7 @@ const otherBodies = {
   too_many_requests: Limited,
   too_many_attempts: Limited,
   password_rejected: PasswordRejected,
+  fresh_sign_in_required: FreshSignInRequired,
 } as const satisfies Partial<Record<RefusalCode, object>>
 
 const hasOtherBody = (code: RefusalCode): code is keyof typeof otherBodies => Object.hasOwn(otherBodies, code)
@@ -50,6 +52,7 @@ export const routeRefusals = <const Code extends RefusalCode>(...codes: Code[]) 
 /** A body with this code, for the API document. A 429 has none. */
 export const exampleOf = (code: RefusalCode) => {
   if (code === 'password_rejected') return bodyOf(rejectPassword({ errors: ['digit'], feedback: [] }))
+  if (code === 'fresh_sign_in_required') return bodyOf(refuse(code, { methods: [...proofMethods] }))
   const { status, ...body } = refusals[code]
   return status === 429 ? body : bodyOf(refuse(code))
 }

@@ -162,8 +162,8 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       await sessions.replaceToken(inside, replacement)
     })
     const caller = { id, userId, now }
-    expect(await sessions.selectLive(sql, { ...caller, generation: 2 })).toHaveLength(1)
-    expect(await sessions.selectLive(sql, { ...caller, generation: 1 })).toEqual([])
+    expect(await sessions.selectProof(sql, { ...caller, generation: 2 })).toHaveLength(1)
+    expect(await sessions.selectProof(sql, { ...caller, generation: 1 })).toEqual([])
     expect((await sessions.selectRecord(sql, id, 0, graces))[0]?.just_voided).toBe(true)
     await users.updateDisabled(sql, userId, now)
     expect(await sessions.rotateRecord(sql, rotation(id, 3, 30, 31))).toEqual([])

@@ -1,6 +1,7 @@
 import { codeOfLimit } from '../../../src/contract/limits.js'
 import type { Refused } from '../../../src/contract/outcome.js'
 import type { PasswordFindings } from '../../../src/contract/password-rules.js'
+import type { ProofMethod } from '../../../src/contract/proofs.js'
 import type { RefusalCode } from '../../../src/contract/refusals.js'
 
 /**
@@ -19,6 +20,8 @@ export type Refusal = Refused<ClientRefusalCode> & {
   readonly message?: string
   /** What is wrong with a password, for `password_rejected`. */
   readonly ids?: PasswordFindings
+  /** What the user can prove it with, for `fresh_sign_in_required`. */
+  readonly methods?: readonly ProofMethod[]
 }
 
 /** What every call returns: its value, or why it was refused. Calls do not throw. */

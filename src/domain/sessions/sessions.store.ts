@@ -182,9 +182,13 @@ export const selectRecord = (sql: Sql, id: string, clockOffset: number, { refres
     [id, clockOffset, refreshGrace, renewGrace],
   )
 
-export const selectLive = (sql: Sql, caller: { id: string; userId: string; generation: number; now: Date }) =>
-  sql.query(
-    `select 1 from refresh_token_records
+type ProvenRow = { authenticated_at: Date }
+const proven = selectList<ProvenRow>({ authenticated_at: 'coalesce(authenticated_at, created_at)' })
+
+/** The last proof in a session that is valid. */
+export const selectProof = (sql: Sql, caller: { id: string; userId: string; generation: number; now: Date }) =>
+  sql.query<ProvenRow>(
+    `select ${proven} from refresh_token_records
      where id = $1 and user_id = $2 and oldest_generation <= $3 and expires_at > $4`,
     [caller.id, caller.userId, caller.generation, caller.now],
   )

@@ -227,6 +227,15 @@ export const createSessions = (options: Options) => {
     return issue(user, { methods, provenAt }, claims, refreshToken)
   }
 
+  /**
+   * When the user last proved who they are in this session. Undefined if the session has ended, or the caller's token is older
+   * than the last change of the password or step-up in it.
+   */
+  const provenAt = async ({ sessionId, userId, generation }: SessionCaller) => {
+    const [row] = await store.selectProof(database, { id: sessionId, userId, generation, now: clock.now() })
+    return row?.authenticated_at
+  }
+
   return {
     start: async (user: SignedInUser, methods: readonly Method[], client: Client) => {
       const issued = await begin(user, { methods, passwordHash: null }, client)
@@ -246,9 +255,8 @@ export const createSessions = (options: Options) => {
     },
     end: endings.end,
     endAll: endings.endAll,
-    /** Whether the session is still valid, and the caller's token not older than the last change of the password in it. */
-    isLive: async ({ sessionId, userId, generation }: SessionCaller) =>
-      (await store.selectLive(database, { id: sessionId, userId, generation, now: clock.now() })).length > 0,
+    provenAt,
+    isLive: async (caller: SessionCaller) => (await provenAt(caller)) !== undefined,
     list: (userId: string) => store.selectOfUser(database, userId, clock.now()),
     /**
      * Deletes the expired sessions among the next records. Most records are not expired, so a step reads more than it may

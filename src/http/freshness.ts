@@ -1,0 +1,41 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { refuse } from '../contract/outcome.js'
+import type { Proofs } from '../domain/proofs/proofs.js'
+import type { Sessions } from '../domain/sessions/sessions.js'
+import type { Clock } from '../lib/clock.js'
+import type { Callers } from './caller.js'
+import { sendRefusal } from './errors.js'
+
+export type Freshness = ReturnType<typeof createFreshness>
+
+type Dependencies = {
+  callers: Callers
+  sessions: Pick<Sessions, 'provenAt'>
+  proofs: Pick<Proofs, 'methodsOf'>
+  clock: Clock
+  freshFor: number
+}
+
+/**
+ * For changes that a stolen session must not make: the user must have proven who they are a short time ago, by a sign-in or a
+ * step-up. The session's row decides, so that it is never an older token that counts.
+ */
+export const createFreshness = ({ callers, sessions, proofs, clock, freshFor }: Dependencies) => {
+  /** What to answer, if the caller's session is not fresh. */
+  const refusalFor = async (request: FastifyRequest) => {
+    const caller = callers.of(request)
+    const provenAt = await sessions.provenAt(caller)
+    if (!provenAt) return refuse('not_authenticated')
+    if (clock.now().getTime() - provenAt.getTime() <= freshFor) return undefined
+    const methods = await proofs.methodsOf(caller.userId)
+    return methods ? refuse('fresh_sign_in_required', { methods }) : refuse('not_authenticated')
+  }
+
+  return {
+    /** A hook for routes behind `callers.required` and their limiter: it asks the database. */
+    required: async (request: FastifyRequest, reply: FastifyReply) => {
+      const refusal = await refusalFor(request)
+      return refusal && sendRefusal(reply, refusal)
+    },
+  }
+}
