@@ -5,7 +5,7 @@ import { parseSync } from 'vite'
 /** @typedef {{ target: string, line: number, dynamic: boolean, typeOnly: boolean }} Import */
 /** `ownLines` leaves out the functions inside. @typedef {{ name: string, line: number, lines: number, ownLines: number }} FunctionSize */
 /** A module of Node, or of a package. @typedef {{ name: string, line: number }} OutsideImport */
-/** @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[], requests: number[] }} Module */
+/** @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[], requests: number[], sessionBegins: number[] }} Module */
 /** @typedef {{ type: string, start: number, end: number, [key: string]: unknown }} Node */
 
 /**
@@ -26,6 +26,7 @@ export const readModule = (path, text) => {
     defaultExports: [],
     environmentReads: [],
     requests: [],
+    sessionBegins: [],
   }
   const lineAt = (/** @type {number} */ offset) => text.slice(0, offset).split('\n').length
   walk(/** @type {Node} */ (/** @type {unknown} */ (program)), undefined, (node, parent) => {
@@ -35,6 +36,7 @@ export const readModule = (path, text) => {
     if (isDefaultExport(node)) module.defaultExports.push(lineAt(node.start))
     if (readsEnvironment(node)) module.environmentReads.push(lineAt(node.start))
     if (sendsRequest(node)) module.requests.push(lineAt(node.start))
+    if (beginsSession(node)) module.sessionBegins.push(lineAt(node.start))
     if (isFunction(node)) module.functions.push(measure(node, parent, lineAt))
   })
   return module
@@ -93,6 +95,13 @@ const sendsRequest = (node) => {
   return (
     property === 'sendBeacon' || (property === 'fetch' && /^(window|globalThis|self)$/.test(nameIn(node.object) ?? ''))
   )
+}
+
+// sessions.beginSession, sessions['beginSession'] and const { beginSession } = sessions.
+/** @type {(node: Node) => boolean} */
+const beginsSession = (node) => {
+  if (node.type === 'MemberExpression') return nameIn(node.property) === 'beginSession'
+  return node.type === 'ObjectPattern' && hasKey(node, 'beginSession')
 }
 
 /** @type {(pattern: unknown, name: string) => boolean} */

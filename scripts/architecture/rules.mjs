@@ -111,6 +111,13 @@ const pagesAskByTheClient = ({ path, requests }) =>
     ? requests.map((line) => ({ line, says: 'pages send requests with packages/client only' }))
     : []
 
+// Which proofs are enough for a session is decided in one place.
+/** @type {Rule} */
+const oneWayIntoASession = ({ path, sessionBegins }) =>
+  inSourceAndNoTest(path) && !path.startsWith('src/domain/sign-in/')
+    ? sessionBegins.map((line) => ({ line, says: 'only src/domain/sign-in begins sessions' }))
+    : []
+
 /** @type {Rule} */
 const configReadsTheEnvironment = ({ path, environmentReads }) =>
   inSourceAndNoTest(path) && partOf(path) !== 'config'
@@ -170,6 +177,7 @@ const rules = {
   flowsStandAlone,
   storesStayHome,
   devProvidersAreOptional,
+  oneWayIntoASession,
   configReadsTheEnvironment,
   exportsByName,
   isNamedForWhatItIs,

@@ -25,7 +25,9 @@ const signInTo = async (latchkey: Latchkey) => {
   const { id, username, email } = body.user as { id: string; username: string; email: string }
   return async (): Promise<Credentials> => {
     const client = { ip: '192.0.2.1', userAgent: 'fuzz' }
-    const issued = await latchkey.app.nouns.sessions.start({ id, username, email, name: null }, ['pwd'], client)
+    const user = { id, username, email, name: null }
+    const issued = await latchkey.app.nouns.sessions.beginSession(user, { methods: ['pwd'] }, client)
+    if (!issued) throw new Error('No session was begun')
     const { accessToken, refreshToken } = issued
     const visitor = latchkey.browser()
     visitor.jar.set('access_token', accessToken)

@@ -31,10 +31,15 @@ describe('users from the command line', () => {
     const limits = { refreshGrace: 30 * seconds, renewGrace: 120 * seconds, sessionMaxAge: 1 * days }
     const webhooks = { queue: async () => [] }
     const started = createSessions({ database: store.database, tokens, clock, webhooks, ...limits })
-    await started.start({ id, username: 'ada', email: 'ada@example.com', name: null }, ['pwd'], {
-      ip: '127.0.0.1',
-      userAgent: '',
-    })
+    const user = { id, username: 'ada', email: 'ada@example.com', name: null }
+    await started.beginSession(
+      user,
+      { methods: ['pwd'] },
+      {
+        ip: '127.0.0.1',
+        userAgent: '',
+      },
+    )
   }
   const sessions = async () => (await store.database.query('select 1 from refresh_token_records')).length
 

@@ -68,6 +68,16 @@ const planted: [rule: string, mistake: string, files: Record<string, string>][] 
   ['pagesAskByTheClient', 'a page that fetches', { 'web/a.ts': `export const a = () => fetch('/api/auth/me')` }],
   ['pagesAskByTheClient', 'by the window', { 'web/a.ts': 'export const { send } = { send: window.fetch }' }],
   ['pagesAskByTheClient', 'the old way', { 'web/a.ts': 'export const a = new XMLHttpRequest()' }],
+  [
+    'oneWayIntoASession',
+    'a flow that begins a session',
+    { 'src/flows/a/a.ts': 'export const a = (b) => b.sessions.beginSession(b)' },
+  ],
+  [
+    'oneWayIntoASession',
+    'taken apart',
+    { 'src/domain/a/a.ts': 'export const a = ({ beginSession }) => beginSession()' },
+  ],
   ['configReadsTheEnvironment', 'in the open', { 'src/lib/a.ts': 'export const a = process.env.A' }],
   ['configReadsTheEnvironment', 'by brackets', { 'src/lib/a.ts': `export const a = process['env']` }],
   ['configReadsTheEnvironment', 'taken apart', { 'src/lib/a.ts': 'export const { env } = process' }],

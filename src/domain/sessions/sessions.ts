@@ -104,9 +104,13 @@ export const createSessions = (options: Options) => {
     }
   }
 
-  const begin = async (
+  /**
+   * Only `domain/sign-in` may call it: it decides who gets a session. With a hash, undefined if the password has changed
+   * since it was checked: a reset during a sign-in wins.
+   */
+  const beginSession = async (
     user: SignedInUser,
-    { methods, passwordHash }: { methods: readonly Method[]; passwordHash: string | null },
+    { methods, passwordHash }: { methods: readonly Method[]; passwordHash?: string },
     client: Client,
   ) => {
     const now = clock.now()
@@ -131,7 +135,7 @@ export const createSessions = (options: Options) => {
       clockOffset: clock.offset(),
       client,
       methods,
-      passwordHash,
+      passwordHash: passwordHash ?? null,
     })
     return begun.length > 0 ? issue(user, { methods, provenAt: now }, claims, refreshToken) : undefined
   }
@@ -237,14 +241,7 @@ export const createSessions = (options: Options) => {
   }
 
   return {
-    start: async (user: SignedInUser, methods: readonly Method[], client: Client) => {
-      const issued = await begin(user, { methods, passwordHash: null }, client)
-      if (!issued) throw new Error('The user was disabled or deleted while signing in')
-      return issued
-    },
-    /** Undefined if the password has changed since it was checked: a reset during a sign-in wins. */
-    startByPassword: (user: SignedInUser, passwordHash: string, client: Client) =>
-      begin(user, { methods: ['pwd'], passwordHash }, client),
+    beginSession,
     rotate,
     rotateWithoutGrace,
 

@@ -4,7 +4,7 @@ import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Busy } from '../../domain/passwords/workers.js'
 import type { Registrations, WaitingLogin } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { SignIns } from '../../domain/sessions/sign-ins.js'
+import type { SignIns } from '../../domain/sign-in/sign-ins.js'
 import type { User, Users } from '../../domain/users/users.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 

@@ -9,7 +9,7 @@ import type { Linker } from '../../domain/providers/pending-link.js'
 import type { Profile, Provider, ProviderRefusal } from '../../domain/providers/provider.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Issued } from '../../domain/sessions/sessions.js'
-import type { SignIns } from '../../domain/sessions/sign-ins.js'
+import type { SignIns } from '../../domain/sign-in/sign-ins.js'
 import { fingerprint } from '../../lib/random.js'
 
 export type SocialRefusal = ProviderRefusal['refused'] | LinkingRefusal | 'used_before'

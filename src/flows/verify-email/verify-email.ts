@@ -2,7 +2,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { SignIns } from '../../domain/sessions/sign-ins.js'
+import type { SignIns } from '../../domain/sign-in/sign-ins.js'
 
 type Proof = { token?: string | undefined; code?: string | undefined; password?: string | undefined }
 
