@@ -10,7 +10,7 @@ import { days, minutes, seconds } from '../../src/lib/durations.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { createMovableClock, createWrongClock, type MovableClock } from '../support/clock.js'
 import { secretOf } from '../support/site/instance.js'
-import { openPostgresStore, type TestStore, testStores } from '../support/stores.js'
+import { openPostgresStore, type TestStore } from '../support/stores.js'
 
 const issuer = 'https://app.example.com'
 const secret = secretOf('s')
@@ -68,8 +68,9 @@ const useStore = (open: () => Promise<TestStore>) => {
   return at
 }
 
-describe.each(testStores)('signing keys on $name', ({ open }) => {
-  const at = useStore(open)
+// On the embedded database, `test/http/embedded.test.ts` signs with keys.
+describe('signing keys', () => {
+  const at = useStore(openPostgresStore)
 
   it('the first signs at once; the next is published for 20 minutes, then signs, and the first stays until its last token has expired', async () => {
     const process = processOn(at.sql)
@@ -131,6 +132,21 @@ describe.each(testStores)('signing keys on $name', ({ open }) => {
     expect(kidOf(process.sign())).toBe(id)
     expect(process.published()).toEqual([id])
     expect(process.logged).toContain('signing keys are no longer trusted')
+  })
+
+  it('a process that cannot make the next key still learns which ones are gone', async () => {
+    const process = processOn(at.sql)
+    await process.load()
+    const { id: second } = (await process.signingKeys.rotate()) ?? {}
+    await process.load()
+    await at.sql.query('alter table signing_keys add constraint no_more check (false) not valid')
+    await at.sql.query('delete from signing_keys where id <> $1', [second])
+    process.clock.advance(100 * days)
+    await expect(process.load()).rejects.toThrow()
+    expect(process.published()).toEqual([second])
+    await at.sql.query('alter table signing_keys drop constraint no_more')
+    await process.load()
+    expect(process.published()).toHaveLength(2)
   })
 
   it('are sealed: the row has nothing of the private key, and one that was put there without the key signs nothing', async () => {

@@ -10,7 +10,8 @@ let providers: TestProviders
 let latchkey: Latchkey
 beforeAll(async () => {
   providers = await startProviders()
-  latchkey = await startLatchkey({ stores: 'embedded', settings: { ...providers.settings, LOGIN_LIMIT: '5/15m' } })
+  const settings = { ...providers.settings, LOGIN_LIMIT: '5/15m', ACCESS_TOKEN_ALGORITHM: 'ES256' }
+  latchkey = await startLatchkey({ stores: 'embedded', settings })
 })
 afterAll(async () => {
   await latchkey?.stop()
@@ -24,6 +25,7 @@ it('a user goes through the whole service on the embedded database', async () =>
   const email = 'ada@example.com'
   const tab = await latchkey.signedUp('ada')
   expect((await tab.get('/api/auth/me')).body.user).toMatchObject({ username: 'ada' })
+  expect((await tab.get('/.well-known/jwks.json')).body.keys).toHaveLength(1)
   expect((await tab.get('/api/content')).body.content).toContainEqual(expect.objectContaining({ slug: 'welcome' }))
 
   // Two providers: a proven address leads to the same account, an unknown one to a new account.

@@ -146,10 +146,12 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signs }: Dependencie
     const { keys, now, unopened } = reading.set
     if (!loaded && unopened.length > 0) throw new OperatorError(`${unopenedKeys}. ${wayOut}`)
     reportUnopened(reading.set)
-    if (!signs || !isNextDue(keys, now)) return take(reading)
+    // An empty set is not taken while the first key is being made: it would be published.
+    if (!signs || keys.length > 0) take(reading)
+    if (!signs || !isNextDue(keys, now)) return
     const made = await signingKeys.makeIfDue()
     if (made) log.info({ key: made.id, signsFrom: made.signsFrom.toISOString() }, 'signing key made')
-    return take(await read())
+    take(await read())
   }
 
   /** One after the other: an older reading never replaces a newer one, and each call sees what was there when it began. */
