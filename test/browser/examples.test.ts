@@ -70,6 +70,14 @@ it('sign a user in, go on after the access token has expired, and end with the s
   expect(renewed).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/)
   expect(renewed).not.toBe(before)
 
+  // A link on another site: the browser holds the cookies back, and the sign-in page brings the user here again.
+  await page.goto(examples.orders.replace('localhost', '127.0.0.1').replace('/orders', '/'))
+  const visited: string[] = []
+  page.on('framenavigated', (frame) => visited.push(frame.url().replace(/\?.*/, '')))
+  await page.evaluate((address) => location.assign(address), `${examples.notes}#today`)
+  await page.getByText('Buy <milk>').waitFor()
+  expect(visited).toEqual([`${examples.auth}/login`, `${examples.notes}#today`])
+
   // The other application needs no second sign-in.
   const tab = await context.newPage()
   await context.clearCookies({ name: 'access_token' })
