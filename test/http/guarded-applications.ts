@@ -13,7 +13,10 @@ import { koaGuard, authOf as ofKoa } from '../../packages/verify/src/koa.js'
 import { nodeGuard } from '../../packages/verify/src/node.js'
 import type { GuardOptions, Verifier } from '../../packages/verify/src/verify.js'
 
-/** An application that says who the user is, sets a cookie of its own, and lets caches keep its answers. */
+/**
+ * An application that says who the user is, sets a cookie of its own, and lets caches keep its answers. Where a framework allows it, two
+ * guards stand behind each other, as in an area with rules of its own: they must renew the tokens once.
+ */
 export type GuardedApplication = { url: string; stop(): Promise<void> }
 type Start = (verifier: Verifier, options?: GuardOptions) => Promise<GuardedApplication>
 
@@ -35,6 +38,7 @@ const startNode: Start = async (verifier, options) => {
   return listen(async (request, response) => {
     const decision = await guard(request, response)
     if (!decision.goOn) return
+    if (!(await guard(request, response)).goOn) throw new Error('The second guard has another opinion')
     const headers = ['Set-Cookie', ownCookie, 'Cache-Control', ownCaching, 'Content-Type', 'application/json']
     response.writeHead(200, 'Fine', headers).end(JSON.stringify({ user: decision.auth?.user.username }))
   })
@@ -43,6 +47,7 @@ const startNode: Start = async (verifier, options) => {
 const startExpress: Start = async (verifier, options) => {
   const app = express()
   const inner = express.Router()
+  app.use('/area', expressGuard(verifier, options))
   inner.use(expressGuard(verifier, options))
   inner.get('/*path', (request, response) => {
     response.append('Set-Cookie', ownCookie).set('Cache-Control', ownCaching)
@@ -54,6 +59,7 @@ const startExpress: Start = async (verifier, options) => {
 const startFastify: Start = async (verifier, options) => {
   const app = fastify()
   app.addHook('onRequest', fastifyGuard(verifier, options))
+  app.addHook('onRequest', fastifyGuard(verifier, options))
   app.get('/*', async (request, reply) => {
     reply.header('Set-Cookie', ownCookie).header('Cache-Control', ownCaching)
     return { user: ofFastify(request).user.username }
@@ -64,6 +70,7 @@ const startFastify: Start = async (verifier, options) => {
 const startKoa: Start = async (verifier, options) => {
   const app = new Koa()
   app.use(koaGuard(verifier, options))
+  app.use(koaGuard(verifier, options))
   app.use((context) => {
     context.set({ 'Set-Cookie': ownCookie, 'Cache-Control': ownCaching })
     context.body = { user: ofKoa(context).user.username }
@@ -73,6 +80,7 @@ const startKoa: Start = async (verifier, options) => {
 
 const startHono: Start = async (verifier, options) => {
   const app = new Hono()
+  app.use(honoGuard(verifier, options))
   app.use(honoGuard(verifier, options))
   app.get('/*', (context) => {
     context.header('Set-Cookie', ownCookie)

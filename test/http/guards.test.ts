@@ -1,5 +1,7 @@
-import { type IncomingHttpHeaders, request } from 'node:http'
+import { createServer, type IncomingHttpHeaders, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { nodeGuard } from '../../packages/verify/src/node.js'
 import { createVerifier, type Verifier } from '../../packages/verify/src/verify.js'
 import { minutes } from '../../src/lib/durations.js'
 import type { Browser } from '../support/client.js'
@@ -109,4 +111,23 @@ it('while the database hangs, a good token goes on, and one that must be renewed
   expect(answers[2]?.text).toContain('not available at the moment')
   expect((await ask(expired)).status).toBe(200)
   await application?.stop()
+})
+
+it('a guard does not take the word of the guard of another service', async () => {
+  const other = createVerifier({
+    publicUrl: 'https://auth.example.org',
+    serviceUrl: latchkey.url,
+    secret,
+    onProblem: () => {},
+  })
+  const [first, second] = [nodeGuard(verifier), nodeGuard(other)]
+  const application = createServer(async (incoming, response) => {
+    if (!(await first(incoming, response)).goOn) return
+    if ((await second(incoming, response)).goOn) response.end('both')
+  })
+  await new Promise<void>((resolve) => application.listen(0, '127.0.0.1', resolve))
+  const { port } = application.address() as AddressInfo
+  const cookie = `access_token=${tab.jar.get('access_token')}`
+  expect((await send(new URL(`http://127.0.0.1:${port}/`), { method: 'GET', headers: { cookie } })).status).toBe(401)
+  application.close()
 })

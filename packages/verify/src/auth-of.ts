@@ -1,14 +1,27 @@
 import type { Verified } from './claims.js'
 
-/** By the object of the framework that stands for the request. */
-const known = new WeakMap<object, Verified | undefined>()
+type Seen = { auth: Verified | undefined; by: object }
 
-export const setAuth = (request: object, auth: Verified | undefined) => void known.set(request, auth)
+/** By the object of the framework that stands for the request. */
+const seen = new WeakMap<object, Seen>()
+
+export const setAuth = (request: object, verifier: object, auth: Verified | undefined) =>
+  void seen.set(request, { auth, by: verifier })
+
+/**
+ * For a second guard on the same request: tokens that the first one has renewed are not renewed again. What the guard of another
+ * verifier has found does not count.
+ */
+export const earlierAuth = (request: object, verifier: object) => {
+  const found = seen.get(request)
+  return found?.by === verifier ? found.auth : undefined
+}
 
 /** The user of a request that a guard has let through, or undefined if it has none and the guard is `optional`. */
 export const optionalAuthOf = (request: object): Verified | undefined => {
-  if (!known.has(request)) throw new Error('No guard of @latchkey/verify has seen this request')
-  return known.get(request)
+  const found = seen.get(request)
+  if (!found) throw new Error('No guard of @latchkey/verify has seen this request')
+  return found.auth
 }
 
 /** The user of a request that a guard has let through. */

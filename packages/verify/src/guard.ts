@@ -18,6 +18,8 @@ export type Incoming = AnyRequest & {
   readonly method: string
   readonly path: string
   readonly address?: string | undefined
+  /** The user, if another guard has let this request through before. */
+  readonly known?: Verified | undefined
 }
 
 export type Passed = {
@@ -54,7 +56,7 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
 
   /** The user of the request, with cookies if the tokens were renewed. */
   const identify = async (request: Incoming): Promise<Identified> => {
-    const verified = await verifier.verify(request)
+    const verified = request.known ?? (await verifier.verify(request))
     if (verified.ok) return { outcome: 'known', auth: verified, setCookies: [] }
     const { code } = verified
     if (code === 'unavailable') return { outcome: code, setCookies: [] }

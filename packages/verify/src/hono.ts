@@ -1,4 +1,4 @@
-import { setAuth } from './auth-of.js'
+import { earlierAuth, setAuth } from './auth-of.js'
 import { responseOf } from './fetch.js'
 import { createGuard, type GuardOptions } from './guard.js'
 import type { Verifier } from './verifier.js'
@@ -16,10 +16,10 @@ export const honoGuard = (verifier: Verifier, options: GuardOptions = {}) => {
   return async (context: HonoContext, next: () => Promise<void>) => {
     const { method, url, headers } = context.req.raw
     const { pathname, search } = new URL(url)
-    const decision = await guard({ method, path: pathname + search, headers })
+    const decision = await guard({ method, path: pathname + search, headers, known: earlierAuth(context, verifier) })
     if ('answer' in decision) return responseOf(decision.answer)
     const { auth, setCookies } = decision.passed
-    setAuth(context, auth)
+    setAuth(context, verifier, auth)
     await next()
     // After the handler, so that it cannot replace them.
     if (setCookies.length > 0) context.header('cache-control', 'private, no-store')

@@ -1,3 +1,4 @@
+import { earlierAuth, setAuth } from './auth-of.js'
 import type { Verified } from './claims.js'
 import { createGuard, type GuardOptions } from './guard.js'
 import { carryCookies, type NodeResponse, sendAnswer } from './node-response.js'
@@ -18,11 +19,18 @@ export const nodeGuard = (verifier: Verifier, options: GuardOptions = {}) => {
   const guard = createGuard(verifier, options)
   return async (request: NodeRequest, response: NodeResponse): Promise<NodeDecision> => {
     const { method = 'GET', url: path = '/', headers, socket } = request
-    const decision = await guard({ method, path, headers, address: socket?.remoteAddress })
+    const decision = await guard({
+      method,
+      path,
+      headers,
+      address: socket?.remoteAddress,
+      known: earlierAuth(request, verifier),
+    })
     if ('answer' in decision) {
       sendAnswer(response, decision.answer)
       return { goOn: false }
     }
+    setAuth(request, verifier, decision.passed.auth)
     carryCookies(response, decision.passed.setCookies)
     return { goOn: true, auth: decision.passed.auth }
   }
