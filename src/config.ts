@@ -1,14 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { editDistance } from './config/edit-distance.js'
 import { readEnvFile } from './config/env-file.js'
+import { furtherProviders } from './config/further-providers.js'
 import {
+  furtherProviderSettings,
+  isProviderSetting,
   type ProviderConfigs,
   providerAddresses,
   providerConfigs,
-  providerPairs,
-  providerSettings,
+  providerFaults,
 } from './config/provider-settings.js'
-import { InvalidValue, type Setting } from './config/setting-values.js'
+import { InvalidValue, list, type Setting, text } from './config/setting-values.js'
 import { settings } from './config/settings.js'
 import { siblingFaults } from './config/sibling-hosts.js'
 import { whyUnreadable } from './config/unreadable.js'
@@ -55,7 +57,6 @@ const requiredInProduction: readonly (readonly [Name, hint?: string])[] = [
 ]
 
 const all: Readonly<Record<string, Setting>> = settings
-const names = Object.keys(all)
 const camelCase = (name: string) => name.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
 /** `X_FILE` names a file that holds the value of `X`, as container platforms hand out secrets. */
@@ -81,6 +82,21 @@ const givenValue = (name: string, env: Environment) => {
   return path ? fromFile(name, path) : value || undefined
 }
 
+/** Of a setting that other settings depend on. What is wrong with it is reported when it is read itself. */
+const valueIfReadable = (name: string, env: Environment) => {
+  try {
+    return givenValue(name, env)
+  } catch {
+    return undefined
+  }
+}
+
+/** With the settings of the providers that PROVIDERS names. */
+const tableFor = (env: Environment): Readonly<Record<string, Setting>> => {
+  const names = list(text)(valueIfReadable('PROVIDERS', env) ?? '')
+  return { ...all, ...furtherProviderSettings(furtherProviders(names)) }
+}
+
 const isThisMachine = (host: string) => isLoopback(host) || host.endsWith('.localhost')
 
 const isPlainElsewhere = (address: unknown) =>
@@ -93,7 +109,7 @@ const productionFaults = (absent: ReadonlySet<string>, values: Readonly<Record<s
   if (typeof publicUrl === 'string' && !publicUrl.startsWith('https:'))
     faults.push('PUBLIC_URL: must begin with https:// in production')
   // The client secret and the profiles of users go there.
-  const plain = providerAddresses.filter((name) => isPlainElsewhere(values[name]))
+  const plain = providerAddresses(furtherProviders(values.PROVIDERS)).filter((name) => isPlainElsewhere(values[name]))
   return [...faults, ...plain.map((name) => `${name}: must begin with https:// in production`)]
 }
 
@@ -127,24 +143,29 @@ const isNear = (given: string, name: string) => {
 
 /** Environment variables that look like a misspelt setting. */
 export const likelyTypos = (env: Environment) => {
+  const names = Object.keys(tableFor(env))
   const known = new Set<string>(names.flatMap((name) => [name, `${name}_FILE`]))
   return Object.keys(env).flatMap((name) => {
     const bare = name.replace(/^LATCHKEY_/, '')
     const near = names.find((each) => isNear(bare, each))
+    const [, unnamed] = /^PROVIDER_([A-Z][A-Z0-9]+)_[A-Z_]+$/.exec(bare) ?? []
+    if (!known.has(name) && !near && unnamed)
+      return [`${name} is not used: PROVIDERS does not name ${unnamed.toLowerCase()}`]
     return known.has(name) || (!near && bare === name)
       ? []
       : [`${name} is not a setting${near ? `; did you mean ${near}?` : ''}`]
   })
 }
 
-const readValues = (wanted: readonly string[], env: Environment) => {
+const readValues = (env: Environment, wanted?: readonly string[]) => {
+  const table = tableFor(env)
   const values: Record<string, unknown> = {}
   const faults: string[] = []
   const absent = new Set<string>()
   const texts: Record<string, string> = {}
-  for (const name of wanted) {
+  for (const name of wanted ?? Object.keys(table)) {
     try {
-      const setting = all[name]
+      const setting = table[name]
       if (!setting) throw new Error(`There is no setting ${name}`)
       const given = givenValue(name, env)
       if (given === undefined) absent.add(name)
@@ -163,30 +184,28 @@ const readValues = (wanted: readonly string[], env: Environment) => {
 const inCamelCase = (values: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(
     Object.entries(values)
-      .filter(([name]) => !(name in providerSettings))
+      .filter(([name]) => !isProviderSetting(name))
       .map(([name, value]) => [camelCase(name), value]),
   )
 
 /** Only the settings that a command needs. The others may be missing or wrong. */
 export const loadSettings = <Wanted extends Name>(env: Environment, wanted: readonly Wanted[]) => {
-  const { values, faults } = readValues(wanted, env)
+  const { values, faults } = readValues(env, wanted)
   if (faults.length > 0) throw new ConfigurationFaults(faults)
   return Object.freeze(inCamelCase(values)) as Pick<Values, CamelCase<Wanted>>
 }
 
 /** The values of every setting that the table marks as secret. */
 export const secretsIn = (env: Environment) =>
-  names.filter((name) => all[name]?.secret).flatMap((name) => givenValue(name, env) ?? [])
+  Object.entries(tableFor(env)).flatMap(([name, { secret }]) => (secret ? (givenValue(name, env) ?? []) : []))
 
 /**
  * Reads the environment into one frozen object, or throws everything that is wrong with it. `texts` has what was set, and the
  * contents of files instead of their paths: read again, it gives the same settings, whatever has happened to the files.
  */
 export const readConfig = (env: Environment): { config: Config; texts: Environment } => {
-  const { values, faults, absent, texts } = readValues(names, env)
-  for (const [one, other] of providerPairs) {
-    if (!values[one] !== !values[other]) faults.push(`${one} and ${other}: set both or neither`)
-  }
+  const { values, faults, absent, texts } = readValues(env)
+  faults.push(...providerFaults(values, absent))
   const own = inCamelCase(values)
   if (own.port && own.port === own.metricsPort) faults.push('PORT and METRICS_PORT: must be two different ports')
   if (Number(own.workers) > 1) faults.push(...severalProcessesFaults(own, absent))

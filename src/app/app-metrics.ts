@@ -1,4 +1,5 @@
 import type { Config } from '../config.js'
+import { byProvider } from '../contract/providers.js'
 import { countRequests } from '../http/metrics-hook.js'
 import type { Server } from '../http/server.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
@@ -7,10 +8,10 @@ import { startMetricsServer } from '../platform/metrics/metrics-server.js'
 type Watched = Parameters<Metrics['watch']>[0]
 
 /** Metrics have a port of their own, and cost nothing while that is off. */
-export const openMetrics = async ({ metricsPort }: Config) => {
+export const openMetrics = async ({ metricsPort, providers }: Config) => {
   if (metricsPort === undefined) return undefined
   const { createMetrics } = await import('../platform/metrics/metrics.js')
-  return createMetrics()
+  return createMetrics(byProvider(providers).map(([id]) => id))
 }
 
 export const prepareMetrics = (config: Config, metrics: Metrics | undefined, watched: Watched, server: Server) => {

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import type { Environment } from '../config.js'
+import type { ProviderId } from '../contract/providers.js'
 import type { Content } from '../domain/content/content.js'
 import type { Events } from '../domain/events/events.js'
 import type { Client } from '../domain/sessions/client.js'
@@ -26,6 +27,8 @@ export type Stores = {
   clock: Clock
   users: Pick<Users, 'findById' | 'findByLogin' | 'createWithPassword' | 'disable' | 'enable'>
   bulkUsers: BulkUsers
+  /** Those that are configured. */
+  providers: readonly ProviderId[]
   sessions: Pick<Sessions, 'endAll'>
   passwords: CommandPasswords
   content: Pick<Content, 'load'>

@@ -1,5 +1,5 @@
 import type { Config } from '../config.js'
-import { providerIds, providerLabel } from '../contract/providers.js'
+import { byProvider, providerLabel } from '../contract/providers.js'
 import { seconds } from '../lib/durations.js'
 import { isLoopback } from '../lib/loopback.js'
 import { createSmtpMailer } from '../platform/mail/smtp.js'
@@ -55,7 +55,10 @@ export const outsideChecks = (config: Config): CheckGroup => {
   return {
     checks: [
       { name: 'mail', run: () => checkMail(config) },
-      ...providerIds.map((id) => ({ name: providerLabel(id), run: () => checkProvider(id, config, outbound) })),
+      ...byProvider(config.providers).map(([id, provider]) => ({
+        name: providerLabel(id),
+        run: () => checkProvider({ id, provider, config, outbound }),
+      })),
     ],
   }
 }

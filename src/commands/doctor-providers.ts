@@ -1,4 +1,4 @@
-import { redirectUriOf } from '../config/provider-settings.js'
+import { type ProviderConfig, redirectUrisOf } from '../config/provider-settings.js'
 import type { Config } from '../config.js'
 import { isRefused } from '../contract/outcome.js'
 import { type ProviderId, providerSetting } from '../contract/providers.js'
@@ -18,7 +18,7 @@ const withoutClient = ({ nodeEnv }: Config, id: ProviderId) => {
 
 /** The cookies of an attempt come back only to our own site. */
 const judgeCallback = (config: Config, id: ProviderId) =>
-  new URL(redirectUriOf(config, id)).origin === new URL(config.publicUrl).origin
+  new URL(redirectUrisOf(config)[id] ?? config.publicUrl).origin === new URL(config.publicUrl).origin
     ? ok('')
     : warning(`${providerSetting(id, 'REDIRECT_URI')} is not below PUBLIC_URL: sign-in will not find its cookie`)
 
@@ -45,11 +45,17 @@ const checkAnswers = async (urls: readonly string[], outbound: Outbound): Promis
   return worstOf(`${urls.join(' and ')} answer`, await Promise.all(urls.map(ask)))
 }
 
-export const checkProvider = async (id: ProviderId, config: Config, outbound: Outbound): Promise<Finding> => {
-  const provider = config.providers[id]
+type Checked = { id: ProviderId; provider: ProviderConfig; config: Config; outbound: Outbound }
+
+export const checkProvider = async ({ id, provider, config, outbound }: Checked): Promise<Finding> => {
   const { clientId, clientSecret } = provider
   if (clientId === undefined || clientSecret === undefined) return withoutClient(config, id)
-  const client = { clientId, clientSecret, redirectUri: redirectUriOf(config, id), production: config.production }
+  const client = {
+    clientId,
+    clientSecret,
+    redirectUri: redirectUrisOf(config)[id] ?? '',
+    production: config.production,
+  }
   const reached =
     provider.kind === 'openid_connect'
       ? await checkDiscovery(id, { ...provider, ...client }, outbound)

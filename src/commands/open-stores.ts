@@ -2,6 +2,7 @@ import { openStore } from '../app/open-platform.js'
 import { migrateDatabase } from '../app/prepare-database.js'
 import type { Config } from '../config.js'
 import { isRefused } from '../contract/outcome.js'
+import { byProvider } from '../contract/providers.js'
 import { createContent } from '../domain/content/content.js'
 import { createEvents } from '../domain/events/events.js'
 import { createNameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
@@ -66,6 +67,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     clock,
     users: createUsers({ database, clock }),
     bulkUsers: createBulkUsers({ database }),
+    providers: byProvider(config.providers).map(([id]) => id),
     sessions: createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, webhooks }),
     passwords: forCommands(createPasswords({ workers, cost, productName })),
     content: createContent({ database, clock }),

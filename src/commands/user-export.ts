@@ -1,4 +1,4 @@
-import { providerIds } from '../contract/providers.js'
+import { builtInProviderIds, isProviderId, type ProviderId } from '../contract/providers.js'
 import type { ListedUser } from '../domain/users/bulk.js'
 import { displayName } from '../domain/users/display-name.js'
 import { identityColumn } from '../domain/users/imported-user.js'
@@ -10,21 +10,21 @@ import { printableJson, unprintable } from './printable-json.js'
 type Value = string | boolean | Date | null
 type Column = { name: string; of: (user: ListedUser) => Value }
 
-const columns: readonly Column[] = [
+const columnsWith = (providers: readonly ProviderId[]): readonly Column[] => [
   { name: 'id', of: ({ id }) => id },
   { name: 'email', of: ({ email }) => email },
   { name: 'username', of: ({ username }) => username },
   // Old names may hold characters that are no longer allowed, and that the import refuses.
   { name: 'name', of: ({ name }) => displayName(name) },
   { name: 'provider', of: ({ provider }) => provider },
-  ...providerIds.map((provider) => ({
+  ...providers.map((provider) => ({
     name: identityColumn(provider),
     of: ({ identities }: ListedUser) => identities[provider] ?? null,
   })),
   { name: 'created_at', of: (user) => user.created_at },
   { name: 'disabled', of: ({ disabled }) => disabled },
 ]
-const withHashes: readonly Column[] = [...columns, { name: 'password_hash', of: (user) => user.password_hash }]
+const hashColumn: Column = { name: 'password_hash', of: (user) => user.password_hash }
 
 const asText = (value: Value) => (value instanceof Date ? value.toISOString() : value === null ? '' : String(value))
 
@@ -66,12 +66,15 @@ Writes every user, a line each, in the form that \`latchkey user import\` reads.
       [],
     )
     const format = formatNamed(values.format)
-    const wanted = values['with-password-hashes'] ? withHashes : columns
 
     return withStores(context, 'service', async ({ bulkUsers, events }) => {
       // Before the first row: a reader that closes the pipe early (`… | head`) has seen rows too.
       const what = `all users${values['with-password-hashes'] ? ' with password hashes' : ''}`
       await events.record({ kind: 'users_exported', reason: what }, operator(context))
+      // Also those that are no longer configured.
+      const stored = (await bulkUsers.providers()).filter(isProviderId)
+      const columns = columnsWith([...new Set<ProviderId>([...builtInProviderIds, ...stored])])
+      const wanted = values['with-password-hashes'] ? [...columns, hashColumn] : columns
       let count = 0
       await write(context.stdout, format.head(wanted))
       for await (const users of bulkUsers.everyone()) {

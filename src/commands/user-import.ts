@@ -1,6 +1,7 @@
 import { isRefused, refuse } from '../contract/outcome.js'
+import { builtInProviderIds } from '../contract/providers.js'
 import { type HashForms, saltedHexForms } from '../domain/passwords/hash-to-store.js'
-import { type ImportedUser, identityColumns, readImportedUser } from '../domain/users/imported-user.js'
+import { type ImportedUser, identityColumn, importFieldsWith, readImportedUser } from '../domain/users/imported-user.js'
 import {
   type Command,
   type CommandContext,
@@ -49,7 +50,7 @@ const summary = ({ added, existed, refused, withoutPassword }: Counts, dryRun: b
 
 /** Collects users into batches and writes each batch with one statement. Remarks are reported in the order of their lines. */
 const createImporter = (
-  { bulkUsers, clock }: Stores,
+  { bulkUsers, clock, providers }: Stores,
   { forms, dryRun }: Plan,
   report: (remark: Remark) => Promise<void>,
 ) => {
@@ -78,7 +79,7 @@ const createImporter = (
     const read =
       'fault' in record
         ? refuse('unusable_row', { reason: record.fault })
-        : readImportedUser(record.row, forms, clock.now())
+        : readImportedUser(record.row, { forms, providers }, clock.now())
     if (isRefused(read)) unreadable.push({ line: record.line, text: read.reason })
     else waiting.push({ line: record.line, user: read })
     if (waiting.length + unreadable.length >= batchSize) await flush()
@@ -123,7 +124,7 @@ const importAll = async (stores: Stores, input: Input, plan: Plan, context: Comm
   let isDone = false
   const interruption = watchForInterruption(input)
   try {
-    for await (const { records, bytes } of readUserRecords(input, plan.format)) {
+    for await (const { records, bytes } of readUserRecords(input, importFieldsWith(stores.providers), plan.format)) {
       for (const record of records) {
         if (interruption.signal()) break
         await importer.take(record)
@@ -159,8 +160,9 @@ JSON lines file has one object on each line. The fields:
   password_hash    one of the forms below; without it, the user signs in with a provider, or asks for a reset mail to set
                    a password
   password_salt    (or salt) the user's salt, for hashes of Firebase
-  provider, ${identityColumns.join(', ')}, id, created_at, disabled
-                   as \`latchkey user export\` writes them
+  provider, ${builtInProviderIds.map(identityColumn).join(', ')}, id, created_at, disabled
+                   as \`latchkey user export\` writes them; for each provider in PROVIDERS there is a field
+                   such as provider_microsoft_id
 
 Hashes:
 

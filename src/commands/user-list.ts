@@ -1,4 +1,4 @@
-import { providerIds, providerLabel } from '../contract/providers.js'
+import { builtInProviderIds, isProviderId, providerLabel } from '../contract/providers.js'
 import type { ListedUser } from '../domain/users/bulk.js'
 import { isUuid } from '../lib/uuid.js'
 import { type Command, limitFrom, print, readArguments, UsageFault, withStores } from './command.js'
@@ -10,14 +10,15 @@ const mostAtOnce = 1_000
 const waysIn = ({ password_hash, identities }: ListedUser) =>
   [
     ...(password_hash === null ? [] : ['password']),
-    ...providerIds.filter((id) => id in identities).map(providerLabel),
+    ...Object.keys(identities).filter(isProviderId).sort().map(providerLabel),
   ].join(', ') || 'none'
 
 const asJson = (user: ListedUser) => {
   const { id, email, username, name, provider, created_at, disabled } = user
   const ways = {
     has_password: user.password_hash !== null,
-    ...Object.fromEntries(providerIds.map((each) => [each, each in user.identities])),
+    ...Object.fromEntries(builtInProviderIds.map((each) => [each, false])),
+    ...Object.fromEntries(Object.keys(user.identities).map((each) => [each, true])),
   }
   return printableJson({ id, email, username, name, provider, ...ways, created_at, disabled })
 }

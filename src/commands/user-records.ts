@@ -1,4 +1,9 @@
-import { type ImportField, type ImportRow, importFieldNamed, isPlainPassword } from '../domain/users/imported-user.js'
+import {
+  type ImportField,
+  type ImportFieldNamed,
+  type ImportRow,
+  isPlainPassword,
+} from '../domain/users/imported-user.js'
 import { CommandFailure } from './command.js'
 import { counted } from './counted.js'
 import { type CsvRow, createCsvReader } from './csv.js'
@@ -23,23 +28,23 @@ const whyNoEmail = ([only = '', ...others]: readonly string[]) => {
     : `the columns are separated by ${separator}: save the file with commas between them`
 }
 
-const columnsFrom = (row: CsvRow) => {
+const columnsFrom = (row: CsvRow, fieldNamed: ImportFieldNamed) => {
   if ('fault' in row) throw new CommandFailure(`line ${row.line}: ${row.fault}`)
   if (row.fields.some(isPlainPassword)) throw new CommandFailure(`line ${row.line}: ${noPlainPasswords}`)
-  const columns = row.fields.map(importFieldNamed)
+  const columns = row.fields.map(fieldNamed)
   const twice = columns.find((column, at) => column && columns.indexOf(column) !== at)
   if (twice) throw new CommandFailure(`line ${row.line}: two columns are called ${twice}`)
   if (!columns.includes('email')) throw new CommandFailure(`line ${row.line}: ${whyNoEmail(row.fields)}`)
   return columns
 }
 
-const csvRecords = (): Reader => {
+const csvRecords = (fieldNamed: ImportFieldNamed): Reader => {
   const reader = createCsvReader()
   let columns: (ImportField | undefined)[] | undefined
 
   const record = (row: CsvRow): UserRecord[] => {
     if (!columns) {
-      columns = columnsFrom(row)
+      columns = columnsFrom(row, fieldNamed)
       return []
     }
     if ('fault' in row) return [row]
@@ -58,20 +63,21 @@ const csvRecords = (): Reader => {
   return { push: (text) => reader.push(text).flatMap(record), end: () => reader.end().flatMap(record) }
 }
 
-const jsonRecord = (line: JsonLine): UserRecord => {
+const jsonRecord = (line: JsonLine, fieldNamed: ImportFieldNamed): UserRecord => {
   if ('fault' in line) return line
   const row: ImportRow = {}
   for (const [name, value] of Object.entries(line.value)) {
     if (isPlainPassword(name)) return { line: line.line, fault: noPlainPasswords }
-    const field = importFieldNamed(name)
+    const field = fieldNamed(name)
     if (field) row[field] = value
   }
   return { line: line.line, row }
 }
 
-const jsonRecords = (): Reader => {
+const jsonRecords = (fieldNamed: ImportFieldNamed): Reader => {
   const reader = createJsonLinesReader()
-  return { push: (text) => reader.push(text).map(jsonRecord), end: () => reader.end().map(jsonRecord) }
+  const record = (line: JsonLine) => jsonRecord(line, fieldNamed)
+  return { push: (text) => reader.push(text).map(record), end: () => reader.end().map(record) }
 }
 
 const readerFor = { csv: csvRecords, jsonl: jsonRecords }
@@ -85,10 +91,14 @@ const formatOf = (start: string): UserFormat => {
 }
 
 /** The users of a file, piece by piece. Without a format, the first character decides. */
-export async function* readUserRecords(input: Input, format?: UserFormat): AsyncGenerator<UserRecords> {
+export async function* readUserRecords(
+  input: Input,
+  fieldNamed: ImportFieldNamed,
+  format?: UserFormat,
+): AsyncGenerator<UserRecords> {
   let reader: Reader | undefined
   for await (const { text, bytes } of asText(input.bytes)) {
-    if (!reader && text.trim() !== '') reader = readerFor[format ?? formatOf(text)]()
+    if (!reader && text.trim() !== '') reader = readerFor[format ?? formatOf(text)](fieldNamed)
     yield { records: reader?.push(text) ?? [], bytes }
   }
   if (!reader)

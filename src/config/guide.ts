@@ -1,3 +1,4 @@
+import { furtherFields } from './further-providers.js'
 import type { Setting } from './setting-values.js'
 import { settings } from './settings.js'
 
@@ -5,6 +6,9 @@ const rows = Object.entries(settings) as [string, Setting][]
 
 const shownDefault = ({ fallback, otherwise }: Setting) =>
   fallback === undefined ? (otherwise ?? 'none') : `\`${fallback}\``
+
+const row = (name: string, setting: Setting) =>
+  `| \`${name}\` | ${shownDefault(setting)} | ${setting.meaning}${setting.secret ? ' Secret.' : ''} |`
 
 /** The text of `docs/configuration.md`. */
 export const configurationGuide = () => `# Configuration
@@ -17,7 +21,19 @@ file that holds the value, so that secrets need not be in the environment. Durat
 
 | setting | default | meaning |
 |---|---|---|
-${rows.map(([name, setting]) => `| \`${name}\` | ${shownDefault(setting)} | ${setting.meaning}${setting.secret ? ' Secret.' : ''} |`).join('\n')}
+${rows.map(([name, setting]) => row(name, setting)).join('\n')}
+
+## Further providers
+
+\`PROVIDERS\` names any number of OpenID Connect providers besides A and B, up to 20. The name is in capitals in the settings, and in
+small letters in the address: \`PROVIDERS=microsoft\` has the settings below with \`PROVIDER_MICROSOFT_\`, and signs in at
+\`/api/auth/provider-microsoft\`. [Deployment](deployment.md#google-github-and-others) has an example.
+
+| setting | default | meaning |
+|---|---|---|
+${Object.entries(furtherFields)
+  .map(([field, setting]) => row(`PROVIDER_<NAME>_${field}`, setting))
+  .join('\n')}
 
 This page is generated from \`src/config/settings.ts\` by \`npm run docs\`.
 `

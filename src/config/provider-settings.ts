@@ -1,18 +1,26 @@
 import { callbackPath } from '../contract/provider-paths.js'
 import { providers } from '../contract/provider-table.js'
-import { type ProviderId, providerIds, providerLabel, providerSetting } from '../contract/providers.js'
+import {
+  type BuiltInProviderId,
+  builtInProviderIds,
+  byProvider,
+  type ProviderId,
+  providerLabel,
+  providerSetting,
+} from '../contract/providers.js'
+import { furtherFields, furtherProviders, furtherProvidersSetting, nameForButton } from './further-providers.js'
 import { type Setting, text, webAddress } from './setting-values.js'
 
 type Client = { name: string; clientId?: string; clientSecret?: string; redirectUri?: string }
 
 /** What was set for a provider. Without a client id it is off, or a development provider stands in for it. */
 export type ProviderConfig =
-  | (Client & { kind: 'openid_connect'; issuer: string })
+  | (Client & { kind: 'openid_connect'; issuer: string; trustEmail?: boolean })
   | (Client & { kind: 'github'; url: string; apiUrl: string })
 
 export type ProviderConfigs = Readonly<Record<ProviderId, ProviderConfig>>
 
-const addressSettings = (id: ProviderId): Record<string, Setting> => {
+const addressSettings = (id: BuiltInProviderId): Record<string, Setting> => {
   const [provider, label] = [providers[id], providerLabel(id)]
   if (provider.kind === 'openid_connect')
     return {
@@ -36,7 +44,7 @@ const addressSettings = (id: ProviderId): Record<string, Setting> => {
   }
 }
 
-const clientSettings = (id: ProviderId): Record<string, Setting> => {
+const clientSettings = (id: BuiltInProviderId): Record<string, Setting> => {
   const label = providerLabel(id)
   return {
     CLIENT_ID: {
@@ -59,52 +67,81 @@ const clientSettings = (id: ProviderId): Record<string, Setting> => {
   }
 }
 
-/** The settings of every provider in the table, by name. */
-export const providerSettings: Readonly<Record<string, Setting>> = Object.fromEntries(
-  providerIds.flatMap((id) =>
-    Object.entries({ ...addressSettings(id), ...clientSettings(id) }).map(([field, setting]) => [
-      providerSetting(id, field),
-      setting,
-    ]),
-  ),
-)
+const named = (id: ProviderId, fields: Readonly<Record<string, Setting>>) =>
+  Object.entries(fields).map(([field, setting]) => [providerSetting(id, field), setting] as const)
+
+/** The settings of the providers that have defaults, and the one that names others. */
+export const providerSettings: Readonly<Record<string, Setting>> = Object.fromEntries([
+  ...builtInProviderIds.flatMap((id) => named(id, { ...addressSettings(id), ...clientSettings(id) })),
+  ['PROVIDERS', furtherProvidersSetting],
+])
+
+/** The settings of the providers that PROVIDERS names. */
+export const furtherProviderSettings = (ids: readonly ProviderId[]): Readonly<Record<string, Setting>> =>
+  Object.fromEntries(ids.flatMap((id) => named(id, furtherFields)))
+
+export const isProviderSetting = (name: string) => name === 'PROVIDERS' || name.startsWith('PROVIDER_')
 
 /** The settings that name where a provider is. */
-export const providerAddresses = providerIds.flatMap((id) =>
-  Object.keys(addressSettings(id)).map((field) => providerSetting(id, field)),
-)
+export const providerAddresses = (further: readonly ProviderId[]) => [
+  ...builtInProviderIds.flatMap((id) => Object.keys(addressSettings(id)).map((field) => providerSetting(id, field))),
+  ...further.map((id) => providerSetting(id, 'ISSUER')),
+]
 
-/** Settings of a provider that make sense only together. */
-export const providerPairs = providerIds.map(
-  (id) => [providerSetting(id, 'CLIENT_ID'), providerSetting(id, 'CLIENT_SECRET')] as const,
-)
+/** What belongs together, and what a provider that was named cannot do without. */
+export const providerFaults = (values: Readonly<Record<string, unknown>>, absent: ReadonlySet<string>) => {
+  const pairs = builtInProviderIds.map(
+    (id) => [providerSetting(id, 'CLIENT_ID'), providerSetting(id, 'CLIENT_SECRET')] as const,
+  )
+  const halves = pairs.filter(([one, other]) => !values[one] !== !values[other])
+  const needed = furtherProviders(values.PROVIDERS).flatMap((id) =>
+    ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET'].map((field) => ({ id, name: providerSetting(id, field) })),
+  )
+  return [
+    ...halves.map(([one, other]) => `${one} and ${other}: set both or neither`),
+    ...needed
+      .filter(({ name }) => absent.has(name))
+      .map(({ id, name }) => `${name}: must be set, because PROVIDERS names ${id.replace('provider_', '')}`),
+  ]
+}
 
-/** The values of `providerSettings` by provider. */
-export const providerConfigs = (values: Readonly<Record<string, unknown>>) => {
-  const configOf = (id: ProviderId): ProviderConfig => {
-    const given = (field: string) => values[providerSetting(id, field)] as string | undefined
-    const [clientId, clientSecret, redirectUri] = [given('CLIENT_ID'), given('CLIENT_SECRET'), given('REDIRECT_URI')]
-    const provider = providers[id]
-    const client = {
-      name: given('NAME') ?? provider.name,
+/** The values of the settings by provider, in the order of the buttons. */
+export const providerConfigs = (values: Readonly<Record<string, unknown>>): ProviderConfigs => {
+  const given = (id: ProviderId, field: string) => values[providerSetting(id, field)] as string | undefined
+  const clientOf = (id: ProviderId, name: string) => {
+    const [clientId, clientSecret] = [given(id, 'CLIENT_ID'), given(id, 'CLIENT_SECRET')]
+    const redirectUri = given(id, 'REDIRECT_URI')
+    return {
+      name: given(id, 'NAME') ?? name,
       ...(clientId !== undefined && { clientId }),
       ...(clientSecret !== undefined && { clientSecret }),
       ...(redirectUri !== undefined && { redirectUri }),
     }
-    if (provider.kind === 'openid_connect')
-      return { kind: provider.kind, issuer: given('ISSUER') ?? provider.issuer, ...client }
-    return {
-      kind: provider.kind,
-      url: given('URL') ?? provider.url,
-      apiUrl: given('API_URL') ?? provider.apiUrl,
-      ...client,
-    }
   }
-  return Object.fromEntries(providerIds.map((id) => [id, configOf(id)])) as ProviderConfigs
+  const builtIn = (id: BuiltInProviderId): ProviderConfig => {
+    const provider = providers[id]
+    const client = clientOf(id, provider.name)
+    if (provider.kind === 'openid_connect')
+      return { kind: provider.kind, issuer: given(id, 'ISSUER') ?? provider.issuer, ...client }
+    const [url, apiUrl] = [given(id, 'URL') ?? provider.url, given(id, 'API_URL') ?? provider.apiUrl]
+    return { kind: provider.kind, url, apiUrl, ...client }
+  }
+  const further = (id: ProviderId): ProviderConfig => ({
+    kind: 'openid_connect',
+    issuer: given(id, 'ISSUER') ?? '',
+    trustEmail: given(id, 'TRUST_EMAIL') === 'true',
+    ...clientOf(id, nameForButton(id)),
+  })
+  return Object.fromEntries([
+    ...builtInProviderIds.map((id) => [id, builtIn(id)]),
+    ...furtherProviders(values.PROVIDERS).map((id) => [id, further(id)]),
+  ]) as ProviderConfigs
 }
 
 type Addresses = { publicUrl: string; providers: ProviderConfigs }
 
-/** Where a provider sends the browser back to. */
-export const redirectUriOf = ({ publicUrl, providers: configs }: Addresses, id: ProviderId) =>
-  configs[id].redirectUri ?? publicUrl + callbackPath(id)
+/** Where each provider sends the browser back to. */
+export const redirectUrisOf = ({ publicUrl, providers: configs }: Addresses) =>
+  Object.fromEntries(
+    byProvider(configs).map(([id, { redirectUri }]) => [id, redirectUri ?? publicUrl + callbackPath(id)]),
+  ) as Record<ProviderId, string>

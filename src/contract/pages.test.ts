@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { callbackFailed, loginNotices, pageNames, providerOfFailure, signInFailed } from './pages.js'
-import { providerIds } from './providers.js'
+import { builtInProviderIds as providerIds } from './providers.js'
 
 const providers = providerIds.map((id) => ({ id }))
 

@@ -10,9 +10,8 @@ type Entry = {
 )
 
 /**
- * The providers that users can sign in with. To add an OpenID Connect provider, add an entry: settings, routes, cookies, import
- * and export, doctor's checks, buttons, metrics and the configuration guide follow from it. Its id is stored with each user who
- * signs in there, so it must never change; the addresses here are defaults that settings can replace.
+ * The providers that have defaults. Further OpenID Connect providers are named in PROVIDERS and need no entry. The id is stored
+ * with each user who signs in there, so it must never change; the addresses here are defaults that settings can replace.
  */
 export const providers = {
   provider_a: {

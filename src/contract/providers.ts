@@ -1,16 +1,26 @@
-import { providerPath } from './provider-paths.js'
 import { providers } from './provider-table.js'
 
-export type ProviderId = keyof typeof providers
+/** `provider_` and a name. It is stored with each user who signs in there, so it must never change. */
+export type ProviderId = `provider_${string}`
+export type BuiltInProviderId = keyof typeof providers
 
-export const providerIds = Object.keys(providers) as ProviderId[]
+/** Those with defaults of their own. PROVIDERS adds others. */
+export const builtInProviderIds = Object.keys(providers) as BuiltInProviderId[]
 
-export const isProviderId = (text: unknown): text is ProviderId => providerIds.some((id) => id === text)
+export const providerIdPattern = '^provider_[a-z0-9]{1,30}$'
+const shape = new RegExp(providerIdPattern)
 
-/** What the guides and the commands call it: "provider A". */
-export const providerLabel = (id: ProviderId) => providers[id].label
+/** Whether a text has the form of an id. Which providers there are is known to those who have the settings. */
+export const isProviderId = (text: unknown): text is ProviderId => typeof text === 'string' && shape.test(text)
 
-export const providerByPath = (path: string) => providerIds.find((id) => providerPath(id) === path)
+const isBuiltIn = (id: ProviderId): id is BuiltInProviderId => builtInProviderIds.some((each) => each === id)
+
+/** What the guides and the commands call it: "provider A", "provider microsoft". */
+export const providerLabel = (id: ProviderId) => (isBuiltIn(id) ? providers[id].label : id.replace('_', ' '))
 
 /** The name of a setting of this provider: `PROVIDER_A_CLIENT_ID`. */
 export const providerSetting = (id: ProviderId, field: string) => `${id.toUpperCase()}_${field}`
+
+/** The entries of a table by provider. */
+export const byProvider = <Value>(table: Readonly<Record<ProviderId, Value>>) =>
+  Object.entries(table) as [ProviderId, Value][]

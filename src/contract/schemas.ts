@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { feedbackIds, passwordErrorIds } from './password-rules.js'
 import { type ProofMethod, proofMethods } from './proofs.js'
-import { type ProviderId, providerIds } from './providers.js'
+import { type ProviderId, providerIdPattern } from './providers.js'
 import { type RefusalCode, refusalCodes, refusals } from './refusals.js'
 
 /** The bodies of the API. A schema with a title stands once in the API document, under that name. */
@@ -10,7 +10,7 @@ const OneOf = <const Value extends string>(values: readonly Value[]) =>
   Type.Unsafe<Value>({ type: 'string', enum: values })
 export const Id = Type.String({ format: 'uuid' })
 export const Moment = Type.String({ format: 'date-time' })
-const Provider = Type.Unsafe<ProviderId>(Type.Union(providerIds.map((id) => Type.Literal(id))))
+const Provider = Type.Unsafe<ProviderId>({ type: 'string', pattern: providerIdPattern, title: 'ProviderId' })
 
 /** The schema of a 204. */
 export const NoContent = Type.Unsafe<undefined>({ type: 'null', description: 'Done, no content' })

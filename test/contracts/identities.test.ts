@@ -120,10 +120,10 @@ describe.each(testStores)('identities on $name', ({ open }) => {
     expect(await newcomer('ada', google('1'))).toMatchObject({ username: 'ada' })
   })
 
-  it('of a provider that a newer program added are left out', async () => {
+  it('of a provider that is no longer configured are still there', async () => {
     const ada = await withPassword('ada')
     await store.database.query("insert into identities values ($1, 'provider_z', '1', now())", [ada.id])
     await store.database.query("update users set provider = 'provider_z'")
-    expect(await users.findById(ada.id)).toMatchObject({ provider: null, providers: [] })
+    expect(await users.findById(ada.id)).toMatchObject({ provider: 'provider_z', providers: ['provider_z'] })
   })
 })

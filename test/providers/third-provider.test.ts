@@ -1,151 +1,152 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { promisify } from 'node:util'
-import bcrypt from 'bcrypt'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createBrowser } from '../support/client.js'
-import { type FreshDatabase, freshPostgres } from '../support/databases.js'
-import { goodPassword } from '../support/latchkey.js'
-import { runLatchkey } from '../support/program.js'
-import { createIssuer } from '../support/providers/issuer.js'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { examineSettings } from '../../src/commands/doctor.js'
+import { openStores } from '../../src/commands/open-stores.js'
+import type { Browser } from '../support/client.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { createIssuer, type Issuer } from '../support/providers/issuer.js'
 import { answerOf, comeBack } from '../support/providers/test-providers.js'
 import { freePort } from '../support/servers/server.js'
+import { latchkey } from '../support/terminal.js'
 
-const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url))
-/** Not bundled: the table is a module of its own, to which an entry can be added. */
-const program = fileAt('../../dist/modules/main.js')
-const oneMoreEntry = pathToFileURL(fileAt('../support/providers/third-provider.mjs')).href
-
-// One more entry in the table is all that an OpenID Connect provider takes: every expectation below follows from it.
-describe('the program with a third provider in its table', () => {
-  let folder: string
-  let database: FreshDatabase
-  let issuer: Awaited<ReturnType<typeof createIssuer>>
+// PROVIDERS and the settings of each are all that further OpenID Connect providers take.
+describe('a service with two further providers', () => {
+  let service: Latchkey
+  let issuers: Record<'microsoft' | 'okta2', Issuer>
   let settings: Record<string, string>
   let metricsPort: number
-  let service: ReturnType<typeof runLatchkey>
-  let url: string
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'latchkey-third-'))
-    database = await freshPostgres()
-    issuer = await createIssuer()
+    issuers = {
+      microsoft: await createIssuer(),
+      okta2: await createIssuer({ clientId: 'client-o', clientSecret: 'client-o-secret-of-many-letters' }),
+    }
     metricsPort = await freePort()
     settings = {
-      NODE_ENV: 'test',
-      NODE_OPTIONS: `--import=${oneMoreEntry}`,
-      DATABASE_URL: database.url,
-      PROVIDER_C_ISSUER: issuer.issuer,
-      PROVIDER_C_CLIENT_ID: issuer.clientId,
-      PROVIDER_C_CLIENT_SECRET: issuer.clientSecret,
-      PROVIDER_C_NAME: 'Our own',
+      PROVIDERS: 'microsoft, okta2',
+      PROVIDER_MICROSOFT_ISSUER: issuers.microsoft.issuer,
+      PROVIDER_MICROSOFT_CLIENT_ID: issuers.microsoft.clientId,
+      PROVIDER_MICROSOFT_CLIENT_SECRET: issuers.microsoft.clientSecret,
+      PROVIDER_MICROSOFT_TRUST_EMAIL: 'true',
+      PROVIDER_OKTA2_ISSUER: issuers.okta2.issuer,
+      PROVIDER_OKTA2_CLIENT_ID: issuers.okta2.clientId,
+      PROVIDER_OKTA2_CLIENT_SECRET: issuers.okta2.clientSecret,
+      PROVIDER_OKTA2_NAME: 'Our own',
     }
-    service = runLatchkey(folder, { ...settings, METRICS_PORT: String(metricsPort) }, ['serve'], program)
-    url = await service.ready()
+    service = await startLatchkey({ settings: { ...settings, METRICS_PORT: String(metricsPort) } })
+  })
+  beforeEach(async () => {
+    await service.sql.query('delete from users')
+    for (const issuer of Object.values(issuers)) issuer.become({ email_verified: true })
   })
   afterAll(async () => {
     await service.stop()
-    await issuer.close()
-    await database.drop()
-    await rm(folder, { recursive: true, force: true })
+    for (const issuer of Object.values(issuers)) await issuer.close()
   })
 
-  const command = async (...args: string[]) => {
-    const { output, exited } = runLatchkey(folder, settings, args, program)
-    const code = await exited
-    return { code, ...output }
+  const command = (args: string[], input?: string) =>
+    latchkey({ openStores: (role) => openStores(service.config, role) }, args, input === undefined ? {} : { input })
+  const signIn = async (name: keyof typeof issuers, browser = service.browser()) => {
+    const { headers } = await browser.get(`/api/auth/provider-${name}`)
+    return { browser, answer: await comeBack(browser, await answerOf(headers.get('location') ?? '')) }
   }
-  const importUsers = async (users: object[]) => {
-    const file = join(folder, 'users.jsonl')
-    await writeFile(file, users.map((user) => JSON.stringify(user)).join('\n'))
-    return command('user', 'import', file)
-  }
-  const begin = async () => {
-    const browser = createBrowser(url)
-    const { headers } = await browser.get('/api/auth/provider-c')
-    return { browser, location: new URL(headers.get('location') ?? '') }
-  }
-  const signIn = async () => {
-    const { browser, location } = await begin()
-    return { browser, answer: await comeBack(browser, await answerOf(location.href)) }
-  }
+  const accountOf = async (browser: Browser) => (await browser.get('/api/auth/account')).body.user
 
-  it('has a button, and signs in by its own address and callback', async () => {
-    const page = await (await fetch(`${url}/login`)).text()
-    expect(page).toContain('{"id":"provider_c","name":"Our own","path":"/api/auth/provider-c"}')
-    const { location } = await begin()
-    expect(location.searchParams.get('redirect_uri')).toMatch(
-      /^http:\/\/localhost:\d+\/api\/auth\/provider-c\/callback$/,
+  it('has a button for each, and signs in by its own address and callback', async () => {
+    const page = await (await fetch(`${service.url}/login`)).text()
+    expect(page).toContain('{"id":"provider_microsoft","name":"Microsoft","path":"/api/auth/provider-microsoft"}')
+    expect(page).toContain('{"id":"provider_okta2","name":"Our own","path":"/api/auth/provider-okta2"}')
+    const { headers } = await service.browser().get('/api/auth/provider-okta2')
+    expect(new URL(headers.get('location') ?? '').searchParams.get('redirect_uri')).toBe(
+      `${service.url}/api/auth/provider-okta2/callback`,
     )
-    const { browser, answer } = await signIn()
+    const { browser, answer } = await signIn('okta2')
     expect(answer.location).toBe('/dashboard')
-    const { body } = await browser.get('/api/auth/account')
-    expect(body.user).toMatchObject({ provider: 'provider_c', providers: ['provider_c'] })
+    expect(await accountOf(browser)).toMatchObject({ provider: 'provider_okta2', providers: ['provider_okta2'] })
   })
 
-  it('fails as the others do', async () => {
-    issuer.become({ email_verified: false })
-    expect((await signIn()).answer.location).toBe('/login?error=provider_c_auth_failed&reason=no_email')
-    issuer.become({})
+  it('keeps the same subject at two of them apart, and links them by a verified address', async () => {
+    for (const issuer of Object.values(issuers)) issuer.become({ sub: 'same-subject' })
+    issuers.microsoft.become({ sub: 'same-subject', email: 'other@example.com' })
+    await signIn('okta2')
+    await signIn('microsoft')
+    expect(await service.sql.query('select 1 from users')).toHaveLength(2)
+    await service.sql.query('delete from users')
+    issuers.microsoft.become({ sub: 'same-subject' })
+    await signIn('okta2')
+    const { browser } = await signIn('microsoft')
+    expect(await accountOf(browser)).toMatchObject({ providers: ['provider_microsoft', 'provider_okta2'] })
+  })
+
+  it('takes an answer of one for no attempt at the other', async () => {
+    const browser = service.browser()
+    const { headers } = await browser.get('/api/auth/provider-okta2')
+    const callback = await answerOf(headers.get('location') ?? '')
+    const swapped = callback.replace('provider-okta2', 'provider-microsoft')
+    expect((await comeBack(browser, swapped)).location).toBe('/login?error=provider_microsoft_auth_failed')
+    expect(browser.jar.has('access_token')).toBe(false)
+  })
+
+  it('needs a verified address, unless the issuer is trusted and says nothing about it', async () => {
+    const refused = (name: string) => `/login?error=provider_${name}_auth_failed&reason=no_email`
+    for (const issuer of Object.values(issuers)) issuer.become({ email_verified: false })
+    expect((await signIn('okta2')).answer.location).toBe(refused('okta2'))
+    expect((await signIn('microsoft')).answer.location).toBe(refused('microsoft'))
+    for (const issuer of Object.values(issuers)) issuer.become({ email_verified: undefined })
+    expect((await signIn('okta2')).answer.location).toBe(refused('okta2'))
+    expect((await signIn('microsoft')).answer.location).toBe('/dashboard')
   })
 
   it('is linked and removed from the account page', async () => {
-    issuer.become({ sub: 'subject-2', email: 'grace@example.com' })
-    const password_hash = await bcrypt.hash(goodPassword, 10)
-    expect((await importUsers([{ email: 'grace@example.com', password_hash }])).code).toBe(0)
-    const browser = createBrowser(url)
-    await browser.post('/login', { username: 'grace', password: goodPassword })
-    const begun = await browser.act('/api/auth/providers/provider-c/link', {})
+    const browser = await service.signedUp('grace')
+    issuers.okta2.become({ sub: 'subject-2', email: 'grace@example.com' })
+    const begun = await browser.act('/api/auth/providers/provider-okta2/link', {})
     const { location } = await comeBack(browser, await answerOf(String(begun.body.location)))
-    expect(location).toBe('/dashboard?linking=provider_c')
-    expect((await browser.act('/api/auth/providers/provider-c/link/finish', {})).status).toBe(204)
-    expect((await browser.get('/api/auth/account')).body.user).toMatchObject({ providers: ['provider_c'] })
-    expect((await browser.remove('/api/auth/providers/provider-c')).status).toBe(204)
-    expect((await browser.get('/api/auth/account')).body.user).toMatchObject({ providers: [] })
+    expect(location).toBe('/dashboard?linking=provider_okta2')
+    expect((await browser.act('/api/auth/providers/provider-okta2/link/finish', {})).status).toBe(204)
+    expect(await accountOf(browser)).toMatchObject({ providers: ['provider_okta2'] })
+    expect((await browser.remove('/api/auth/providers/provider-okta2')).status).toBe(204)
+    expect(await accountOf(browser)).toMatchObject({ providers: [] })
+    expect((await browser.act('/api/auth/providers/provider-unknown/link', {})).status).toBe(400)
+    expect((await service.browser().get('/api/auth/provider-unknown')).status).toBe(404)
+    expect((await service.browser().post('/login', { username: 'grace', password: goodPassword })).status).toBe(200)
   })
 
   it('is imported, exported and listed', async () => {
-    const edsger = { email: 'edsger@example.com', provider: 'provider_c', provider_c_id: 'subject-3' }
-    expect((await importUsers([edsger])).code).toBe(0)
-    const [exported, listed, help] = await Promise.all([
-      command('user', 'export', '--format', 'csv'),
-      command('user', 'list'),
-      command('user', 'import', '--help'),
-    ])
-    expect(exported.stdout).toMatch(
-      /^id,.*,provider,provider_a_id,provider_b_id,provider_c_id,created_at,disabled\r?\n/,
+    const edsger = { email: 'edsger@example.com', provider: 'provider_okta2', provider_okta2_id: 'subject-3' }
+    expect((await command(['user', 'import', '-'], JSON.stringify(edsger))).code).toBe(0)
+    const exported = await command(['user', 'export', '--format', 'csv'])
+    expect(exported.out).toMatch(
+      /^id,.*,provider,provider_a_id,provider_b_id,provider_okta2_id,created_at,disabled\r?\n/,
     )
-    expect(exported.stdout).toMatch(/,edsger@example\.com,.*,provider_c,,,subject-3,/)
-    expect(listed.stdout).toMatch(/edsger@example\.com +provider C/)
-    expect(help.stdout).toContain('provider_c_id')
+    expect(exported.out).toMatch(/,edsger@example\.com,.*,provider_okta2,,,subject-3,/)
+    expect((await command(['user', 'list'])).out).toMatch(/edsger@example\.com +provider okta2/)
+    expect(JSON.parse((await command(['user', 'list', '--json'])).out)).toMatchObject({
+      provider_a: false,
+      provider_okta2: true,
+    })
+    const unknown = { email: 'x@example.com', provider: 'provider_unknown' }
+    const { err } = await command(['user', 'import', '-'], JSON.stringify(unknown))
+    expect(err).toContain('provider must be provider_a or provider_b or provider_microsoft or provider_okta2')
   })
 
-  it('is looked at by doctor', async () => {
-    const { stdout } = await command('doctor')
-    expect(stdout).toMatch(/^ok +provider C +\S+ publishes what is needed$/m)
-    expect(stdout).not.toContain(issuer.clientSecret)
+  it('is looked at by doctor, which hides its secret', async () => {
+    let text = ''
+    const write = (chunk: string) => {
+      text += chunk
+      return true
+    }
+    await examineSettings({ NODE_ENV: 'test', ...settings, PROVIDER_OKTA_ISSUER: 'https://id.example.com' }, { write })
+    expect(text).toMatch(/^ok +provider microsoft +\S+ publishes what is needed$/m)
+    expect(text).toMatch(/^ok +provider okta2 +\S+ publishes what is needed$/m)
+    expect(text).toMatch(/^warning +settings +PROVIDER_OKTA_ISSUER is not/m)
+    expect(text).not.toContain(issuers.okta2.clientSecret)
   })
 
   it('is counted and documented', async () => {
+    await signIn('okta2')
     const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
-    expect(metrics).toMatch(/^latchkey_sign_ins_total\{way="provider_c"\} 1$/m)
-    const { body } = await createBrowser(url).get('/api/openapi.json')
-    expect(body.paths).toMatchObject({ '/api/auth/provider-c': {}, '/api/auth/provider-c/callback': {} })
-  })
-
-  it('has its settings in the guide and in the example file', async () => {
-    const guide = pathToFileURL(fileAt('../../dist/modules/config/guide.js')).href
-    const script = `import { configurationGuide, environmentExample } from '${guide}'
-      process.stdout.write(configurationGuide() + environmentExample())`
-    const { stdout } = await promisify(execFile)(process.execPath, [
-      ...['--import', oneMoreEntry],
-      ...['--input-type=module', '--eval', script],
-    ])
-    expect(stdout).toContain('| `PROVIDER_C_ISSUER` | `https://id.example.com` | OpenID Connect issuer')
-    expect(stdout).toContain('`PUBLIC_URL/api/auth/provider-c/callback`')
-    expect(stdout).toContain('#PROVIDER_C_NAME=Example\n')
+    expect(metrics).toMatch(/^latchkey_sign_ins_total\{way="provider_okta2"\} [1-9]/m)
+    const { body } = await service.browser().get('/api/openapi.json')
+    expect(body.paths).toMatchObject({ '/api/auth/provider-okta2': {}, '/api/auth/provider-okta2/callback': {} })
   })
 })

@@ -68,7 +68,7 @@ describe('an attempt', () => {
     for (const text of [
       ...['{}', '[]', 'null', '7', '["provider_c"]', '["provider_a",1,2,3,4,5]'],
       `["provider_a","state","verifier","nonce",${sealed.expiresAt},"/dashboard"]`,
-      JSON.stringify({ ...sealed, provider: 'provider_z' }),
+      JSON.stringify({ ...sealed, provider: '../provider' }),
       JSON.stringify({ ...sealed, purpose: { kind: 'link', userId: 'user' } }),
       JSON.stringify({ ...sealed, purpose: undefined }),
       JSON.stringify({ ...sealed, state: 1 }),

@@ -10,7 +10,12 @@ import { type ClientSettings, type Profile, type Provider, refusal, usableEmail 
 import { refusalFrom } from './provider-errors.js'
 import { createSigningKeys } from './signing-keys.js'
 
-export type OpenIdConnectSettings = ClientSettings & { issuer: string; production: boolean }
+export type OpenIdConnectSettings = ClientSettings & {
+  issuer: string
+  production: boolean
+  /** An email counts as verified if the provider does not say whether it is. */
+  trustEmail?: boolean
+}
 type Claims = Record<string, unknown>
 
 /** Any OpenID Connect issuer: Google, Keycloak, Entra ID, Authentik and so on. */
@@ -73,7 +78,7 @@ export const createOpenIdConnect = (
       if (typeof subject !== 'string' || subject === '' || subject.length > 255)
         return refusal('failed', 'unusable_subject')
       const userinfo = await userinfoIfNeeded(config, idToken, subject, tokens.access_token)
-      return profileFrom(subject, idToken, userinfo)
+      return profileFrom(subject, { idToken, userinfo, trustEmail: settings.trustEmail ?? false })
     } catch (error) {
       return refusalFrom(error)
     }
@@ -97,12 +102,20 @@ const userinfoIfNeeded = async (config: oidc.Configuration, idToken: Claims, sub
   return { ...(await oidc.fetchUserInfo(config, token, subject)) }
 }
 
+const isVerified = ({ email_verified: verified }: Claims, trustEmail: boolean) =>
+  verified === true || verified === 'true' || (verified === undefined && trustEmail)
+
+type Answers = { idToken: Claims; userinfo: Claims; trustEmail: boolean }
+
 /** An email and `email_verified` must come from the same document. */
-const profileFrom = (subject: string, idToken: Claims, userinfo: Claims): Profile | ReturnType<typeof refusal> => {
-  const source = speaksOfEmail(idToken) ? idToken : userinfo
+const profileFrom = (
+  subject: string,
+  { idToken, userinfo, trustEmail }: Answers,
+): Profile | ReturnType<typeof refusal> => {
+  const source = speaksOfEmail(idToken) || !('email' in userinfo) ? idToken : userinfo
   const email = usableEmail(source.email)
   if (email === undefined) return refusal('no_email', 'no_email')
-  if (source.email_verified !== true && source.email_verified !== 'true') return refusal('no_email', 'unverified_email')
+  if (!isVerified(source, trustEmail)) return refusal('no_email', 'unverified_email')
   const [username = ''] = email.split('@')
   return { subject, email, username, name: displayName(idToken.name ?? userinfo.name) }
 }

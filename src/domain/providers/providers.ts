@@ -1,4 +1,4 @@
-import { type ProviderId, providerIds } from '../../contract/providers.js'
+import { byProvider, type ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Outbound } from '../../platform/outbound/outbound.js'
 import type { GitHubSettings } from './github.js'
@@ -8,8 +8,8 @@ import type { Provider } from './provider.js'
 type EachSettings = ({ kind: 'openid_connect' } & OpenIdConnectSettings) | ({ kind: 'github' } & GitHubSettings)
 
 /** A provider without settings is switched off. */
-export type ProviderSettings = Partial<Record<ProviderId, EachSettings>>
-export type Providers = Partial<Record<ProviderId, Provider>>
+export type ProviderSettings = Readonly<Record<ProviderId, EachSettings>>
+export type Providers = Readonly<Record<ProviderId, Provider>>
 
 type Dependencies = { outbound: Outbound; clock: Clock }
 
@@ -38,11 +38,6 @@ const createProvider = (id: ProviderId, settings: EachSettings, dependencies: De
   }
 }
 
-/** In the order of the table. */
+/** In the order of the settings. */
 export const createProviders = (settings: ProviderSettings, dependencies: Dependencies): Providers =>
-  Object.fromEntries(
-    providerIds.flatMap((id) => {
-      const given = settings[id]
-      return given ? [[id, createProvider(id, given, dependencies)]] : []
-    }),
-  )
+  Object.fromEntries(byProvider(settings).map(([id, given]) => [id, createProvider(id, given, dependencies)]))

@@ -115,5 +115,7 @@ export const createBulkUsers = ({ database }: { database: Database }) => {
     }
   }
 
-  return { add, createTrial, page, everyone }
+  const providers = async () => (await store.selectProviders(database)).map(({ provider }) => provider)
+
+  return { add, createTrial, page, everyone, providers }
 }

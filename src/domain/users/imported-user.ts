@@ -1,5 +1,5 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
-import { isProviderId, type ProviderId, providerIds } from '../../contract/providers.js'
+import type { ProviderId } from '../../contract/providers.js'
 import { refusals } from '../../contract/refusals.js'
 import { isOneLine } from '../../lib/one-line.js'
 import { isUuid, uuidv7 } from '../../lib/uuid.js'
@@ -25,8 +25,7 @@ export type ImportedUser = {
 }
 
 /** The column with the user's identifier at a provider, in a file that is imported or exported. */
-export const identityColumn = <Id extends ProviderId>(provider: Id) => `${provider}_id` as const
-export const identityColumns = providerIds.map(identityColumn)
+export const identityColumn = (provider: ProviderId): `${ProviderId}_id` => `${provider}_id`
 
 /** The fields that a row may have, as the export writes them. Other forms of a name (`passwordHash`) are accepted too. */
 const importFields = [
@@ -37,23 +36,26 @@ const importFields = [
   'password_hash',
   'password_salt',
   'provider',
-  ...identityColumns,
   'created_at',
   'disabled',
 ] as const
-export type ImportField = (typeof importFields)[number]
+export type ImportField = (typeof importFields)[number] | `${ProviderId}_id`
 
 const bare = (name: string) =>
   name
     .trim()
     .toLowerCase()
     .replaceAll(/[_\s-]/g, '')
-const fieldsByBareName = new Map<string, ImportField>([
-  ...importFields.map((field) => [bare(field), field] as const),
-  // As Firebase exports it.
-  ['salt', 'password_salt'],
-])
-export const importFieldNamed = (name: string) => fieldsByBareName.get(bare(name))
+/** Finds the field that a column means. */
+export const importFieldsWith = (providers: readonly ProviderId[]) => {
+  const fieldsByBareName = new Map<string, ImportField>([
+    ...[...importFields, ...providers.map(identityColumn)].map((field) => [bare(field), field] as const),
+    // As Firebase exports it.
+    ['salt', 'password_salt'],
+  ])
+  return (name: string) => fieldsByBareName.get(bare(name))
+}
+export type ImportFieldNamed = ReturnType<typeof importFieldsWith>
 
 /** Whether a column holds passwords themselves. They are refused: hashing a million of them would take days. */
 export const isPlainPassword = (name: string) => bare(name) === 'password'
@@ -99,14 +101,14 @@ const passwordOf = (row: ImportRow, forms: HashForms): Pick<ImportedUser, 'passw
   return 'hash' in read ? { passwordHash: read.hash, warning: undefined } : { passwordHash: null, warning: unknownHash }
 }
 
-const providerOf = (row: ImportRow) => {
+const providerOf = (row: ImportRow, providers: readonly ProviderId[]) => {
   const text = textOf(row, 'provider')
   if (text === undefined) return null
-  return isProviderId(text) ? text : broken(`provider must be ${providerIds.join(' or ')}`)
+  return providers.find((id) => id === text) ?? broken(`provider must be ${providers.join(' or ')}`)
 }
 
-const identitiesOf = (row: ImportRow): Identity[] =>
-  providerIds.flatMap((provider) => {
+const identitiesOf = (row: ImportRow, providers: readonly ProviderId[]): Identity[] =>
+  providers.flatMap((provider) => {
     const subject = textOf(row, identityColumn(provider))
     return subject === undefined ? [] : [{ provider, subject }]
   })
@@ -136,7 +138,11 @@ const idOf = (row: ImportRow, now: Date) => {
 export type UnusableRow = Refused<'unusable_row'> & { reason: string }
 
 /** A row that breaks a rule is refused with the reason; the reason never repeats what the row held. */
-export const readImportedUser = (row: ImportRow, forms: HashForms, now: Date): ImportedUser | UnusableRow => {
+export const readImportedUser = (
+  row: ImportRow,
+  { forms, providers }: { forms: HashForms; providers: readonly ProviderId[] },
+  now: Date,
+): ImportedUser | UnusableRow => {
   try {
     const email = emailOf(row)
     return {
@@ -145,8 +151,8 @@ export const readImportedUser = (row: ImportRow, forms: HashForms, now: Date): I
       username: usernameOf(row, email),
       name: textOf(row, 'name') ?? null,
       ...passwordOf(row, forms),
-      provider: providerOf(row),
-      identities: identitiesOf(row),
+      provider: providerOf(row, providers),
+      identities: identitiesOf(row, providers),
       createdAt: createdAtOf(row, now),
       disabledAt: disabledAtOf(row, now),
     }

@@ -81,6 +81,18 @@ const listed = selectList<ListedUser>({
   disabled: 'disabled_at is not null',
 })
 
+/** Every provider that a user has an identity at. Reads one entry of the index for each of them. */
+export const selectProviders = (sql: Sql) =>
+  sql.query<{ provider: string }>(
+    `with recursive found as (
+       (select provider from identities order by provider limit 1)
+       union all
+       select (select min(i.provider) from identities as i where i.provider > found.provider) from found
+       where found.provider is not null
+     )
+     select provider from found where provider is not null order by provider`,
+  )
+
 /** By key and not by offset: every page takes the same time, and no user is listed twice or missed. */
 export const selectPage = (sql: Sql, after: string, limit: number) =>
   sql.query<ListedUser>(`select ${listed} from users where id > $1 order by id limit $2`, [after, limit])

@@ -26,7 +26,8 @@ const columns = {
   name: true,
   password_hash: true,
   provider: true,
-  providers: 'array(select identities.provider from identities where identities.user_id = users.id)',
+  providers:
+    'array(select identities.provider from identities where identities.user_id = users.id order by identities.provider)',
   created_at: true,
   disabled_at: true,
 } as const

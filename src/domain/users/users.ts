@@ -1,5 +1,5 @@
 import { refuse } from '../../contract/outcome.js'
-import { isProviderId, type ProviderId, providerIds } from '../../contract/providers.js'
+import { isProviderId, type ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation, type Sql } from '../../platform/database/database.js'
@@ -29,9 +29,8 @@ const fromRow = (row: store.UserRow): User => ({
   email: row.email,
   username: row.username,
   name: row.name,
-  // A provider that this program does not know was added by a newer one.
   provider: isProviderId(row.provider) ? row.provider : null,
-  providers: providerIds.filter((provider) => row.providers.includes(provider)),
+  providers: row.providers.filter(isProviderId),
   passwordHash: row.password_hash ?? undefined,
   createdAt: row.created_at,
   disabled: row.disabled_at !== null,

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import { providerPath } from '../../contract/provider-paths.js'
-import { providerByPath, providerIds } from '../../contract/providers.js'
+import { byProvider, type ProviderId } from '../../contract/providers.js'
 import { NoContent } from '../../contract/schemas.js'
 import type { AttemptCookies } from '../../http/attempt-cookies.js'
 import type { Callers } from '../../http/caller.js'
@@ -37,34 +37,36 @@ const unlinkRefusals = routeRefusals(...gates, 'bad_request', 'not_found', 'last
 /** Both are the account page. An application on the same host may have a /dashboard of its own. */
 const accountPages = ['/dashboard', '/api/auth/account-page'] as const
 
-const params = Type.Object({
-  provider: Type.Union(providerIds.map((id) => Type.Literal(providerPath(id)))),
-})
-
-const linkSchema = {
-  tags: ['linked providers'],
-  summary: 'Begin to link an account at a provider; the page goes to the location',
-  params,
-  body: Type.Object({ returnTo: Type.Optional(Type.Union(accountPages.map((page) => Type.Literal(page)))) }),
-  response: {
-    200: withHeaders(Type.Object({ location: Type.String() }), { 'Set-Cookie': 'The attempt' }),
-    ...linkRefusals.responses,
-  },
-}
-const finishSchema = {
-  tags: ['linked providers'],
-  summary: 'Link the account that was proven at the provider; needs the session that began it',
-  params,
-  response: {
-    204: withHeaders(NoContent, { 'Set-Cookie': 'Clears what waited to be linked' }),
-    ...finishRefusals.responses,
-  },
-}
-const unlinkSchema = {
-  tags: ['linked providers'],
-  summary: 'Remove a linked provider, unless it is the last way in',
-  params,
-  response: { 204: NoContent, ...unlinkRefusals.responses },
+const schemasFor = (paths: readonly string[]) => {
+  const params = Type.Object({ provider: Type.Union(paths.map((path) => Type.Literal(path))) })
+  const tags = ['linked providers']
+  return {
+    link: {
+      tags,
+      summary: 'Begin to link an account at a provider; the page goes to the location',
+      params,
+      body: Type.Object({ returnTo: Type.Optional(Type.Union(accountPages.map((page) => Type.Literal(page)))) }),
+      response: {
+        200: withHeaders(Type.Object({ location: Type.String() }), { 'Set-Cookie': 'The attempt' }),
+        ...linkRefusals.responses,
+      },
+    },
+    finish: {
+      tags,
+      summary: 'Link the account that was proven at the provider; needs the session that began it',
+      params,
+      response: {
+        204: withHeaders(NoContent, { 'Set-Cookie': 'Clears what waited to be linked' }),
+        ...finishRefusals.responses,
+      },
+    },
+    unlink: {
+      tags,
+      summary: 'Remove a linked provider, unless it is the last way in',
+      params,
+      response: { 204: NoContent, ...unlinkRefusals.responses },
+    },
+  }
 }
 
 type Dependencies = {
@@ -75,14 +77,19 @@ type Dependencies = {
   callers: Callers
   csrf: Csrf
   limits: Limits
+  /** By provider: those that there are. */
+  redirectUris: Readonly<Record<ProviderId, string>>
 }
 
 export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
   const { link, unlink, attemptCookies, pendingLink, callers, csrf, limits } = deps
+  const ids = byProvider(deps.redirectUris).map(([id]) => id)
+  const providerByPath = (path: string) => ids.find((id) => providerPath(id) === path)
+  const schemas = schemasFor(ids.map(providerPath))
   const onRequest = [callers.required, csrf.required, limits.bySession]
   const path = '/api/auth/providers/:provider'
 
-  server.post(`${path}/link`, { schema: linkSchema, onRequest }, async (request, reply) => {
+  server.post(`${path}/link`, { schema: schemas.link, onRequest }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
     const returnTo = request.body.returnTo ?? '/dashboard'
     const begun = await link.begin({ provider, caller: callers.of(request), returnTo })
@@ -91,7 +98,7 @@ export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
     return reply.send({ location: begun.location.href })
   })
 
-  server.post(`${path}/link/finish`, { schema: finishSchema, onRequest }, async (request, reply) => {
+  server.post(`${path}/link/finish`, { schema: schemas.finish, onRequest }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
     const caller = callers.of(request)
     const waiting = await link.waiting({ provider, caller, link: pendingLink.read(request) })
@@ -102,7 +109,7 @@ export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
     return isRefused(linked) ? finishRefusals.sendRefusal(reply, linked) : reply.status(204).send()
   })
 
-  server.delete(path, { schema: unlinkSchema, onRequest }, async (request, reply) => {
+  server.delete(path, { schema: schemas.unlink, onRequest }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
     const unlinked = await unlink({ provider, caller: callers.of(request), client: clientOf(request) })
     return isRefused(unlinked) ? unlinkRefusals.sendRefusal(reply, unlinked) : reply.status(204).send()

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { languageFrom } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { signInPath } from '../../contract/provider-paths.js'
-import { type ProviderId, providerIds } from '../../contract/providers.js'
+import { byProvider, type ProviderId } from '../../contract/providers.js'
 import { safeReturnTo } from '../../contract/return-to.js'
 import type { Attempts } from '../../domain/providers/attempt.js'
 import type { Providers } from '../../domain/providers/providers.js'
@@ -53,7 +53,7 @@ type Dependencies = {
 }
 
 export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
-  for (const id of providerIds) {
+  for (const [id, redirectUri] of byProvider(deps.redirectUris)) {
     const path = signInPath(id)
     // The callback uses up the attempt, which a HEAD request must not do.
     const options = { onRequest: deps.limits.byNetwork, exposeHeadRoute: false }
@@ -61,7 +61,7 @@ export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
       begin(id, deps, request, reply, request.query.returnTo),
     )
     server.get(`${path}/callback`, { schema: callbackSchema, ...options }, (request, reply) =>
-      handleCallback(id, deps, request, reply),
+      handleCallback({ id, redirectUri }, deps, request, reply),
     )
   }
 }
@@ -85,10 +85,15 @@ const begin = async (
   return goTo(reply, begun.href)
 }
 
-const handleCallback = async (id: ProviderId, deps: Dependencies, request: FastifyRequest, reply: FastifyReply) => {
-  const { providers, attemptCookies, pendingLink, socialSignIn, cookies, redirectUris } = deps
+const handleCallback = async (
+  { id, redirectUri }: { id: ProviderId; redirectUri: string },
+  deps: Dependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => {
+  const { providers, attemptCookies, pendingLink, socialSignIn, cookies } = deps
   const client = clientOf(request)
-  const callback = callbackOf(request, redirectUris[id])
+  const callback = callbackOf(request, redirectUri)
   const attempt = attemptOf(request, callback, attemptCookies)
   const provider = providers[id]
   // An attempt at one provider is never finished with the answer of another.

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { providerIds } from '../../contract/providers.js'
+import { builtInProviderIds, type ProviderId } from '../../contract/providers.js'
 import { programVersion } from '../version.js'
 import { createBoundedLabel } from './bounded-label.js'
 import { shareMetrics } from './summed-metrics.js'
@@ -16,8 +16,6 @@ export type RequestSeen = { route: string | undefined; method: string; status: n
 const latencies = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 const usualMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
-
-const ways = ['password', 'registration', ...providerIds]
 
 const webhookOutcomes = ['delivered', 'failed', 'given_up'] as const
 
@@ -36,7 +34,7 @@ const createOwnGauges = (registers: Registry[]) => ({
   }),
 })
 
-const createInstruments = (registers: Registry[]) => ({
+const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
   requests: new Histogram({
     name: 'latchkey_http_request_duration_seconds',
     help: 'Time from the first byte of a request to the last of its answer, by route pattern.',
@@ -99,7 +97,10 @@ const limiters = ['login', 'confirm', 'general', 'session', 'sensitive', 'servic
  * Every series of a closed list starts at zero. Prometheus sees no increase in a series that first appears with 1, so an
  * alert would miss the first event.
  */
-const startAtZero = ({ refreshes, refusals, signIns, rejections, webhooks, processes, build }: Instruments) => {
+const startAtZero = (
+  { refreshes, refusals, signIns, rejections, webhooks, processes, build }: Instruments,
+  ways: readonly string[],
+) => {
   processes.set(1)
   build.set({ version: programVersion() }, 1)
   for (const outcome of outcomes) refreshes.inc({ outcome }, 0)
@@ -118,16 +119,17 @@ export type Metrics = ReturnType<typeof createMetrics>
  * Everything that is counted. Each call has a registry of its own. Labels are bounded: route patterns, closed lists and
  * fixed words, never a path, an address or a user, so that no client can make the number of series grow.
  */
-export const createMetrics = () => {
+export const createMetrics = (providers: readonly ProviderId[] = builtInProviderIds) => {
   const registry = new Registry()
-  const instruments = createInstruments([registry])
+  const ways = ['password', 'registration', ...providers]
+  const instruments = createInstruments([registry], ways)
   const [wayLabel, reasonLabel, kindLabel] = [
     createBoundedLabel(2 * ways.length),
     createBoundedLabel(64),
     createBoundedLabel(64),
   ]
 
-  startAtZero(instruments)
+  startAtZero(instruments, ways)
 
   return {
     /** A listener for events. */

@@ -1,0 +1,56 @@
+import type { ProviderId } from '../contract/providers.js'
+import { InvalidValue, list, oneOf, type Read, type Setting, text, webAddress } from './setting-values.js'
+
+const most = 20
+
+/** Letters and digits: the name is part of settings, addresses, columns and stored ids. One letter is for the two others. */
+const shape = /^[a-z][a-z0-9]{1,29}$/
+
+const providerName: Read<string> = (value) => {
+  if (!shape.test(value))
+    throw new InvalidValue('must be names of 2 to 30 small letters and digits, such as microsoft, separated by commas')
+  return value
+}
+
+const providerNames: Read<string[]> = (value) => {
+  const names = list(providerName)(value)
+  if (new Set(names).size < names.length) throw new InvalidValue('must not have a name twice')
+  if (names.length > most) throw new InvalidValue(`must have at most ${most} names`)
+  return names
+}
+
+export const furtherProvidersSetting: Setting = {
+  read: providerNames,
+  fallback: '',
+  meaning:
+    'Names of further OpenID Connect providers, such as `microsoft,okta`. Each has settings of its own: see “Further providers” in docs/configuration.md. A name is stored with each user who signs in there: do not change it.',
+}
+
+/** The ids of the named providers, without names that are not allowed. */
+export const furtherProviders = (names: unknown): ProviderId[] =>
+  (Array.isArray(names) ? names : []).filter((name) => shape.test(name)).map((name): ProviderId => `provider_${name}`)
+
+/** What a button says without a setting: the name with a capital. */
+export const nameForButton = (id: ProviderId) => id.replace(/^provider_(.)/, (_, first: string) => first.toUpperCase())
+
+/** Each becomes `PROVIDER_<NAME>_<FIELD>`. */
+export const furtherFields: Readonly<Record<string, Setting>> = {
+  ISSUER: {
+    read: webAddress,
+    meaning: 'OpenID Connect issuer. Its endpoints are found by discovery. Production needs `https`. Required.',
+  },
+  CLIENT_ID: { read: text, meaning: 'Client id at the provider. Required.' },
+  CLIENT_SECRET: { read: text, secret: true, meaning: 'Client secret at the provider. Required.' },
+  REDIRECT_URI: {
+    read: webAddress,
+    otherwise: '`PUBLIC_URL/api/auth/provider-<name>/callback`',
+    meaning: 'Callback address registered at the provider.',
+  },
+  NAME: { read: text, otherwise: 'the name with a capital', meaning: 'Name of the provider on its button.' },
+  TRUST_EMAIL: {
+    read: oneOf('true', 'false'),
+    fallback: 'false',
+    meaning:
+      '`true`: an address counts as verified if the provider does not say whether it is. Only for an issuer whose addresses you manage yourself: whoever can choose an address there can sign in as the user who has it here.',
+  },
+}
