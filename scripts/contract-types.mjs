@@ -15,7 +15,7 @@ export const contractTypes = async () => {
   bodies.delete('ProviderId')
   const types = [
     ['RefusalCode', unionOf(refusalCodes)],
-    ['ProviderId', '`provider_${string}`'],
+    ['ProviderId', `\`provider_\${string}\``],
     ['Refused<Code extends string = string>', '{ readonly refused: Code }'],
     ...[...bodies].map(([name, schema]) => [name, typeOf({ ...schema, title: undefined })]),
   ]
