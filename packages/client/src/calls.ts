@@ -27,18 +27,15 @@ export type AccountPage = '/dashboard' | '/api/auth/account-page'
 type Dependencies = Requests & Renewal & Presence
 
 /** Every call of the API that a page can make. No other file knows the addresses. */
-export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewal, setMark, learn }: Dependencies) => {
+export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewal, learn }: Dependencies) => {
   const post = <Value>(path: string, body?: object) => send<Value>('POST', path, body)
   const read = <Value>(path: string) => asSignedIn(() => send<Value>('GET', path))
   const change = <Value = undefined>(method: Method, path: string, body?: object) =>
     asSignedIn(() => sendWithCsrfToken<Value>(method, path, body))
 
   const signIn = async (path: string, body: object) => {
-    const answer = await post<SignedIn>(path, body)
-    if (!answer.refused) {
-      setMark()
-      learn(answer.value.user, 'this_tab')
-    }
+    const answer = await withoutRenewal(() => post<SignedIn>(path, body))
+    if (!answer.refused) learn(answer.value.user, 'this_tab')
     return answer
   }
 
@@ -83,5 +80,7 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
     logoutAll: () => signOut(change('POST', 'logout-all', {})),
   }
 }
+
+export type Calls = ReturnType<typeof createCalls>
 
 const pathOf = (id: ProviderId) => linkedProviderPath(id).slice('/api/auth/'.length)

@@ -1,6 +1,6 @@
 import { type Answer, isTemporary, type Refusal } from './answers.js'
-import { createCalls } from './calls.js'
-import { createPresence } from './presence.js'
+import { type Calls, createCalls } from './calls.js'
+import { createPresence, type Presence } from './presence.js'
 import { createRenewal } from './renewal.js'
 import { createRenewingFetch } from './renewing-fetch.js'
 import { createRequests, type Fetch } from './requests.js'
@@ -27,23 +27,32 @@ export type ClientOptions = {
   readonly fetch?: Fetch
 }
 
+export type Client = Calls & {
+  /** Calls the listener when the user signs in or out, here or in another tab. Returns a function that stops that. */
+  readonly onChange: Presence['onChange']
+  /**
+   * `fetch` for the application's own API. If it answers 401, the tokens are renewed once and the request is sent again. A
+   * 401 that remains means that the user is signed out. If the service cannot say at the moment, the answer is a 503.
+   */
+  readonly fetch: Fetch
+  /** The address of the sign-in page. It leads back to this page, or to `returnTo`. */
+  readonly signInUrl: (returnTo?: string) => string
+}
+
 /** Talks to Latchkey for one page. Create one client, and use it everywhere. */
-export const createClient = ({ baseUrl = '', fetch: send = (...request) => fetch(...request) }: ClientOptions = {}) => {
-  const service = baseUrl.replace(/\/$/, '')
-  const requests = createRequests(service, send)
+export const createClient = (options: ClientOptions = {}): Client => {
+  const send: Fetch = options.fetch ?? ((...request) => fetch(...request))
+  const baseUrl = options.baseUrl?.replace(/\/$/, '') ?? ''
+  const requests = createRequests(baseUrl, send)
   const presence = createPresence(() => calls.me())
   const renewal = createRenewal(requests.send, presence.learn)
   const calls = createCalls({ ...requests, ...renewal, ...presence })
 
   return {
     ...calls,
-    /** Calls the listener when somebody signs in or out, here or in another tab. Returns a function that stops that. */
     onChange: presence.onChange,
     fetch: createRenewingFetch(send, renewal),
-    /** The address of the sign-in page. It leads back to this page, or to `returnTo`. */
-    signInUrl: (returnTo = service === '' ? location.pathname + location.search + location.hash : location.href) =>
-      `${service}/login?returnTo=${encodeURIComponent(returnTo)}`,
+    signInUrl: (returnTo = baseUrl === '' ? location.pathname + location.search + location.hash : location.href) =>
+      `${baseUrl}/login?returnTo=${encodeURIComponent(returnTo)}`,
   }
 }
-
-export type Client = ReturnType<typeof createClient>

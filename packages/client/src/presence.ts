@@ -31,7 +31,8 @@ export const createPresence = (ask: () => unknown) => {
     const change: Change = user
       ? { change: before ? 'other_user' : 'signed_in', user, by }
       : { change: 'signed_out', user, by }
-    for (const listener of listeners) listener(change)
+    // A listener that fails must not make the call fail which told it.
+    for (const listener of listeners) queueMicrotask(() => listener(change))
   }
 
   /** What an answer says. The first one is no change, unless this call has signed in or out. */

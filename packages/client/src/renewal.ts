@@ -24,7 +24,7 @@ export const createRenewal = (send: Requests['send'], learn: Presence['learn']) 
   }
 
   const setMark = () => {
-    ownMark = String(Date.now() + Math.random())
+    ownMark = String(Math.random())
     try {
       localStorage.setItem(markKey, ownMark)
     } catch {
@@ -40,7 +40,8 @@ export const createRenewal = (send: Requests['send'], learn: Presence['learn']) 
       learn(answer.value.user)
       return done
     }
-    if (answer.status !== 401) return answer
+    // Another 401 is not from the service, and says nothing.
+    if (answer.refused !== 'not_authenticated') return answer
     // Another tab may have got newer tokens while this request was under way.
     if (mark() !== seen) return done
     learn(null)
@@ -78,7 +79,7 @@ export const createRenewal = (send: Requests['send'], learn: Presence['learn']) 
     return second
   }
 
-  return { mark, setMark, renew, withoutRenewal, asSignedIn }
+  return { mark, renew, withoutRenewal, asSignedIn }
 }
 
 /** Waits for other tabs, but not for long: a frozen tab may hold the lock. The service tolerates two refreshes at once. */

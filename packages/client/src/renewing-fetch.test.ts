@@ -66,6 +66,15 @@ describe('fetch for the API of an application', () => {
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '7'])
   })
 
+  it('takes a 401 of a proxy in front of the service for no sign-out', async () => {
+    const changes: string[] = []
+    const { client } = startApplication(() => new Response('<h1>Who are you?</h1>', { status: 401 }))
+    client.onChange(({ change }) => changes.push(change))
+    await client.fetch('/notes')
+    expect(await client.me()).toMatchObject({ refused: 'unknown', status: 401 })
+    expect(changes).toEqual([])
+  })
+
   it('answers 503 when the service cannot be reached', async () => {
     const { client } = startApplication(() => {
       throw new TypeError('Failed to fetch')

@@ -2,10 +2,7 @@ import { isTemporary } from './answers.js'
 import type { Renewal } from './renewal.js'
 import type { Fetch } from './requests.js'
 
-/**
- * `fetch` for the application's own API. If it answers 401, the tokens are renewed once and the request is sent again. A
- * 401 that remains means that the user is signed out. If the service cannot say at the moment, the answer is a 503.
- */
+/** See `Client`. An application that takes 401 for a sign-out must not see one while the service cannot say. */
 export const createRenewingFetch =
   (fetch: Fetch, { mark, renew }: Renewal): Fetch =>
   async (input, init) => {
