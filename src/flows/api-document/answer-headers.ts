@@ -1,3 +1,4 @@
+import { type RefusalCode, refusals } from '../../contract/refusals.js'
 import type { RouteFacts } from './route-codes.js'
 
 /** The headers that several answers have, under the names by which the document refers to them. */
@@ -41,10 +42,10 @@ const ofLimits: HeaderName[] = [
   'RateLimitReset',
 ]
 
-type Answer = { status: number; signsIn: boolean; codes: readonly string[] }
+type Answer = { status: number; signsIn: boolean; codes: readonly RefusalCode[] }
 
 const namesFor = (facts: RouteFacts, { status, signsIn, codes }: Answer): HeaderName[] => {
-  const retries = status === 429 || codes.some((code) => ['busy', 'unavailable', 'provider_unavailable'].includes(code))
+  const retries = status === 429 || codes.some((code) => 'retryAfter' in refusals[code])
   return [
     ...(signsIn ? (['SessionCookies'] as const) : []),
     ...(status >= 300 && status < 400 ? (['Location'] as const) : []),
