@@ -38,8 +38,10 @@ language sql stable security definer set search_path from current as $$
   select exists (select 1 from webhooks_wanted where until > now())
 $$;
 
+-- Called by the triggers only, with their rights. In this language its plan is kept for the next row.
 create function queue_webhook_of_user(about uuid, webhook_type text) returns void
-language sql set search_path from current as $$
+language plpgsql as $$
+begin
   insert into outgoing_webhooks (type, user_id, data)
   select webhook_type, u.id, jsonb_build_object('user', jsonb_build_object(
     'id', u.id, 'email', u.email, 'username', u.username, 'name', u.name, 'provider', u.provider,
@@ -47,8 +49,8 @@ language sql set search_path from current as $$
     'disabled', u.disabled_at is not null,
     'createdAt', to_char(u.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
   from users as u where u.id = about
-  on conflict (user_id, xact) where type in ('user.created', 'user.updated') do update set data = excluded.data
-$$;
+  on conflict (user_id, xact) where type in ('user.created', 'user.updated') do update set data = excluded.data;
+end $$;
 
 create function note_created_user() returns trigger
 language plpgsql security definer set search_path from current as $$

@@ -88,6 +88,22 @@ describe('the role of the running service', () => {
     await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })
   })
 
+  it('causes webhooks, even without rights on their tables: an older program has none', async () => {
+    const owner = testPostgres(urls.ownerUrl)
+    await owner.query("insert into webhooks_wanted (until) values (now() + interval '1 day')")
+    await owner.query(`revoke all on outgoing_webhooks, webhooks_wanted from ${quoted(serviceRole)}`)
+    await service.query(
+      `insert into users (id, email, email_key, username, username_key, created_at)
+       values (gen_random_uuid(), 'w', 'w', 'w', 'w', now())`,
+    )
+    await service.query('delete from users')
+    expect(await owner.query('select type from outgoing_webhooks')).toEqual([{ type: 'user.deleted' }])
+    await owner.query('delete from webhooks_wanted')
+    await owner.query('delete from outgoing_webhooks')
+    await owner.close()
+    await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })
+  })
+
   it('leaves an entry for a session that it ends, even without rights on the list: an older program has none', async () => {
     const owner = testPostgres(urls.ownerUrl)
     const id = '0190c0de-0000-7000-8000-000000000001'
