@@ -8,13 +8,14 @@ const home = fileURLToPath(new URL('..', import.meta.url))
 /** @typedef {{ title?: string, type?: string, const?: unknown, enum?: unknown[], anyOf?: Schema[], items?: Schema, properties?: Record<string, Schema>, required?: string[] }} Schema */
 
 export const contractTypes = async () => {
-  const { schemas, refusalCodes } = await readContract()
+  const { schemas, refusalCodes, proofMethods } = await readContract()
   const titled = Object.values(schemas).flatMap(titledIn)
   const bodies = new Map(titled.map((schema) => [schema.title ?? '', schema]))
   bodies.delete('RefusalCode')
   bodies.delete('ProviderId')
   const types = [
     ['RefusalCode', unionOf(refusalCodes)],
+    ['ProofMethod', unionOf(proofMethods)],
     ['ProviderId', `\`provider_\${string}\``],
     ['Refused<Code extends string = string>', '{ readonly refused: Code }'],
     ...[...bodies].map(([name, schema]) => [name, typeOf({ ...schema, title: undefined })]),
@@ -24,13 +25,14 @@ export const contractTypes = async () => {
 
 /**
  * The contract is TypeScript, so it is bundled in memory and read from there.
- * @returns {Promise<{ schemas: Record<string, Schema>, refusalCodes: string[] }>}
+ * @returns {Promise<{ schemas: Record<string, Schema>, refusalCodes: string[], proofMethods: string[] }>}
  */
 const readContract = async () => {
   const { outputFiles } = await build({
     absWorkingDir: home,
     stdin: {
       contents: `export * as schemas from './src/contract/schemas.js'
+        export { proofMethods } from './src/contract/proofs.js'
         export { refusalCodes } from './src/contract/refusals.js'`,
       resolveDir: home,
     },
