@@ -46,6 +46,8 @@ import { createOwnSessions } from './flows/sessions/sessions.js'
 import { sessionsRoutes } from './flows/sessions/sessions.routes.js'
 import { createSocialSignIn } from './flows/social-sign-in/social-sign-in.js'
 import { socialSignInRoutes } from './flows/social-sign-in/social-sign-in.routes.js'
+import { createStepUp } from './flows/step-up/step-up.js'
+import { stepUpRoutes } from './flows/step-up/step-up.routes.js'
 import { createVerifyEmail } from './flows/verify-email/verify-email.js'
 import { verifyEmailRoutes } from './flows/verify-email/verify-email.routes.js'
 import { createAllowedOrigins } from './http/allowed-origins.js'
@@ -116,6 +118,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   })
   refreshRoutes(server, dependencies)
   logoutRoutes(server, { ...dependencies, logout: createLogout(dependencies) })
+  stepUpRoutes(server, { ...dependencies, stepUp: createStepUp(dependencies) })
   sessionsRoutes(server, { ...dependencies, ownSessions: createOwnSessions(dependencies) })
   accessCheckRoutes(server, { ...dependencies, renewal: createRenewal(dependencies) })
   jwksRoutes(server, dependencies)

@@ -4,6 +4,7 @@ import { createContent } from '../domain/content/content.js'
 import { createEvents } from '../domain/events/events.js'
 import { createNameMarks, type NameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
 import { createHousekeeping } from '../domain/housekeeping/housekeeping.js'
+import { createMailedCodes } from '../domain/mailed-codes/mailed-codes.js'
 import { createMails } from '../domain/mails/mails.js'
 import { createOneTimeTokens } from '../domain/one-time-tokens/one-time-tokens.js'
 import { createPasswords } from '../domain/passwords/passwords.js'
@@ -115,6 +116,7 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
     oneTimeTokens: createOneTimeTokens({ database, clock }),
     content: createContent({ database, clock }),
     mails,
+    mailedCodes: createMailedCodes({ database, clock, codeKeys: keysFor('mailed code') }),
     proofs: createProofs({ users }),
     providers,
     identities: createIdentities({ database, users, mails, nameOf, registration }),
@@ -149,7 +151,17 @@ export const createLoad =
 export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
   const { mails, webhooks, events, sessions, endedSessions, oneTimeTokens, registrations, signingKeys, loadedKeys } =
     nouns
-  const purged = [sessions, endedSessions, oneTimeTokens, registrations, events, mails, webhooks, signingKeys]
+  const purged = [
+    sessions,
+    endedSessions,
+    oneTimeTokens,
+    nouns.mailedCodes,
+    registrations,
+    events,
+    mails,
+    webhooks,
+    signingKeys,
+  ]
   const housekeeping = createHousekeeping({
     database: platform.database,
     interval: 1 * minutes,

@@ -139,6 +139,18 @@ export const refusals = {
     message: 'The new password is the current one. Choose a different password.',
   },
 
+  // Proving it again
+  wrong_mailed_code: {
+    status: 401,
+    error: 'Invalid code',
+    message: 'This is not the code of the newest mail. Check it and try again.',
+  },
+  mailed_code_void: {
+    status: 401,
+    error: 'Invalid code',
+    message: 'No code works any more: it has expired, or all five tries are used up. Ask for a new mail.',
+  },
+
   // Linked providers
   already_linked: {
     status: 409,

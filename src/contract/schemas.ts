@@ -43,6 +43,12 @@ export const FreshSignInRequired = Type.Object(
 )
 export type FreshSignInRequired = Static<typeof FreshSignInRequired>
 
+export const StepUpMethods = Type.Object(
+  { methods: FreshSignInRequired.properties.methods },
+  { title: 'StepUpMethods' },
+)
+export type StepUpMethods = Static<typeof StepUpMethods>
+
 const PasswordFindings = Type.Object(
   { errors: Type.Array(OneOf(passwordErrorIds)), feedback: Type.Array(OneOf(feedbackIds)) },
   { title: 'PasswordFindings' },

@@ -9,6 +9,7 @@ export const writableTables: readonly string[] = [
   'ended_sessions',
   'pending_registrations',
   'one_time_tokens',
+  'mailed_codes',
   'outgoing_mail',
   'events',
   'signing_keys',

@@ -1,7 +1,7 @@
-import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LimitCode } from '../contract/limits.js'
 import { refusals } from '../contract/refusals.js'
-import { minutes } from '../lib/durations.js'
+import { hours, minutes } from '../lib/durations.js'
 import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
 import { clientNetwork } from './client.js'
@@ -22,6 +22,12 @@ const ofServiceKeys: Limiter = {
   code: 'too_many_requests',
   subject: (request) => `key:${request.serviceKey?.id}`,
 }
+
+const ofMailedCodes = {
+  name: 'mailed_codes',
+  limit: { maximum: 5, window: 1 * hours },
+  code: 'too_many_requests',
+} as const
 
 /** The bodies of docs/specification.md, 7, word for word: they carry no code. */
 const limitedBody = (code: LimitCode) => {
@@ -60,6 +66,8 @@ export const createLimits = (deps: {
   /** Each signed-in caller has its own count, so that an office behind one address does not lock itself out. */
   const sessionOf = (request: FastifyRequest) => `session:${callers.of(request).sessionId}`
 
+  const userOf = (request: FastifyRequest) => `user:${callers.of(request).userId}`
+
   const sessionOrClientNetwork = (request: FastifyRequest) => {
     const session = callers.currentSessionOf(request)
     return session === undefined ? clientNetwork(request) : `session:${session}`
@@ -67,8 +75,8 @@ export const createLimits = (deps: {
 
   const codes = new Map<unknown, LimitCode>()
 
-  const hook = (limiter: Limiter): onRequestAsyncHookHandler => {
-    const reserve: onRequestAsyncHookHandler = async (request, reply) => {
+  const hook = (limiter: Limiter) => {
+    const reserve = async (request: FastifyRequest, reply: FastifyReply) => {
       const key = `${limiter.name}:${limiter.subject(request)}`
       const reservation = await cache.reserve(key, limiter.limit)
       const seconds = setLimitHeaders(reply, limiter, reservation)
@@ -117,6 +125,8 @@ export const createLimits = (deps: {
     byNetwork: hook(ofRequests),
     /** For routes behind `callers.required`. */
     bySession: hook({ ...ofRequests, subject: sessionOf }),
+    /** The mails to one account with a code, whichever session asks for them. */
+    mailedCodes: hook({ ...ofMailedCodes, subject: userOf }),
     /** Separate from the general limit: a session that has used that up can still be refreshed and ended. */
     session: hook(ofSessions),
     /** For other programs: each key has its own count. */

@@ -159,10 +159,10 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     await sql.transaction(async (inside) => {
       expect(await sessions.lockRecord(inside, id, userId, now)).toMatchObject([{ generation: 1, ...proof }])
       const { presented: _, ...replacement } = rotation(id, 2, 0, 30)
-      await sessions.replaceToken(inside, replacement)
+      await sessions.replaceToken(inside, { ...replacement, methods: ['pwd', 'mail'], provenAt: at(5) })
     })
     const caller = { id, userId, now }
-    expect(await sessions.selectProof(sql, { ...caller, generation: 2 })).toHaveLength(1)
+    expect(await sessions.selectProof(sql, { ...caller, generation: 2 })).toEqual([{ authenticated_at: at(5) }])
     expect(await sessions.selectProof(sql, { ...caller, generation: 1 })).toEqual([])
     expect((await sessions.selectRecord(sql, id, 0, graces))[0]?.just_voided).toBe(true)
     await users.updateDisabled(sql, userId, now)

@@ -87,6 +87,7 @@ const bodies = {
   confirmReset: 'reset-password/confirm',
   passwordStrength: 'password-strength',
   changePassword: 'change-password',
+  stepUp: 'step-up',
 }
 
 type Operation = { requestBody: { content: { 'application/json': { schema: object } } } }

@@ -53,6 +53,10 @@ export const refusals: Record<RefusalCode, string> = {
   wrong_current_password: 'Das ist nicht Ihr aktuelles Passwort.',
   password_unchanged: 'Wählen Sie ein anderes Passwort. Das ist Ihr aktuelles.',
 
+  wrong_mailed_code: 'Das ist nicht der Code aus unserer neuesten E-Mail. Bitte prüfen Sie ihn.',
+  mailed_code_void:
+    'Dieser Code ist abgelaufen, oder alle fünf Versuche sind aufgebraucht. Bitte fordern Sie eine neue E-Mail an.',
+
   already_linked: 'Ein anderes {provider}-Konto ist bereits verbunden. Trennen Sie es zuerst.',
   last_way_in: 'Das ist Ihre einzige Anmeldemöglichkeit. Richten Sie zuerst eine weitere ein.',
   provider_unavailable: '{provider} ist nicht erreichbar. Bitte versuchen Sie es gleich noch einmal.',

@@ -212,6 +212,8 @@ export const de: Words = {
       password_reset: 'Passwort zurückgesetzt',
       password_changed: 'Passwort geändert',
       password_change_failed: 'Passwortänderung fehlgeschlagen',
+      stepped_up: 'Noch einmal bestätigt, dass Sie es sind',
+      step_up_failed: 'Fehlgeschlagene Bestätigung, dass Sie es sind',
       provider_linked: 'Mit {provider} verbunden',
       provider_unlinked: 'Verbindung mit {provider} getrennt',
       user_added: 'Konto von der Administration angelegt',

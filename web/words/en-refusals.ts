@@ -51,6 +51,9 @@ export const refusals: Record<RefusalCode, string> = {
   wrong_current_password: 'This is not your current password.',
   password_unchanged: 'Choose a different password. This is your current one.',
 
+  wrong_mailed_code: 'This is not the code of our newest email. Check it and try again.',
+  mailed_code_void: 'This code has expired, or all five attempts are used up. Ask for a new email.',
+
   already_linked: 'Another {provider} account is already connected. Disconnect it first.',
   last_way_in: 'This is your only way to sign in. Add another one first.',
   provider_unavailable: '{provider} cannot be reached. Please try again in a moment.',

@@ -206,6 +206,8 @@ export const en = {
       password_reset: 'Password reset',
       password_changed: 'Password changed',
       password_change_failed: 'Password change failed',
+      stepped_up: 'Confirmed again that it is you',
+      step_up_failed: 'Failed attempt to confirm that it is you',
       provider_linked: '{provider} connected',
       provider_unlinked: '{provider} disconnected',
       user_added: 'Account created by the administrator',

@@ -51,6 +51,9 @@ export const refusals: Record<RefusalCode, string> = {
   wrong_current_password: 'Ce n’est pas votre mot de passe actuel.',
   password_unchanged: 'Choisissez un autre mot de passe. Celui-ci est déjà le vôtre.',
 
+  wrong_mailed_code: 'Ce n’est pas le code de notre dernier e-mail. Vérifiez-le et réessayez.',
+  mailed_code_void: 'Ce code a expiré, ou les cinq essais sont épuisés. Demandez un nouvel e-mail.',
+
   already_linked: 'Un autre compte {provider} est déjà associé. Dissociez-le d’abord.',
   last_way_in: 'C’est votre seul moyen de connexion. Ajoutez-en d’abord un autre.',
   provider_unavailable: '{provider} est injoignable. Veuillez réessayer dans un instant.',

@@ -210,6 +210,8 @@ export const fr: Words = {
       password_reset: 'Mot de passe réinitialisé',
       password_changed: 'Mot de passe modifié',
       password_change_failed: 'Échec de la modification du mot de passe',
+      stepped_up: 'Identité confirmée à nouveau',
+      step_up_failed: 'Échec de la confirmation d’identité',
       provider_linked: '{provider} associé',
       provider_unlinked: '{provider} dissocié',
       user_added: 'Compte créé par l’administrateur',

@@ -8,6 +8,7 @@ import type {
   LinkState,
   Session,
   SignedIn,
+  StepUpMethods,
   Strength,
 } from '../../../src/contract/schemas.js'
 import type { Answer } from './answers.js'
@@ -23,6 +24,9 @@ export type EmailProof = { token: string; password?: string | undefined } | { co
 
 /** Both addresses of the account page. */
 export type AccountPage = '/dashboard' | '/api/auth/account-page'
+
+/** One of the ways in the `methods` of `fresh_sign_in_required`. */
+export type Proof = { password: string } | { mailedCode: string }
 
 type Dependencies = Requests & Renewal & Presence
 
@@ -69,6 +73,13 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
     endSession: (id: string) => change('DELETE', `sessions/${encodeURIComponent(id)}`),
     changePassword: (passwords: { currentPassword: string; newPassword: string }) =>
       asSignedIn(() => withoutRenewal(() => sendWithCsrfToken<undefined>('POST', 'change-password', passwords))),
+    /** What the user can prove with that it is them. */
+    stepUpMethods: () => read<StepUpMethods>('step-up'),
+    /** Proves it again. Afterwards what was refused with `fresh_sign_in_required` can be repeated. */
+    stepUp: (proof: Proof) =>
+      asSignedIn(() => withoutRenewal(() => sendWithCsrfToken<SignedIn>('POST', 'step-up', proof))),
+    /** Mails the code for an account that can prove it in no other way. */
+    mailStepUpCode: () => change<Accepted>('POST', 'step-up/mail', {}),
     /** Go to the `location` of the answer. The provider sends the user back to the account page, which finishes the link. */
     linkProvider: (id: ProviderId, page: { returnTo?: AccountPage } = {}) =>
       change<{ location: string }>('POST', `${pathOf(id)}/link`, page),

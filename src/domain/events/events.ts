@@ -20,6 +20,8 @@ export const eventKinds = [
   'password_reset',
   'password_changed',
   'password_change_failed',
+  'stepped_up',
+  'step_up_failed',
   'provider_linked',
   'provider_unlinked',
   // By an operator, from the command line.

@@ -80,6 +80,20 @@ export const english: Letters = {
     footer: accountFooter(productName),
   }),
 
+  'step-up-code': ({ username, code, validFor }, { productName }) => ({
+    subject: `Your code for ${productName}`,
+    blocks: [
+      {
+        text: `A change to your account ${username} at ${productName} needs to be confirmed. Enter this code on the page that asks for it:`,
+      },
+      { code },
+      {
+        text: `The code works for ${timeSpan(validFor, 'en')}. Do not give it to anyone. If you are not changing anything, someone else may be using your account: sign in and sign out all other devices.`,
+      },
+    ],
+    footer: accountFooter(productName),
+  }),
+
   'provider-linked': ({ username, providerName }, { productName, addresses }) => ({
     subject: `${providerName} can now sign you in to ${productName}`,
     blocks: [

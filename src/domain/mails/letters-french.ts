@@ -91,6 +91,20 @@ export const french: Letters = {
     footer: accountFooter(productName),
   }),
 
+  'step-up-code': ({ username, code, validFor }, { productName }) => ({
+    subject: `Votre code pour ${productName}`,
+    blocks: [
+      {
+        text: `Une modification de votre compte ${username} chez ${productName} doit être confirmée. Saisissez ce code sur la page qui le demande :`,
+      },
+      { code },
+      {
+        text: `Ce code reste valable ${timeSpan(validFor, 'fr')}. Ne le donnez à personne. Si vous ne modifiez rien en ce moment, quelqu’un d’autre utilise peut-être votre compte : connectez-vous et déconnectez tous les autres appareils.`,
+      },
+    ],
+    footer: accountFooter(productName),
+  }),
+
   'provider-linked': ({ username, providerName }, { productName, addresses }) => ({
     subject: `Vous pouvez maintenant vous connecter à ${productName} avec ${providerName}`,
     blocks: [

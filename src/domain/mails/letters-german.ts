@@ -88,6 +88,20 @@ export const german: Letters = {
     footer: accountFooter(productName),
   }),
 
+  'step-up-code': ({ username, code, validFor }, { productName }) => ({
+    subject: `Ihr Code für ${productName}`,
+    blocks: [
+      {
+        text: `Eine Änderung an Ihrem Konto ${username} bei ${productName} muss bestätigt werden. Geben Sie diesen Code auf der Seite ein, die danach fragt:`,
+      },
+      { code },
+      {
+        text: `Der Code ist ${timeSpan(validFor, 'de')} gültig. Geben Sie ihn niemandem weiter. Wenn Sie gerade nichts ändern, benutzt vielleicht jemand anderes Ihr Konto: Melden Sie sich an, und melden Sie alle anderen Geräte ab.`,
+      },
+    ],
+    footer: accountFooter(productName),
+  }),
+
   'provider-linked': ({ username, providerName }, { productName, addresses }) => ({
     subject: `Anmeldung bei ${productName} jetzt auch mit ${providerName}`,
     blocks: [

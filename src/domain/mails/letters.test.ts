@@ -13,6 +13,7 @@ const values: MailValues = {
   'reset-password': { token: 'TOKEN', validFor: 30 * minutes, hasPassword: true },
   'password-changed': { username: '"><script>alert(1)</script>' },
   'password-reset': { username: "o'hara" },
+  'step-up-code': { username: 'ada', code: 'K7QP-2MXW', validFor: 10 * minutes },
   'provider-linked': { username: 'ada', providerName: 'Git<Hub' },
 }
 const kinds = Object.keys(values) as MailKind[]

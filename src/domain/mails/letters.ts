@@ -19,6 +19,7 @@ export type MailValues = {
   'reset-password': { token: string /** Milliseconds. */; validFor: number; hasPassword: boolean }
   'password-changed': { username: string }
   'password-reset': { username: string }
+  'step-up-code': { username: string; code: string /** Milliseconds. */; validFor: number }
   'provider-linked': { username: string; providerName: string }
 }
 export type MailKind = keyof MailValues

@@ -26,6 +26,7 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'verify-email': { mails: 5, within: 1 * hours },
   'already-registered': { mails: 5, within: 1 * hours },
   'reset-password': { mails: 5, within: resetLifetime },
+  'step-up-code': { mails: 5, within: 1 * hours },
   'password-changed': undefined,
   'password-reset': undefined,
   'provider-linked': undefined,

@@ -25,6 +25,9 @@ export type Rotation = {
   client: Client
 }
 
+/** How the user of a session has proven who they are, and when they last did. */
+export type Proof = { methods: readonly string[]; provenAt: Date }
+
 /**
  * Starts a session only while the user is enabled and, if a hash is given, still has the password that was checked. The
  * lock waits for a change of the password that is under way; a later one finds this session.
@@ -127,11 +130,12 @@ export const lockRecord = (sql: Sql, id: string, userId: string, now: Date) =>
   )
 
 /** A rotation whose parent gets no successor. The parent before that stays recorded: a request may still use it. */
-export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'presented'>) =>
+export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'presented'> & Proof) =>
   sql.query(
     `update refresh_token_records
      set voided_hash = token_hash, voided_at = ${databaseNow('$6')}, token_hash = $2, generation = $3,
-         oldest_generation = $3, issued_at = $4, expires_at = $5, last_used_at = $7, ip = $8, user_agent = $9
+         oldest_generation = $3, issued_at = $4, expires_at = $5, last_used_at = $7, ip = $8, user_agent = $9,
+         methods = $10, authenticated_at = $11
      where id = $1`,
     [
       token.id,
@@ -143,6 +147,8 @@ export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'pre
       token.now,
       client.ip,
       client.userAgent,
+      token.methods,
+      token.provenAt,
     ],
   )
 

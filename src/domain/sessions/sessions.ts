@@ -22,9 +22,6 @@ const purgeRest = 1 * hours
 
 export type SignedInUser = { id: string; username: string; email: string; name: string | null }
 
-/** How the user of a session has proven who they are, and when they last did. */
-type Proof = { methods: readonly string[]; provenAt: Date }
-
 /** The result of a sign-in or a rotation. */
 export type Issued = {
   user: SignedInUser
@@ -85,7 +82,7 @@ export const createSessions = (options: Options) => {
 
   const issue = (
     { id, username, email, name }: SignedInUser,
-    { methods, provenAt }: Proof,
+    { methods, provenAt }: store.Proof,
     claims: RefreshClaims,
     refreshToken: string,
     iat = claims.iat,
@@ -196,11 +193,17 @@ export const createSessions = (options: Options) => {
   }
 
   /**
-   * New tokens for a session whose user has just entered the password. The token before them is refused from now on. Within
-   * the grace time it does not end the session, because another tab may be sending it right now. Undefined if the session
-   * has ended.
+   * New tokens for a session whose user has just proven who they are, by `method` if it makes the session fresh again. The
+   * token before them is refused from now on. Within the grace time it does not end the session, because another tab may be
+   * sending it right now. Undefined if the session has ended.
    */
-  const rotateWithoutGrace = async (sql: Transaction, sid: string, user: SignedInUser, client: Client) => {
+  const rotateWithoutGrace = async (
+    sql: Transaction,
+    sid: string,
+    user: SignedInUser,
+    client: Client,
+    method?: Method,
+  ) => {
     const now = clock.now()
     const [record] = await store.lockRecord(sql, sid, user.id, now)
     if (!record) return undefined
@@ -215,6 +218,9 @@ export const createSessions = (options: Options) => {
       exp: expiryFor(authTime, now),
     }
     const refreshToken = tokens.signRefresh(claims)
+    const proof = method
+      ? { methods: [...new Set([...record.methods, method])], provenAt: fromSeconds(iat) }
+      : { methods: record.methods, provenAt: record.authenticated_at }
     await store.replaceToken(sql, {
       id: sid,
       generation: claims.gen,
@@ -224,11 +230,10 @@ export const createSessions = (options: Options) => {
       now,
       clockOffset: clock.offset(),
       client,
+      ...proof,
     })
     sql.afterCommit(() => onEnded({ sid, below: claims.gen }))
-    // The password alone is not always enough to make a session fresh again: a sign-in and a step-up are.
-    const { methods, authenticated_at: provenAt } = record
-    return issue(user, { methods, provenAt }, claims, refreshToken)
+    return issue(user, proof, claims, refreshToken)
   }
 
   /**

@@ -8,6 +8,7 @@ import type { AttemptCookies } from '../../http/attempt-cookies.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Csrf } from '../../http/csrf.js'
+import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
 import type { PendingLinkCookie } from '../../http/pending-link-cookie.js'
 import { withHeaders } from '../../http/responses.js'
@@ -18,7 +19,14 @@ import type { createUnlink } from './unlink.js'
 
 const gates = ['not_authenticated', 'invalid_csrf_token', 'cross_site', 'too_many_requests', 'unavailable'] as const
 
-const linkRefusals = routeRefusals(...gates, 'bad_request', 'not_found', 'already_linked', 'provider_unavailable')
+const linkRefusals = routeRefusals(
+  ...gates,
+  'fresh_sign_in_required',
+  'bad_request',
+  'not_found',
+  'already_linked',
+  'provider_unavailable',
+)
 const finishRefusals = routeRefusals(
   ...gates,
   'bad_request',
@@ -32,7 +40,7 @@ const finishRefusals = routeRefusals(
   'link_email_taken',
   'link_registration_closed',
 )
-const unlinkRefusals = routeRefusals(...gates, 'bad_request', 'not_found', 'last_way_in')
+const unlinkRefusals = routeRefusals(...gates, 'fresh_sign_in_required', 'bad_request', 'not_found', 'last_way_in')
 
 /** Both are the account page. An application on the same host may have a /dashboard of its own. */
 const accountPages = ['/dashboard', '/api/auth/account-page'] as const
@@ -76,20 +84,22 @@ type Dependencies = {
   pendingLink: PendingLinkCookie
   callers: Callers
   csrf: Csrf
+  freshness: Freshness
   limits: Limits
   /** By provider: those that there are. */
   redirectUris: Readonly<Record<ProviderId, string>>
 }
 
 export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
-  const { link, unlink, attemptCookies, pendingLink, callers, csrf, limits } = deps
+  const { link, unlink, attemptCookies, pendingLink, callers, csrf, freshness, limits } = deps
   const ids = byProvider(deps.redirectUris).map(([id]) => id)
   const providerByPath = (path: string) => ids.find((id) => providerPath(id) === path)
   const schemas = schemasFor(ids.map(providerPath))
   const onRequest = [callers.required, csrf.required, limits.bySession]
+  const guarded = [...onRequest, freshness.required]
   const path = '/api/auth/providers/:provider'
 
-  server.post(`${path}/link`, { schema: schemas.link, onRequest }, async (request, reply) => {
+  server.post(`${path}/link`, { schema: schemas.link, onRequest: guarded }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
     const returnTo = request.body.returnTo ?? '/dashboard'
     const begun = await link.begin({ provider, caller: callers.of(request), returnTo })
@@ -98,6 +108,7 @@ export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
     return reply.send({ location: begun.location.href })
   })
 
+  // Only what a fresh session has begun a few minutes ago can be finished.
   server.post(`${path}/link/finish`, { schema: schemas.finish, onRequest }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
     const caller = callers.of(request)
@@ -109,7 +120,7 @@ export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
     return isRefused(linked) ? finishRefusals.sendRefusal(reply, linked) : reply.status(204).send()
   })
 
-  server.delete(path, { schema: schemas.unlink, onRequest }, async (request, reply) => {
+  server.delete(path, { schema: schemas.unlink, onRequest: guarded }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
     const unlinked = await unlink({ provider, caller: callers.of(request), client: clientOf(request) })
     return isRefused(unlinked) ? unlinkRefusals.sendRefusal(reply, unlinked) : reply.status(204).send()

@@ -1,3 +1,4 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
 import { NoContent, Session } from '../../contract/schemas.js'
@@ -5,6 +6,7 @@ import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
+import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
 import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -17,6 +19,7 @@ const endRefusals = routeRefusals(
   'not_authenticated',
   'invalid_csrf_token',
   'cross_site',
+  'fresh_sign_in_required',
   'not_found',
   'too_many_requests',
   'unavailable',
@@ -29,7 +32,7 @@ const listSchema = {
 }
 const endSchema = {
   tags: ['sessions'],
-  summary: "End one of the caller's sessions",
+  summary: "End one of the caller's sessions; another one than the own needs a fresh sign-in",
   params: Type.Object({ id: Type.String({ pattern: uuidPattern }) }),
   response: {
     204: withHeaders(NoContent, { 'Set-Cookie': 'If it was the own session: clears its cookies' }),
@@ -42,17 +45,25 @@ type Dependencies = {
   cookies: Cookies
   callers: Callers
   csrf: Csrf
+  freshness: Freshness
   limits: Limits
 }
 
-export const sessionsRoutes = (server: Server, { ownSessions, cookies, callers, csrf, limits }: Dependencies) => {
+export const sessionsRoutes = (server: Server, deps: Dependencies) => {
+  const { ownSessions, cookies, callers, csrf, freshness, limits } = deps
   const path = '/api/auth/sessions'
 
   server.get(path, { schema: listSchema, onRequest: [callers.required, limits.bySession] }, async (request) => ({
     sessions: await ownSessions.list(callers.of(request)),
   }))
 
-  const ending = { schema: endSchema, onRequest: [callers.required, csrf.required, limits.bySession] }
+  /** Ending the own session is a sign-out, which is never refused. */
+  const freshForAnother = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { id } = request.params as { id: string }
+    return id === callers.of(request).sessionId ? undefined : freshness.required(request, reply)
+  }
+
+  const ending = { schema: endSchema, onRequest: [callers.required, csrf.required, limits.bySession, freshForAnother] }
   server.delete(`${path}/:id`, ending, async (request, reply) => {
     const caller = callers.of(request)
     const { id } = request.params

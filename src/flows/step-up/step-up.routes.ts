@@ -1,0 +1,105 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { languageFrom } from '../../contract/languages.js'
+import { isRefused } from '../../contract/outcome.js'
+import { Accepted, SignedIn, StepUpMethods } from '../../contract/schemas.js'
+import type { Callers } from '../../http/caller.js'
+import { clientOf } from '../../http/client.js'
+import type { Cookies } from '../../http/cookies.js'
+import type { Csrf } from '../../http/csrf.js'
+import type { Limits } from '../../http/limits.js'
+import { sendRenewed, withHeaders } from '../../http/responses.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import type { createStepUp, GivenProof } from './step-up.js'
+
+const gates = ['not_authenticated', 'invalid_csrf_token', 'cross_site', 'too_many_requests', 'unavailable'] as const
+
+const methodsRefusals = routeRefusals('not_authenticated', 'cross_site', 'too_many_requests', 'unavailable')
+const mailRefusals = routeRefusals(...gates, 'fresh_sign_in_required')
+const proveRefusals = routeRefusals(
+  ...gates,
+  'bad_request',
+  'wrong_current_password',
+  'wrong_mailed_code',
+  'mailed_code_void',
+  'fresh_sign_in_required',
+  'too_many_logins',
+  'busy',
+)
+
+const methodsSchema = {
+  tags: ['step-up'],
+  summary: 'What the caller can prove with that it is them',
+  response: { 200: StepUpMethods, ...methodsRefusals.responses },
+}
+const proveSchema = {
+  tags: ['step-up'],
+  summary: 'Prove again who you are; the session is fresh afterwards and gets new tokens',
+  description:
+    'Takes exactly one proof. 403 with `methods` if that proof is not enough for this account. Tokens of this session that were issued before are refused afterwards.',
+  body: Type.Object({
+    password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
+    mailedCode: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
+  }),
+  response: {
+    200: withHeaders(SignedIn, { 'Set-Cookie': 'New access_token and refresh_token' }),
+    ...proveRefusals.responses,
+  },
+}
+const mailSchema = {
+  tags: ['step-up'],
+  summary: 'Mail a code for the step-up, to an account without a password',
+  response: { 202: Accepted, ...mailRefusals.responses },
+}
+
+type Dependencies = {
+  stepUp: ReturnType<typeof createStepUp>
+  callers: Callers
+  cookies: Cookies
+  csrf: Csrf
+  limits: Limits
+}
+
+export const stepUpRoutes = (server: Server, { stepUp, callers, cookies, csrf, limits }: Dependencies) => {
+  const path = '/api/auth/step-up'
+  const changing = [callers.required, csrf.required]
+
+  server.get(
+    path,
+    { schema: methodsSchema, onRequest: [callers.required, limits.bySession] },
+    async (request, reply) => {
+      const methods = await stepUp.methods(callers.of(request))
+      return isRefused(methods) ? methodsRefusals.sendRefusal(reply, methods) : methods
+    },
+  )
+
+  /** Guesses of a password count as sign-ins do. A code has its own tries, and must not lock the network out. */
+  const countPassword = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { password } = request.body as GivenProof
+    return password === undefined ? undefined : limits.login(request, reply)
+  }
+
+  const proving = {
+    schema: proveSchema,
+    onRequest: [...changing, limits.bySession],
+    preHandler: countPassword,
+    onSend: limits.refundSuccess,
+  }
+  server.post(path, proving, async (request, reply) => {
+    const issued = await stepUp.prove(callers.of(request), request.body, clientOf(request))
+    return isRefused(issued) ? proveRefusals.sendRefusal(reply, issued) : sendRenewed(reply, cookies, issued)
+  })
+
+  server.post(
+    `${path}/mail`,
+    { schema: mailSchema, onRequest: [...changing, limits.mailedCodes] },
+    async (request, reply) => {
+      const language = languageFrom(request.headers['accept-language'])
+      const refused = await stepUp.mailCode(callers.of(request), language)
+      return refused
+        ? mailRefusals.sendRefusal(reply, refused)
+        : reply.status(202).send({ message: 'A mail is on its way' })
+    },
+  )
+}

@@ -1,0 +1,136 @@
+import type { Language } from '../../contract/languages.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { ProofMethod } from '../../contract/proofs.js'
+import type { Events } from '../../domain/events/events.js'
+import { holderOf, type MailedCodes, mailedCodeLifetime } from '../../domain/mailed-codes/mailed-codes.js'
+import type { Mails } from '../../domain/mails/mails.js'
+import type { Passwords } from '../../domain/passwords/passwords.js'
+import type { Proofs } from '../../domain/proofs/proofs.js'
+import type { Client } from '../../domain/sessions/client.js'
+import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { Method } from '../../domain/tokens/tokens.js'
+import type { User, Users } from '../../domain/users/users.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+
+type Dependencies = {
+  database: Database
+  users: Users
+  passwords: Passwords
+  sessions: Sessions
+  proofs: Proofs
+  mailedCodes: MailedCodes
+  mails: Mails
+  events: Events
+}
+
+type WrongProof = 'wrong_current_password' | 'wrong_mailed_code' | 'mailed_code_void'
+
+/** `holds` asks again in the transaction that uses the proof: another request may have used it or changed the password. */
+type Proven = { holds: (sql: Transaction, current: User) => boolean | Promise<boolean> }
+
+/** A way to prove it: which of the account's methods it is, and how the session's `amr` names it. */
+type Way = {
+  proof: ProofMethod
+  method: Method
+  check: (given: string, user: User, caller: SessionCaller) => Promise<Proven | Refused<WrongProof | 'busy'>>
+  /** What to answer when it does not hold any more. */
+  otherwise: WrongProof
+}
+
+/** By the property of the request that carries the proof. */
+export type GivenProof = { password?: string; mailedCode?: string }
+
+const createWays = ({ passwords, mailedCodes }: Dependencies): Record<keyof GivenProof, Way> => ({
+  password: {
+    proof: 'password',
+    method: 'pwd',
+    check: async (password, user) => {
+      const verified = await passwords.verify(password, user.passwordHash)
+      if (isRefused(verified)) return verified
+      if (!verified.matches) return refuse('wrong_current_password')
+      return { holds: (_, current) => current.passwordHash === user.passwordHash }
+    },
+    otherwise: 'wrong_current_password',
+  },
+  mailedCode: {
+    proof: 'mail',
+    method: 'mail',
+    check: async (code, user, caller) => {
+      const checked = await mailedCodes.check(holderOf(caller), user.id, code)
+      if (isRefused(checked)) return checked
+      return { holds: (sql) => mailedCodes.take(sql, checked.id) }
+    },
+    otherwise: 'mailed_code_void',
+  },
+})
+
+const isGiven = (entry: [string, string | undefined]): entry is [keyof GivenProof, string] => entry[1] !== undefined
+
+/** Proves again who the user of a session is. The session is fresh afterwards, and has new tokens. */
+export const createStepUp = (deps: Dependencies) => {
+  const { database, users, sessions, proofs, mailedCodes, mails, events } = deps
+  const ways = createWays(deps)
+
+  /** The caller's user, and what counts as a proof for it. */
+  const prover = async (caller: SessionCaller) => {
+    const user = await users.findById(caller.userId)
+    if (!user || user.disabled || !(await sessions.isLive(caller))) return refuse('not_authenticated')
+    return { user, methods: await proofs.methodsFor(user) }
+  }
+
+  /** What was copied of the session before, by whomever, is worth nothing afterwards: only this answer has its tokens. */
+  const renew = (caller: SessionCaller, way: Way, proven: Proven, client: Client) =>
+    database.transaction(async (sql) => {
+      const current = await users.lock(sql, caller.userId)
+      if (!current || current.disabled) return refuse('not_authenticated')
+      if (!(await proven.holds(sql, current))) return refuse(way.otherwise)
+      const issued = await sessions.rotateWithoutGrace(sql, caller.sessionId, current, client, way.method)
+      return issued ?? refuse('not_authenticated')
+    })
+
+  const prove = async (caller: SessionCaller, given: GivenProof, client: Client) => {
+    const [first, ...more] = Object.entries(given).filter(isGiven)
+    if (!first || more.length > 0) return refuse('bad_request', { message: 'Send exactly one proof' })
+    const [name, value] = first
+    const way = ways[name]
+    const found = await prover(caller)
+    if (isRefused(found)) return found
+    const { user, methods } = found
+    if (!methods.includes(way.proof)) return refuse('fresh_sign_in_required', { methods })
+    const { userId, sessionId } = caller
+    const proven = await way.check(value, user, caller)
+    if (isRefused(proven)) {
+      if (proven.refused !== 'busy')
+        await events.record({ kind: 'step_up_failed', userId, sessionId, reason: way.proof }, client)
+      return proven
+    }
+    const issued = await renew(caller, way, proven, client)
+    if (!isRefused(issued)) await events.record({ kind: 'stepped_up', userId, sessionId, reason: way.proof }, client)
+    return issued
+  }
+
+  /** Mails a code to an account that can prove it in no other way. */
+  const mailCode = async (caller: SessionCaller, language: Language) => {
+    const found = await prover(caller)
+    if (isRefused(found)) return found
+    const { user, methods } = found
+    if (!methods.includes('mail')) return refuse('fresh_sign_in_required', { methods })
+    const { code, keep } = mailedCodes.make(holderOf(caller), user.id)
+    const values = { code, validFor: mailedCodeLifetime, username: user.username }
+    await database.transaction(async (sql) => {
+      const queued = await mails.queue(sql, { to: user.email, template: 'step-up-code', values, language })
+      // Without a new mail the code of the last one still works.
+      if (!isRefused(queued)) await keep(sql)
+    })
+    return undefined
+  }
+
+  return {
+    methods: async (caller: SessionCaller) => {
+      const found = await prover(caller)
+      return isRefused(found) ? found : { methods: found.methods }
+    },
+    prove,
+    mailCode,
+  }
+}
