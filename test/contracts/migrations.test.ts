@@ -1,7 +1,6 @@
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readableTables, writableTables } from '../../src/domain/tables.js'
 import { type Database, StoreUnavailable } from '../../src/platform/database/database.js'
@@ -22,6 +21,7 @@ import {
   migrationsDirectory,
   testPostgres,
 } from '../support/databases.js'
+import { until } from '../support/until.js'
 
 const stop = '-- older programs: must stop\n'
 const from = (number: string) => `-- older programs: can run from ${number}\n`
@@ -218,13 +218,19 @@ describe('migrations on PostgreSQL by several at once', () => {
   })
 
   it('are resumed by another instance when the one that ran them was killed', async () => {
-    await writeFile(join(directory, '0001-first.sql'), 'create table a (id integer);')
-    await writeFile(join(directory, '0002-slow.sql'), `${stop}create table b (id integer); select pg_sleep(0.7);`)
+    await writeFile(join(directory, '0001-first.sql'), 'create table a (seconds integer); insert into a values (60);')
+    const slow = 'create table b (id integer); select pg_sleep((select seconds from a));'
+    await writeFile(join(directory, '0002-slow.sql'), `${stop}${slow}`)
     const [doomed, other, admin] = [testPostgres(fresh.url), testPostgres(fresh.url), testPostgres(fresh.url)]
+    const running = () =>
+      admin.query<{ pid: number }>(
+        `select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
+      )
     const first = migrate({ database: doomed, directory }).catch((error: unknown) => error)
-    await wait(300)
+    await until('the slow migration runs', async () => (await running()).length > 0)
     const second = migrate({ database: other, directory })
-    await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(0.7);'`)
+    await admin.query('update a set seconds = 0')
+    for (const { pid } of await running()) await admin.query('select pg_terminate_backend($1)', [pid])
     expect(await first).toBeInstanceOf(StoreUnavailable)
     expect(await second).toEqual(['0002-slow.sql'])
     expect(await appliedOn(admin)).toHaveLength(2)
