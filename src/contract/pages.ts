@@ -8,6 +8,7 @@ export const pageNames = [
   'verify-email',
   'forgot-password',
   'reset-password',
+  'step-up',
   'dashboard',
 ] as const
 export type PageName = (typeof pageNames)[number]

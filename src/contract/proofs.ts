@@ -2,3 +2,10 @@
 export const proofMethods = ['password', 'mail'] as const
 
 export type ProofMethod = (typeof proofMethods)[number]
+
+/** Those that make a session one with two factors, together with what it began with. */
+const secondFactors: readonly ProofMethod[] = []
+
+/** Whether the account can get a session with two factors at all. */
+export const reachesTwoFactors = (methods: readonly ProofMethod[]) =>
+  methods.some((method) => secondFactors.includes(method))

@@ -1,13 +1,16 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Refusal } from '../../packages/client/src/client.js'
+import type { WithFreshSignIn } from '../step-up/use-step-up.js'
 
-/** What a panel asks of the page: to show that something worked or was refused, and to load everything again. */
+/** What a panel asks of the page: to show that something worked or was refused, to load everything again, and to ask for a proof. */
 export type DashboardActions = {
   showSuccess: (text: string) => void
   /** `values` are for the places in the sentence. */
   showRefusal: (refusal: Refusal, values?: Record<string, string>) => void
   reload: () => Promise<void>
+  /** For calls that need a fresh sign-in. */
+  withFreshSignIn: WithFreshSignIn
 }
 
 export const DashboardActionsContext = createContext<DashboardActions | undefined>(undefined)

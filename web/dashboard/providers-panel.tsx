@@ -19,7 +19,9 @@ export const ProvidersPanel = ({ account }: { account: Account }) => {
 
   const link = async (provider: ProviderButton) => {
     setBusy(provider.id)
-    const answer = await client.linkProvider(provider.id, { returnTo: location.pathname as AccountPage })
+    const answer = await actions.withFreshSignIn(() =>
+      client.linkProvider(provider.id, { returnTo: location.pathname as AccountPage }),
+    )
     // The button stays busy until the browser has left for the provider.
     if (!answer.refused) return location.assign(answer.value.location)
     setBusy(undefined)
@@ -28,7 +30,7 @@ export const ProvidersPanel = ({ account }: { account: Account }) => {
 
   const unlink = async (provider: ProviderButton) => {
     setBusy(provider.id)
-    const answer = await client.unlinkProvider(provider.id)
+    const answer = await actions.withFreshSignIn(() => client.unlinkProvider(provider.id))
     await actions.reload()
     setBusy(undefined)
     if (answer.refused) actions.showRefusal(answer, { provider: provider.name })

@@ -30,7 +30,7 @@ export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
     const ids = chosen.map(({ id }) => id)
     ended.current = ids
     setEnding(ids)
-    const answers = await Promise.all(ids.map(client.endSession))
+    const answers = await Promise.all(ids.map((id) => actions.withFreshSignIn(() => client.endSession(id))))
     // A session that had ended before is what the user wanted.
     const refused = answers.find((answer) => answer.refused && answer.refused !== 'not_found')
     await actions.reload()

@@ -15,6 +15,7 @@ import { type Loaded, useLoaded } from '../dashboard/use-loaded.js'
 import { mount } from '../mount.js'
 import { useSentences } from '../refusals.js'
 import { useSettings, useWords } from '../settings.js'
+import { StepUpDialog, useStepUp } from '../step-up/use-step-up.js'
 import { fill } from '../words/format.js'
 
 const Dashboard = () => {
@@ -24,14 +25,18 @@ const Dashboard = () => {
     linkError === undefined ? undefined : { kind: 'error', text: linkError },
   )
   const { loaded, refused, reload } = useLoaded(leave)
+  const { asked, withFreshSignIn } = useStepUp()
 
   const actions: DashboardActions = {
     showSuccess: (text) => setMessage({ kind: 'success', text }),
     showRefusal: (refusal, values) => {
       if (refusal.refused === 'not_authenticated') leave('session_ended')
-      else setMessage({ kind: 'error', text: sentenceFor(refusal, values) })
+      // The user has closed the dialog that asked for it, and wants nothing changed.
+      else if (refusal.refused !== 'fresh_sign_in_required')
+        setMessage({ kind: 'error', text: sentenceFor(refusal, values) })
     },
     reload,
+    withFreshSignIn,
   }
   useFinishedLink(loaded !== undefined, actions)
 
@@ -40,6 +45,9 @@ const Dashboard = () => {
     <DashboardActionsContext.Provider value={actions}>
       <PageTitle account={loaded.account} actions={actions} />
       <Panels {...loaded} reload={reload} />
+      {asked && (
+        <StepUpDialog {...asked} username={loaded.account.username} onSignedOut={() => leave('session_ended')} />
+      )}
       <Toast message={message} onClose={close} />
     </DashboardActionsContext.Provider>
   )

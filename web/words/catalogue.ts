@@ -16,5 +16,6 @@ export const sections = {
   'verify-email': ['verify-email', 'common', 'refusals'],
   'forgot-password': ['forgot-password', 'common', 'refusals'],
   'reset-password': ['reset-password', 'common', 'refusals', 'password'],
-  dashboard: ['dashboard', 'common', 'refusals', 'password'],
+  'step-up': ['step-up', 'common', 'refusals'],
+  dashboard: ['dashboard', 'common', 'refusals', 'password', 'step-up'],
 } as const satisfies Record<PageName, readonly (keyof Words)[]>

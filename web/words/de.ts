@@ -145,6 +145,26 @@ export const de: Words = {
     newerMail: 'Wenn Sie mehrere angefordert haben, funktioniert nur der Link in der neuesten E-Mail.',
     askAgain: 'Neuen Link anfordern',
   },
+  'step-up': {
+    title: 'Bestätigen Sie, dass Sie es sind',
+    heading: 'Bestätigen Sie, dass Sie es sind',
+    lead: 'Für diese Seite ist eine neue Bestätigung nötig. Bestätigen Sie, dass Sie es sind, um fortzufahren.',
+    leadChange:
+      'Für diese Änderung ist eine neue Bestätigung nötig. Bestätigen Sie, dass Sie es sind, um fortzufahren.',
+    confirm: 'Bestätigen',
+    cancel: 'Abbrechen',
+    mailLead: 'Wir senden einen Code an Ihre E-Mail-Adresse.',
+    sendCode: 'Code senden',
+    mailSent: 'Wir haben Ihnen eine E-Mail mit einem Code gesendet. Geben Sie ihn hier ein.',
+    code: 'Code aus der E-Mail',
+    codeHint: '8 Zeichen',
+    sentAgain: 'Eine neue E-Mail ist unterwegs. Nur der Code in der neuesten E-Mail funktioniert.',
+    noSecondFactorHeading: 'Ein zweiter Faktor ist nötig',
+    noSecondFactor:
+      'Diese Seite ist nur für Konten mit einem zweiten Faktor, und Ihres hat keinen. Fügen Sie Ihrem Konto einen hinzu und öffnen Sie die Seite dann noch einmal.',
+    toAccount: 'Zu Ihrem Konto',
+    tryAgain: 'Erneut versuchen',
+  },
   dashboard: {
     title: 'Ihr Konto',
     greeting: 'Hallo {name}',

@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { minutes } from '../../src/lib/durations.js'
+import {
+  fillIn,
+  focusedField,
+  keepPicture,
+  namedProviders,
+  openChromium,
+  press,
+  signIn,
+  visit,
+} from '../support/chromium.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+let latchkey: Latchkey
+let browser: Browser
+beforeAll(async () => {
+  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings: namedProviders }), openChromium()])
+})
+afterAll(() => latchkey?.stop())
+
+const violationsOn = async (page: Page) => {
+  await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
+  const { violations } = await page.evaluate<AxeResults>('axe.run()')
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+}
+
+const identities = () => latchkey.sql.query("select 1 from identities where provider = 'provider_b'")
+
+it('asks for the password when the session is no longer fresh, and then makes the change that was refused', async () => {
+  await latchkey.signedUp('ada')
+  await latchkey.sql.query(
+    "insert into identities (user_id, provider, subject, linked_at) select id, 'provider_b', '1', now() from users",
+  )
+  const { page, context, faults } = await visit(browser, latchkey)
+  await page.goto('/login')
+  await signIn(page, 'ada')
+  const unlink = page.getByRole('button', { name: /^Disconnect / })
+  await unlink.waitFor()
+  latchkey.clock.advance(11 * minutes)
+
+  await unlink.press('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
+  await dialog.waitFor()
+  await expect.poll(() => focusedField(page)).toBe('password')
+  await keepPicture(page, 'step-up-dialog')
+  expect(await violationsOn(page)).toEqual([])
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await expect.poll(() => unlink.evaluate((button) => document.activeElement === button)).toBe(true)
+  expect(await identities()).toHaveLength(1)
+
+  await unlink.press('Enter')
+  await dialog.getByRole('textbox', { name: 'Password' }).fill('wrong')
+  await page.keyboard.press('Enter')
+  await dialog.getByText('This is not your current password.').waitFor()
+  await dialog.getByRole('textbox', { name: 'Password' }).fill(goodPassword)
+  await page.keyboard.press('Enter')
+  await page.getByText(/is disconnected\.$/).waitFor()
+  expect(await identities()).toEqual([])
+
+  latchkey.clock.advance(11 * minutes)
+  await page.goto(`/step-up?fresh=10m&returnTo=${encodeURIComponent('/dashboard?a=1#b')}`)
+  await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
+  await keepPicture(page, 'step-up')
+  expect(await violationsOn(page)).toEqual([])
+  await fillIn(page, { Password: goodPassword })
+  await press(page, 'Confirm')
+  await page.waitForURL('**/dashboard?a=1#b')
+  await page.goto('/step-up?factors=2&returnTo=%2Fdashboard')
+  await page.getByRole('heading', { name: 'A second factor is needed' }).waitFor()
+  expect(faults).toEqual([])
+  await context.close()
+})

@@ -1,0 +1,75 @@
+import { useEffect, useState } from 'preact/hooks'
+import { isTemporary, type Refusal } from '../../packages/client/src/client.js'
+import { type ProofMethod, reachesTwoFactors } from '../../src/contract/proofs.js'
+import { client } from '../client.js'
+import { Button } from '../components/button.js'
+import { Card } from '../components/card.js'
+import { Heading } from '../components/heading.js'
+import { LoadingCard } from '../components/loading-card.js'
+import { Notice } from '../components/notice.js'
+import { mount } from '../mount.js'
+import { queryValue, redirectAfterSignIn, returnToInAddress, withReturnTo } from '../navigation.js'
+import { useSentences } from '../refusals.js'
+import { useWords } from '../settings.js'
+import { useStableCallback } from '../stable-callback.js'
+import { StepUpForm } from '../step-up/step-up-form.js'
+
+type Prover = { methods: readonly ProofMethod[]; username: string }
+
+/** A new sign-in is a proof too: it leads back to where the user wanted to go. */
+const signIn = () => location.replace(withReturnTo('/login?notice=sign_in', returnToInAddress()))
+
+/** An application has sent the user here to prove again who they are. It says in the address what it asks for. */
+const StepUp = () => {
+  const words = useWords('step-up')
+  const { prover, refused, load } = useProver()
+  if (refused) return <NotLoaded refused={refused} onTryAgain={load} />
+  if (!prover) return <LoadingCard />
+  if (queryValue('factors') === '2' && !reachesTwoFactors(prover.methods)) {
+    return (
+      <Card footer={<a href="/api/auth/account-page">{words.toAccount}</a>}>
+        <Heading text={words.noSecondFactorHeading} />
+        <p class="lead">{words.noSecondFactor}</p>
+      </Card>
+    )
+  }
+  return (
+    <Card>
+      <Heading text={words.heading} />
+      <p class="lead">{words.lead}</p>
+      <StepUpForm {...prover} onProven={() => redirectAfterSignIn(returnToInAddress())} onSignedOut={signIn} />
+    </Card>
+  )
+}
+
+const useProver = () => {
+  const [prover, setProver] = useState<Prover>()
+  const [refused, setRefused] = useState<Refusal>()
+  const refuse = (refusal: Refusal) => (isTemporary(refusal) ? setRefused(refusal) : signIn())
+  const load = useStableCallback(async () => {
+    const caller = await client.me()
+    if (caller.refused) return refuse(caller)
+    const answer = await client.stepUpMethods()
+    if (answer.refused) return refuse(answer)
+    setRefused(undefined)
+    setProver({ methods: answer.value.methods, username: caller.value.user.username })
+  })
+  useEffect(() => {
+    void load()
+  }, [])
+  return { prover, refused, load }
+}
+
+const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgain: () => Promise<void> }) => {
+  const words = useWords('step-up')
+  const sentenceFor = useSentences()
+  return (
+    <Card>
+      <Heading text={words.heading} />
+      <Notice kind="error">{sentenceFor(refused)}</Notice>
+      <Button onPress={onTryAgain}>{words.tryAgain}</Button>
+    </Card>
+  )
+}
+
+mount(StepUp)

@@ -1,0 +1,93 @@
+import { useState } from 'preact/hooks'
+import type { Proof, Refusal } from '../../packages/client/src/client.js'
+import type { ProofMethod } from '../../src/contract/proofs.js'
+import { client } from '../client.js'
+import { Field } from '../components/field.js'
+import { Form, type Problems, type Values } from '../components/form.js'
+import { HiddenUsername } from '../components/hidden-username.js'
+import { SendAgain } from '../components/send-again.js'
+import { useProblems } from '../refusals.js'
+import { useWords } from '../settings.js'
+
+type Props = {
+  /** What the account can prove with, the best first. */
+  methods: readonly ProofMethod[]
+  username: string
+  onProven: () => void
+  /** The session has ended in the meantime. */
+  onSignedOut: () => void
+}
+
+type WayProps = { username: string; prove: (proof: Proof) => Promise<Problems | undefined> }
+
+/** Asks for the first proof of the account. */
+export const StepUpForm = ({ methods: [method = 'password'], username, onProven, onSignedOut }: Props) => {
+  const problemsOf = useProblems({ wrong_current_password: 'password', wrong_mailed_code: 'code' })
+  const problemsUnlessSignedOut = (refusal: Refusal) => {
+    if (refusal.refused !== 'not_authenticated') return problemsOf(refusal)
+    onSignedOut()
+    return undefined
+  }
+  const prove = async (proof: Proof) => {
+    const answer = await client.stepUp(proof)
+    if (answer.refused) return problemsUnlessSignedOut(answer)
+    onProven()
+    return undefined
+  }
+  const Way = ways[method]
+  return <Way username={username} prove={prove} />
+}
+
+const ByPassword = ({ username, prove }: WayProps) => {
+  const words = useWords('step-up')
+  const common = useWords('common')
+  return (
+    <Form submitLabel={words.confirm} onSubmit={({ password = '' }: Values) => prove({ password })}>
+      <HiddenUsername username={username} />
+      <Field name="password" label={common.password} type="password" autoComplete="current-password" focused />
+    </Form>
+  )
+}
+
+const ByMail = ({ prove }: WayProps) => {
+  const words = useWords('step-up')
+  const problemsOf = useProblems()
+  const [isSent, setSent] = useState(false)
+
+  const send = async () => {
+    const answer = await client.mailStepUpCode()
+    if (answer.refused) return problemsOf(answer)
+    setSent(true)
+    return undefined
+  }
+
+  if (!isSent) {
+    return (
+      <>
+        <p>{words.mailLead}</p>
+        <Form submitLabel={words.sendCode} onSubmit={send}>
+          {null}
+        </Form>
+      </>
+    )
+  }
+  return (
+    <>
+      <p role="status">{words.mailSent}</p>
+      <Form key="code" submitLabel={words.confirm} onSubmit={({ code = '' }: Values) => prove({ mailedCode: code })}>
+        <Field
+          name="code"
+          label={words.code}
+          hint={words.codeHint}
+          autoComplete="one-time-code"
+          maxLength={32}
+          code
+          focused
+        />
+      </Form>
+      <SendAgain send={client.mailStepUpCode} sent={words.sentAgain} />
+    </>
+  )
+}
+
+const ways: Record<ProofMethod, (props: WayProps) => preact.JSX.Element> = { password: ByPassword, mail: ByMail }

@@ -1,0 +1,76 @@
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { Answer } from '../../packages/client/src/client.js'
+import type { ProofMethod } from '../../src/contract/proofs.js'
+import { Button } from '../components/button.js'
+import { moveFocusTo } from '../focus.js'
+import { useWords } from '../settings.js'
+import { StepUpForm } from './step-up-form.js'
+
+/** Makes a call, and makes it again after the user has proven who they are, if it was refused for the lack of that. */
+export type WithFreshSignIn = <Value>(call: () => Promise<Answer<Value>>) => Promise<Answer<Value>>
+
+type Asked = { methods: readonly ProofMethod[]; done: (proven: boolean) => void }
+
+/**
+ * One dialog for all changes of a page that need a fresh sign-in. Several calls at once wait for the same dialog. After "cancel" the
+ * refusal is returned.
+ */
+export const useStepUp = () => {
+  const [asked, setAsked] = useState<Asked>()
+  const asking = useRef<Promise<boolean> | undefined>(undefined)
+
+  const ask = (methods: readonly ProofMethod[]) => {
+    asking.current ??= new Promise<boolean>((resolve) => {
+      const done = (proven: boolean) => {
+        asking.current = undefined
+        setAsked(undefined)
+        resolve(proven)
+      }
+      setAsked({ methods, done })
+    })
+    return asking.current
+  }
+
+  const withFreshSignIn: WithFreshSignIn = async (call) => {
+    const first = await call()
+    if (first.refused !== 'fresh_sign_in_required') return first
+    return (await ask(first.methods ?? [])) ? call() : first
+  }
+
+  return { asked, withFreshSignIn }
+}
+
+type Props = Asked & { username: string; onSignedOut: () => void }
+
+/** The browser keeps the focus inside, closes it on Escape, and puts the focus back where it was. */
+export const StepUpDialog = ({ methods, done, username, onSignedOut }: Props) => {
+  const words = useWords('step-up')
+  const id = useId()
+  const dialog = useRef<HTMLDialogElement>(null)
+  const heading = useRef<HTMLHeadingElement>(null)
+  // Before the effects of the form, which moves the focus to its field.
+  useLayoutEffect(() => {
+    const shown = dialog.current
+    shown?.showModal()
+    moveFocusTo(heading.current)
+    return () => shown?.close()
+  }, [])
+  const finish = (proven: boolean) => {
+    // Closed while it is still in the document, or the focus would be lost.
+    dialog.current?.close()
+    done(proven)
+  }
+
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby={id} onCancel={() => finish(false)}>
+      <h2 ref={heading} id={id}>
+        {words.heading}
+      </h2>
+      <p>{words.leadChange}</p>
+      <StepUpForm methods={methods} username={username} onProven={() => finish(true)} onSignedOut={onSignedOut} />
+      <Button look="quiet" onPress={() => finish(false)}>
+        {words.cancel}
+      </Button>
+    </dialog>
+  )
+}
