@@ -103,9 +103,12 @@ describe('the client', () => {
     answers.forEach(accepted)
     expect(countOf('/api/auth/refresh')).toBe(1)
 
-    expect(await client.endSession('00000000-0000-4000-8000-000000000000')).toMatchObject({ refused: 'not_found' })
+    const another = '00000000-0000-4000-8000-000000000000'
+    const refused = { refused: 'fresh_sign_in_required', methods: ['password'] }
+    expect(await client.endSession(another)).toMatchObject(refused)
+    accepted(await client.stepUp({ password: goodPassword }))
     jar.delete('csrf_secret')
-    expect(await client.endSession('00000000-0000-4000-8000-000000000000')).toMatchObject({ refused: 'not_found' })
+    expect(await client.endSession(another)).toMatchObject({ refused: 'not_found' })
     expect(countOf('/api/auth/csrf-token')).toBe(2)
     expect(changes).toEqual([])
   })
