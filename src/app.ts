@@ -20,6 +20,8 @@ import { contentRoutes } from './flows/content/content.routes.js'
 import { csrfTokenRoutes } from './flows/csrf-token/csrf-token.routes.js'
 import { devMailboxRoutes } from './flows/dev-mailbox/dev-mailbox.routes.js'
 import { eventsRoutes } from './flows/events/events.routes.js'
+import { createOwnFactors } from './flows/factors/factors.js'
+import { factorsRoutes } from './flows/factors/factors.routes.js'
 import { createHealth } from './flows/health/health.js'
 import { healthRoutes } from './flows/health/health.routes.js'
 import { jwksRoutes } from './flows/jwks/jwks.routes.js'
@@ -38,6 +40,7 @@ import { createRegister } from './flows/register/register.js'
 import { registerRoutes } from './flows/register/register.routes.js'
 import { createResetPassword } from './flows/reset-password/reset-password.js'
 import { resetPasswordRoutes } from './flows/reset-password/reset-password.routes.js'
+import { secondFactorRoutes } from './flows/second-factor/second-factor.routes.js'
 import { sensitiveRoutes } from './flows/sensitive/sensitive.routes.js'
 import { createRevocations } from './flows/service/revocations.js'
 import { serviceRoutes } from './flows/service/service.routes.js'
@@ -61,6 +64,7 @@ import { createLimits } from './http/limits.js'
 import { createPendingLinkCookie } from './http/pending-link-cookie.js'
 import { createServer, type Server } from './http/server.js'
 import { createServiceCallers } from './http/service-callers.js'
+import { createSignInCookies } from './http/sign-in-cookies.js'
 import { type Clock, systemClock } from './lib/clock.js'
 import { createLog, type Log } from './platform/log.js'
 
@@ -88,9 +92,22 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
   })
   const freshness = createFreshness({ callers, sessions, proofs, clock, freshFor: config.freshFor })
   const attemptCookies = createAttemptCookies({ cookies, attempts })
+  const trustedFor = config.trustedDevices === 'off' ? undefined : config.trustedDevices
+  const signInCookies = createSignInCookies({ cookies, trustedFor })
   const pendingLink = createPendingLinkCookie({ cookies, links })
   const serviceCallers = createServiceCallers({ serviceKeys: platform.serviceKeys, limits })
-  return { cookies, callers, csrf, limits, freshness, attemptCookies, pendingLink, serviceCallers, clock }
+  return {
+    cookies,
+    callers,
+    csrf,
+    limits,
+    freshness,
+    signInCookies,
+    attemptCookies,
+    pendingLink,
+    serviceCallers,
+    clock,
+  }
 }
 
 type Gates = ReturnType<typeof makeGates> & { isClosing: () => boolean }
@@ -116,6 +133,8 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
     link: createLink(dependencies),
     unlink: createUnlink(dependencies),
   })
+  secondFactorRoutes(server, dependencies)
+  factorsRoutes(server, { ...dependencies, ownFactors: createOwnFactors(dependencies) })
   refreshRoutes(server, dependencies)
   logoutRoutes(server, { ...dependencies, logout: createLogout(dependencies) })
   stepUpRoutes(server, { ...dependencies, stepUp: createStepUp(dependencies) })

@@ -1,5 +1,4 @@
 import type { Config } from '../config.js'
-import type { ProviderId } from '../contract/providers.js'
 import { createContent } from '../domain/content/content.js'
 import { createEvents } from '../domain/events/events.js'
 import { createNameMarks, type NameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
@@ -8,9 +7,7 @@ import { createMailedCodes } from '../domain/mailed-codes/mailed-codes.js'
 import { createMails } from '../domain/mails/mails.js'
 import { createOneTimeTokens } from '../domain/one-time-tokens/one-time-tokens.js'
 import { createPasswords } from '../domain/passwords/passwords.js'
-import { createProofs } from '../domain/proofs/proofs.js'
 import { createAttempts } from '../domain/providers/attempt.js'
-import { createIdentities } from '../domain/providers/identities.js'
 import { createPendingLinks } from '../domain/providers/pending-link.js'
 import { createProviders } from '../domain/providers/providers.js'
 import { createRegistrations } from '../domain/registrations/registrations.js'
@@ -20,7 +17,6 @@ import type { ServiceKeys } from '../domain/service-keys/service-keys.js'
 import { createEndedSessions } from '../domain/sessions/ended-sessions.js'
 import { createRotations } from '../domain/sessions/rotations.js'
 import { createSessions } from '../domain/sessions/sessions.js'
-import { createSignIns } from '../domain/sign-in/sign-ins.js'
 import { createLoadedKeys } from '../domain/signing-keys/loaded-keys.js'
 import { createSigningKeys } from '../domain/signing-keys/signing-keys.js'
 import { createTokens } from '../domain/tokens/tokens.js'
@@ -33,6 +29,7 @@ import { createSeal } from '../lib/seal.js'
 import type { Log } from '../platform/log.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
 import type { Platform as OpenedPlatform } from './open-platform.js'
+import { makeSignInNouns } from './sign-in-nouns.js'
 
 /** The database refuses statements until it is prepared, except for what prepares it. */
 export type Platform = OpenedPlatform & {
@@ -77,7 +74,7 @@ const makeTokens = (config: Config, platform: Platform, clock: Clock, log: Log) 
 export const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) => {
   const { database, secrets, workers, mailer, outbound, providerSettings } = platform
   const keysFor = (purpose: string) => secrets.map((secret) => deriveKey(secret, purpose))
-  const { publicUrl, productName, registration, mailFrom: from } = config
+  const { publicUrl, productName, mailFrom: from } = config
   const { endedSessions, sealedValues, signingKeys, loadedKeys, tokens } = makeTokens(config, platform, clock, log)
   const users = createUsers({ database, clock })
   const brand = themeOf(config)
@@ -85,7 +82,6 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
   const seal = sealFor('outgoing mail')
   const mails = createMails({ database, clock, seal, mailer, publicUrl, brand, from, log })
   const providers = createProviders(providerSettings, { outbound, clock })
-  const nameOf = (provider: ProviderId) => providers[provider]?.name ?? provider
   const { refreshGrace, renewGrace, sessionMaxAge } = config
   const { add: onEnded } = endedSessions
   const { webhookReceiver: receiver, metrics } = platform
@@ -102,6 +98,7 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
     webhooks,
   })
   const events = makeEvents(platform, { clock, log, nameMarks: createNameMarks(keysFor(nameMarksPurpose)), webhooks })
+  const shared = { database, clock, users, sessions, mails, events, providers, sealedValues, metrics }
   return {
     keysFor,
     sealedValues,
@@ -117,14 +114,12 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
     content: createContent({ database, clock }),
     mails,
     mailedCodes: createMailedCodes({ database, clock, codeKeys: keysFor('mailed code') }),
-    proofs: createProofs({ users }),
     providers,
-    identities: createIdentities({ database, users, mails, nameOf, registration }),
     attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),
     links: createPendingLinks({ seal: sealFor('pending link'), clock }),
     events,
     webhooks,
-    signIns: createSignIns({ sessions, events }),
+    ...makeSignInNouns(config, shared),
     rotate: createRotations({
       sessions,
       endedSessions,
@@ -151,6 +146,8 @@ export const createLoad =
 export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
   const { mails, webhooks, events, sessions, endedSessions, oneTimeTokens, registrations, signingKeys, loadedKeys } =
     nouns
+  const { factors, trustedDevices, challenges } = nouns
+  const ofSignIns = [factors, trustedDevices, challenges]
   const purged = [
     sessions,
     endedSessions,
@@ -161,6 +158,7 @@ export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => 
     mails,
     webhooks,
     signingKeys,
+    ...ofSignIns,
   ]
   const housekeeping = createHousekeeping({
     database: platform.database,

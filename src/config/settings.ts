@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { safeReturnTo } from '../contract/return-to.js'
 import { longestIssuer } from '../domain/tokens/tokens.js'
-import { minutes } from '../lib/durations.js'
+import { days, hours, minutes } from '../lib/durations.js'
 import { readRedisAddress } from '../platform/cache/redis-address.js'
 import { readPostgresAddress } from '../platform/database/postgres-address.js'
 import { type InvalidAddress, isInvalidAddress } from '../platform/invalid-address.js'
@@ -83,6 +83,13 @@ const freshness: Read<number> = (value) => {
   if (milliseconds < 1 * minutes) throw new InvalidValue('must be at least 1m')
   return milliseconds
 }
+const trustedDevices: Read<number | 'off'> = (value) => {
+  if (value === 'off') return value
+  const milliseconds = duration(value)
+  if (milliseconds < 1 * hours || milliseconds > 365 * days)
+    throw new InvalidValue('must be `off`, or a duration from 1h to 365d')
+  return milliseconds
+}
 const logLevel = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
 
 // biome-ignore format: one setting a line, so that the table can be read as a table
@@ -126,6 +133,7 @@ export const settings = {
   RENEW_GRACE: { read: duration, fallback: '2m', meaning: 'The same for a refresh token that was replaced by an access check with `renew=1`. The new token travels with the answer of the application, so this is longer than the slowest of its answers.' },
   SESSION_MAX_AGE: { read: duration, fallback: '365d', meaning: "Longest duration of a session. A refresh does not extend it." },
   FRESH_FOR: { read: freshness, fallback: '10m', meaning: 'How long after a sign-in a session may make sensitive changes, such as linking a provider or ending another session. After that the user must prove again who they are. At least 1m.' },
+  TRUSTED_DEVICES: { read: trustedDevices, fallback: '30d', meaning: 'How long a browser needs no code after the user has chosen to trust it, for accounts with two-step sign-in. `off`: this is not offered, and browsers that were trusted before need a code again.' },
   HEALTH_TIMEOUT: { read: duration, fallback: '2s', meaning: 'Timeout of each health check.' },
   DRAIN_DELAY: { read: duration, fallback: '1s', meaning: 'How long `/health/ready` and `/health` answer 503 after SIGTERM before the port closes, so that a load balancer can notice. docs/deployment.md explains the shutdown.' },
   METRICS_PORT: { read: integer(1, 65_535), otherwise: 'off', meaning: 'Port for Prometheus metrics.' },

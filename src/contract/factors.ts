@@ -1,3 +1,7 @@
+/** What finishes the second step of a sign-in. */
+export const secondFactorMethods = ['totp', 'recovery_code'] as const
+export type SecondFactorMethod = (typeof secondFactorMethods)[number]
+
 /**
  * One factor or two: a passkey is two by itself, a password or a provider needs a code beside it. A mailed code and a trusted
  * device never count.

@@ -8,6 +8,7 @@ export const pageNames = [
   'verify-email',
   'forgot-password',
   'reset-password',
+  'second-factor',
   'step-up',
   'dashboard',
 ] as const

@@ -56,6 +56,25 @@ export const refusals = {
   },
   email_not_confirmed: { status: 403, error: 'Email not confirmed', message: 'Confirm your email first' },
 
+  // The second step of a sign-in
+  wrong_second_factor: {
+    status: 401,
+    error: 'Invalid code',
+    message: 'This code does not work. Check the clock of your device, and use each code once.',
+  },
+  challenge_over: {
+    status: 401,
+    error: 'Sign-in expired',
+    message: 'This sign-in has expired or was finished. Sign in again.',
+  },
+  totp_is_on: { status: 409, error: 'Already on', message: 'Two-step sign-in is on. Switch it off first.' },
+  totp_is_off: { status: 409, error: 'Not on', message: 'Two-step sign-in is off' },
+  no_totp_begun: {
+    status: 409,
+    error: 'Nothing to confirm',
+    message: 'This session began no two-step sign-in, or it took too long. Begin again.',
+  },
+
   // What people enter
   email_shape: { status: 400, error: 'Bad request', message: 'Email must be an address like name@example.com' },
   username_length: { status: 400, error: 'Bad request', message: 'Username must have 1 to 64 characters' },

@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { type SecondFactorMethod, secondFactorMethods } from './factors.js'
 import { feedbackIds, passwordErrorIds } from './password-rules.js'
 import { type ProofMethod, proofMethods } from './proofs.js'
 import { type ProviderId, providerIdPattern } from './providers.js'
@@ -92,6 +93,25 @@ export const SignedIn = Type.Object(
 )
 export type SignedIn = Static<typeof SignedIn>
 
+const secondFactor = { methods: Type.Array(OneOf<SecondFactorMethod>(secondFactorMethods)) }
+
+/** The first proof was right, and the account asks for a second one. */
+export const SecondFactorNeeded = Type.Object(
+  { next: Type.Literal('second_factor'), ...secondFactor },
+  { title: 'SecondFactorNeeded' },
+)
+export type SecondFactorNeeded = Static<typeof SecondFactorNeeded>
+
+export const SecondFactorWaiting = Type.Object(
+  {
+    ...secondFactor,
+    expiresAt: Moment,
+    trustDevice: Type.Boolean({ description: 'Whether this browser can be trusted' }),
+  },
+  { title: 'SecondFactorWaiting' },
+)
+export type SecondFactorWaiting = Static<typeof SecondFactorWaiting>
+
 export const Caller = Type.Object(
   { user: Type.Object({ id: Id, username: Type.String() }), sessionId: Id, expiresAt: Moment },
   { title: 'Caller' },
@@ -150,6 +170,39 @@ export const Session = Type.Object(
   { title: 'Session' },
 )
 export type Session = Static<typeof Session>
+
+const TrustedDevice = Type.Object(
+  { id: Id, ip: Type.String(), ...device, createdAt: Moment, expiresAt: Moment },
+  { title: 'TrustedDevice' },
+)
+
+/** What an account can sign in with. */
+export const Factors = Type.Object(
+  {
+    password: Type.Boolean(),
+    totp: Nullable(Type.Object({ createdAt: Moment })),
+    recoveryCodes: Type.Object({ left: Type.Integer() }),
+    trustedDevices: Type.Array(TrustedDevice),
+  },
+  { title: 'Factors' },
+)
+export type Factors = Static<typeof Factors>
+
+export const TotpBegun = Type.Object(
+  {
+    secret: Type.String({ description: 'In base32' }),
+    uri: Type.String({ description: 'otpauth://, for an app on this device' }),
+    qr: Type.String({ description: 'The same as a QR code, in SVG' }),
+  },
+  { title: 'TotpBegun' },
+)
+export type TotpBegun = Static<typeof TotpBegun>
+
+export const RecoveryCodes = Type.Object(
+  { recoveryCodes: Type.Array(Type.String(), { description: 'Shown this once; each works once' }) },
+  { title: 'RecoveryCodes' },
+)
+export type RecoveryCodes = Static<typeof RecoveryCodes>
 
 export const AccountEvent = Type.Object(
   { id: Id, kind: Type.String(), reason: Nullable(Type.String()), ip: Type.String(), ...device, createdAt: Moment },

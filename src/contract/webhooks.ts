@@ -3,7 +3,8 @@ import { Id, Moment, ServiceUser } from './schemas.js'
 
 const JustUser = Type.Object({ id: Id })
 const Address = { ip: Type.String(), userAgent: Type.String() }
-const Factor = Type.Unsafe<'password'>({ type: 'string', enum: ['password'] })
+const factors = ['password', 'totp', 'recovery_codes'] as const
+const Factor = Type.Unsafe<(typeof factors)[number]>({ type: 'string', enum: [...factors] })
 
 /**
  * Every type of webhook: when it is sent, and its data. `data.user.id` is in all of them. The first four are written by triggers
@@ -34,7 +35,7 @@ export const webhookTypes = {
     }),
   },
   'factor.changed': {
-    when: 'The password of a user was changed or reset',
+    when: 'The password of a user was changed or reset, two-step sign-in was switched on or off, or recovery codes were made anew',
     data: Type.Object({ user: JustUser, factor: Factor }),
   },
   'session.theft_suspected': {

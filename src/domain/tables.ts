@@ -15,6 +15,12 @@ export const writableTables: readonly string[] = [
   'signing_keys',
   'outgoing_webhooks',
   'webhooks_wanted',
+  'totp_secrets',
+  'pending_totp_secrets',
+  'recovery_codes',
+  'sign_in_challenges',
+  'trusted_devices',
+  'wrong_codes',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations']
 

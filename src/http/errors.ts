@@ -5,7 +5,9 @@ import type { FreshSignInRequired, PasswordRejected } from '../contract/schemas.
 import { StoreUnavailable } from '../platform/database/database.js'
 
 /** A refusal with what its body may add to the table: a more exact message, what is wrong with a password, or how to prove it. */
-type Answered = Refused<RefusalCode> & { message?: string } & Partial<Pick<PasswordRejected, 'errors' | 'ids'>> &
+type Answered = Refused<RefusalCode> & { message?: string; retryAfter?: number } & Partial<
+    Pick<PasswordRejected, 'errors' | 'ids'>
+  > &
   Partial<Pick<FreshSignInRequired, 'methods'>>
 
 export const bodyOf = ({ refused, message, errors, ids, methods }: Answered) => {
@@ -18,7 +20,8 @@ export const bodyOf = ({ refused, message, errors, ids, methods }: Answered) => 
 /** Routes send by the `sendRefusal` of their `routeRefusals`, which takes only what they have named. */
 export const sendRefusal = (reply: FastifyReply, refusal: Answered) => {
   const { status, ...rest } = refusals[refusal.refused]
-  if ('retryAfter' in rest) reply.header('Retry-After', rest.retryAfter)
+  const retryAfter = refusal.retryAfter ?? ('retryAfter' in rest ? rest.retryAfter : undefined)
+  if (retryAfter !== undefined) reply.header('Retry-After', retryAfter)
   return reply.status(status).send(bodyOf(refusal))
 }
 

@@ -131,7 +131,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       id,
       userId,
       tokenHash: bytes(fill),
-      methods: ['pwd'],
+      ...{ methods: ['pwd'], trustedDevice: null },
       ...{ issuedAt: now, expiresAt: at(30 * days), clockOffset: 0, client },
     }
     expect(await sessions.insertRecord(sql, { ...record, passwordHash: 'hash' })).toEqual([{ id }])

@@ -14,6 +14,7 @@ type Props = {
   focused?: boolean
   code?: boolean
   maxLength?: number
+  inputMode?: 'numeric'
   defaultValue?: string
   onInput?: (value: string) => void
   /** Shown below the field and read out with it. */
@@ -55,6 +56,7 @@ export const Field = (props: Props) => {
           autocomplete={props.autoComplete}
           required={required}
           maxLength={props.maxLength}
+          inputMode={props.inputMode}
           defaultValue={props.defaultValue}
           autocapitalize={code ? 'characters' : type === 'text' && name === 'name' ? 'words' : 'none'}
           // In lower case Preact sets the property, which is a boolean: "off" would switch it on.

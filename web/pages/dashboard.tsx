@@ -11,6 +11,7 @@ import { clearScreenOnLeave, leave } from '../dashboard/sign-out.js'
 import { SignOutButton } from '../dashboard/sign-out-button.js'
 import { SignOutEverywherePanel } from '../dashboard/sign-out-everywhere-panel.js'
 import { Toast, useMessage } from '../dashboard/toast.js'
+import { TwoStepPanel } from '../dashboard/two-step-panel.js'
 import { type Loaded, useLoaded } from '../dashboard/use-loaded.js'
 import { mount } from '../mount.js'
 import { useSentences } from '../refusals.js'
@@ -76,6 +77,7 @@ const Panels = ({ account, sessions, events, reload }: Loaded & { reload: () => 
         <AccountPanel account={account} />
         {useSettings().providers.length > 0 && <ProvidersPanel account={account} />}
         <PasswordPanel account={account} />
+        <TwoStepPanel />
         <SignOutEverywherePanel />
       </div>
     </div>

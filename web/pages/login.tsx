@@ -34,7 +34,8 @@ const Login = () => {
     const answer = await client.login({ username: username.trim(), password })
     if (!answer.refused) {
       forgetTyped()
-      redirectAfterSignIn(returnTo)
+      if ('next' in answer.value) location.assign(withReturnTo('/second-factor', returnTo))
+      else redirectAfterSignIn(returnTo)
       return undefined
     }
     const problems = problemsOf(answer)

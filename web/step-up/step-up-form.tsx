@@ -22,7 +22,11 @@ type WayProps = { username: string; prove: (proof: Proof) => Promise<Problems | 
 
 /** Asks for the first proof of the account. */
 export const StepUpForm = ({ methods: [method = 'password'], username, onProven, onSignedOut }: Props) => {
-  const problemsOf = useProblems({ wrong_current_password: 'password', wrong_mailed_code: 'code' })
+  const problemsOf = useProblems({
+    wrong_current_password: 'password',
+    wrong_mailed_code: 'code',
+    wrong_second_factor: 'code',
+  })
   const problemsUnlessSignedOut = (refusal: Refusal) => {
     if (refusal.refused !== 'not_authenticated') return problemsOf(refusal)
     onSignedOut()
@@ -90,4 +94,19 @@ const ByMail = ({ prove }: WayProps) => {
   )
 }
 
-const ways: Record<ProofMethod, (props: WayProps) => preact.JSX.Element> = { password: ByPassword, mail: ByMail }
+/** One field for both: they are told apart by their shape. */
+const ByCode = ({ prove }: WayProps) => {
+  const words = useWords('step-up')
+  return (
+    <Form submitLabel={words.confirm} onSubmit={({ code = '' }: Values) => prove({ code })}>
+      <Field name="code" label={words.appCode} autoComplete="one-time-code" maxLength={64} code focused />
+    </Form>
+  )
+}
+
+const ways: Record<ProofMethod, (props: WayProps) => preact.JSX.Element> = {
+  totp: ByCode,
+  recovery_code: ByCode,
+  password: ByPassword,
+  mail: ByMail,
+}

@@ -16,6 +16,7 @@ export const sections = {
   'verify-email': ['verify-email', 'common', 'refusals'],
   'forgot-password': ['forgot-password', 'common', 'refusals'],
   'reset-password': ['reset-password', 'common', 'refusals', 'password'],
+  'second-factor': ['second-factor', 'common', 'refusals'],
   'step-up': ['step-up', 'common', 'refusals'],
-  dashboard: ['dashboard', 'common', 'refusals', 'password', 'step-up'],
+  dashboard: ['dashboard', 'two-step', 'common', 'refusals', 'password', 'step-up'],
 } as const satisfies Record<PageName, readonly (keyof Words)[]>

@@ -27,6 +27,14 @@ export const refusals: Record<RefusalCode, string> = {
   email_not_confirmed:
     'Bestätigen Sie zuerst Ihre E-Mail-Adresse. Der Link steht in der E-Mail, die wir Ihnen bei der Registrierung geschickt haben.',
 
+  wrong_second_factor:
+    'Dieser Code funktioniert nicht. Prüfen Sie die Uhr Ihres Geräts, und verwenden Sie jeden Code nur einmal.',
+  challenge_over:
+    'Diese Anmeldung hat zu lange gedauert oder ist schon abgeschlossen. Bitte melden Sie sich erneut an.',
+  totp_is_on: 'Die Anmeldung in zwei Schritten ist bereits eingeschaltet.',
+  totp_is_off: 'Die Anmeldung in zwei Schritten ist ausgeschaltet.',
+  no_totp_begun: 'Das hat zu lange gedauert. Bitte beginnen Sie noch einmal.',
+
   email_shape: 'Geben Sie eine E-Mail-Adresse wie name@example.com ein.',
   username_length: 'Verwenden Sie 1 bis 64 Zeichen.',
   username_at_sign: 'Ein Benutzername darf kein @ enthalten.',

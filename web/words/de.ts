@@ -1,6 +1,7 @@
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import { password } from './de-password.js'
 import { refusals } from './de-refusals.js'
+import { twoStep } from './de-two-step.js'
 import type { Words } from './en.js'
 
 export const de: Words = {
@@ -156,6 +157,7 @@ export const de: Words = {
     mailLead: 'Wir senden einen Code an Ihre E-Mail-Adresse.',
     sendCode: 'Code senden',
     mailSent: 'Wir haben Ihnen eine E-Mail mit einem Code gesendet. Geben Sie ihn hier ein.',
+    appCode: 'Code aus der App oder ein Wiederherstellungscode',
     code: 'Code aus der E-Mail',
     codeHint: '8 Zeichen',
     sentAgain: 'Eine neue E-Mail ist unterwegs. Nur der Code in der neuesten E-Mail funktioniert.',
@@ -236,6 +238,13 @@ export const de: Words = {
       step_up_failed: 'Fehlgeschlagene Bestätigung, dass Sie es sind',
       provider_linked: 'Mit {provider} verbunden',
       provider_unlinked: 'Verbindung mit {provider} getrennt',
+      second_factor_failed: 'Falscher Anmeldecode',
+      totp_added: 'Anmeldung in zwei Schritten eingeschaltet',
+      totp_removed: 'Anmeldung in zwei Schritten ausgeschaltet',
+      recovery_code_used: 'Wiederherstellungscode benutzt',
+      recovery_codes_renewed: 'Neue Wiederherstellungscodes',
+      trusted_device_removed: 'Ein vertrautes Gerät wurde entfernt',
+      factors_reset: 'Anmeldung in zwei Schritten vom Administrator zurückgesetzt',
       user_added: 'Konto von der Administration angelegt',
       user_disabled: 'Konto gesperrt',
       user_enabled: 'Konto entsperrt',
@@ -243,6 +252,7 @@ export const de: Words = {
       other: 'Kontoaktivität',
     },
   },
+  ...twoStep,
   'not-found': {
     title: 'Seite nicht gefunden',
     heading: 'Seite nicht gefunden',

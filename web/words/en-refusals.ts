@@ -25,6 +25,12 @@ export const refusals: Record<RefusalCode, string> = {
   invalid_credentials: 'Username, email or password is incorrect.',
   email_not_confirmed: 'Confirm your email first. The link is in the email that we sent you when you registered.',
 
+  wrong_second_factor: 'This code does not work. Check the clock of your device, and use each code only once.',
+  challenge_over: 'This sign-in took too long or was finished already. Please sign in again.',
+  totp_is_on: 'Two-step sign-in is already on.',
+  totp_is_off: 'Two-step sign-in is off.',
+  no_totp_begun: 'This took too long. Please begin again.',
+
   email_shape: 'Enter an email address like name@example.com.',
   username_length: 'Use 1 to 64 characters.',
   username_at_sign: 'A username cannot contain @.',

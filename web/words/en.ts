@@ -1,6 +1,7 @@
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import { password } from './en-password.js'
 import { refusals } from './en-refusals.js'
+import { twoStep } from './en-two-step.js'
 
 /** The first language of the catalogue, and the shape of all others: a missing text does not compile. */
 export const en = {
@@ -150,6 +151,7 @@ export const en = {
     mailLead: 'We will send a code to your email address.',
     sendCode: 'Send the code',
     mailSent: 'We have sent you an email with a code. Enter it here.',
+    appCode: 'Code from the app, or a recovery code',
     code: 'Code from the email',
     codeHint: '8 characters',
     sentAgain: 'A new email is on its way. Only the code in the newest email works.',
@@ -229,6 +231,13 @@ export const en = {
       step_up_failed: 'Failed attempt to confirm that it is you',
       provider_linked: '{provider} connected',
       provider_unlinked: '{provider} disconnected',
+      second_factor_failed: 'Wrong sign-in code',
+      totp_added: 'Two-step sign-in switched on',
+      totp_removed: 'Two-step sign-in switched off',
+      recovery_code_used: 'Recovery code used',
+      recovery_codes_renewed: 'New recovery codes',
+      trusted_device_removed: 'A trusted device was removed',
+      factors_reset: 'Two-step sign-in reset by the administrator',
       user_added: 'Account created by the administrator',
       user_disabled: 'Account disabled',
       user_enabled: 'Account enabled',
@@ -236,6 +245,7 @@ export const en = {
       other: 'Account activity',
     },
   },
+  ...twoStep,
   'not-found': {
     title: 'Page not found',
     heading: 'Page not found',

@@ -25,6 +25,13 @@ export const refusals: Record<RefusalCode, string> = {
   email_not_confirmed:
     'Confirmez d’abord votre adresse e-mail. Le lien se trouve dans l’e-mail que nous vous avons envoyé lors de votre inscription.',
 
+  wrong_second_factor:
+    'Ce code ne fonctionne pas. Vérifiez l’heure de votre appareil et n’utilisez chaque code qu’une fois.',
+  challenge_over: 'Cette connexion a pris trop de temps ou est déjà terminée. Veuillez vous reconnecter.',
+  totp_is_on: 'La connexion en deux étapes est déjà activée.',
+  totp_is_off: 'La connexion en deux étapes est désactivée.',
+  no_totp_begun: 'Cela a pris trop de temps. Veuillez recommencer.',
+
   email_shape: 'Saisissez une adresse e-mail comme nom@example.com.',
   username_length: 'Utilisez de 1 à 64 caractères.',
   username_at_sign: 'Un nom d’utilisateur ne peut pas contenir @.',

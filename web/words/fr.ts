@@ -2,6 +2,7 @@ import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import type { Words } from './en.js'
 import { password } from './fr-password.js'
 import { refusals } from './fr-refusals.js'
+import { twoStep } from './fr-two-step.js'
 
 export const fr: Words = {
   common: {
@@ -154,6 +155,7 @@ export const fr: Words = {
     mailLead: 'Nous allons envoyer un code à votre adresse e-mail.',
     sendCode: 'Envoyer le code',
     mailSent: 'Nous vous avons envoyé un e-mail avec un code. Saisissez-le ici.',
+    appCode: 'Code de l’application ou code de secours',
     code: 'Code de l’e-mail',
     codeHint: '8 caractères',
     sentAgain: 'Un nouvel e-mail est en route. Seul le code du dernier e-mail fonctionne.',
@@ -233,6 +235,13 @@ export const fr: Words = {
       step_up_failed: 'Échec de la confirmation d’identité',
       provider_linked: '{provider} associé',
       provider_unlinked: '{provider} dissocié',
+      second_factor_failed: 'Code de connexion erroné',
+      totp_added: 'Connexion en deux étapes activée',
+      totp_removed: 'Connexion en deux étapes désactivée',
+      recovery_code_used: 'Code de secours utilisé',
+      recovery_codes_renewed: 'Nouveaux codes de secours',
+      trusted_device_removed: 'Un appareil de confiance a été retiré',
+      factors_reset: 'Connexion en deux étapes réinitialisée par l’administrateur',
       user_added: 'Compte créé par l’administrateur',
       user_disabled: 'Compte désactivé',
       user_enabled: 'Compte réactivé',
@@ -240,6 +249,7 @@ export const fr: Words = {
       other: 'Activité du compte',
     },
   },
+  ...twoStep,
   'not-found': {
     title: 'Page introuvable',
     heading: 'Page introuvable',

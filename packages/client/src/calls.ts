@@ -5,11 +5,16 @@ import type {
   Account,
   AccountEvent,
   Caller,
+  Factors,
   LinkState,
+  RecoveryCodes,
+  SecondFactorNeeded,
+  SecondFactorWaiting,
   Session,
   SignedIn,
   StepUpMethods,
   Strength,
+  TotpBegun,
 } from '../../../src/contract/schemas.js'
 import type { Answer } from './answers.js'
 import type { Presence } from './presence.js'
@@ -26,7 +31,7 @@ export type EmailProof = { token: string; password?: string | undefined } | { co
 export type AccountPage = '/dashboard' | '/api/auth/account-page'
 
 /** One of the ways in the `methods` of `fresh_sign_in_required`. */
-export type Proof = { password: string } | { mailedCode: string }
+export type Proof = { password: string } | { code: string } | { mailedCode: string }
 
 type Dependencies = Requests & Renewal & Presence
 
@@ -37,9 +42,9 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
   const change = <Value = undefined>(method: Method, path: string, body?: object) =>
     asSignedIn(() => sendWithCsrfToken<Value>(method, path, body))
 
-  const signIn = async (path: string, body: object) => {
-    const answer = await withoutRenewal(() => post<SignedIn>(path, body))
-    if (!answer.refused) learn(answer.value.user, 'this_tab')
+  const signIn = async <Value extends SignedIn | SecondFactorNeeded = SignedIn>(path: string, body: object) => {
+    const answer = await withoutRenewal(() => post<Value>(path, body))
+    if (!answer.refused && 'user' in answer.value) learn(answer.value.user, 'this_tab')
     return answer
   }
 
@@ -50,7 +55,12 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
   }
 
   return {
-    login: (credentials: { username: string; password: string }) => signIn('login', credentials),
+    /** With two-step sign-in the answer has `next` instead of a user: ask for a code, and call `secondFactor`. */
+    login: (credentials: { username: string; password: string }) =>
+      signIn<SignedIn | SecondFactorNeeded>('login', credentials),
+    /** What the sign-in of this browser still needs. */
+    checkSecondFactor: () => send<SecondFactorWaiting>('GET', 'second-factor'),
+    secondFactor: (proof: { code: string; trustDevice?: boolean | undefined }) => signIn('second-factor', proof),
     register: (registration: Registration) => post<Accepted>('register', registration),
     verifyEmail: (proof: EmailProof) => signIn('verify-email', proof),
     /** The state of a mailed link, or of the registration that this browser began. */
@@ -70,6 +80,12 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
     account: () => read<{ user: Account }>('account'),
     sessions: () => read<{ sessions: Session[] }>('sessions'),
     events: () => read<{ events: AccountEvent[] }>('events'),
+    factors: () => read<Factors>('factors'),
+    beginTotp: () => change<TotpBegun>('POST', 'totp'),
+    confirmTotp: (proof: { code: string }) => change<RecoveryCodes>('POST', 'totp/confirm', proof),
+    removeTotp: () => change('DELETE', 'totp'),
+    renewRecoveryCodes: () => change<RecoveryCodes>('POST', 'recovery-codes'),
+    removeTrustedDevice: (id: string) => change('DELETE', `trusted-devices/${encodeURIComponent(id)}`),
     endSession: (id: string) => change('DELETE', `sessions/${encodeURIComponent(id)}`),
     changePassword: (passwords: { currentPassword: string; newPassword: string }) =>
       asSignedIn(() => withoutRenewal(() => sendWithCsrfToken<undefined>('POST', 'change-password', passwords))),

@@ -105,4 +105,78 @@ export const english: Letters = {
     ],
     footer: accountFooter(productName),
   }),
+
+  'totp-added': ({ username }, { productName, addresses }) => ({
+    subject: `Two-step sign-in for ${productName} is on`,
+    blocks: [
+      {
+        text: `Two-step sign-in was just switched on for your account ${username} at ${productName}: signing in now needs a code from an authenticator app. All other devices were signed out.`,
+      },
+      {
+        text: `If this was not you, choose a new password now, and ask the operator of ${productName} to reset your two-step sign-in:`,
+      },
+      { link: addresses.forgotPassword, label: 'Choose a new password' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'totp-removed': ({ username }, { productName, addresses }) => ({
+    subject: `Two-step sign-in for ${productName} is off`,
+    blocks: [
+      {
+        text: `Two-step sign-in was just switched off for your account ${username} at ${productName}. All other devices were signed out.`,
+      },
+      { text: 'If this was not you, choose a new password now, and switch it on again:' },
+      { link: addresses.forgotPassword, label: 'Choose a new password' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'recovery-codes-renewed': ({ username }, { productName, addresses }) => ({
+    subject: `New recovery codes for ${productName}`,
+    blocks: [
+      {
+        text: `New recovery codes were just made for your account ${username} at ${productName}. The old ones do not work any more.`,
+      },
+      { text: 'If this was not you, choose a new password now:' },
+      { link: addresses.forgotPassword, label: 'Choose a new password' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'recovery-code-used': ({ username, left }, { productName, addresses }) => ({
+    subject: `A recovery code for ${productName} was used`,
+    blocks: [
+      {
+        text: `A recovery code was just used for your account ${username} at ${productName}. Codes left: ${left}.`,
+      },
+      { text: 'If this was you, make new codes before the last one is used. If not, choose a new password now:' },
+      { link: addresses.forgotPassword, label: 'Choose a new password' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'wrong-codes': ({ username }, { productName, addresses }) => ({
+    subject: `Someone may know your password for ${productName}`,
+    blocks: [
+      {
+        text: `Someone, perhaps you, entered three wrong codes for your account ${username} at ${productName}. The code is asked for only after the right password or a sign-in with a provider.`,
+      },
+      { text: 'If this was not you, choose a new password now:' },
+      { link: addresses.forgotPassword, label: 'Choose a new password' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'factors-reset': ({ username }, { productName, addresses }) => ({
+    subject: `Two-step sign-in for ${productName} was reset`,
+    blocks: [
+      {
+        text: `An administrator has switched off two-step sign-in for your account ${username} at ${productName}. All devices were signed out.`,
+      },
+      { text: 'Sign in and switch it on again. If you did not ask for this, tell the administrator:' },
+      { link: addresses.login, label: 'Sign in' },
+    ],
+    footer: accountFooter(productName),
+  }),
 }

@@ -116,4 +116,80 @@ export const french: Letters = {
     ],
     footer: accountFooter(productName),
   }),
+
+  'totp-added': ({ username }, { productName, addresses }) => ({
+    subject: `La connexion en deux étapes à ${productName} est activée`,
+    blocks: [
+      {
+        text: `La connexion en deux étapes vient d’être activée pour votre compte ${username} sur ${productName} : pour vous connecter, il faut maintenant un code d’une application d’authentification. Tous les autres appareils ont été déconnectés.`,
+      },
+      {
+        text: `Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe et demandez à l’exploitant de ${productName} de réinitialiser la connexion en deux étapes :`,
+      },
+      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'totp-removed': ({ username }, { productName, addresses }) => ({
+    subject: `La connexion en deux étapes à ${productName} est désactivée`,
+    blocks: [
+      {
+        text: `La connexion en deux étapes vient d’être désactivée pour votre compte ${username} sur ${productName}. Tous les autres appareils ont été déconnectés.`,
+      },
+      { text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe et réactivez-la :' },
+      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'recovery-codes-renewed': ({ username }, { productName, addresses }) => ({
+    subject: `Nouveaux codes de secours pour ${productName}`,
+    blocks: [
+      {
+        text: `De nouveaux codes de secours viennent d’être créés pour votre compte ${username} sur ${productName}. Les anciens ne fonctionnent plus.`,
+      },
+      { text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe :' },
+      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'recovery-code-used': ({ username, left }, { productName, addresses }) => ({
+    subject: `Un code de secours pour ${productName} a été utilisé`,
+    blocks: [
+      {
+        text: `Un code de secours vient d’être utilisé pour votre compte ${username} sur ${productName}. Codes restants : ${left}.`,
+      },
+      {
+        text: 'Si c’était vous, créez de nouveaux codes avant d’utiliser le dernier. Sinon, choisissez dès maintenant un nouveau mot de passe :',
+      },
+      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'wrong-codes': ({ username }, { productName, addresses }) => ({
+    subject: `Quelqu’un connaît peut-être votre mot de passe pour ${productName}`,
+    blocks: [
+      {
+        text: `Quelqu’un, peut-être vous, a saisi trois codes erronés pour votre compte ${username} sur ${productName}. Le code n’est demandé qu’après le bon mot de passe ou une connexion avec un fournisseur.`,
+      },
+      { text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe :' },
+      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'factors-reset': ({ username }, { productName, addresses }) => ({
+    subject: `La connexion en deux étapes à ${productName} a été réinitialisée`,
+    blocks: [
+      {
+        text: `Un administrateur a désactivé la connexion en deux étapes de votre compte ${username} sur ${productName}. Tous les appareils ont été déconnectés.`,
+      },
+      { text: 'Connectez-vous et réactivez-la. Si vous ne l’avez pas demandé, dites-le à l’administrateur :' },
+      { link: addresses.login, label: 'Se connecter' },
+    ],
+    footer: accountFooter(productName),
+  }),
 }

@@ -115,4 +115,82 @@ export const german: Letters = {
     ],
     footer: accountFooter(productName),
   }),
+
+  'totp-added': ({ username }, { productName, addresses }) => ({
+    subject: `Die Anmeldung in zwei Schritten bei ${productName} ist eingeschaltet`,
+    blocks: [
+      {
+        text: `Für Ihr Konto ${username} bei ${productName} wurde gerade die Anmeldung in zwei Schritten eingeschaltet: Zum Anmelden brauchen Sie jetzt einen Code aus einer Authenticator-App. Alle anderen Geräte wurden abgemeldet.`,
+      },
+      {
+        text: `Wenn Sie das nicht waren, wählen Sie jetzt ein neues Passwort, und bitten Sie den Betreiber von ${productName}, die Anmeldung in zwei Schritten zurückzusetzen:`,
+      },
+      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'totp-removed': ({ username }, { productName, addresses }) => ({
+    subject: `Die Anmeldung in zwei Schritten bei ${productName} ist ausgeschaltet`,
+    blocks: [
+      {
+        text: `Für Ihr Konto ${username} bei ${productName} wurde gerade die Anmeldung in zwei Schritten ausgeschaltet. Alle anderen Geräte wurden abgemeldet.`,
+      },
+      { text: 'Wenn Sie das nicht waren, wählen Sie jetzt ein neues Passwort, und schalten Sie sie wieder ein:' },
+      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'recovery-codes-renewed': ({ username }, { productName, addresses }) => ({
+    subject: `Neue Wiederherstellungscodes für ${productName}`,
+    blocks: [
+      {
+        text: `Für Ihr Konto ${username} bei ${productName} wurden gerade neue Wiederherstellungscodes erstellt. Die alten funktionieren nicht mehr.`,
+      },
+      { text: 'Wenn Sie das nicht waren, wählen Sie jetzt ein neues Passwort:' },
+      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'recovery-code-used': ({ username, left }, { productName, addresses }) => ({
+    subject: `Ein Wiederherstellungscode für ${productName} wurde benutzt`,
+    blocks: [
+      {
+        text: `Für Ihr Konto ${username} bei ${productName} wurde gerade ein Wiederherstellungscode benutzt. Übrige Codes: ${left}.`,
+      },
+      {
+        text: 'Wenn Sie das waren, erstellen Sie neue Codes, bevor der letzte benutzt ist. Wenn nicht, wählen Sie jetzt ein neues Passwort:',
+      },
+      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'wrong-codes': ({ username }, { productName, addresses }) => ({
+    subject: `Vielleicht kennt jemand Ihr Passwort für ${productName}`,
+    blocks: [
+      {
+        text: `Jemand, vielleicht Sie selbst, hat für Ihr Konto ${username} bei ${productName} dreimal einen falschen Code eingegeben. Nach dem Code wird erst gefragt, wenn das Passwort oder die Anmeldung bei einem Anbieter stimmt.`,
+      },
+      { text: 'Wenn Sie das nicht waren, wählen Sie jetzt ein neues Passwort:' },
+      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'factors-reset': ({ username }, { productName, addresses }) => ({
+    subject: `Die Anmeldung in zwei Schritten bei ${productName} wurde zurückgesetzt`,
+    blocks: [
+      {
+        text: `Ein Administrator hat für Ihr Konto ${username} bei ${productName} die Anmeldung in zwei Schritten ausgeschaltet. Alle Geräte wurden abgemeldet.`,
+      },
+      {
+        text: 'Melden Sie sich an, und schalten Sie sie wieder ein. Wenn Sie nicht darum gebeten haben, sagen Sie es dem Administrator:',
+      },
+      { link: addresses.login, label: 'Anmelden' },
+    ],
+    footer: accountFooter(productName),
+  }),
 }

@@ -15,6 +15,12 @@ const values: MailValues = {
   'password-reset': { username: "o'hara" },
   'step-up-code': { username: 'ada', code: 'K7QP-2MXW', validFor: 10 * minutes },
   'provider-linked': { username: 'ada', providerName: 'Git<Hub' },
+  'totp-added': { username: "o'hara" },
+  'totp-removed': { username: 'ada' },
+  'recovery-codes-renewed': { username: 'ada' },
+  'recovery-code-used': { username: 'ada', left: 9 },
+  'wrong-codes': { username: 'ada' },
+  'factors-reset': { username: 'ada' },
 }
 const kinds = Object.keys(values) as MailKind[]
 const cases = kinds.flatMap((kind) => languages.map((language) => ({ kind, language })))

@@ -21,6 +21,12 @@ export type MailValues = {
   'password-reset': { username: string }
   'step-up-code': { username: string; code: string /** Milliseconds. */; validFor: number }
   'provider-linked': { username: string; providerName: string }
+  'totp-added': { username: string }
+  'totp-removed': { username: string }
+  'recovery-codes-renewed': { username: string }
+  'recovery-code-used': { username: string; left: number }
+  'wrong-codes': { username: string }
+  'factors-reset': { username: string }
 }
 export type MailKind = keyof MailValues
 

@@ -30,6 +30,12 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'password-changed': undefined,
   'password-reset': undefined,
   'provider-linked': undefined,
+  'totp-added': undefined,
+  'totp-removed': undefined,
+  'recovery-codes-renewed': undefined,
+  'recovery-code-used': undefined,
+  'wrong-codes': undefined,
+  'factors-reset': undefined,
 }
 
 /** `ada+news@example.com` is delivered to `ada@example.com`, so they share one limit. */

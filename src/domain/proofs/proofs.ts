@@ -1,14 +1,25 @@
 import type { ProofMethod } from '../../contract/proofs.js'
+import type { Factors } from '../factors/factors.js'
 import type { User, Users } from '../users/users.js'
 
 export type Proofs = ReturnType<typeof createProofs>
 
 /** What an account can prove with. */
-export const createProofs = ({ users }: { users: Pick<Users, 'findById'> }) => {
+export const createProofs = ({
+  users,
+  factors,
+}: {
+  users: Pick<Users, 'findById'>
+  factors: Pick<Factors, 'methodsOf'>
+}) => {
   /** What is enough to make a session of this user fresh again, the best first. */
-  const methodsFor = async ({ passwordHash }: Pick<User, 'id' | 'passwordHash'>): Promise<ProofMethod[]> =>
+  const methodsFor = async ({ id, passwordHash }: Pick<User, 'id' | 'passwordHash'>): Promise<ProofMethod[]> => {
+    // A password alone is not enough for an account with two-step sign-in.
+    const codes = await factors.methodsOf(id)
+    if (codes.length > 0) return codes
     // The mail is for accounts that have nothing else: who can read the mails must not get around a password.
-    passwordHash === undefined ? ['mail'] : ['password']
+    return passwordHash === undefined ? ['mail'] : ['password']
+  }
 
   return {
     methodsFor,

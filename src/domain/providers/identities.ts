@@ -1,10 +1,10 @@
 import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
-import type { Database } from '../../platform/database/database.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Mails } from '../mails/mails.js'
 import { readEmail } from '../users/email.js'
-import type { User, Users } from '../users/users.js'
+import type { Identity, User, Users } from '../users/users.js'
 import { decide, type LinkingRefusal } from './linking.js'
 import type { Profile } from './provider.js'
 
@@ -12,9 +12,17 @@ import type { Profile } from './provider.js'
 const rounds = 10
 
 /** `language` is that of the mail about the new way to sign in. */
-type Request = { provider: ProviderId; profile: Profile; linkingTo?: string; language?: Language }
+type Request = {
+  provider: ProviderId
+  profile: Profile
+  linkingTo?: string
+  language?: Language
+  /** Whether a link to this account has to wait for a second proof. Then it is decided, and not written. */
+  mustWait?: (userId: string) => Promise<boolean>
+}
 
-export type Resolved = { user: User; how: 'sign_in' | 'link' | 'create' }
+/** `waiting`: the identity is not linked yet; it is written together with the session. */
+export type Resolved = { user: User; how: 'sign_in' | 'link' | 'create'; waiting?: Identity }
 export type Identities = ReturnType<typeof createIdentities>
 
 /**
@@ -39,14 +47,19 @@ export const createIdentities = (deps: {
   }
 
   /** The link and the mail about it are one transaction: no user is linked without a mail. */
-  const link = async ({ provider, profile, language }: Request, user: User): Promise<Resolved | undefined> => {
-    const linked = await database.transaction(async (sql) => {
-      const linked = await users.linkProvider(sql, user.id, { provider, subject: profile.subject })
-      const values = { username: user.username, providerName: nameOf(provider) }
-      if (linked)
-        await mails.queue(sql, { to: user.email, template: 'provider-linked', values, ...(language && { language }) })
-      return linked
-    })
+  const write = async (sql: Transaction, user: User, identity: Identity, language: Language | undefined) => {
+    const linked = await users.linkProvider(sql, user.id, identity)
+    const values = { username: user.username, providerName: nameOf(identity.provider) }
+    if (linked)
+      await mails.queue(sql, { to: user.email, template: 'provider-linked', values, ...(language && { language }) })
+    return linked
+  }
+
+  const link = async (request: Request, user: User): Promise<Resolved | undefined> => {
+    const { provider, profile, language, mustWait } = request
+    const identity = { provider, subject: profile.subject }
+    if (await mustWait?.(user.id)) return { user, how: 'link', waiting: identity }
+    const linked = await database.transaction((sql) => write(sql, user, identity, language))
     return linked ? { user: { ...user, providers: [...user.providers, provider] }, how: 'link' } : undefined
   }
 
@@ -75,5 +88,5 @@ export const createIdentities = (deps: {
     throw new Error('The accounts kept changing while an identity was linked')
   }
 
-  return { resolve }
+  return { resolve, write }
 }

@@ -15,5 +15,18 @@ export const signingKeyColumn: SealedColumn = {
   what: 'signing keys',
 }
 
+export const totpColumn: SealedColumn = {
+  table: 'totp_secrets',
+  column: 'secret',
+  id: { column: 'user_id', type: 'uuid' },
+  what: 'TOTP secrets',
+}
+
+export const pendingTotpColumn: SealedColumn = {
+  ...totpColumn,
+  table: 'pending_totp_secrets',
+  what: 'TOTP secrets that are not confirmed yet',
+}
+
 /** Every one there is: the start re-seals their values, and `latchkey doctor` counts them. */
-export const sealedColumns: readonly SealedColumn[] = [signingKeyColumn]
+export const sealedColumns: readonly SealedColumn[] = [signingKeyColumn, totpColumn, pendingTotpColumn]

@@ -30,7 +30,8 @@ export type Proof = { methods: readonly string[]; provenAt: Date }
 
 /**
  * Starts a session only while the user is enabled and, if a hash is given, still has the password that was checked. The
- * lock waits for a change of the password that is under way; a later one finds this session.
+ * lock waits for a change of the password that is under way; a later one finds this session. A trigger inserts nothing if the
+ * account has TOTP and neither the methods nor a trusted device stand for it.
  */
 export const insertRecord = (
   sql: Sql,
@@ -44,14 +45,15 @@ export const insertRecord = (
     client: Client
     methods: readonly string[]
     passwordHash: string | null
+    trustedDevice: string | null
   },
 ) =>
   sql.query(
     `insert into refresh_token_records
        (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
-        methods, authenticated_at)
+        methods, authenticated_at, trusted_device)
      select $1::uuid, u.id, $3::bytea, 0, $4::timestamptz, ${databaseNow('$5')}, $6::timestamptz, $7::text, $8::text, $4, $4,
-        $10::text[], $4
+        $10::text[], $4, $11::uuid
      from users as u
      where u.id = $2 and u.disabled_at is null and ($9::text is null or u.password_hash = $9)
      for share returning id`,
@@ -66,6 +68,7 @@ export const insertRecord = (
       record.client.userAgent,
       record.passwordHash,
       record.methods,
+      record.trustedDevice,
     ],
   )
 

@@ -22,6 +22,9 @@ const purgeRest = 1 * hours
 
 export type SignedInUser = { id: string; username: string; email: string; name: string | null }
 
+/** What a session begins with: the hash of a password that was checked, and a device that needs no second factor. */
+export type FirstProof = { methods: readonly Method[]; passwordHash?: string; trustedDevice?: string }
+
 /** The result of a sign-in or a rotation. */
 export type Issued = {
   user: SignedInUser
@@ -102,13 +105,14 @@ export const createSessions = (options: Options) => {
   }
 
   /**
-   * Only `domain/sign-in` may call it: it decides who gets a session. With a hash, undefined if the password has changed
-   * since it was checked: a reset during a sign-in wins.
+   * Only `domain/sign-in` may call it: it decides who gets a session. Undefined if the user is disabled, if the password is
+   * not the one that was checked any more (a reset during a sign-in wins), or if the account needs a second factor.
    */
   const beginSession = async (
     user: SignedInUser,
-    { methods, passwordHash }: { methods: readonly Method[]; passwordHash?: string },
+    { methods, passwordHash, trustedDevice }: FirstProof,
     client: Client,
+    sql: Sql = database,
   ) => {
     const now = clock.now()
     const iat = inSeconds(now)
@@ -123,7 +127,7 @@ export const createSessions = (options: Options) => {
       exp: expiryFor(iat, now),
     }
     const refreshToken = tokens.signRefresh(claims)
-    const begun = await store.insertRecord(database, {
+    const begun = await store.insertRecord(sql, {
       id: sid,
       userId: user.id,
       tokenHash: fingerprint(refreshToken),
@@ -133,6 +137,7 @@ export const createSessions = (options: Options) => {
       client,
       methods,
       passwordHash: passwordHash ?? null,
+      trustedDevice: trustedDevice ?? null,
     })
     return begun.length > 0 ? issue(user, { methods, provenAt: now }, claims, refreshToken) : undefined
   }

@@ -1,16 +1,48 @@
+import type { SecondFactorMethod } from '../../contract/factors.js'
+import type { Language } from '../../contract/languages.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Event, Events } from '../events/events.js'
+import type { Factors } from '../factors/factors.js'
+import type { TrustedDevices } from '../factors/trusted-devices.js'
+import type { Identities } from '../providers/identities.js'
 import type { Client } from '../sessions/client.js'
-import type { Issued, Sessions, SignedInUser } from '../sessions/sessions.js'
-import type { Method } from '../tokens/tokens.js'
+import type { FirstProof, Issued, Sessions, SignedInUser } from '../sessions/sessions.js'
+import type { Identity, User } from '../users/users.js'
+import type { Begun, Challenge, Challenges } from './challenges.js'
+
+/** A browser that signs in: the values of its trusted devices, and the language of mails about it. */
+export type Visit = { client: Client; trustedDevices: readonly string[]; language: Language }
+
+/** Where a first proof leads: to a session, or to a challenge for the second proof. */
+export type Entry = { issued: Issued } | { challenge: string; methods: SecondFactorMethod[] }
+
+type Dependencies = {
+  database: Database
+  sessions: Sessions
+  events: Pick<Events, 'record'>
+  factors: Factors
+  trustedDevices: TrustedDevices
+  challenges: Challenges
+  identities: Pick<Identities, 'write'>
+}
+type ByProvider = {
+  provider: ProviderId
+  first: 'registered' | 'provider_linked' | undefined
+  link?: Identity | undefined
+}
+type SecondProof = { token: string; code: string; trustDevice: boolean }
 
 export type SignIns = ReturnType<typeof createSignIns>
 
 /**
- * Every way to sign in ends here, and nothing else may begin a session (`scripts/architecture` enforces it). The event's `sessionBegan` is the one sign of it, whatever
- * kind of event a user reads.
+ * Every way to sign in ends here, and nothing else may begin a session (`scripts/architecture` enforces it). The event's
+ * `sessionBegan` is the one sign of it, whatever kind of event a user reads.
  */
-export const createSignIns = ({ sessions, events }: { sessions: Sessions; events: Pick<Events, 'record'> }) => {
+export const createSignIns = (deps: Dependencies) => {
+  const { database, sessions, events, factors, trustedDevices, challenges, identities } = deps
+
   const began = async (
     issued: Issued,
     client: Client,
@@ -20,35 +52,113 @@ export const createSignIns = ({ sessions, events }: { sessions: Sessions; events
     return issued
   }
 
-  const start = async (user: SignedInUser, methods: readonly Method[], client: Client) => {
-    const issued = await sessions.beginSession(user, { methods }, client)
-    if (!issued) throw new Error('The user was disabled or deleted while signing in')
-    return issued
+  /** A link that waited is written together with the session: the user's row is locked, and both are there or none. */
+  const beginWithLink = (sql: Transaction, user: User, proof: FirstProof, link: Identity, visit: Visit) =>
+    identities
+      .write(sql, user, link, visit.language)
+      .then((linked) => (linked ? sessions.beginSession(user, proof, visit.client, sql) : undefined))
+
+  const beginAtTrustedDevice = (user: User, proof: FirstProof, link: Identity | undefined, visit: Visit) =>
+    link
+      ? database.transaction((sql) => beginWithLink(sql, user, proof, link, visit))
+      : sessions.beginSession(user, proof, visit.client)
+
+  /**
+   * Decides: a session, or a challenge. The insert of the session is the check: it inserts none if the account needs a second
+   * proof, also if that was switched on a moment ago. Undefined if the account has changed since its first proof.
+   */
+  const enter = async (
+    user: User,
+    proof: FirstProof,
+    begun: Omit<Begun, 'userId'>,
+    visit: Visit,
+  ): Promise<Entry | undefined> => {
+    const issued = begun.link ? undefined : await sessions.beginSession(user, proof, visit.client)
+    if (issued) return { issued }
+    if (!(await factors.hasTotp(user.id))) return undefined
+    const trustedDevice = await trustedDevices.find(user.id, visit.trustedDevices)
+    if (trustedDevice !== undefined) {
+      const trusted = await beginAtTrustedDevice(user, { ...proof, trustedDevice }, begun.link, visit)
+      return trusted && { issued: trusted }
+    }
+    const challenge = await challenges.begin({ ...begun, userId: user.id })
+    return challenge === undefined ? undefined : { challenge, methods: await factors.methodsOf(user.id) }
+  }
+
+  const beganByProvider = async (issued: Issued, { provider, first }: ByProvider, client: Client) => {
+    const { sessionId, user } = issued
+    if (first) await events.record({ kind: first, userId: user.id, sessionId, provider }, client)
+    return began(issued, client, { kind: 'signed_in', provider, sessionBegan: provider })
+  }
+
+  /** One transaction: the code is used up, the challenge is gone, the link is written and the session begins, or nothing of it. */
+  const finish = (challenge: Challenge, { token, code, trustDevice }: SecondProof, visit: Visit) => {
+    const { userId, method, link } = challenge
+    const { client, language } = visit
+    return factors.prove({ userId, code, client, language }, async (sql, user, accept, second) => {
+      if (!(await challenges.lock(sql, token))) return refuse('challenge_over')
+      if (!(await accept())) return refuse('wrong_second_factor')
+      await challenges.remove(sql, token)
+      const proof = { methods: [method, second] }
+      const begin = link
+        ? beginWithLink(sql, user, proof, link, visit)
+        : sessions.beginSession(user, proof, client, sql)
+      const issued = await begin
+      if (!issued) return refuse('challenge_over')
+      const trusts = trustDevice && second === 'otp'
+      return { issued, trustedDevice: trusts ? await trustedDevices.add(sql, userId, client) : undefined }
+    })
   }
 
   return {
     /** Undefined if the password has changed since it was checked, or the user was disabled in the meantime. */
-    byPassword: async (user: SignedInUser, passwordHash: string, client: Client) => {
-      const issued = await sessions.beginSession(user, { methods: ['pwd'], passwordHash }, client)
-      return issued && began(issued, client, { kind: 'signed_in', reason: 'password', sessionBegan: 'password' })
+    byPassword: async (user: User, passwordHash: string, visit: Visit) => {
+      const entry = await enter(user, { methods: ['pwd'], passwordHash }, { passwordHash }, visit)
+      if (entry && 'issued' in entry)
+        await began(entry.issued, visit.client, { kind: 'signed_in', reason: 'password', sessionBegan: 'password' })
+      return entry
     },
 
     /** The user has just proven the email address of the new account, and chosen or entered its password. */
     byRegistration: async (user: SignedInUser, client: Client) => {
-      const issued = await start(user, ['pwd'], client)
+      // The account was made a moment ago: it has no second factor.
+      const issued = await sessions.beginSession(user, { methods: ['pwd'] }, client)
+      if (!issued) throw new Error('The user was disabled or deleted while signing in')
       return began(issued, client, { kind: 'registered', sessionBegan: 'registration' })
     },
 
-    /** `first` is what the sign-in did to the account before. */
-    byProvider: async (
-      user: SignedInUser,
-      { provider, first }: { provider: ProviderId; first: 'registered' | 'provider_linked' | undefined },
-      client: Client,
-    ) => {
-      const issued = await start(user, ['provider'], client)
-      const { sessionId } = issued
-      if (first) await events.record({ kind: first, userId: user.id, sessionId, provider }, client)
-      return began(issued, client, { kind: 'signed_in', provider, sessionBegan: provider })
+    /** `first` is what the sign-in did to the account before; `link` is what it does together with the session. */
+    byProvider: async (user: User, how: ByProvider, visit: Visit) => {
+      const { provider, link } = how
+      const entry = await enter(user, { methods: ['provider'] }, { provider, link }, visit)
+      if (!entry) throw new Error('The account changed while signing in')
+      if ('issued' in entry) await beganByProvider(entry.issued, how, visit.client)
+      return entry
+    },
+
+    /** Finishes a challenge with a code of the app or a recovery code. */
+    bySecondFactor: async (second: SecondProof, visit: Visit) => {
+      const challenge = await challenges.reserveTry(second.token)
+      if (!challenge) return refuse('challenge_over')
+      const finished = await finish(challenge, second, visit)
+      if (isRefused(finished)) {
+        // The account waits: the code was not compared.
+        if (finished.refused === 'too_many_codes') await challenges.giveBackTry(second.token)
+        return finished
+      }
+      const { provider, link } = challenge
+      const { client } = visit
+      if (provider) {
+        await beganByProvider(finished.issued, { provider, first: link && 'provider_linked' }, client)
+      } else await began(finished.issued, client, { kind: 'signed_in', reason: 'password', sessionBegan: 'password' })
+      return finished
+    },
+
+    /** What finishes the challenge of this browser, and until when; undefined if there is none. */
+    challengeOf: async (token: string) => {
+      const challenge = await challenges.find(token)
+      if (!challenge) return undefined
+      return { expiresAt: challenge.expiresAt, methods: await factors.methodsOf(challenge.userId) }
     },
   }
 }

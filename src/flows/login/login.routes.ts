@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
-import { SignedIn } from '../../contract/schemas.js'
-import { clientOf } from '../../http/client.js'
+import { SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
-import { sendSignedIn } from '../../http/responses.js'
+import { sendSignedIn, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import type { SignInCookies } from '../../http/sign-in-cookies.js'
 import type { createLogin } from './login.js'
 
 const { responses, sendRefusal } = routeRefusals(
@@ -26,20 +26,33 @@ const schema = {
     username: Type.String({ minLength: 1, maxLength: 254 }),
     password: Type.String({ minLength: 1, maxLength: 1024 }),
   }),
-  response: { 200: SignedIn, ...responses },
+  response: {
+    200: SignedIn,
+    202: withHeaders(SecondFactorNeeded, { 'Set-Cookie': 'challenge, for POST /api/auth/second-factor' }),
+    ...responses,
+  },
 }
 
-export const loginRoutes = (
-  server: Server,
-  { login, limits, cookies }: { login: ReturnType<typeof createLogin>; limits: Limits; cookies: Cookies },
-) => {
+type Dependencies = {
+  login: ReturnType<typeof createLogin>
+  limits: Limits
+  cookies: Cookies
+  signInCookies: SignInCookies
+}
+
+export const loginRoutes = (server: Server, { login, limits, cookies, signInCookies }: Dependencies) => {
   for (const path of ['/login', '/api/auth/login']) {
     server.post(path, { schema, onRequest: limits.login, onSend: limits.refundSuccess }, async (request, reply) => {
       const { username, password } = request.body
       const browserToken = cookies.read(request, registrationCookie.name)
-      const client = { ...clientOf(request), typedName: username }
-      const result = await login(username, password, browserToken, client)
-      if (!isRefused(result)) return sendSignedIn(reply, cookies, result)
+      const visit = signInCookies.visitOf(request)
+      const client = { ...visit.client, typedName: username }
+      const result = await login(username, password, browserToken, { ...visit, client })
+      if (!isRefused(result)) {
+        if ('issued' in result) return sendSignedIn(reply, cookies, result.issued)
+        signInCookies.keepChallenge(reply, result.challenge)
+        return reply.status(202).send({ next: 'second_factor', methods: result.methods })
+      }
       if (result.refused === 'email_not_confirmed') {
         // The password was also compared with the account's, if there is one. Otherwise an attacker could register the email
         // again before each guess, and never reach the limit.

@@ -4,7 +4,7 @@ import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Busy } from '../../domain/passwords/workers.js'
 import type { Registrations, WaitingLogin } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { SignIns } from '../../domain/sign-in/sign-ins.js'
+import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import type { User, Users } from '../../domain/users/users.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 
@@ -60,13 +60,14 @@ export const createLogin = (deps: {
     return { noMatch: user }
   }
 
-  const signIn = async (user: User, passwordHash: string, client: Client) => {
-    const issued = await signIns.byPassword(user, passwordHash, client)
-    return issued ?? refuseCredentials(client, user.disabled ? 'disabled' : 'password_changed', user.id)
+  const signIn = async (user: User, passwordHash: string, visit: Visit) => {
+    const entry = await signIns.byPassword(user, passwordHash, visit)
+    return entry ?? refuseCredentials(visit.client, user.disabled ? 'disabled' : 'password_changed', user.id)
   }
 
   /** `browserToken` is the secret of the registration that this browser began, if it began one. */
-  return async (login: string, password: string, browserToken: string | undefined, client: Client) => {
+  return async (login: string, password: string, browserToken: string | undefined, visit: Visit) => {
+    const { client } = visit
     const owner = await ownerOf(login, password)
     if (isRefused(owner)) return owner
     if ('pending' in owner) {
@@ -84,6 +85,6 @@ export const createLogin = (deps: {
     }
     const { user, needsRehash } = owner
     const passwordHash = user.passwordHash ?? ''
-    return signIn(user, needsRehash ? await strengthened(user.id, password, passwordHash) : passwordHash, client)
+    return signIn(user, needsRehash ? await strengthened(user.id, password, passwordHash) : passwordHash, visit)
   }
 }

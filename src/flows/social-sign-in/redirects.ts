@@ -16,13 +16,19 @@ const publicReasonOf = (refused: SocialRefusal): PublicReason | undefined =>
 export const failedAt = (page: string, provider: ProviderId, reason?: PublicReason) =>
   `${page}?error=${signInFailed(provider)}${reason === undefined ? '' : `&reason=${reason}`}`
 
+const secondFactorPage = (returnTo: string) => `/second-factor?returnTo=${encodeURIComponent(returnTo)}`
+
 /** The page at the end of a sign-in. */
 export const redirectFor = (outcome: Outcome, { provider, purpose, returnTo }: Attempt): string => {
   const linking = purpose.kind === 'link'
   const page = linking ? returnTo : '/login'
   if (!isRefused(outcome))
     // The page finishes a link with a request of its own, which has the session.
-    return 'issued' in outcome ? returnTo : `${page}?${linkingParameter}=${provider}`
+    return 'issued' in outcome
+      ? returnTo
+      : 'challenge' in outcome
+        ? secondFactorPage(returnTo)
+        : `${page}?${linkingParameter}=${provider}`
   if (outcome.refused === 'callback_failed') return `${page}?error=${callbackFailed}`
   return failedAt(page, provider, publicReasonOf(outcome.refused))
 }

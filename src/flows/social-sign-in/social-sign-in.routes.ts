@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { languageFrom } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { signInPath } from '../../contract/provider-paths.js'
 import { byProvider, type ProviderId } from '../../contract/providers.js'
@@ -15,12 +14,14 @@ import type { PendingLinkCookie } from '../../http/pending-link-cookie.js'
 import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import type { SignInCookies } from '../../http/sign-in-cookies.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
 import { failedAt, redirectFor } from './redirects.js'
 import type { SocialSignIn } from './social-sign-in.js'
 
 const Redirected = withHeaders(Type.Null({ description: 'To the provider, or to one of our pages' }), {
-  'Set-Cookie': 'The attempt, and after it access_token and refresh_token',
+  'Set-Cookie':
+    'The attempt, and after it access_token and refresh_token, or challenge if the account asks for a second proof',
 })
 
 const beginSchema = {
@@ -43,6 +44,7 @@ type Dependencies = {
   attemptCookies: AttemptCookies
   pendingLink: PendingLinkCookie
   socialSignIn: SocialSignIn
+  signInCookies: SignInCookies
   cookies: Cookies
   limits: Limits
   /** Where each provider sends the browser back to. */
@@ -91,21 +93,21 @@ const handleCallback = async (
   request: FastifyRequest,
   reply: FastifyReply,
 ) => {
-  const { providers, attemptCookies, pendingLink, socialSignIn, cookies } = deps
-  const client = clientOf(request)
+  const { providers, attemptCookies, signInCookies, pendingLink, socialSignIn, cookies } = deps
+  const visit = signInCookies.visitOf(request)
   const callback = callbackOf(request, redirectUri)
   const attempt = attemptOf(request, callback, attemptCookies)
   const provider = providers[id]
   // An attempt at one provider is never finished with the answer of another.
   if (!provider || !attempt || attempt.provider !== id) {
-    await socialSignIn.noteFailure(id, 'no_attempt', client)
+    await socialSignIn.noteFailure(id, 'no_attempt', visit.client)
     return goTo(reply, failedAt('/login', id))
   }
-  const language = languageFrom(request.headers['accept-language'])
-  const outcome = await socialSignIn.finish({ provider, callback, attempt, client, language })
+  const outcome = await socialSignIn.finish({ ...visit, provider, callback, attempt })
   if (isRefused(outcome)) {
     if (outcome.refused === 'callback_failed') logFault(request, outcome.error)
   } else if ('issued' in outcome) cookies.startSession(reply, outcome.issued)
+  else if ('challenge' in outcome) signInCookies.keepChallenge(reply, outcome.challenge)
   else pendingLink.keep(reply, { provider: id, linker: outcome.linker, state: attempt.state, profile: outcome.profile })
   attemptCookies.clear(reply, attempt)
   return goTo(reply, redirectFor(outcome, attempt))

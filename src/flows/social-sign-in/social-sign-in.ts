@@ -1,6 +1,6 @@
-import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
+import type { Factors } from '../../domain/factors/factors.js'
 import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens.js'
 import type { Attempt } from '../../domain/providers/attempt.js'
 import type { Identities, Resolved } from '../../domain/providers/identities.js'
@@ -8,20 +8,25 @@ import type { LinkingRefusal } from '../../domain/providers/linking.js'
 import type { Linker } from '../../domain/providers/pending-link.js'
 import type { Profile, Provider, ProviderRefusal } from '../../domain/providers/provider.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { Issued } from '../../domain/sessions/sessions.js'
-import type { SignIns } from '../../domain/sign-in/sign-ins.js'
+import type { Entry, SignIns, Visit as SignInVisit } from '../../domain/sign-in/sign-ins.js'
 import { fingerprint } from '../../lib/random.js'
 
 export type SocialRefusal = ProviderRefusal['refused'] | LinkingRefusal | 'used_before'
 
-/** Either signed in, or an identity was proven: then the session that began the link has to finish it. */
-type Finished = { issued: Issued } | { profile: Profile; linker: Linker }
+/** Either signed in, or a second proof is needed, or an identity was proven: then the session that began the link has to finish it. */
+type Finished = Entry | { profile: Profile; linker: Linker }
 
 export type Outcome = Finished | Refused<SocialRefusal> | (Refused<'callback_failed'> & { error: unknown })
 
-type Visit = { provider: Provider; callback: URL; attempt: Attempt; client: Client; language: Language }
+type Visit = SignInVisit & { provider: Provider; callback: URL; attempt: Attempt }
 
-type Dependencies = { identities: Identities; signIns: SignIns; oneTimeTokens: OneTimeTokens; events: Events }
+type Dependencies = {
+  identities: Identities
+  factors: Pick<Factors, 'hasTotp'>
+  signIns: SignIns
+  oneTimeTokens: OneTimeTokens
+  events: Events
+}
 
 const changes = { create: 'registered', link: 'provider_linked', sign_in: undefined } as const
 
@@ -29,7 +34,7 @@ const changes = { create: 'registered', link: 'provider_linked', sign_in: undefi
  * The second half of a sign-in at a provider: the browser is back with an answer. A failure at the provider is a refusal, a
  * failure on our side is `callback_failed`. No exception is thrown, so that the browser always gets a page.
  */
-export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events }: Dependencies) => {
+export const createSocialSignIn = ({ identities, factors, signIns, oneTimeTokens, events }: Dependencies) => {
   const failed = async (
     { provider, client }: Pick<Visit, 'provider' | 'client'>,
     refused: SocialRefusal,
@@ -39,9 +44,8 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
     return refuse(refused)
   }
 
-  const signIn = async ({ provider, client }: Visit, { user, how }: Resolved) => {
-    return { issued: await signIns.byProvider(user, { provider: provider.id, first: changes[how] }, client) }
-  }
+  const signIn = (visit: Visit, { user, how, waiting }: Resolved) =>
+    signIns.byProvider(user, { provider: visit.provider.id, first: changes[how], link: waiting }, visit)
 
   const finish = async (visit: Visit) => {
     const { provider, callback, attempt, language } = visit
@@ -55,7 +59,9 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
       // The browser sends no Strict cookies from the provider's site, so the session is not known here.
       return { profile, linker: { userId, sessionId } }
     }
-    const resolved = await identities.resolve({ provider: provider.id, profile, language })
+    // A link to an account with a second factor is written together with the session.
+    const mustWait = (userId: string) => factors.hasTotp(userId)
+    const resolved = await identities.resolve({ provider: provider.id, profile, language, mustWait })
     return isRefused(resolved) ? failed(visit, resolved.refused) : signIn(visit, resolved)
   }
 

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { languageFrom } from '../../contract/languages.js'
-import { isRefused } from '../../contract/outcome.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import { Accepted, SignedIn, StepUpMethods } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
@@ -22,6 +22,7 @@ const proveRefusals = routeRefusals(
   'bad_request',
   'wrong_current_password',
   'wrong_mailed_code',
+  'wrong_second_factor',
   'mailed_code_void',
   'fresh_sign_in_required',
   'too_many_logins',
@@ -40,6 +41,9 @@ const proveSchema = {
     'Takes exactly one proof. 403 with `methods` if that proof is not enough for this account. Tokens of this session that were issued before are refused afterwards.',
   body: Type.Object({
     password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
+    code: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, description: 'Of the authenticator app, or a recovery code' }),
+    ),
     mailedCode: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
   }),
   response: {
@@ -87,8 +91,11 @@ export const stepUpRoutes = (server: Server, { stepUp, callers, cookies, csrf, l
     onSend: limits.refundSuccess,
   }
   server.post(path, proving, async (request, reply) => {
-    const issued = await stepUp.prove(callers.of(request), request.body, clientOf(request))
-    return isRefused(issued) ? proveRefusals.sendRefusal(reply, issued) : sendRenewed(reply, cookies, issued)
+    const language = languageFrom(request.headers['accept-language'])
+    const issued = await stepUp.prove(callers.of(request), request.body, clientOf(request), language)
+    if (!isRefused(issued)) return sendRenewed(reply, cookies, issued)
+    if (issued.refused !== 'too_many_codes') return proveRefusals.sendRefusal(reply, issued)
+    return proveRefusals.sendRefusal(reply, refuse('too_many_requests', { retryAfter: issued.retryAfter }))
   })
 
   server.post(

@@ -2,6 +2,7 @@ import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProofMethod } from '../../contract/proofs.js'
 import type { Events } from '../../domain/events/events.js'
+import type { Factors } from '../../domain/factors/factors.js'
 import { holderOf, type MailedCodes, mailedCodeLifetime } from '../../domain/mailed-codes/mailed-codes.js'
 import type { Mails } from '../../domain/mails/mails.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
@@ -18,6 +19,7 @@ type Dependencies = {
   passwords: Passwords
   sessions: Sessions
   proofs: Proofs
+  factors: Factors
   mailedCodes: MailedCodes
   mails: Mails
   events: Events
@@ -38,9 +40,9 @@ type Way = {
 }
 
 /** By the property of the request that carries the proof. */
-export type GivenProof = { password?: string; mailedCode?: string }
+export type GivenProof = { password?: string; mailedCode?: string; code?: string }
 
-const createWays = ({ passwords, mailedCodes }: Dependencies): Record<keyof GivenProof, Way> => ({
+const createWays = ({ passwords, mailedCodes }: Dependencies): Record<Exclude<keyof GivenProof, 'code'>, Way> => ({
   password: {
     proof: 'password',
     method: 'pwd',
@@ -68,7 +70,7 @@ const isGiven = (entry: [string, string | undefined]): entry is [keyof GivenProo
 
 /** Proves again who the user of a session is. The session is fresh afterwards, and has new tokens. */
 export const createStepUp = (deps: Dependencies) => {
-  const { database, users, sessions, proofs, mailedCodes, mails, events } = deps
+  const { database, users, sessions, proofs, factors, mailedCodes, mails, events } = deps
   const ways = createWays(deps)
 
   /** The caller's user, and what counts as a proof for it. */
@@ -88,14 +90,30 @@ export const createStepUp = (deps: Dependencies) => {
       return issued ?? refuse('not_authenticated')
     })
 
-  const prove = async (caller: SessionCaller, given: GivenProof, client: Client) => {
+  /** A code of the app or a recovery code. What uses it up also renews the session. */
+  const proveByCode = async (caller: SessionCaller, code: string, client: Client, language: Language) => {
+    const { userId, sessionId } = caller
+    const issued = await factors.prove({ userId, code, client, language }, async (sql, user, accept, method) => {
+      if (!(await accept())) return refuse('wrong_second_factor')
+      return (await sessions.rotateWithoutGrace(sql, sessionId, user, client, method)) ?? refuse('not_authenticated')
+    })
+    const kind = isRefused(issued) ? 'step_up_failed' : 'stepped_up'
+    await events.record({ kind, userId, sessionId, reason: 'code' }, client)
+    return issued
+  }
+
+  const prove = async (caller: SessionCaller, given: GivenProof, client: Client, language: Language) => {
     const [first, ...more] = Object.entries(given).filter(isGiven)
     if (!first || more.length > 0) return refuse('bad_request', { message: 'Send exactly one proof' })
     const [name, value] = first
-    const way = ways[name]
     const found = await prover(caller)
     if (isRefused(found)) return found
     const { user, methods } = found
+    if (name === 'code') {
+      if (!methods.includes('totp')) return refuse('fresh_sign_in_required', { methods })
+      return proveByCode(caller, value, client, language)
+    }
+    const way = ways[name]
     if (!methods.includes(way.proof)) return refuse('fresh_sign_in_required', { methods })
     const { userId, sessionId } = caller
     const proven = await way.check(value, user, caller)

@@ -17,6 +17,9 @@ const latencies = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 
 const usualMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
+const secondFactors = ['otp', 'rec'] as const
+const secondFactorOutcomes = ['accepted', 'wrong', 'limited'] as const
+
 const webhookOutcomes = ['delivered', 'failed', 'given_up'] as const
 
 const createOwnGauges = (registers: Registry[]) => ({
@@ -84,6 +87,12 @@ const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
     labelNames: ['outcome'] as const,
     registers,
   }),
+  secondFactors: new Counter({
+    name: 'latchkey_second_factors_total',
+    help: 'Codes of a second factor, by method (otp, rec for a recovery code) and outcome: accepted, wrong, limited.',
+    labelNames: ['method', 'outcome'] as const,
+    registers,
+  }),
   ...createOwnGauges(registers),
 })
 
@@ -98,7 +107,7 @@ const limiters = ['login', 'confirm', 'general', 'session', 'sensitive', 'servic
  * alert would miss the first event.
  */
 const startAtZero = (
-  { refreshes, refusals, signIns, rejections, webhooks, processes, build }: Instruments,
+  { secondFactors: factors, refreshes, refusals, signIns, rejections, webhooks, processes, build }: Instruments,
   ways: readonly string[],
 ) => {
   processes.set(1)
@@ -107,6 +116,7 @@ const startAtZero = (
   for (const status of refusalStatuses) refusals.inc({ status: String(status) }, 0)
   for (const way of ways) signIns.inc({ way }, 0)
   for (const limiter of limiters) rejections.inc({ limiter }, 0)
+  for (const method of secondFactors) for (const outcome of secondFactorOutcomes) factors.inc({ method, outcome }, 0)
   for (const outcome of webhookOutcomes) webhooks.inc({ outcome }, 0)
 }
 
@@ -139,6 +149,8 @@ export const createMetrics = (providers: readonly ProviderId[] = builtInProvider
       if (kind === 'sign_in_failed') instruments.failures.inc({ way: wayLabel(provider), reason: reasonLabel(reason) })
     },
     countRefresh: (outcome: RefreshOutcome) => instruments.refreshes.inc({ outcome }),
+    countSecondFactor: (method: (typeof secondFactors)[number], outcome: (typeof secondFactorOutcomes)[number]) =>
+      instruments.secondFactors.inc({ method, outcome }),
     countRejection: (limiter: string) => instruments.rejections.inc({ limiter }),
     countWebhook: (outcome: (typeof webhookOutcomes)[number]) => instruments.webhooks.inc({ outcome }),
     countRequest: ({ route = 'unmatched', method, status, milliseconds }: RequestSeen) => {

@@ -1,0 +1,47 @@
+import type { Config } from '../config.js'
+import type { ProviderId } from '../contract/providers.js'
+import type { Events } from '../domain/events/events.js'
+import { createFactors } from '../domain/factors/factors.js'
+import { createTrustedDevices } from '../domain/factors/trusted-devices.js'
+import type { Mails } from '../domain/mails/mails.js'
+import { createProofs } from '../domain/proofs/proofs.js'
+import { createIdentities } from '../domain/providers/identities.js'
+import type { createProviders } from '../domain/providers/providers.js'
+import type { SealedValues } from '../domain/sealed-values/sealed-values.js'
+import type { Sessions } from '../domain/sessions/sessions.js'
+import { createChallenges } from '../domain/sign-in/challenges.js'
+import { createSignIns } from '../domain/sign-in/sign-ins.js'
+import type { Users } from '../domain/users/users.js'
+import type { Clock } from '../lib/clock.js'
+import type { Database } from '../platform/database/database.js'
+import type { Metrics } from '../platform/metrics/metrics.js'
+
+type Dependencies = {
+  database: Database
+  metrics: Metrics | undefined
+  clock: Clock
+  users: Users
+  sessions: Sessions
+  providers: ReturnType<typeof createProviders>
+  sealedValues: SealedValues
+  mails: Mails
+  events: Events
+}
+
+/** The nouns that decide who gets a session, and what proves who a user is. */
+export const makeSignInNouns = (config: Config, deps: Dependencies) => {
+  const { trustedDevices: trusted, productName, registration } = config
+  const { database, clock, users, mails, providers, metrics } = deps
+  const nameOf = (provider: ProviderId) => providers[provider]?.name ?? provider
+  const identities = createIdentities({ database, users, mails, nameOf, registration })
+  const trustedDevices = createTrustedDevices({ database, clock, lifetime: trusted === 'off' ? undefined : trusted })
+  const factors = createFactors({
+    ...deps,
+    trustedDevices,
+    productName,
+    onProof: (method, outcome) => metrics?.countSecondFactor(method, outcome),
+  })
+  const challenges = createChallenges({ database, clock })
+  const signIns = createSignIns({ ...deps, factors, trustedDevices, challenges, identities })
+  return { identities, factors, trustedDevices, challenges, signIns, proofs: createProofs({ users, factors }) }
+}

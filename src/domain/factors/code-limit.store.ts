@@ -1,0 +1,58 @@
+import type { Sql } from '../../platform/database/database.js'
+import { databaseNow } from '../../platform/database/database-now.js'
+
+const now = databaseNow('$2')
+
+/** A day without a wrong code, or an hour with fewer than ten: the count begins again. */
+const beginsAgain = `(c.last_wrong_at <= ${now} - interval '1 day'
+  or (c.failures < 10 and c.window_began <= ${now} - interval '1 hour'))`
+
+/** The tenth wrong code makes the account wait for an hour. Each further five double that, up to a day. */
+const wait = `case when c.failures + 1 >= 10 and (c.failures + 1) % 5 = 0
+  then ${now} + least(interval '24 hours', interval '1 hour' * power(2, least((c.failures + 1 - 10) / 5, 5))) end`
+
+/** Counts a code as wrong before it is compared. No row while the account waits. */
+export const reserve = (sql: Sql, userId: string, clockOffset: number) =>
+  sql.query<{ failures: number }>(
+    `insert into wrong_codes as c (user_id, failures, window_began, last_wrong_at, day_began)
+     values ($1, 1, ${now}, ${now}, ${now})
+     on conflict (user_id) do update set
+       failures = case when ${beginsAgain} then 1 else c.failures + 1 end,
+       window_began = case when ${beginsAgain} then ${now} else c.window_began end,
+       waits_until = case when ${beginsAgain} then null else ${wait} end
+     where c.waits_until is null or c.waits_until <= ${now}
+     returning failures`,
+    [userId, clockOffset],
+  )
+
+export const selectWait = (sql: Sql, userId: string, clockOffset: number) =>
+  sql.query<{ seconds: number }>(
+    `select extract(epoch from waits_until - ${now})::float8 as seconds from wrong_codes where user_id = $1`,
+    [userId, clockOffset],
+  )
+
+/** The code was right. If it was the one that made the account wait, the account waits no longer. */
+export const giveBack = (sql: Sql, userId: string) =>
+  sql.query('update wrong_codes set failures = greatest(failures - 1, 0), waits_until = null where user_id = $1', [
+    userId,
+  ])
+
+/** Returns how many wrong codes there were in a day, this one included. */
+export const noteWrong = (sql: Sql, userId: string, clockOffset: number) =>
+  sql.query<{ wrong: number }>(
+    `update wrong_codes as c set last_wrong_at = ${now},
+       wrong_in_day = case when c.day_began > ${now} - interval '1 day' then c.wrong_in_day + 1 else 1 end,
+       day_began = case when c.day_began > ${now} - interval '1 day' then c.day_began else ${now} end
+     where user_id = $1 returning wrong_in_day as wrong`,
+    [userId, clockOffset],
+  )
+
+export const forget = (sql: Sql, userId: string) => sql.query('delete from wrong_codes where user_id = $1', [userId])
+
+/** A wait lasts a day at most, and so does the count. */
+export const purge = (sql: Sql, clockOffset: number, limit: number) =>
+  sql.query(
+    `delete from wrong_codes where user_id in
+       (select user_id from wrong_codes where last_wrong_at <= ${now} - interval '2 days' limit $1) returning 1`,
+    [limit, clockOffset],
+  )

@@ -1,0 +1,74 @@
+import type { Sql } from '../../platform/database/database.js'
+import { databaseNow } from '../../platform/database/database-now.js'
+
+export type TotpRow = { secret: string; created_at: Date; seconds: number }
+
+/** With the time by the database's clock, in seconds since 1970. */
+const seconds = (offset: string) => `extract(epoch from ${databaseNow(offset)})::float8 as seconds`
+
+export const selectTotp = (sql: Sql, userId: string, clockOffset: number) =>
+  sql.query<TotpRow>(`select secret, created_at, ${seconds('$2')} from totp_secrets where user_id = $1`, [
+    userId,
+    clockOffset,
+  ])
+
+export const insertTotp = (sql: Sql, totp: { userId: string; secret: string; step: number; now: Date }) =>
+  sql.query(
+    `insert into totp_secrets (user_id, secret, last_step, created_at) values ($1, $2, $3, $4)
+     on conflict do nothing returning user_id`,
+    [totp.userId, totp.secret, totp.step, totp.now],
+  )
+
+/** Each step is accepted once, and none before it any more. */
+export const acceptStep = (sql: Sql, userId: string, step: number) =>
+  sql.query('update totp_secrets set last_step = $2 where user_id = $1 and last_step < $2 returning user_id', [
+    userId,
+    step,
+  ])
+
+export const deleteTotp = (sql: Sql, userId: string) =>
+  sql.query('delete from totp_secrets where user_id = $1 returning user_id', [userId])
+
+export const replacePending = (
+  sql: Sql,
+  pending: { userId: string; sessionId: string; secret: string; expiresAt: Date },
+) =>
+  sql.query(
+    `insert into pending_totp_secrets (user_id, session_id, secret, expires_at) values ($1, $2, $3, $4)
+     on conflict (user_id) do update
+     set session_id = excluded.session_id, secret = excluded.secret, expires_at = excluded.expires_at`,
+    [pending.userId, pending.sessionId, pending.secret, pending.expiresAt],
+  )
+
+export const selectPending = (
+  sql: Sql,
+  { userId, sessionId, now, clockOffset }: { userId: string; sessionId: string; now: Date; clockOffset: number },
+) =>
+  sql.query<{ secret: string; seconds: number }>(
+    `select secret, ${seconds('$4')} from pending_totp_secrets
+     where user_id = $1 and session_id = $2 and expires_at > $3`,
+    [userId, sessionId, now, clockOffset],
+  )
+
+export const deletePending = (sql: Sql, userId: string) =>
+  sql.query('delete from pending_totp_secrets where user_id = $1', [userId])
+
+export const insertRecoveryCodes = (sql: Sql, userId: string, hashes: readonly Uint8Array[]) =>
+  sql.query('insert into recovery_codes (user_id, hash) select $1, unnest($2::bytea[])', [userId, hashes])
+
+export const deleteRecoveryCodes = (sql: Sql, userId: string) =>
+  sql.query('delete from recovery_codes where user_id = $1', [userId])
+
+/** Using a code deletes its row, so of many requests at once only one succeeds. */
+export const takeRecoveryCode = (sql: Sql, userId: string, hash: Uint8Array) =>
+  sql.query('delete from recovery_codes where user_id = $1 and hash = $2 returning user_id', [userId, hash])
+
+export const countRecoveryCodes = (sql: Sql, userId: string) =>
+  sql.query<{ left: number }>('select count(*) as left from recovery_codes where user_id = $1', [userId])
+
+export const purgePending = (sql: Sql, now: Date, limit: number) =>
+  sql.query(
+    `delete from pending_totp_secrets where user_id in
+       (select user_id from pending_totp_secrets where expires_at <= $1 limit $2) returning 1`,
+    [now, limit],
+  )

@@ -1,0 +1,227 @@
+import type { SecondFactorMethod } from '../../contract/factors.js'
+import type { Language } from '../../contract/languages.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import { type Clock, later } from '../../lib/clock.js'
+import { minutes } from '../../lib/durations.js'
+import { fingerprint } from '../../lib/random.js'
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import type { Events } from '../events/events.js'
+import type { Mails } from '../mails/mails.js'
+import { pendingTotpColumn, totpColumn } from '../sealed-values/sealed-columns.js'
+import type { SealedValues } from '../sealed-values/sealed-values.js'
+import type { Client } from '../sessions/client.js'
+import type { User, Users } from '../users/users.js'
+import { createCodeLimit } from './code-limit.js'
+import * as store from './factors.store.js'
+import { newRecoveryCodes, readCode } from './recovery-codes.js'
+import { newSecret, otpauthUri, stepOf } from './totp.js'
+import type { TrustedDevices } from './trusted-devices.js'
+
+const pendingLifetime = 10 * minutes
+
+/** How a code was proven, as in `methods` of a session. */
+export type CodeMethod = 'otp' | 'rec'
+
+export type ProofOutcome = 'accepted' | 'wrong' | 'limited'
+
+/** `retryAfter` in seconds. */
+export type CodeRefusal = Refused<'wrong_second_factor'> | (Refused<'too_many_codes'> & { retryAfter: number })
+
+/**
+ * What follows from a right code, in one transaction with using it up. `accept` uses the code: false if it was used in the
+ * meantime, and then the work refuses with `wrong_second_factor`. The user's row is locked.
+ */
+type Work<Result> = (
+  sql: Transaction,
+  user: User,
+  accept: () => Promise<boolean>,
+  method: CodeMethod,
+) => Promise<Result>
+
+/** A code as it was typed. `language` is that of the mails about it. */
+type Request = { userId: string; code: string; client: Client; language: Language }
+
+type Dependencies = {
+  database: Database
+  clock: Clock
+  users: Pick<Users, 'lock' | 'findById'>
+  sealedValues: SealedValues
+  trustedDevices: TrustedDevices
+  mails: Pick<Mails, 'queue'>
+  events: Pick<Events, 'record'>
+  /** The name that an authenticator app shows. */
+  productName: string
+  onProof?: (method: CodeMethod, outcome: ProofOutcome) => void
+}
+
+export type Factors = ReturnType<typeof createFactors>
+
+/** TOTP and recovery codes of an account. */
+export const createFactors = (deps: Dependencies) => {
+  const { database, clock, users, sealedValues, trustedDevices, mails, events, productName } = deps
+  const onProof = deps.onProof ?? (() => undefined)
+  const codeLimit = createCodeLimit({ database, clock })
+  const [confirmed, pending] = [sealedValues.of(totpColumn), sealedValues.of(pendingTotpColumn)]
+
+  /** A value that does not open is a broken row, never "no factor". */
+  const opened = (secret: string | undefined) => {
+    if (secret === undefined) throw new Error('A TOTP secret in the database cannot be opened')
+    return secret
+  }
+
+  const find = async (userId: string, sql: Sql = database) => {
+    const [row] = await store.selectTotp(sql, userId, clock.offset())
+    return row
+  }
+
+  const writeRecoveryCodes = async (sql: Transaction, userId: string) => {
+    const codes = newRecoveryCodes()
+    await store.deleteRecoveryCodes(sql, userId)
+    await store.insertRecoveryCodes(
+      sql,
+      userId,
+      codes.map((code) => fingerprint(code.replaceAll('-', ''))),
+    )
+    return codes
+  }
+
+  const recoveryCodesLeft = async (userId: string, sql: Sql = database) => {
+    const [row] = await store.countRecoveryCodes(sql, userId)
+    return row?.left ?? 0
+  }
+
+  const methodsOf = async (userId: string): Promise<SecondFactorMethod[]> => {
+    if (!(await find(userId))) return []
+    return (await recoveryCodesLeft(userId)) > 0 ? ['totp', 'recovery_code'] : ['totp']
+  }
+
+  /** The secret for the session to confirm, and what the QR code holds. Undefined while TOTP is on. */
+  const begin = async ({ userId, sessionId, account }: { userId: string; sessionId: string; account: string }) => {
+    if (await find(userId)) return refuse('totp_is_on')
+    const secret = newSecret()
+    const expiresAt = later(clock.now(), pendingLifetime)
+    await store.replacePending(database, { userId, sessionId, secret: pending.seal(userId, secret), expiresAt })
+    return { secret, uri: otpauthUri(secret, { issuer: productName, account }) }
+  }
+
+  /**
+   * Switches TOTP on. The caller holds a lock on the user's row. The code that confirms it is used up. A trigger ends trusted
+   * devices and waiting sign-ins.
+   */
+  const confirm = async (
+    sql: Transaction,
+    { userId, sessionId, code }: { userId: string; sessionId: string; code: string },
+  ) => {
+    if (await find(userId, sql)) return refuse('totp_is_on')
+    const read = readCode(code)
+    const [row] = await store.selectPending(sql, { userId, sessionId, now: clock.now(), clockOffset: clock.offset() })
+    if (!row) return refuse('no_totp_begun')
+    const secret = opened(pending.open(userId, row.secret))
+    const step = read?.method === 'otp' ? stepOf(secret, read.code, row.seconds) : undefined
+    if (step === undefined) return refuse('wrong_second_factor')
+    await store.insertTotp(sql, { userId, secret: confirmed.seal(userId, secret), step, now: clock.now() })
+    await store.deletePending(sql, userId)
+    await codeLimit.forget(sql, userId)
+    return { recoveryCodes: await writeRecoveryCodes(sql, userId) }
+  }
+
+  /** False if it was off. The caller holds a lock on the user's row. */
+  const remove = async (sql: Transaction, userId: string) => {
+    const removed = await store.deleteTotp(sql, userId)
+    await store.deleteRecoveryCodes(sql, userId)
+    await codeLimit.forget(sql, userId)
+    return removed.length > 0
+  }
+
+  const refuseWrong = async ({ userId, language, client }: Request, method: CodeMethod): Promise<CodeRefusal> => {
+    onProof(method, 'wrong')
+    await events.record({ kind: 'second_factor_failed', userId, reason: method }, client)
+    if (method === 'otp' && (await codeLimit.noteWrong(userId))) {
+      const user = await users.findById(userId)
+      const values = { username: user?.username ?? '' }
+      if (user) await mails.queue(database, { to: user.email, template: 'wrong-codes', values, language })
+    }
+    return refuse('wrong_second_factor')
+  }
+
+  const proveInside = <Result>(
+    userId: string,
+    method: CodeMethod,
+    accept: (sql: Transaction, user: User) => Promise<boolean>,
+    work: Work<Result>,
+  ) =>
+    database.transaction(async (sql) => {
+      const user = await users.lock(sql, userId)
+      if (!user || user.disabled) return refuse('wrong_second_factor')
+      return work(sql, user, () => accept(sql, user), method)
+    })
+
+  const proveTotp = async <Result>(request: Request, work: Work<Result>) => {
+    const { userId, code } = request
+    const limited = await codeLimit.reserve(userId)
+    if (limited) {
+      onProof('otp', 'limited')
+      return limited
+    }
+    const row = await find(userId)
+    const step = row && stepOf(opened(confirmed.open(userId, row.secret)), code, row.seconds)
+    if (step === undefined) return refuseWrong(request, 'otp')
+    const accept = async (sql: Sql) => (await store.acceptStep(sql, userId, step)).length > 0
+    const result = await proveInside(userId, 'otp', accept, work)
+    if (isRefused(result) && result.refused === 'wrong_second_factor') return refuseWrong(request, 'otp')
+    await codeLimit.giveBack(userId)
+    onProof('otp', 'accepted')
+    return result
+  }
+
+  /** Not stopped by wrong codes of others: 120 random bits cannot be guessed. */
+  const proveRecoveryCode = async <Result>(request: Request, work: Work<Result>) => {
+    const { userId, code, client, language } = request
+    const accept = async (sql: Sql, { email: to, username }: User) => {
+      if ((await store.takeRecoveryCode(sql, userId, fingerprint(code))).length === 0) return false
+      const left = await recoveryCodesLeft(userId, sql)
+      await mails.queue(sql, { to, template: 'recovery-code-used', values: { username, left }, language })
+      return true
+    }
+    const result = await proveInside(userId, 'rec', accept, work)
+    if (isRefused(result)) {
+      return result.refused === 'wrong_second_factor' ? refuseWrong(request, 'rec') : result
+    }
+    onProof('rec', 'accepted')
+    await events.record({ kind: 'recovery_code_used', userId }, client)
+    return result
+  }
+
+  /** Proves that the user has the second factor, by a code of the app or a recovery code. */
+  const prove = async <Result>(request: Request, work: Work<Result>): Promise<Result | CodeRefusal> => {
+    const read = readCode(request.code)
+    if (!read) return refuse('wrong_second_factor')
+    const proveIt = read.method === 'otp' ? proveTotp : proveRecoveryCode
+    return proveIt({ ...request, code: read.code }, work)
+  }
+
+  return {
+    /** What proves it; nothing while TOTP is off. */
+    methodsOf,
+    hasTotp: async (userId: string, sql: Sql = database) => (await find(userId, sql)) !== undefined,
+    /** What `GET /api/auth/factors` shows of them. */
+    describe: async (userId: string) => ({
+      totp: (await find(userId))?.created_at,
+      recoveryCodesLeft: await recoveryCodesLeft(userId),
+    }),
+    begin,
+    confirm,
+    remove,
+    /** Undefined while TOTP is off. The caller holds a lock on the user's row. */
+    renewRecoveryCodes: async (sql: Transaction, userId: string) => {
+      if (!(await find(userId, sql))) return undefined
+      await trustedDevices.removeAll(sql, userId)
+      return writeRecoveryCodes(sql, userId)
+    },
+    prove,
+    purge: async (sql: Sql, limit: number) => {
+      const gone = await store.purgePending(sql, clock.now(), limit)
+      return gone.length + (await codeLimit.purge(sql, limit))
+    },
+  }
+}

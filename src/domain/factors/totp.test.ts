@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import { newRecoveryCodes, readCode } from './recovery-codes.js'
+import { base32, codeOf, fromBase32, newSecret, otpauthUri, stepAt, stepOf } from './totp.js'
+
+/** RFC 6238, appendix B, for SHA-1: the last six of its eight digits. */
+const secret = base32(Buffer.from('12345678901234567890'))
+const vectors: [seconds: number, code: string][] = [
+  [59, '287082'],
+  [1_111_111_109, '081804'],
+  [1_111_111_111, '050471'],
+  [1_234_567_890, '005924'],
+  [2_000_000_000, '279037'],
+  [20_000_000_000, '353130'],
+]
+
+describe('the codes of an authenticator app', () => {
+  it.each(vectors)('at second %i of RFC 6238 are %s', (seconds, code) => {
+    expect(codeOf(secret, stepAt(seconds))).toBe(code)
+  })
+
+  it('are accepted one step early and one step late, and not two', () => {
+    const [now, step] = [1_111_111_109, stepAt(1_111_111_109)]
+    const accepted = [-2, -1, 0, 1, 2].map((difference) => stepOf(secret, codeOf(secret, step + difference), now))
+    expect(accepted).toEqual([undefined, step - 1, step, step + 1, undefined])
+  })
+
+  it('have a secret of 160 bits in base32, as RFC 4648 writes it', () => {
+    expect(base32(Buffer.from('foobar'))).toBe('MZXW6YTBOI')
+    expect(fromBase32(newSecret())).toHaveLength(20)
+    expect(fromBase32(secret).toString()).toBe('12345678901234567890')
+  })
+
+  it('are set up by an address that names the product and the account', () => {
+    const uri = otpauthUri('ABC', { issuer: 'Ada & Co: x', account: 'ada+1@example.com' })
+    const read = new URL(uri)
+    expect(decodeURIComponent(read.pathname)).toContain('Ada & Co: x:ada+1@example.com')
+    expect(Object.fromEntries(read.searchParams)).toEqual({
+      secret: 'ABC',
+      issuer: 'Ada & Co: x',
+      algorithm: 'SHA1',
+      digits: '6',
+      period: '30',
+    })
+  })
+})
+
+describe('what a user enters', () => {
+  it('is told apart by its shape', () => {
+    const [code = ''] = newRecoveryCodes()
+    expect(readCode(' 123 456 ')).toEqual({ method: 'otp', code: '123456' })
+    expect(readCode(code.toLowerCase().replaceAll('-', ' '))).toEqual({ method: 'rec', code: code.replaceAll('-', '') })
+    for (const nothing of ['', '12345', '1234567', 'abc', '１２３４５６', `${code}A`])
+      expect(readCode(nothing)).toBe(undefined)
+  })
+
+  it('is one of ten different recovery codes of 24 characters', () => {
+    const codes = newRecoveryCodes()
+    expect(new Set(codes).size).toBe(10)
+    for (const code of codes) expect(code).toMatch(/^([A-Z2-7]{4}-){5}[A-Z2-7]{4}$/)
+  })
+})

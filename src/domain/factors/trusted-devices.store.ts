@@ -1,0 +1,57 @@
+import type { Sql } from '../../platform/database/database.js'
+import { selectList } from '../../platform/database/select-list.js'
+import type { Client } from '../sessions/client.js'
+
+export type TrustedDeviceRow = { id: string; ip: string; user_agent: string; created_at: Date; expires_at: Date }
+
+const device = selectList<TrustedDeviceRow>({
+  id: true,
+  ip: true,
+  user_agent: true,
+  created_at: true,
+  expires_at: true,
+})
+
+export const insert = (
+  sql: Sql,
+  trusted: { id: string; userId: string; hash: Uint8Array; client: Client; now: Date; expiresAt: Date },
+) =>
+  sql.query(
+    `insert into trusted_devices (id, user_id, hash, ip, user_agent, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [
+      trusted.id,
+      trusted.userId,
+      trusted.hash,
+      trusted.client.ip,
+      trusted.client.userAgent,
+      trusted.now,
+      trusted.expiresAt,
+    ],
+  )
+
+export const selectByHash = (sql: Sql, userId: string, hashes: readonly Uint8Array[], now: Date) =>
+  sql.query<{ id: string }>(
+    'select id from trusted_devices where user_id = $1 and hash = any($2::bytea[]) and expires_at > $3 limit 1',
+    [userId, hashes, now],
+  )
+
+export const selectOfUser = (sql: Sql, userId: string, now: Date) =>
+  sql.query<TrustedDeviceRow>(
+    `select ${device} from trusted_devices where user_id = $1 and expires_at > $2
+     order by created_at desc, id desc limit 200`,
+    [userId, now],
+  )
+
+export const deleteOfUser = (sql: Sql, id: string, userId: string) =>
+  sql.query('delete from trusted_devices where id = $1 and user_id = $2 returning id', [id, userId])
+
+export const deleteAllOfUser = (sql: Sql, userId: string) =>
+  sql.query('delete from trusted_devices where user_id = $1', [userId])
+
+export const purge = (sql: Sql, now: Date, limit: number) =>
+  sql.query(
+    `delete from trusted_devices where id in (select id from trusted_devices where expires_at <= $1 limit $2)
+     returning 1`,
+    [now, limit],
+  )

@@ -1,0 +1,43 @@
+import { type Clock, later } from '../../lib/clock.js'
+import { fingerprint, randomToken } from '../../lib/random.js'
+import { uuidv7 } from '../../lib/uuid.js'
+import type { Database, Sql } from '../../platform/database/database.js'
+import type { Client } from '../sessions/client.js'
+import * as store from './trusted-devices.store.js'
+
+export type TrustedDevices = ReturnType<typeof createTrustedDevices>
+
+/**
+ * Browsers that need no code after a password or a provider. `lifetime` is undefined if the operator allows none. A trigger ends
+ * them when the password or the email of the account changes.
+ */
+export const createTrustedDevices = ({
+  database,
+  clock,
+  lifetime,
+}: {
+  database: Database
+  clock: Clock
+  lifetime: number | undefined
+}) => ({
+  areOffered: lifetime !== undefined,
+  /** The value for the browser; undefined if devices are not trusted here. */
+  add: async (sql: Sql, userId: string, client: Client) => {
+    if (lifetime === undefined) return undefined
+    const token = randomToken()
+    const now = clock.now()
+    const expiresAt = later(now, lifetime)
+    await store.insert(sql, { id: uuidv7(now), userId, hash: fingerprint(token), client, now, expiresAt })
+    return token
+  },
+  /** The id of the device, if one of these values of the browser belongs to this account. */
+  find: async (userId: string, tokens: readonly string[]) => {
+    if (lifetime === undefined || tokens.length === 0) return undefined
+    const [row] = await store.selectByHash(database, userId, tokens.map(fingerprint), clock.now())
+    return row?.id
+  },
+  list: (userId: string) => store.selectOfUser(database, userId, clock.now()),
+  remove: async (id: string, userId: string) => (await store.deleteOfUser(database, id, userId)).length > 0,
+  removeAll: (sql: Sql, userId: string) => store.deleteAllOfUser(sql, userId),
+  purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
+})

@@ -1,0 +1,67 @@
+import type { Sql } from '../../platform/database/database.js'
+import { selectList } from '../../platform/database/select-list.js'
+
+export type ChallengeRow = {
+  user_id: string
+  method: string
+  provider: string | null
+  subject: string | null
+  expires_at: Date
+}
+
+const challenge = selectList<ChallengeRow>({
+  user_id: true,
+  method: true,
+  provider: true,
+  subject: true,
+  expires_at: true,
+})
+
+/** Like a session: only while the user is enabled and, if a hash is given, still has the password that was checked. */
+export const insert = (
+  sql: Sql,
+  begun: {
+    hash: Uint8Array
+    userId: string
+    method: string
+    provider: string | null
+    subject: string | null
+    expiresAt: Date
+    passwordHash: string | null
+  },
+) =>
+  sql.query(
+    `insert into sign_in_challenges (hash, user_id, method, provider, subject, expires_at)
+     select $1::bytea, u.id, $3::text, $4::text, $5::text, $6::timestamptz from users as u
+     where u.id = $2 and u.disabled_at is null and ($7::text is null or u.password_hash = $7)
+     for share returning hash`,
+    [begun.hash, begun.userId, begun.method, begun.provider, begun.subject, begun.expiresAt, begun.passwordHash],
+  )
+
+const isOpen = 'hash = $1 and tries_left > 0 and expires_at > $2'
+
+export const select = (sql: Sql, hash: Uint8Array, now: Date) =>
+  sql.query<ChallengeRow>(`select ${challenge} from sign_in_challenges where ${isOpen}`, [hash, now])
+
+/** Uses up a try before the code is compared. */
+export const reserveTry = (sql: Sql, hash: Uint8Array, now: Date) =>
+  sql.query<ChallengeRow>(
+    `update sign_in_challenges set tries_left = tries_left - 1 where ${isOpen} returning ${challenge}`,
+    [hash, now],
+  )
+
+export const giveBackTry = (sql: Sql, hash: Uint8Array) =>
+  sql.query('update sign_in_challenges set tries_left = tries_left + 1 where hash = $1', [hash])
+
+export const lock = (sql: Sql, hash: Uint8Array) =>
+  sql.query('select 1 from sign_in_challenges where hash = $1 for update', [hash])
+
+export const remove = (sql: Sql, hash: Uint8Array) =>
+  sql.query('delete from sign_in_challenges where hash = $1', [hash])
+
+export const purge = (sql: Sql, now: Date, limit: number) =>
+  sql.query(
+    `delete from sign_in_challenges where hash in (select hash from sign_in_challenges where expires_at <= $1 limit $2)
+     returning 1`,
+    [now, limit],
+  )

@@ -1,0 +1,74 @@
+import { isProviderId, type ProviderId } from '../../contract/providers.js'
+import { type Clock, later } from '../../lib/clock.js'
+import { minutes } from '../../lib/durations.js'
+import { fingerprint, randomToken } from '../../lib/random.js'
+import type { Database, Sql } from '../../platform/database/database.js'
+import type { Identity } from '../users/users.js'
+import * as store from './challenges.store.js'
+
+export const challengeLifetime = 10 * minutes
+
+/** The first proof of a sign-in. `link` is written together with the session. */
+export type Begun = {
+  userId: string
+  passwordHash?: string | undefined
+  provider?: ProviderId | undefined
+  link?: Identity | undefined
+}
+
+export type Challenge = {
+  userId: string
+  method: 'pwd' | 'provider'
+  provider: ProviderId | undefined
+  link: Identity | undefined
+  expiresAt: Date
+}
+
+const fromRow = (row: store.ChallengeRow): Challenge => {
+  const provider = isProviderId(row.provider) ? row.provider : undefined
+  return {
+    userId: row.user_id,
+    method: provider ? 'provider' : 'pwd',
+    provider,
+    link: provider && row.subject !== null ? { provider, subject: row.subject } : undefined,
+    expiresAt: row.expires_at,
+  }
+}
+
+export type Challenges = ReturnType<typeof createChallenges>
+
+/**
+ * Sign-ins that wait for the second proof. A trigger deletes those of a user whose password, email or factors change, and of one
+ * who is disabled.
+ */
+export const createChallenges = ({ database, clock }: { database: Database; clock: Clock }) => ({
+  /** The id for the browser; undefined if the password has changed since it was checked, or the user was disabled. */
+  begin: async ({ userId, passwordHash, provider, link }: Begun) => {
+    const token = randomToken()
+    const inserted = await store.insert(database, {
+      hash: fingerprint(token),
+      userId,
+      method: provider ? 'provider' : 'pwd',
+      provider: provider ?? null,
+      subject: link?.subject ?? null,
+      expiresAt: later(clock.now(), challengeLifetime),
+      passwordHash: passwordHash ?? null,
+    })
+    return inserted.length > 0 ? token : undefined
+  },
+  /** Undefined if it has expired, was used, or has no tries left. */
+  find: async (token: string) => {
+    const [row] = await store.select(database, fingerprint(token), clock.now())
+    return row && fromRow(row)
+  },
+  /** The same, and uses up a try. */
+  reserveTry: async (token: string) => {
+    const [row] = await store.reserveTry(database, fingerprint(token), clock.now())
+    return row && fromRow(row)
+  },
+  giveBackTry: (token: string) => store.giveBackTry(database, fingerprint(token)),
+  /** False if it was used or voided in the meantime. */
+  lock: async (sql: Sql, token: string) => (await store.lock(sql, fingerprint(token))).length > 0,
+  remove: (sql: Sql, token: string) => store.remove(sql, fingerprint(token)),
+  purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
+})

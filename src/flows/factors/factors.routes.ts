@@ -1,0 +1,111 @@
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { renderSVG } from 'uqr'
+import { languageFrom } from '../../contract/languages.js'
+import { isRefused } from '../../contract/outcome.js'
+import { Factors, NoContent, RecoveryCodes, TotpBegun } from '../../contract/schemas.js'
+import type { Callers } from '../../http/caller.js'
+import { clientOf } from '../../http/client.js'
+import type { Csrf } from '../../http/csrf.js'
+import type { Freshness } from '../../http/freshness.js'
+import type { Limits } from '../../http/limits.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import { uuidPattern } from '../../lib/uuid.js'
+import type { createOwnFactors } from './factors.js'
+
+const gates = ['not_authenticated', 'invalid_csrf_token', 'cross_site', 'too_many_requests', 'unavailable'] as const
+const fresh = [...gates, 'fresh_sign_in_required'] as const
+
+const listRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
+const beginRefusals = routeRefusals(...fresh, 'totp_is_on')
+const confirmRefusals = routeRefusals(...fresh, 'bad_request', 'wrong_second_factor', 'totp_is_on', 'no_totp_begun')
+const changeRefusals = routeRefusals(...fresh, 'totp_is_off')
+const deviceRefusals = routeRefusals(...gates, 'bad_request', 'not_found')
+
+const tags = ['factors']
+const schemas = {
+  list: {
+    tags,
+    summary: "What the caller's account can sign in with",
+    response: { 200: Factors, ...listRefusals.responses },
+  },
+  begin: {
+    tags,
+    summary: 'Begin to add an authenticator app; confirm it with a code within 10 minutes',
+    response: { 200: TotpBegun, ...beginRefusals.responses },
+  },
+  confirm: {
+    tags,
+    summary: 'Switch two-step sign-in on; ends the other sessions and shows the recovery codes once',
+    body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 64 }) }),
+    response: { 200: RecoveryCodes, ...confirmRefusals.responses },
+  },
+  remove: {
+    tags,
+    summary: 'Switch two-step sign-in off; ends the other sessions',
+    response: { 204: NoContent, ...changeRefusals.responses },
+  },
+  renew: {
+    tags,
+    summary: 'Make new recovery codes; the old ones do not work any more',
+    response: { 200: RecoveryCodes, ...changeRefusals.responses },
+  },
+  removeDevice: {
+    tags,
+    summary: 'Ask for a code again in a browser that was trusted',
+    params: Type.Object({ id: Type.String({ pattern: uuidPattern }) }),
+    response: { 204: NoContent, ...deviceRefusals.responses },
+  },
+}
+
+type Dependencies = {
+  ownFactors: ReturnType<typeof createOwnFactors>
+  callers: Callers
+  csrf: Csrf
+  limits: Limits
+  freshness: Freshness
+}
+
+export const factorsRoutes = (server: Server, { ownFactors, callers, csrf, limits, freshness }: Dependencies) => {
+  const reading = [callers.required, limits.bySession]
+  const changing = [callers.required, csrf.required, limits.bySession]
+  const sensitive = [...changing, freshness.required]
+  const requestOf = (request: FastifyRequest) => ({
+    caller: callers.of(request),
+    client: clientOf(request),
+    language: languageFrom(request.headers['accept-language']),
+  })
+
+  server.get('/api/auth/factors', { schema: schemas.list, onRequest: reading }, async (request, reply) => {
+    const listed = await ownFactors.list(callers.of(request))
+    return isRefused(listed) ? listRefusals.sendRefusal(reply, listed) : reply.send(listed)
+  })
+
+  server.post('/api/auth/totp', { schema: schemas.begin, onRequest: sensitive }, async (request, reply) => {
+    const begun = await ownFactors.begin(callers.of(request))
+    if (isRefused(begun)) return beginRefusals.sendRefusal(reply, begun)
+    return reply.send({ ...begun, qr: renderSVG(begun.uri, { border: 4 }) })
+  })
+
+  server.post('/api/auth/totp/confirm', { schema: schemas.confirm, onRequest: sensitive }, async (request, reply) => {
+    const confirmed = await ownFactors.confirm(request.body.code, requestOf(request))
+    return isRefused(confirmed) ? confirmRefusals.sendRefusal(reply, confirmed) : reply.send(confirmed)
+  })
+
+  server.delete('/api/auth/totp', { schema: schemas.remove, onRequest: sensitive }, async (request, reply) => {
+    const removed = await ownFactors.remove(requestOf(request))
+    return isRefused(removed) ? changeRefusals.sendRefusal(reply, removed) : reply.status(204).send()
+  })
+
+  server.post('/api/auth/recovery-codes', { schema: schemas.renew, onRequest: sensitive }, async (request, reply) => {
+    const renewed = await ownFactors.renewRecoveryCodes(requestOf(request))
+    return isRefused(renewed) ? changeRefusals.sendRefusal(reply, renewed) : reply.send(renewed)
+  })
+
+  const device = { schema: schemas.removeDevice, onRequest: changing }
+  server.delete('/api/auth/trusted-devices/:id', device, async (request, reply) => {
+    const removed = await ownFactors.removeTrustedDevice(request.params.id, requestOf(request))
+    return isRefused(removed) ? deviceRefusals.sendRefusal(reply, removed) : reply.status(204).send()
+  })
+}

@@ -1,0 +1,119 @@
+import type { Language } from '../../contract/languages.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { Events } from '../../domain/events/events.js'
+import type { Factors } from '../../domain/factors/factors.js'
+import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
+import type { Mails } from '../../domain/mails/mails.js'
+import type { Client } from '../../domain/sessions/client.js'
+import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { User, Users } from '../../domain/users/users.js'
+import type { Webhooks } from '../../domain/webhooks/webhooks.js'
+import { readDevice } from '../../lib/device.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+
+type Dependencies = {
+  database: Database
+  users: Users
+  sessions: Sessions
+  factors: Factors
+  trustedDevices: TrustedDevices
+  mails: Mails
+  webhooks: Webhooks
+  events: Events
+}
+type Request = { caller: SessionCaller; client: Client; language: Language }
+type FactorMail = 'totp-added' | 'totp-removed' | 'recovery-codes-renewed'
+
+/** The factors of the caller's account. A route lets only fresh sessions change them. */
+export const createOwnFactors = (deps: Dependencies) => {
+  const { database, users, sessions, factors, trustedDevices, mails, webhooks, events } = deps
+
+  /** A transaction that holds the user's row. An access token is valid for some seconds after its session has ended. */
+  const change = async <Result>(caller: SessionCaller, work: (sql: Transaction, user: User) => Promise<Result>) => {
+    if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
+    return database.transaction(async (sql) => {
+      const user = await users.lock(sql, caller.userId)
+      return !user || user.disabled ? refuse('not_authenticated') : work(sql, user)
+    })
+  }
+
+  const tell = (sql: Transaction, user: User, template: FactorMail, language: Language) =>
+    mails.queue(sql, { to: user.email, template, values: { username: user.username }, language })
+
+  const afterTotpChange = async (sql: Transaction, user: User, template: FactorMail, { caller, language }: Request) => {
+    await sessions.endAll(user.id, { except: caller.sessionId, sql })
+    await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor: 'totp' })
+    await tell(sql, user, template, language)
+  }
+
+  return {
+    list: async ({ userId }: SessionCaller) => {
+      const user = await users.findById(userId)
+      if (!user) return refuse('not_authenticated')
+      const { totp, recoveryCodesLeft } = await factors.describe(userId)
+      const devices = await trustedDevices.list(userId)
+      return {
+        password: user.passwordHash !== undefined,
+        totp: totp ? { createdAt: totp.toISOString() } : null,
+        recoveryCodes: { left: recoveryCodesLeft },
+        trustedDevices: devices.map((device) => ({
+          id: device.id,
+          ip: device.ip,
+          ...readDevice(device.user_agent),
+          createdAt: device.created_at.toISOString(),
+          expiresAt: device.expires_at.toISOString(),
+        })),
+      }
+    },
+
+    begin: async (caller: SessionCaller) => {
+      const user = await users.findById(caller.userId)
+      if (!user || !(await sessions.isLive(caller))) return refuse('not_authenticated')
+      const { userId, sessionId } = caller
+      return factors.begin({ userId, sessionId, account: user.email })
+    },
+
+    confirm: async (code: string, request: Request) => {
+      const { userId, sessionId } = request.caller
+      const confirmed = await change(request.caller, async (sql, user) => {
+        const added = await factors.confirm(sql, { userId, sessionId, code })
+        if (!isRefused(added)) await afterTotpChange(sql, user, 'totp-added', request)
+        return added
+      })
+      if (!isRefused(confirmed)) await events.record({ kind: 'totp_added', userId, sessionId }, request.client)
+      return confirmed
+    },
+
+    remove: async (request: Request) => {
+      const { userId, sessionId } = request.caller
+      const removed = await change(request.caller, async (sql, user) => {
+        if (!(await factors.remove(sql, userId))) return refuse('totp_is_off')
+        await afterTotpChange(sql, user, 'totp-removed', request)
+        return undefined
+      })
+      if (!isRefused(removed)) await events.record({ kind: 'totp_removed', userId, sessionId }, request.client)
+      return removed
+    },
+
+    renewRecoveryCodes: async ({ caller, client, language }: Request) => {
+      const { userId, sessionId } = caller
+      const renewed = await change(caller, async (sql, user) => {
+        const recoveryCodes = await factors.renewRecoveryCodes(sql, userId)
+        if (!recoveryCodes) return refuse('totp_is_off')
+        await webhooks.queue(sql, 'factor.changed', { user: { id: userId }, factor: 'recovery_codes' })
+        await tell(sql, user, 'recovery-codes-renewed', language)
+        return { recoveryCodes }
+      })
+      if (!isRefused(renewed)) await events.record({ kind: 'recovery_codes_renewed', userId, sessionId }, client)
+      return renewed
+    },
+
+    removeTrustedDevice: async (id: string, { caller, client }: Request) => {
+      const { userId, sessionId } = caller
+      if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
+      if (!(await trustedDevices.remove(id, userId))) return refuse('not_found')
+      await events.record({ kind: 'trusted_device_removed', userId, sessionId }, client)
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { languageFrom } from '../contract/languages.js'
+import { challengeLifetime } from '../domain/sign-in/challenges.js'
+import type { Visit } from '../domain/sign-in/sign-ins.js'
+import { seconds } from '../lib/durations.js'
+import { clientOf } from './client.js'
+import type { Cookies } from './cookies.js'
+
+const [challenge, trustedDevice] = ['challenge', 'trusted_device']
+const attributes = { sameSite: 'Strict' } as const
+const tokenShape = /^[\w-]{43}$/
+
+/** A family computer: each account that trusts this browser has its own value, the newest first. */
+const mostAccounts = 5
+
+export type SignInCookies = ReturnType<typeof createSignInCookies>
+
+/** What a browser keeps between the two steps of a sign-in, and after it if it is trusted. */
+export const createSignInCookies = ({
+  cookies,
+  trustedFor = 0,
+}: {
+  cookies: Cookies
+  trustedFor?: number | undefined
+}) => {
+  const trustedIn = (request: FastifyRequest) =>
+    (cookies.read(request, trustedDevice) ?? '')
+      .split('.')
+      .filter((token) => tokenShape.test(token))
+      .slice(0, mostAccounts)
+
+  return {
+    challengeOf: (request: FastifyRequest) => {
+      const token = cookies.read(request, challenge)
+      return token !== undefined && tokenShape.test(token) ? token : undefined
+    },
+    keepChallenge: (reply: FastifyReply, token: string) =>
+      cookies.set(reply, challenge, token, { ...attributes, maxAge: challengeLifetime / seconds }),
+    clearChallenge: (reply: FastifyReply) => cookies.clear(reply, challenge, attributes),
+    trust: (request: FastifyRequest, reply: FastifyReply, token: string) => {
+      const value = [token, ...trustedIn(request)].slice(0, mostAccounts).join('.')
+      cookies.set(reply, trustedDevice, value, { ...attributes, maxAge: Math.floor(trustedFor / seconds) })
+    },
+    visitOf: (request: FastifyRequest): Visit => ({
+      client: clientOf(request),
+      trustedDevices: trustedIn(request),
+      language: languageFrom(request.headers['accept-language']),
+    }),
+  }
+}

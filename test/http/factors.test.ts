@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { minutes, seconds } from '../../src/lib/durations.js'
+import { addAuthenticator } from '../support/authenticator.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+const path = '/api/auth/second-factor'
+
+describe('the owner of an account with two-step sign-in', () => {
+  let latchkey: Latchkey
+  beforeAll(async () => {
+    latchkey = await startLatchkey()
+  })
+  afterAll(() => latchkey.stop())
+
+  const enrolled = async (name: string) => {
+    const tab = await latchkey.signedUp(name)
+    return { tab, app: await addAuthenticator(tab, latchkey) }
+  }
+  const login = (username: string, tab = latchkey.browser()) => tab.post('/login', { username, password: goodPassword })
+  /** A browser whose password was right. */
+  const challenged = async (username: string) => {
+    const tab = latchkey.browser()
+    const { status } = await login(username, tab)
+    if (status !== 202) throw new Error(`Signing in as ${username} gave ${status}`)
+    return tab
+  }
+  it('switches it off with its recovery codes; each change ends the other sessions, is mailed and recorded', async () => {
+    const { tab, app } = await enrolled('switching')
+    expect(app.begun.qr).toMatch(/^<svg .*<\/svg>$/s)
+    expect(app.begun.uri).toContain(`secret=${app.secret}`)
+    expect((await tab.act('/api/auth/totp')).body.code).toBe('totp_is_on')
+    const other = await challenged('switching')
+    await other.post(path, { code: app.code() })
+    const renewed = await tab.act('/api/auth/recovery-codes')
+    expect((renewed.body.recoveryCodes as string[]).length).toBe(10)
+    expect((await (await challenged('switching')).post(path, { code: app.recoveryCodes[0] })).status).toBe(401)
+    expect((await tab.remove('/api/auth/totp')).status).toBe(204)
+    expect((await other.get('/api/auth/me')).status).toBe(401)
+    expect((await tab.get('/api/auth/me')).status).toBe(200)
+    expect((await login('switching')).status).toBe(200)
+    expect((await tab.remove('/api/auth/totp')).body.code).toBe('totp_is_off')
+    expect((await tab.act('/api/auth/recovery-codes')).body.code).toBe('totp_is_off')
+    for (const subject of [/sign-in for .* is on/, /New recovery codes/, /sign-in for .* is off/])
+      await latchkey.mailTo('switching@example.com', subject)
+    const { body } = await tab.get('/api/auth/events')
+    const kinds = (body.events as { kind: string }[]).map(({ kind }) => kind)
+    expect(kinds).toEqual(
+      expect.arrayContaining(['totp_added', 'recovery_codes_renewed', 'second_factor_failed', 'totp_removed']),
+    )
+  })
+
+  it('changes factors only in a fresh session, with a CSRF token, by the session that began', async () => {
+    const tab = await latchkey.signedUp('fresh')
+    expect((await tab.post('/api/auth/totp')).body.code).toBe('invalid_csrf_token')
+    expect((await latchkey.browser().get('/api/auth/factors')).status).toBe(401)
+    const begun = await tab.act('/api/auth/totp')
+    const other = latchkey.browser()
+    await login('fresh', other)
+    expect((await other.act('/api/auth/totp/confirm', { code: '123456' })).body.code).toBe('no_totp_begun')
+    latchkey.clock.advance(10 * minutes + 2 * seconds)
+    expect(begun.status).toBe(200)
+    expect((await tab.act('/api/auth/totp')).body.code).toBe('fresh_sign_in_required')
+  })
+
+  it('proves it again by a code, and not by the password alone', async () => {
+    const { tab, app } = await enrolled('again')
+    latchkey.clock.advance(10 * minutes + 2 * seconds)
+    const refused = await tab.remove('/api/auth/totp')
+    expect([refused.status, refused.body.methods]).toEqual([403, ['totp', 'recovery_code']])
+    expect((await tab.act('/api/auth/step-up', { password: goodPassword })).body.code).toBe('fresh_sign_in_required')
+    expect((await tab.act('/api/auth/step-up', { code: app.code(-90 * seconds) })).body.code).toBe(
+      'wrong_second_factor',
+    )
+    const code = app.code()
+    expect((await tab.act('/api/auth/step-up', { code })).status).toBe(200)
+    expect((await (await challenged('again')).post(path, { code })).status).toBe(401)
+    expect((await tab.get('/api/auth/verify?factors=2')).status).toBe(204)
+    expect((await tab.remove('/api/auth/totp')).status).toBe(204)
+  })
+})

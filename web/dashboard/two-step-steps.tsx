@@ -1,0 +1,85 @@
+import { useState } from 'preact/hooks'
+import type { TotpBegun } from '../../src/contract/schemas.js'
+import { client } from '../client.js'
+import { Button } from '../components/button.js'
+import { Field } from '../components/field.js'
+import { Form, type Problems, type Values } from '../components/form.js'
+import { useProblems } from '../refusals.js'
+import { useWords } from '../settings.js'
+import { useDashboardActions } from './dashboard-actions.js'
+
+type AddProps = { begun: TotpBegun; onAdded: (recoveryCodes: string[]) => Promise<void>; onCancel: () => void }
+
+/** Scan or copy the secret, then prove with a code that the app has it. */
+export const AddApp = ({ begun, onAdded, onCancel }: AddProps) => {
+  const words = useWords('two-step')
+  const { cancel } = useWords('dashboard')
+  const actions = useDashboardActions()
+  const problemsOf = useProblems({ wrong_second_factor: 'code' })
+
+  const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
+    const answer = await actions.withFreshSignIn(() => client.confirmTotp({ code }))
+    if (!answer.refused) await onAdded(answer.value.recoveryCodes)
+    else if (answer.refused === 'not_authenticated') actions.showRefusal(answer)
+    else return problemsOf(answer)
+    return undefined
+  }
+
+  return (
+    <>
+      <p class="panel-lead">{words.scan}</p>
+      <img class="qr-code" src={`data:image/svg+xml,${encodeURIComponent(begun.qr)}`} alt={words.qrAlt} />
+      <p class="panel-lead">
+        {words.secret} <code class="secret">{begun.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code>
+      </p>
+      <p class="panel-lead">
+        <a href={begun.uri}>{words.openApp}</a>
+      </p>
+      <Form submitLabel={words.confirm} onSubmit={submit}>
+        <Field
+          name="code"
+          label={words.code}
+          autoComplete="one-time-code"
+          inputMode="numeric"
+          maxLength={12}
+          code
+          focused
+        />
+      </Form>
+      <Button look="quiet" onPress={onCancel}>
+        {cancel}
+      </Button>
+    </>
+  )
+}
+
+/** Shown once. */
+export const RecoveryCodes = ({ codes, onDone }: { codes: string[]; onDone: () => void }) => {
+  const words = useWords('two-step')
+  const [copied, setCopied] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(codes.join('\n')).then(
+      () => setCopied(true),
+      () => setCopied(false),
+    )
+  }
+  return (
+    <div role="status">
+      <p class="panel-lead">{words.codesLead}</p>
+      <ul class="recovery-codes">
+        {codes.map((code) => (
+          <li key={code}>
+            <code>{code}</code>
+          </li>
+        ))}
+      </ul>
+      <div class="button-row">
+        <Button onPress={copy}>{copied ? words.copied : words.copy}</Button>
+        <Button onPress={() => print()}>{words.print}</Button>
+        <Button look="primary" onPress={onDone}>
+          {words.saved}
+        </Button>
+      </div>
+    </div>
+  )
+}

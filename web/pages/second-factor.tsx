@@ -1,0 +1,104 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { SecondFactorWaiting } from '../../src/contract/schemas.js'
+import { client } from '../client.js'
+import { Button } from '../components/button.js'
+import { Card } from '../components/card.js'
+import { Field } from '../components/field.js'
+import { Form, type Problems, type Values } from '../components/form.js'
+import { Heading } from '../components/heading.js'
+import { LoadingCard } from '../components/loading-card.js'
+import { Notice } from '../components/notice.js'
+import { mount } from '../mount.js'
+import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../navigation.js'
+import { useProblems, useSentences } from '../refusals.js'
+import { useWords } from '../settings.js'
+import { useStableCallback } from '../stable-callback.js'
+
+/** The second step of a sign-in: a code of the authenticator app, or a recovery code. */
+const SecondFactor = () => {
+  const sentenceFor = useSentences()
+  const returnTo = returnToInAddress()
+  const [waiting, setWaiting] = useState<SecondFactorWaiting>()
+  const [failure, setFailure] = useState<string>()
+  const ask = useStableCallback(async () => {
+    const answer = await client.checkSecondFactor()
+    if (answer.refused) setFailure(sentenceFor(answer))
+    else setWaiting(answer.value)
+  })
+  useEffect(() => {
+    void ask()
+  }, [])
+
+  if (failure !== undefined) return <Over sentence={failure} returnTo={returnTo} />
+  if (!waiting) return <LoadingCard />
+  return <Code waiting={waiting} returnTo={returnTo} onOver={setFailure} />
+}
+
+type CodeProps = {
+  waiting: SecondFactorWaiting
+  returnTo: string | undefined
+  onOver: (sentence: string) => void
+}
+
+const Code = ({ waiting, returnTo, onOver }: CodeProps) => {
+  const words = useWords('second-factor')
+  const sentenceFor = useSentences()
+  const problemsOf = useProblems({ wrong_second_factor: 'code' })
+  const [byRecoveryCode, setByRecoveryCode] = useState(false)
+
+  const submit = async ({ code = '', trustDevice }: Values): Promise<Problems | undefined> => {
+    const answer = await client.secondFactor({ code, trustDevice: trustDevice !== undefined })
+    if (!answer.refused) redirectAfterSignIn(returnTo)
+    else if (answer.refused === 'challenge_over') onOver(sentenceFor(answer))
+    else return problemsOf(answer)
+    return undefined
+  }
+
+  return (
+    <Card footer={<a href={withReturnTo('/login', returnTo)}>{useWords('common').backToLogin}</a>}>
+      <Heading text={words.heading} />
+      <p class="lead">{byRecoveryCode ? words.recoveryLead : words.lead}</p>
+      {/* Another form each time, so that a message about the one code is not shown for the other. */}
+      <Form key={String(byRecoveryCode)} submitLabel={words.submit} onSubmit={submit}>
+        {byRecoveryCode ? (
+          <Field name="code" label={words.recoveryCode} autoComplete="one-time-code" maxLength={64} code focused />
+        ) : (
+          <Field
+            name="code"
+            label={words.code}
+            autoComplete="one-time-code"
+            inputMode="numeric"
+            maxLength={12}
+            code
+            focused
+          />
+        )}
+        {waiting.trustDevice && !byRecoveryCode && (
+          <label class="check">
+            <input type="checkbox" name="trustDevice" /> {words.trustDevice}
+          </label>
+        )}
+      </Form>
+      {waiting.methods.includes('recovery_code') && (
+        <Button look="quiet" onPress={() => setByRecoveryCode(!byRecoveryCode)}>
+          {byRecoveryCode ? words.useApp : words.useRecoveryCode}
+        </Button>
+      )}
+    </Card>
+  )
+}
+
+const Over = ({ sentence, returnTo }: { sentence: string; returnTo: string | undefined }) => {
+  const words = useWords('second-factor')
+  return (
+    <Card>
+      <Heading text={words.heading} />
+      <Notice kind="error">{sentence}</Notice>
+      <a class="button primary" href={withReturnTo('/login', returnTo)}>
+        {words.signInAgain}
+      </a>
+    </Card>
+  )
+}
+
+mount(SecondFactor)

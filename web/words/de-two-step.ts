@@ -1,0 +1,47 @@
+import type { twoStep as english } from './en-two-step.js'
+
+/** Two-step sign-in: its page, and its part of the account page. */
+export const twoStep: typeof english = {
+  'second-factor': {
+    title: 'Zweiter Schritt',
+    heading: 'Code eingeben',
+    lead: 'Öffnen Sie Ihre Authenticator-App, und geben Sie den Code ein, den sie für diese Seite anzeigt.',
+    code: 'Code aus der App',
+    recoveryLead:
+      'Geben Sie einen der Wiederherstellungscodes ein, die Sie gespeichert haben. Jeder funktioniert einmal.',
+    recoveryCode: 'Wiederherstellungscode',
+    trustDevice: 'In diesem Browser eine Zeit lang nicht nach einem Code fragen',
+    submit: 'Weiter',
+    useRecoveryCode: 'Wiederherstellungscode verwenden',
+    useApp: 'Authenticator-App verwenden',
+    signInAgain: 'Erneut anmelden',
+  },
+  'two-step': {
+    title: 'Anmeldung in zwei Schritten',
+    offLead:
+      'Zum Anmelden ist dann auch ein Code aus einer App auf Ihrem Telefon nötig. Ein gestohlenes Passwort reicht nicht mehr.',
+    switchOn: 'Einschalten',
+    scan: 'Scannen Sie dieses Bild mit einer Authenticator-App. Geben Sie dann den Code ein, den die App anzeigt.',
+    qrAlt: 'QR-Code für die Authenticator-App',
+    secret: 'Oder geben Sie diesen Schlüssel in der App ein:',
+    openApp: 'App auf diesem Gerät öffnen',
+    code: 'Code aus der App',
+    confirm: 'Bestätigen',
+    codesLead:
+      'Die Anmeldung in zwei Schritten ist eingeschaltet. Speichern Sie jetzt diese Wiederherstellungscodes: Sie werden nur einmal angezeigt. Mit jedem können Sie sich einmal anmelden, wenn Sie Ihr Telefon verlieren.',
+    copy: 'Kopieren',
+    copied: 'Kopiert',
+    print: 'Drucken',
+    saved: 'Ich habe sie gespeichert',
+    onSince: 'Eingeschaltet seit {date}.',
+    codesLeft: 'Übrige Wiederherstellungscodes: {count}.',
+    newCodes: 'Neue Wiederherstellungscodes',
+    switchOff: 'Ausschalten',
+    switchOffSure: 'Ja, ausschalten',
+    switchedOff: 'Die Anmeldung in zwei Schritten ist ausgeschaltet.',
+    trusted: 'Diese Browser brauchen keinen Code:',
+    trustedUntil: 'bis {date}',
+    stopTrusting: 'Entfernen',
+    stopTrustingOf: '{device}, {ip} entfernen',
+  },
+}

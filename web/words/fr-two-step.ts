@@ -1,0 +1,46 @@
+import type { twoStep as english } from './en-two-step.js'
+
+/** Two-step sign-in: its page, and its part of the account page. */
+export const twoStep: typeof english = {
+  'second-factor': {
+    title: 'Deuxième étape',
+    heading: 'Saisissez votre code',
+    lead: 'Ouvrez votre application d’authentification et saisissez le code qu’elle affiche pour ce site.',
+    code: 'Code de l’application',
+    recoveryLead: 'Saisissez l’un des codes de secours que vous avez enregistrés. Chacun fonctionne une seule fois.',
+    recoveryCode: 'Code de secours',
+    trustDevice: 'Ne plus demander de code dans ce navigateur pendant un certain temps',
+    submit: 'Continuer',
+    useRecoveryCode: 'Utiliser un code de secours',
+    useApp: 'Utiliser l’application d’authentification',
+    signInAgain: 'Se reconnecter',
+  },
+  'two-step': {
+    title: 'Connexion en deux étapes',
+    offLead:
+      'La connexion demande alors aussi un code d’une application sur votre téléphone. Un mot de passe volé ne suffit plus.',
+    switchOn: 'Activer',
+    scan: 'Scannez cette image avec une application d’authentification. Saisissez ensuite le code qu’elle affiche.',
+    qrAlt: 'Code QR pour l’application d’authentification',
+    secret: 'Ou saisissez cette clé dans l’application\u00a0:',
+    openApp: 'Ouvrir une application sur cet appareil',
+    code: 'Code de l’application',
+    confirm: 'Confirmer',
+    codesLead:
+      'La connexion en deux étapes est activée. Enregistrez maintenant ces codes de secours, ils ne sont affichés qu’une fois. Chacun vous permet de vous connecter une fois si vous perdez votre téléphone.',
+    copy: 'Copier',
+    copied: 'Copié',
+    print: 'Imprimer',
+    saved: 'Je les ai enregistrés',
+    onSince: 'Activée depuis le {date}.',
+    codesLeft: 'Codes de secours restants\u00a0: {count}.',
+    newCodes: 'Nouveaux codes de secours',
+    switchOff: 'Désactiver',
+    switchOffSure: 'Oui, désactiver',
+    switchedOff: 'La connexion en deux étapes est désactivée.',
+    trusted: 'Ces navigateurs n’ont pas besoin de code\u00a0:',
+    trustedUntil: 'jusqu’au {date}',
+    stopTrusting: 'Retirer',
+    stopTrustingOf: 'Retirer {device}, {ip}',
+  },
+}
