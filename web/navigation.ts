@@ -22,6 +22,10 @@ export const returnToInAddress = () => {
   return accepted(asked === undefined ? undefined : asked + fragment) ?? accepted(asked)
 }
 
+/** Where a step-up leads back to. A proxy may show that page in the place of the application's: then it is this address. */
+export const returnToAfterStepUp = () =>
+  location.pathname === '/step-up' ? returnToInAddress() : location.pathname + location.search + location.hash
+
 /** The address of one of our pages, with the page that the visitor wanted. */
 export const withReturnTo = (path: string, returnTo: string | undefined) =>
   returnTo === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}returnTo=${encodeURIComponent(returnTo)}`

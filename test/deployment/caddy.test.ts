@@ -7,6 +7,7 @@ import { type Instance, startInstance } from '../support/site/instance.js'
 import { freePorts } from '../support/site/nginx.js'
 import { addPeople, password } from '../support/site/site.js'
 import { until } from '../support/until.js'
+import { adminArea, expectAdminArea } from './admin-area.js'
 import { type Application, startApplication } from './application.js'
 import { cookieHeaders } from './browser-journeys.js'
 import { startCaddy } from './caddy.js'
@@ -51,6 +52,7 @@ describe('an application behind Caddy and the access check', () => {
       instance: instance.port,
       application: application.port,
       tls: true,
+      more: await adminArea('caddyfile'),
     })
     leftovers.push(caddy.stop)
     door = caddy
@@ -91,6 +93,10 @@ describe('an application behind Caddy and the access check', () => {
     })
     expect(identity(heard?.headers).sort()).toEqual([...identityHeaders].sort())
     expect(heard?.headers.cookie).toBe('theme=dark')
+  })
+
+  it('guards an admin area as the guide says', async () => {
+    await expectAdminArea(await signedIn(), () => application.heard)
   })
 
   it.each(cookieHeaders)('keeps our cookies from the application: %s', async (sent, kept) => {

@@ -7,15 +7,17 @@ import { listens, makeCertificate, replaced } from '../support/site/nginx.js'
 
 const file = fileURLToPath(new URL('../../deploy/forward-auth/Caddyfile', import.meta.url))
 
-type Options = { port: number; plainPort: number; instance: number; application: number; tls: boolean }
+type Options = { port: number; plainPort: number; instance: number; application: number; tls: boolean; more?: string }
 
 /** A real Caddy with the shipped file, which takes its addresses from the environment. */
-export const startCaddy = async ({ port, plainPort, instance, application, tls }: Options) => {
+export const startCaddy = async ({ port, plainPort, instance, application, tls, more = '' }: Options) => {
   const folder = await ownFolder('caddy')
   const certificate = await makeCertificate(folder)
   const shipped = await readFile(file, 'utf8')
   const own = `bind {$BIND}\n\ttls ${folder}/fullchain.pem ${folder}/privkey.pem`
-  const site = tls ? replaced(shipped, [['bind {$BIND}', own]]) : shipped
+  const place = '\t\thandle {\n\t\t\troute {'
+  const whole = more === '' ? shipped : replaced(shipped, [[place, more + place]])
+  const site = tls ? replaced(whole, [['bind {$BIND}', own]]) : whole
   const ports = `http_port ${plainPort}\n\thttps_port ${tls ? port : plainPort + 1}`
   await writeFile(join(folder, 'Caddyfile'), `{\n\tadmin off\n\t${ports}\n\tskip_install_trust\n}\n${site}`)
   const server = await startServer({

@@ -7,6 +7,7 @@ import { createVisitor } from '../support/site/https-client.js'
 import { type Instance, startInstance } from '../support/site/instance.js'
 import { type Front, freePorts, startNginxSite } from '../support/site/nginx.js'
 import { addPeople, giveName, password } from '../support/site/site.js'
+import { adminArea, expectAdminArea } from './admin-area.js'
 import { type Application, startApplication, startElsewhere } from './application.js'
 import { cookieHeaders } from './browser-journeys.js'
 import {
@@ -52,6 +53,9 @@ beforeAll(async () => {
     ports,
     site: 'forward-auth/nginx.conf',
     application: application.port,
+    changes: [
+      ['    # The application. Every request', `${await adminArea('nginx')}    # The application. Every request`],
+    ],
   })
   leftovers.push(front.stop)
 })
@@ -83,6 +87,10 @@ describe('an application behind nginx and the access check', () => {
     const proof = { 'x-auth-factors': '1', 'x-auth-time': expect.stringMatching(/^\d{10}$/) }
     expect(identity(heard?.headers)).toEqual({ ...names, ...ids, ...proof })
     expect(heard?.headers.cookie).toBe('theme=dark')
+  })
+
+  it('guards an admin area as the guide says', async () => {
+    await expectAdminArea(await signedIn(), () => application.heard)
   })
 
   it.each(cookieHeaders)('keeps our cookies from the application: %s', async (sent, kept) => {

@@ -8,7 +8,7 @@ import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
 import { mount } from '../mount.js'
-import { queryValue, redirectAfterSignIn, returnToInAddress, withReturnTo } from '../navigation.js'
+import { queryValue, redirectAfterSignIn, returnToAfterStepUp, withReturnTo } from '../navigation.js'
 import { useSentences } from '../refusals.js'
 import { useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
@@ -17,7 +17,7 @@ import { StepUpForm } from '../step-up/step-up-form.js'
 type Prover = { methods: readonly ProofMethod[]; username: string }
 
 /** A new sign-in is a proof too: it leads back to where the user wanted to go. */
-const signIn = () => location.replace(withReturnTo('/login?notice=sign_in', returnToInAddress()))
+const signIn = () => location.replace(withReturnTo('/login?notice=sign_in', returnToAfterStepUp()))
 
 /** An application has sent the user here to prove again who they are. It says in the address what it asks for. */
 const StepUp = () => {
@@ -37,7 +37,7 @@ const StepUp = () => {
     <Card>
       <Heading text={words.heading} />
       <p class="lead">{words.lead}</p>
-      <StepUpForm {...prover} onProven={() => redirectAfterSignIn(returnToInAddress())} onSignedOut={signIn} />
+      <StepUpForm {...prover} onProven={() => redirectAfterSignIn(returnToAfterStepUp())} onSignedOut={signIn} />
     </Card>
   )
 }

@@ -1,0 +1,33 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'vitest'
+import type { Visitor } from '../support/site/https-client.js'
+import { expectOurHeaders, navigation } from './proxy-answers.js'
+
+const guide = fileURLToPath(new URL('../../docs/forward-auth.md', import.meta.url))
+
+/** The lines of the guide for an admin area, and the same for `/recent`, where one factor is enough. */
+export const adminArea = async (proxy: 'nginx' | 'caddyfile') => {
+  const [, section = ''] = (await readFile(guide, 'utf8')).split('## An admin area')
+  const lines = new RegExp(`\`\`\`${proxy}\\n(.*?)\`\`\``, 's').exec(section)?.[1]
+  if (lines === undefined) throw new Error(`The guide has no lines for an admin area with ${proxy}`)
+  return lines + lines.replaceAll(/([/@])admin/g, '$1recent').replace('&factors=2', '')
+}
+
+/** The visitor is signed in with one factor, a moment ago. */
+export const expectAdminArea = async (visitor: Visitor, heard: () => unknown[]) => {
+  const before = heard().length
+  const page = '/step-up?fresh=10m&factors=2'
+  const program = await visitor.get('/admin/users?a=1')
+  expect([program.status, program.body.code]).toEqual([403, 'step_up_required'])
+  expect(program.lines).toContainEqual(['x-auth-step-up', page])
+  expectOurHeaders(program)
+  const person = await visitor.get('/admin', navigation('same-origin'))
+  expect([person.status, person.text.includes(`location.replace('${page}&returnTo='`)]).toEqual([403, true])
+  expectOurHeaders(person)
+  const form = await visitor.post('/admin/users', { some: 'body' }, navigation('same-origin'))
+  expect([form.status, form.text.includes('Your form was not sent')]).toEqual([403, true])
+  expect(heard()).toHaveLength(before)
+  expect((await visitor.get('/recent/users')).status).toBe(200)
+  expect(heard()).toHaveLength(before + 1)
+}
