@@ -4,6 +4,8 @@ import type { Environment } from '../config.js'
 import type { ProviderId } from '../contract/providers.js'
 import type { Content } from '../domain/content/content.js'
 import type { Events } from '../domain/events/events.js'
+import type { Factors } from '../domain/factors/factors.js'
+import type { Mails } from '../domain/mails/mails.js'
 import type { Client } from '../domain/sessions/client.js'
 import type { Sessions } from '../domain/sessions/sessions.js'
 import type { SigningKeys } from '../domain/signing-keys/signing-keys.js'
@@ -25,7 +27,7 @@ export type CommandPasswords = {
 export type Stores = {
   database: Database
   clock: Clock
-  users: Pick<Users, 'findById' | 'findByLogin' | 'createWithPassword' | 'disable' | 'enable'>
+  users: Pick<Users, 'findById' | 'findByLogin' | 'lock' | 'createWithPassword' | 'disable' | 'enable'>
   bulkUsers: BulkUsers
   /** Those that are configured. */
   providers: readonly ProviderId[]
@@ -34,7 +36,9 @@ export type Stores = {
   content: Pick<Content, 'load'>
   events: Pick<Events, 'record' | 'between' | 'about'>
   signingKeys: Pick<SigningKeys, 'list' | 'rotate' | 'replaceAll'>
-  webhooks: Pick<Webhooks, 'oldest' | 'retryAll'>
+  webhooks: Pick<Webhooks, 'oldest' | 'retryAll' | 'queue'>
+  factors: Pick<Factors, 'hasTotp' | 'remove'>
+  mails: Pick<Mails, 'queue'>
   close(): Promise<void>
 }
 

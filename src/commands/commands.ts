@@ -9,6 +9,7 @@ import { serve } from './serve.js'
 import { serviceKeyAdd } from './service-key-add.js'
 import { userAdd } from './user-add.js'
 import { userExport } from './user-export.js'
+import { userFactorsReset } from './user-factors-reset.js'
 import { userImport } from './user-import.js'
 import { userList } from './user-list.js'
 import { userDisable, userEnable, userSessionsEnd } from './user-state.js'
@@ -25,6 +26,7 @@ const commands: Readonly<Record<string, Command>> = {
   'user disable': userDisable,
   'user enable': userEnable,
   'user sessions end': userSessionsEnd,
+  'user factors reset': userFactorsReset,
   'user import': userImport,
   'user export': userExport,
   'content load': contentLoad,

@@ -6,6 +6,9 @@ import { byProvider } from '../contract/providers.js'
 import { createContent } from '../domain/content/content.js'
 import { createEvents } from '../domain/events/events.js'
 import { createNameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
+import { createFactors } from '../domain/factors/factors.js'
+import { createTrustedDevices } from '../domain/factors/trusted-devices.js'
+import { createMails, type Mails } from '../domain/mails/mails.js'
 import { createPasswords, type Passwords } from '../domain/passwords/passwords.js'
 import { createWorkers } from '../domain/passwords/workers.js'
 import { sealedColumns } from '../domain/sealed-values/sealed-columns.js'
@@ -19,6 +22,8 @@ import { createWebhooks } from '../domain/webhooks/webhooks.js'
 import { systemClock as clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { deriveKey } from '../lib/keys.js'
+import { createSeal } from '../lib/seal.js'
+import type { Database } from '../platform/database/database.js'
 import { existingSecret } from '../platform/kept-secret.js'
 import { createLog } from '../platform/log.js'
 import { CommandFailure, type CommandPasswords, type Stores } from './command.js'
@@ -39,6 +44,21 @@ const forCommands = (passwords: Passwords): CommandPasswords => ({
     return hash
   },
 })
+
+/** Mails that a command causes wait in the database: a running service sends them. */
+const outbox = (config: Config, database: Database, secrets: readonly string[]): Pick<Mails, 'queue'> => ({
+  queue: (sql, request) => openOutbox(config, database, secrets).queue(sql, request),
+})
+
+/** Opened when it is needed: most commands run without the secret, which encrypts the mails. */
+const openOutbox = (config: Config, database: Database, secrets: readonly string[]) => {
+  if (secrets.length === 0)
+    throw new CommandFailure('JWT_SECRET is missing: it encrypts the mail to the user. Nothing was changed.')
+  const { publicUrl, mailFrom: from, productName: name, accentColor: accent } = config
+  const seal = createSeal(secrets.map((secret) => deriveKey(secret, 'outgoing mail')))
+  const mailer = { send: () => Promise.reject(new Error('A command sends no mails')), close: async () => undefined }
+  return createMails({ database, clock, seal, mailer, publicUrl, brand: { name, accent }, from, log: commandLog() })
+}
 
 /** The migrated database and the nouns that commands use, as the service's own role or as the owner of the tables. */
 export const openStores = async (config: Config, role: 'service' | 'owner'): Promise<Stores> => {
@@ -62,22 +82,28 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
   const tokens = createTokens({ secrets, clock, issuer: publicUrl })
   const sealedValues = createSealedValues(config.sealingKey ?? secrets, sealedColumns)
   const webhooks = createWebhooks({ database, clock, log: commandLog() })
+  const users = createUsers({ database, clock })
+  const mails = outbox(config, database, secrets)
+  const events = createEvents({
+    database,
+    clock,
+    nameMarks: createNameMarks(secrets.map((secret) => deriveKey(secret, nameMarksPurpose))),
+    listeners: [],
+    onLost: (err) => commandLog().error({ err }, 'an event could not be written to the database'),
+  })
+  const trustedDevices = createTrustedDevices({ database, clock, lifetime: undefined })
   return {
     database,
     clock,
-    users: createUsers({ database, clock }),
+    users,
+    mails,
+    factors: createFactors({ database, clock, users, sealedValues, trustedDevices, mails, events, productName }),
     bulkUsers: createBulkUsers({ database }),
     providers: byProvider(config.providers).map(([id]) => id),
     sessions: createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, webhooks }),
     passwords: forCommands(createPasswords({ workers, cost, productName })),
     content: createContent({ database, clock }),
-    events: createEvents({
-      database,
-      clock,
-      nameMarks: createNameMarks(secrets.map((secret) => deriveKey(secret, nameMarksPurpose))),
-      listeners: [],
-      onLost: (err) => commandLog().error({ err }, 'an event could not be written to the database'),
-    }),
+    events,
     signingKeys: createSigningKeys({ database, clock, sealedValues }),
     webhooks,
     close,

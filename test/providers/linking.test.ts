@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { addAuthenticator } from '../support/authenticator.js'
 import { goodPassword } from '../support/latchkey.js'
 import { sessionCookiesOf, signInWith, usersOf } from '../support/providers/test-providers.js'
 import { createProviderSetup, onlyAddress, type ProviderSetup } from './provider-setup.js'
@@ -31,6 +32,21 @@ describe('linking by address', () => {
       expect(await setup.idOf(first)).toBe(await setup.idOf(second))
       const expected = { provider: 'provider_b', provider_a_id: 'subject-1', provider_b_id: '583231' }
       expect(await usersOf(setup.service)).toMatchObject([expected])
+    })
+
+    it('asks an account with two-step sign-in for a code, and links the provider together with the session', async () => {
+      const app = await addAuthenticator(await setup.signedUp('ada'), setup.service)
+      const browser = setup.service.browser()
+      const answer = await signInWith(browser, 'provider-a', '?returnTo=/reports')
+      expect([answer.location, sessionCookiesOf(answer)]).toEqual(['/second-factor?returnTo=%2Freports', []])
+      expect(await usersOf(setup.service)).toMatchObject([{ provider_a_id: null }])
+      expect((await browser.post('/api/auth/second-factor', { code: '000' })).status).toBe(401)
+      expect(await usersOf(setup.service)).toMatchObject([{ provider_a_id: null }])
+      expect((await browser.post('/api/auth/second-factor', { code: app.code() })).status).toBe(200)
+      expect(await usersOf(setup.service)).toMatchObject([{ provider_a_id: 'subject-1' }])
+      expect((await browser.get('/api/auth/verify?factors=2')).status).toBe(204)
+      await setup.service.mailTo(setup.addressOf('ada'), /Google/)
+      expect((await signInWith(setup.service.browser(), 'provider-a')).location).toMatch(/^\/second-factor/)
     })
 
     it('takes addresses that differ in case for one', async () => {

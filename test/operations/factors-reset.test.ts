@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openStores } from '../../src/commands/open-stores.js'
+import { addAuthenticator } from '../support/authenticator.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { latchkey as run } from '../support/terminal.js'
+
+const secret = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
+let latchkey: Latchkey
+
+beforeAll(async () => {
+  latchkey = await startLatchkey({ settings: { JWT_SECRET: secret } })
+})
+afterAll(() => latchkey.stop())
+
+it('switches two-step sign-in off for a user who lost the phone, after --yes, and tells the user', async () => {
+  const store = { openStores: (role: 'service' | 'owner') => openStores(latchkey.config, role) }
+  const reset = (...more: string[]) => run(store, ['user', 'factors', 'reset', 'ada', ...more])
+  const login = async () =>
+    (await latchkey.browser().post('/login', { username: 'ada', password: goodPassword })).status
+  const tab = await latchkey.signedUp('ada')
+  expect(await reset('--yes')).toMatchObject({ code: 0, out: expect.stringContaining('has no two-step sign-in') })
+  await addAuthenticator(tab, latchkey)
+
+  expect(await reset()).toMatchObject({ code: 1, err: expect.stringContaining('Add --yes') })
+  expect(await login()).toBe(202)
+  expect(await reset('--yes')).toMatchObject({ code: 0, out: expect.stringContaining('ended 1 session') })
+  expect(await login()).toBe(200)
+  expect((await tab.post('/api/auth/refresh')).status).toBe(401)
+  latchkey.app.nouns.mails.nudge()
+  expect((await latchkey.mailTo('ada@example.com', /was reset/)).text).toContain('administrator')
+  expect(await latchkey.sql.query("select user_agent <> '' as named from events where kind = 'factors_reset'")).toEqual(
+    [{ named: true }],
+  )
+})
