@@ -32,6 +32,8 @@ export const createFreshness = ({ callers, sessions, proofs, clock, freshFor }: 
   }
 
   return {
+    /** For handlers that know only later whether they need it. */
+    refusalFor,
     /** A hook for routes behind `callers.required` and their limiter: it asks the database. */
     required: async (request: FastifyRequest, reply: FastifyReply) => {
       const refusal = await refusalFor(request)

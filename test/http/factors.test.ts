@@ -71,10 +71,13 @@ describe('the owner of an account with two-step sign-in', () => {
     expect((await tab.act('/api/auth/step-up', { code: app.code(-90 * seconds) })).body.code).toBe(
       'wrong_second_factor',
     )
+    const passwords = { currentPassword: goodPassword, newPassword: 'copper-Lagoon-47-meadow' }
+    expect((await tab.act('/api/auth/change-password', passwords)).body).toEqual(refused.body)
     const code = app.code()
     expect((await tab.act('/api/auth/step-up', { code })).status).toBe(200)
     expect((await (await challenged('again')).post(path, { code })).status).toBe(401)
     expect((await tab.get('/api/auth/verify?factors=2')).status).toBe(204)
+    expect((await tab.act('/api/auth/change-password', passwords)).status).toBe(204)
     expect((await tab.remove('/api/auth/totp')).status).toBe(204)
   })
 })

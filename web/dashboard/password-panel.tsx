@@ -61,7 +61,7 @@ const ChangePassword = ({ account, onDone }: Props & { onDone: () => void }) => 
   })
 
   const submit = async ({ currentPassword = '', newPassword = '' }: Values): Promise<Problems | undefined> => {
-    const answer = await client.changePassword({ currentPassword, newPassword })
+    const answer = await actions.withFreshSignIn(() => client.changePassword({ currentPassword, newPassword }))
     if (!answer.refused) {
       onDone()
       actions.showSuccess(words.passwordChanged)

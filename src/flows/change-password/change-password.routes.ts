@@ -2,10 +2,12 @@ import { Type } from 'typebox'
 import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
+import type { Factors } from '../../domain/factors/factors.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
+import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
 import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -17,6 +19,7 @@ const { responses, sendRefusal } = routeRefusals(
   'not_authenticated',
   'wrong_current_password',
   'invalid_csrf_token',
+  'fresh_sign_in_required',
   'cross_site',
   'password_unchanged',
   'password_rejected',
@@ -27,7 +30,8 @@ const { responses, sendRefusal } = routeRefusals(
 
 const schema = {
   tags: ['account'],
-  summary: "Change the caller's password; ends the other sessions and sets new tokens for this one",
+  summary:
+    "Change the caller's password; ends the other sessions and sets new tokens for this one; needs a fresh sign-in while TOTP is on",
   body: Type.Object({
     currentPassword: Type.String({ minLength: 1, maxLength: 1024 }),
     newPassword: Type.String({ minLength: 1, maxLength: 1024 }),
@@ -43,15 +47,21 @@ type Dependencies = {
   callers: Callers
   cookies: Cookies
   csrf: Csrf
+  factors: Pick<Factors, 'hasTotp'>
+  freshness: Freshness
   limits: Limits
 }
 
-export const changePasswordRoutes = (
-  server: Server,
-  { changePassword, callers, cookies, csrf, limits }: Dependencies,
-) => {
+export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
+  const { changePassword, callers, cookies, csrf, factors, freshness, limits } = deps
   const options = { schema, onRequest: [callers.required, csrf.required, limits.login], onSend: limits.refundSuccess }
   server.post('/api/auth/change-password', options, async (request, reply) => {
+    // Before the password is compared: with a stolen session nobody must learn whether a guess is right.
+    const refusal = (await factors.hasTotp(callers.of(request).userId)) && (await freshness.refusalFor(request))
+    if (refusal) {
+      limits.countAsSuccess(request)
+      return sendRefusal(reply, refusal)
+    }
     const language = languageFrom(request.headers['accept-language'])
     const result = await changePassword({ caller: callers.of(request), ...request.body }, clientOf(request), language)
     if (isRefused(result)) return sendRefusal(reply, result)
