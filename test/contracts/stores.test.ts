@@ -116,6 +116,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await bulk.insertMany(sql, imported)).toHaveLength(2)
     expect((await bulk.selectTaken(sql, imported)).map((row) => row.username_key).sort()).toEqual(['ada', 'bea', 'cy'])
     expect(await bulk.selectTakenIdentities(sql, [{ provider: 'provider_b', subject: '9' }])).toHaveLength(1)
+    expect(await bulk.selectProviders(sql)).toContainEqual({ provider: 'provider_b' })
     const first = await bulk.selectPage(sql, nilUuid, 2)
     const second = await bulk.selectPage(sql, first.at(-1)?.id ?? '', 2)
     expect([...first, ...second]).toMatchObject([

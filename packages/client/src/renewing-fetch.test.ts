@@ -6,11 +6,7 @@ const startApplication = (renewal: () => Response) => {
   const bodies: string[] = []
   let isRenewed = false
   const fetch = async (input: string | URL | Request, init?: RequestInit) => {
-    const request = new Request(new URL(input instanceof Request ? input.url : input, 'http://app.test'), {
-      ...(input instanceof Request && { method: input.method, body: input.body }),
-      ...init,
-      ...{ duplex: 'half' },
-    })
+    const request = new Request(input instanceof Request ? input : new URL(input, 'http://app.test'), init)
     if (request.url.endsWith('/api/auth/refresh')) {
       const answer = renewal()
       isRenewed = answer.ok

@@ -37,12 +37,12 @@ describe.each(cases)('$kind in $language', ({ kind, language }) => {
 
   it('has every link alone on its line, and the same links in both parts', () => {
     const links = letter.blocks.flatMap((block) => ('link' in block ? [block.link] : []))
-    expect(links.length).toBeGreaterThan(0)
+    expect(links.length > 0).toBe(kind !== 'step-up-code')
     for (const link of links) {
       expect(text.split('\n')).toContain(link)
       expect(html).toContain(`href="${link}"`)
     }
-    expect(text.match(/https?:/g)).toHaveLength(links.length)
+    expect(text.match(/https?:/g) ?? []).toHaveLength(links.length)
   })
 
   it('lets nothing from outside become markup', () => {
