@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
+import { addAuthenticator } from '../support/authenticator.js'
+import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { signInWith, startProviders, type TestProviders } from '../support/providers/test-providers.js'
 
@@ -98,6 +100,18 @@ it('a user goes through the whole service on the embedded database', async () =>
     'password_reset',
   ])
     expect(kinds).toContain(kind)
+
+  const app = await addAuthenticator(last, latchkey)
+  const address = '192.0.2.12'
+  const login = (tab: Browser) => tab.post('/login', { username: 'ada', password: lastPassword }, { address })
+  const second = latchkey.browser()
+  expect((await login(second)).status).toBe(202)
+  expect((await second.post('/api/auth/second-factor', { code: '000000' })).status).toBe(401)
+  expect((await second.post('/api/auth/second-factor', { code: app.code(), trustDevice: true })).status).toBe(200)
+  expect((await login(second.copy())).status).toBe(200)
+  const lost = latchkey.browser()
+  await login(lost)
+  expect((await lost.post('/api/auth/second-factor', { code: app.recoveryCodes[0] })).status).toBe(200)
   expect((await last.act('/api/auth/logout-all')).status).toBe(204)
   expect((await last.post('/api/auth/refresh')).status).toBe(401)
 })
