@@ -79,8 +79,13 @@ const checks: Record<keyof AccessClaims, (value: unknown) => boolean> = {
   amr: optional(isMethods),
 }
 
+/** In seconds. The service signs no access token for longer. */
+const longestLife = 900
+
 export const isAccessClaims = (claims: Payload): claims is AccessClaims =>
-  Object.entries(checks).every(([name, isValid]) => isValid(claims[name])) && claims.sub === claims.userId
+  Object.entries(checks).every(([name, isValid]) => isValid(claims[name])) &&
+  claims.sub === claims.userId &&
+  Number(claims.exp) - Number(claims.iat) <= longestLife
 
 const deepFrozen = (verified: Verified): Verified => {
   const { user, claims, amr } = verified

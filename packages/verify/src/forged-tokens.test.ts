@@ -23,15 +23,15 @@ const bySecret = createVerifier({ publicUrl, secret: `${secret}, ${older}` })
 const byKeys = createVerifier({ publicUrl, jwks: true, fetch: serve })
 
 type Parts = Record<string, unknown>
-const claims = (more: Parts = {}): Parts => ({
+const claims = (more: Parts = {}, now = seconds()): Parts => ({
   userId,
   username: 'ada',
   sid,
   gen: 3,
-  iat: seconds(),
-  exp: seconds() + 900,
+  iat: now,
+  exp: now + 900,
   email: 'ada@example.com',
-  auth_time: seconds() - 60,
+  auth_time: now - 60,
   amr: ['pwd', 'otp'],
   sub: userId,
   iss: publicUrl,
@@ -157,6 +157,7 @@ describe.each([
     ['a generation that is a text', () => sign(header(), claims({ gen: '3' })), 'bad_claims'],
     ['no exp', () => sign(header(), claims({ exp: undefined })), 'bad_claims'],
     ['exp as text', () => sign(header(), claims({ exp: String(seconds() + 900) })), 'bad_claims'],
+    ['a longer life than 15 minutes', () => sign(header(), claims({ exp: seconds() + 902 })), 'bad_claims'],
     ['exp that has passed', () => sign(header(), claims({ exp: seconds() - 1 })), 'expired'],
     ['iat in the future', () => sign(header(), claims({ iat: seconds() + 60 })), 'not_yet_valid'],
     ['nbf in the future', () => sign(header(), claims({ nbf: seconds() + 60 })), 'not_yet_valid'],

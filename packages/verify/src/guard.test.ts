@@ -14,7 +14,8 @@ const now = () => Math.floor(Date.now() / 1000)
 
 const tokenFor = (username: string, { amr = ['pwd'], age = 0, issuer = tokens } = {}) => {
   const [userId, sid] = [randomUUID(), randomUUID()]
-  const times = { iat: now(), exp: now() + 900, auth_time: now() - age }
+  const iat = now()
+  const times = { iat, exp: iat + 900, auth_time: iat - age }
   return issuer.signAccess({ userId, sid, username, email: 'ada@example.com', name: null, gen: 0, amr, ...times })
 }
 const setCookies = (token: string) => [

@@ -1,13 +1,17 @@
 import type { TokenText } from './token-text.js'
 
-export type SignatureResult = 'good' | 'bad_signature' | 'unknown_key' | 'unavailable'
+/** A key that is or was in use. Two keys are the same only if they are the same object. */
+export type VerifyingKey = { readonly id: string; readonly key: CryptoKey }
+
+export type KeyRefusal = 'bad_signature' | 'unknown_key' | 'unavailable'
 
 /** The keys of one algorithm. There is one kind for secrets and one for published keys, and a verifier has one of the two. */
 export type Keys = {
-  check(token: TokenText): Promise<SignatureResult>
+  /** The key that has signed the token, or why it is refused. */
+  check(token: TokenText): Promise<VerifyingKey | KeyRefusal>
+  /** Whether this key is still in use. It may have been withdrawn since it was found, also during a check. */
+  holds(key: VerifyingKey): boolean
   /** Asks for the current keys if those that are known are too old. */
   refresh(): Promise<void>
   isKnown(): boolean
-  /** Changes when a key is withdrawn: what was verified before must be verified again. */
-  version(): number
 }

@@ -1,7 +1,7 @@
 import { createSign, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createPublishedKeys } from './published-keys.js'
-import { splitToken } from './token-text.js'
+import { splitToken, type TokenText } from './token-text.js'
 
 const makeKey = (kid: string) => {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -34,75 +34,104 @@ const publish = (keys: unknown[]) => {
       return Response.json({ keys: service.keys }, { headers: { 'cache-control': 'public, max-age=300' } })
     },
   })
+  const check = async ({ token }: { token: TokenText }) => {
+    const found = await published.check(token)
+    return typeof found === 'string' ? found : 'good'
+  }
   const pass = (seconds: number) => {
     time += seconds * 1000
   }
-  return { service, published, pass }
+  return { service, published, check, pass }
 }
 const away = () => Promise.reject(new Error('ECONNREFUSED'))
 
 describe('published keys', () => {
   it('are asked for once by many callers, and kept as long as the service says', async () => {
-    const { service, published, pass } = publish([first.jwk])
-    const results = await Promise.all(Array.from({ length: 20 }, () => published.check(first.token)))
+    const { service, check, pass } = publish([first.jwk])
+    const results = await Promise.all(Array.from({ length: 20 }, () => check(first)))
     expect(new Set(results)).toEqual(new Set(['good']))
     expect(service.asked).toBe(1)
     pass(299)
-    expect(await published.check(first.token)).toBe('good')
+    expect(await check(first)).toBe('good')
     expect(service.asked).toBe(1)
     pass(1)
-    expect(await published.check(first.token)).toBe('good')
+    expect(await check(first)).toBe('good')
     expect(service.asked).toBe(2)
   })
 
   it('are asked for again for an unknown id, once in 30 seconds', async () => {
-    const { service, published, pass } = publish([first.jwk])
-    expect(await published.check(first.token)).toBe('good')
+    const { service, check, pass } = publish([first.jwk])
+    expect(await check(first)).toBe('good')
     service.keys = [first.jwk, second.jwk]
-    expect(await published.check(second.token)).toBe('unknown_key')
+    expect(await check(second)).toBe('unknown_key')
     expect(service.asked).toBe(1)
     pass(30)
-    const results = await Promise.all([second, third, second].map(({ token }) => published.check(token)))
+    const results = await Promise.all([second, third, second].map(check))
     expect(results).toEqual(['good', 'unknown_key', 'good'])
-    for (let tries = 0; tries < 10; tries += 1) expect(await published.check(third.token)).toBe('unknown_key')
+    for (let tries = 0; tries < 10; tries += 1) expect(await check(third)).toBe('unknown_key')
     expect(service.asked).toBe(2)
   })
 
   it('go on being used while the service is away, and are withdrawn when it says so', async () => {
-    const { service, published, pass } = publish([first.jwk, second.jwk])
-    expect(await published.check(first.token)).toBe('good')
+    const { service, published, check, pass } = publish([first.jwk, second.jwk])
+    const [withdrawn, kept] = await Promise.all([first, second].map(({ token }) => published.check(token)))
+    if (typeof withdrawn !== 'object' || typeof kept !== 'object') throw new Error('No keys')
     service.answer = away
     pass(3_000)
-    expect(await published.check(first.token)).toBe('good')
-    expect(await published.check(first.token)).toBe('good')
+    expect(await check(first)).toBe('good')
+    expect(await check(first)).toBe('good')
     expect(service.asked).toBe(2)
     expect(service.problems).toEqual([expect.stringContaining('keys cannot be read from http://127.0.0.1:9/')])
     service.answer = undefined
     service.keys = [second.jwk]
     pass(30)
-    const before = published.version()
-    expect(await published.check(first.token)).toBe('unknown_key')
-    expect(await published.check(second.token)).toBe('good')
-    expect(published.version()).not.toBe(before)
+    expect(await check(first)).toBe('unknown_key')
+    expect(await check(second)).toBe('good')
+    expect([published.holds(withdrawn), published.holds(kept)]).toEqual([false, true])
+  })
+
+  it('are read once by requests that wait for the first ones, however long that takes', async () => {
+    const { service, published, check, pass } = publish([first.jwk])
+    service.answer = async () => {
+      pass(5)
+      throw new Error('timeout')
+    }
+    // As the verifier does it: before it looks for a remembered token, and again for the key.
+    const ask = async () => {
+      await published.refresh()
+      return check(first)
+    }
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual(Array(3).fill('unavailable'))
+    expect(service.asked).toBe(1)
+  })
+
+  it('are another key under the same id if the service says so', async () => {
+    const { service, published, check, pass } = publish([first.jwk])
+    const before = await published.check(first.token)
+    if (typeof before !== 'object') throw new Error('No key')
+    service.keys = [{ ...second.jwk, kid: 'first' }]
+    pass(300)
+    expect(await check(first)).toBe('bad_signature')
+    expect(published.holds(before)).toBe(false)
   })
 
   it('go on being used while the service hangs', async () => {
-    const { service, published, pass } = publish([first.jwk])
-    expect(await published.check(first.token)).toBe('good')
+    const { service, check, pass } = publish([first.jwk])
+    expect(await check(first)).toBe('good')
     service.answer = () => new Promise(() => {})
     pass(300)
-    expect(await published.check(first.token)).toBe('good')
+    expect(await check(first)).toBe('good')
     expect(service.asked).toBe(2)
   })
 
   it('are not known before the service has answered, and then soon are', async () => {
-    const { service, published, pass } = publish([first.jwk])
+    const { service, published, check, pass } = publish([first.jwk])
     service.answer = away
-    expect(await published.check(first.token)).toBe('unavailable')
+    expect(await check(first)).toBe('unavailable')
     expect(published.isKnown()).toBe(false)
     service.answer = undefined
     pass(1)
-    expect(await published.check(first.token)).toBe('good')
+    expect(await check(first)).toBe('good')
   })
 
   it.each<[string, () => Response]>([
@@ -112,11 +141,11 @@ describe('published keys', () => {
     ['no list', () => Response.json({ keys: {} })],
     ['a megabyte', () => Response.json({ keys: [first.jwk], more: 'x'.repeat(1_000_000) })],
   ])('are kept when the service answers with %s', async (_, answer) => {
-    const { service, published, pass } = publish([first.jwk])
-    expect(await published.check(first.token)).toBe('good')
+    const { service, check, pass } = publish([first.jwk])
+    expect(await check(first)).toBe('good')
     service.answer = async () => answer()
     pass(400)
-    expect(await published.check(first.token)).toBe('good')
+    expect(await check(first)).toBe('good')
     expect(service.asked).toBe(2)
     expect(service.problems).toHaveLength(1)
   })
@@ -130,17 +159,17 @@ describe('published keys', () => {
     ['that is no point of the curve', { x: first.jwk.y, y: first.jwk.x }],
     ['without an id', { kid: undefined }],
   ])('leave out one %s', async (_, change) => {
-    const { published } = publish([{ ...first.jwk, ...change }, 'x', null, second.jwk])
-    expect(await published.check(first.token)).toBe('unknown_key')
-    expect(await published.check(second.token)).toBe('good')
+    const { check } = publish([{ ...first.jwk, ...change }, 'x', null, second.jwk])
+    expect(await check(first)).toBe('unknown_key')
+    expect(await check(second)).toBe('good')
   })
 
   it('may be none: then no token is good, until there is one', async () => {
-    const { service, published, pass } = publish([])
-    expect(await published.check(first.token)).toBe('unknown_key')
+    const { service, published, check, pass } = publish([])
+    expect(await check(first)).toBe('unknown_key')
     expect(published.isKnown()).toBe(true)
     service.keys = [first.jwk]
     pass(1)
-    expect(await published.check(first.token)).toBe('good')
+    expect(await check(first)).toBe('good')
   })
 })

@@ -1,5 +1,6 @@
 import { createBoundedFetch, type Fetch } from './bounded-fetch.js'
-import type { Keys } from './keys.js'
+import type { Keys, VerifyingKey } from './keys.js'
+import { reasonOf } from './reason.js'
 import { decodeBase64Url, isObject, readObject, utf8 } from './token-text.js'
 
 /** Anybody can send a token with an unknown key id: the service is asked once in so long, whatever the tokens say. */
@@ -26,23 +27,30 @@ const keyIdIn = (header: string) => {
   return isOurs && typeof kid === 'string' && keyIdShape.test(kid) ? kid : undefined
 }
 
-/** A public key for ES256. Keys of other kinds are left out, and so are private ones. */
-const importKey = async (jwk: unknown): Promise<[string, CryptoKey][]> => {
+type PublishedKey = VerifyingKey & { readonly x: string; readonly y: string }
+type PublishedKeys = ReadonlyMap<string, PublishedKey>
+
+/** A public key for ES256. Keys of other kinds are left out, and so are private ones. A key that is known stays the same object. */
+const importKey = async (jwk: unknown, known: PublishedKeys | undefined): Promise<PublishedKey[]> => {
   if (!isObject(jwk)) return []
   const { kty, crv, x, y, kid, alg = 'ES256', use = 'sig', d } = jwk
   const isUsable = kty === 'EC' && crv === 'P-256' && alg === 'ES256' && use === 'sig' && d === undefined
   if (!isUsable || typeof kid !== 'string' || typeof x !== 'string' || typeof y !== 'string') return []
+  const same = known?.get(kid)
+  if (same?.x === x && same.y === y) return [same]
   try {
-    return [[kid, await crypto.subtle.importKey('jwk', { kty, crv, x, y }, algorithm, false, ['verify'])]]
+    const key = await crypto.subtle.importKey('jwk', { kty, crv, x, y }, algorithm, false, ['verify'])
+    return [{ id: kid, x, y, key }]
   } catch {
     return []
   }
 }
 
-const readKeys = async (text: string) => {
+const readKeys = async (text: string, known: PublishedKeys | undefined): Promise<PublishedKeys> => {
   const set: unknown = JSON.parse(text)
   if (!isObject(set) || !Array.isArray(set.keys)) throw new Error('The answer is no list of keys')
-  return new Map((await Promise.all(set.keys.slice(0, mostKeys).map(importKey))).flat())
+  const keys = await Promise.all(set.keys.slice(0, mostKeys).map((jwk) => importKey(jwk, known)))
+  return new Map(keys.flat().map((each) => [each.id, each]))
 }
 
 const maxAgeIn = (headers: Headers) => {
@@ -52,7 +60,7 @@ const maxAgeIn = (headers: Headers) => {
 }
 
 type Options = { url: string; fetch: Fetch; now: () => number; onProblem: (message: string) => void }
-type KeySet = { keys: Map<string, CryptoKey>; until: number }
+type KeySet = { keys: PublishedKeys; until: number }
 
 /**
  * ES256 and nothing else, by the keys that the service publishes. They are kept as long as the service says. When it cannot be
@@ -61,26 +69,23 @@ type KeySet = { keys: Map<string, CryptoKey>; until: number }
 export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Keys => {
   const ask = createBoundedFetch(fetch, limits)
   let known: KeySet | undefined
-  let version = 0
+  /** When the last attempt ended. A request that has waited for one does not wait for the next. */
   let triedAt = Number.NEGATIVE_INFINITY
   let underWay: Promise<void> | undefined
 
   const load = async () => {
     const { status, headers, text } = await ask(url, { accept: 'application/json' })
     if (status !== 200) throw new Error(`The service answered with ${status}`)
-    const keys = await readKeys(text)
-    const isWithdrawn = [...(known?.keys.keys() ?? [])].some((kid) => !keys.has(kid))
-    if (isWithdrawn) version += 1
-    known = { keys, until: now() + maxAgeIn(headers) }
+    known = { keys: await readKeys(text, known?.keys), until: now() + maxAgeIn(headers) }
   }
 
   /** All callers share one request, and failures wait for the next one too. */
   const loadOnce = () => {
     if (!underWay && now() - triedAt < (known?.keys.size ? pause : firstPause)) return undefined
-    triedAt = underWay ? triedAt : now()
     underWay ??= load()
       .catch((error: unknown) => onProblem(`keys cannot be read from ${url}: ${reasonOf(error)}`))
       .finally(() => {
+        triedAt = now()
         underWay = undefined
       })
     return underWay
@@ -102,15 +107,15 @@ export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Ke
       const kid = keyIdIn(header)
       if (kid === undefined) return 'unknown_key'
       if (!signatureShape.test(signature)) return 'bad_signature'
-      const key = await find(kid)
-      if (!key) return known ? 'unknown_key' : 'unavailable'
+      const found = await find(kid)
+      if (!found) return known ? 'unknown_key' : 'unavailable'
       const how = { name: 'ECDSA', hash: 'SHA-256' }
-      const isGood = await crypto.subtle.verify(how, key, decodeBase64Url(signature), utf8(signed))
-      return isGood ? 'good' : 'bad_signature'
+      const isGood = await crypto.subtle.verify(how, found.key, decodeBase64Url(signature), utf8(signed))
+      return isGood ? found : 'bad_signature'
     },
+    holds: (key) => known?.keys.get(key.id) === key,
     refresh,
     isKnown: () => known !== undefined,
-    version: () => version,
   }
 }
 
@@ -122,5 +127,3 @@ const atMost = async (milliseconds: number, work: Promise<void> | undefined) => 
   await Promise.race([work, timeout])
   clearTimeout(timer)
 }
-
-const reasonOf = (error: unknown) => (error instanceof Error ? error.message : 'unknown')

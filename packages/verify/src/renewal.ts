@@ -1,5 +1,6 @@
 import { createBoundedFetch } from './bounded-fetch.js'
 import type { Verified } from './claims.js'
+import { reasonOf } from './reason.js'
 import type { Verifier } from './verifier.js'
 
 const limits = { milliseconds: 10_000, mostBytes: 16 * 1024 }
@@ -39,8 +40,6 @@ const headersFor = ({ refreshToken, userAgent, address }: RenewalRequest) => ({
   ...(address !== undefined && addressShape.test(address) ? { 'x-forwarded-for': address } : {}),
 })
 
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : 'unknown')
-
 /**
  * New tokens for a request whose access token is missing or is refused, from the service. Requests with one refresh token that arrive
  * at the same time share one renewal.
@@ -71,7 +70,7 @@ export const createRenewal = ({ service, verifyToken }: Verifier) => {
       if (status === 204) return await accept(headers.getSetCookie().filter((line) => ofSession.test(line)))
       if (status !== 503) onProblem(`a session cannot be renewed: the service answered with ${status}`)
     } catch (error) {
-      onProblem(`a session cannot be renewed: ${messageOf(error)}`)
+      onProblem(`a session cannot be renewed: ${reasonOf(error)}`)
     }
     return unavailable
   }

@@ -1,4 +1,5 @@
 import { createBoundedFetch, type Fetch } from './bounded-fetch.js'
+import { reasonOf } from './reason.js'
 import { createRevocationList, type Entry } from './revocation-list.js'
 import { isObject } from './token-text.js'
 
@@ -101,7 +102,7 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
         failures = 0
       } catch (error) {
         if (closing.signal.aborted) return
-        if (failures === 0) onProblem(`ended sessions cannot be read from ${url}: ${messageOf(error)}`)
+        if (failures === 0) onProblem(`ended sessions cannot be read from ${url}: ${reasonOf(error)}`)
         const delay = delayAfter(error)
         failures += 1
         await sleep(delay, closing.signal)
@@ -120,5 +121,3 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
     close: () => closing.abort(),
   }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : 'unknown')

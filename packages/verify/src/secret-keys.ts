@@ -1,4 +1,4 @@
-import type { Keys } from './keys.js'
+import type { Keys, VerifyingKey } from './keys.js'
 import { decodeBase64Url, encodeBase64Url, utf8 } from './token-text.js'
 
 const shortest = 32
@@ -26,10 +26,10 @@ const keyIdOf = async (secret: string) => {
 
 const headerOf = (kid: string) => encodeBase64Url(utf8(JSON.stringify({ alg: 'HS256', typ: 'at+jwt', kid })))
 
-const importSecret = async (secret: string): Promise<[string, CryptoKey]> => [
-  headerOf(await keyIdOf(secret)),
-  await crypto.subtle.importKey('raw', utf8(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']),
-]
+const importSecret = async (secret: string): Promise<VerifyingKey> => ({
+  id: headerOf(await keyIdOf(secret)),
+  key: await crypto.subtle.importKey('raw', utf8(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']),
+})
 
 /**
  * HS256 and nothing else. The service writes exactly one header for each secret, so the text of the header selects the key: a
@@ -37,21 +37,21 @@ const importSecret = async (secret: string): Promise<[string, CryptoKey]> => [
  */
 export const createSecretKeys = (given: string | readonly string[]): Keys => {
   const secrets = readSecrets(given)
-  let keys: Promise<Map<string, CryptoKey>> | undefined
+  let keys: Promise<Map<string, VerifyingKey>> | undefined
   const load = () => {
-    keys ??= Promise.all(secrets.map(importSecret)).then((entries) => new Map(entries))
+    keys ??= Promise.all(secrets.map(importSecret)).then((all) => new Map(all.map((each) => [each.id, each])))
     return keys
   }
   return {
     check: async ({ header, signed, signature }) => {
-      const key = (await load()).get(header)
-      if (!key) return 'unknown_key'
+      const found = (await load()).get(header)
+      if (!found) return 'unknown_key'
       if (!signatureShape.test(signature)) return 'bad_signature'
-      const isGood = await crypto.subtle.verify('HMAC', key, decodeBase64Url(signature), utf8(signed))
-      return isGood ? 'good' : 'bad_signature'
+      const isGood = await crypto.subtle.verify('HMAC', found.key, decodeBase64Url(signature), utf8(signed))
+      return isGood ? found : 'bad_signature'
     },
+    holds: () => true,
     refresh: async () => {},
     isKnown: () => true,
-    version: () => 0,
   }
 }

@@ -1,4 +1,8 @@
 import type { Verified } from './claims.js'
+import type { VerifyingKey } from './keys.js'
+
+/** What a token says, and the key that proves it. */
+export type Proven = { readonly verified: Verified; readonly by: VerifyingKey }
 
 /** In each half. A token and what it says take about 4 KB, so both halves together stay under 8 MB. */
 const mostTokens = 1_000
@@ -9,30 +13,26 @@ const ownText = (token: string) => new TextDecoder().decode(new TextEncoder().en
 /**
  * Tokens whose signature was checked, by their whole text: WebCrypto takes some hundred microseconds for one, finding it here takes two.
  * When the newer half is full it becomes the older one, and what was there is forgotten. Whether a token is valid *now* is asked
- * at every request and is no part of this.
+ * at every request and is no part of this; so is whether its key is still in use.
  */
 export const createVerifiedTokens = () => {
-  let newer = new Map<string, Verified>()
-  let older = new Map<string, Verified>()
-  const remember = (token: string, verified: Verified) => {
+  let newer = new Map<string, Proven>()
+  let older = new Map<string, Proven>()
+  const remember = (token: string, proven: Proven) => {
     if (newer.size >= mostTokens) {
       older = newer
       newer = new Map()
     }
-    newer.set(ownText(token), verified)
-    return verified
+    newer.set(ownText(token), proven)
+    return proven
   }
   return {
     remember,
     find: (token: string) => {
-      const verified = newer.get(token)
-      if (verified) return verified
+      const proven = newer.get(token)
+      if (proven) return proven
       const kept = older.get(token)
       return kept && remember(token, kept)
-    },
-    clear: () => {
-      newer = new Map()
-      older = new Map()
     },
     size: () => newer.size + older.size,
   }

@@ -5,7 +5,7 @@ import { followRevocations, type RevocationState } from './revocations.js'
 import { createSecretKeys } from './secret-keys.js'
 import { readSettings, type Settings, type VerifierOptions } from './settings.js'
 import { readObject, splitToken } from './token-text.js'
-import { createVerifiedTokens } from './verified-tokens.js'
+import { createVerifiedTokens, type Proven } from './verified-tokens.js'
 
 export type VerifyRefusal =
   /** There is no access token. */
@@ -67,37 +67,37 @@ export const createVerifier = (options: VerifierOptions) => {
   const list = listFor(settings)
   const refusalNow = createCurrentCheck(settings, list)
   const verifiedTokens = createVerifiedTokens()
-  let keysVersion = keys.version()
   let isClosed = false
 
-  /** A token that was verified with a withdrawn key must not be remembered. */
   const recall = async (token: string) => {
     await keys.refresh()
-    if (keys.version() !== keysVersion) verifiedTokens.clear()
-    keysVersion = keys.version()
-    return verifiedTokens.find(token)
+    const found = verifiedTokens.find(token)
+    return found && keys.holds(found.by) ? found : undefined
   }
 
-  const checkText = async (token: string): Promise<Verification> => {
+  const checkText = async (token: string): Promise<Proven | Refused> => {
     const text = splitToken(token)
     if (!text) return refuse('malformed')
-    const result = await keys.check(text)
-    if (result !== 'good') return refuse(result)
+    const by = await keys.check(text)
+    if (typeof by === 'string') return refuse(by)
     const claims = readObject(text.payload)
     if (!claims || !isAccessClaims(claims)) return refuse('bad_claims')
     if (claims.iss !== publicUrl || claims.aud !== publicUrl) return refuse('wrong_issuer')
-    return verifiedOf(claims)
+    return { verified: verifiedOf(claims), by }
   }
 
   const verifyToken = async (token: string | undefined): Promise<Verification> => {
     if (typeof token !== 'string' || token === '') return refuse('missing')
     const known = await recall(token)
     const checked = known ?? (await checkText(token))
-    if (!checked.ok) return checked
-    const refusal = refusalNow(checked.claims)
+    if ('code' in checked) return checked
+    const { verified, by } = checked
+    // Nothing waits from here on, so a key that was withdrawn during the check counts no more.
+    if (!keys.holds(by)) return refuse('unknown_key')
+    const refusal = refusalNow(verified.claims)
     if (refusal) return refuse(refusal)
     if (!known) verifiedTokens.remember(token, checked)
-    return checked
+    return verified
   }
 
   const { serviceUrl, fetch, now, onProblem } = settings
