@@ -129,10 +129,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
   const begin = async (userId: string, fill = 1) => {
     const id = uuidv7(now)
     const record = {
-      id,
-      userId,
-      tokenHash: bytes(fill),
-      ...{ methods: ['pwd'], trustedDevice: null },
+      ...{ id, userId, tokenHash: bytes(fill), methods: ['pwd'], trustedDevice: null },
       ...{ issuedAt: now, expiresAt: at(30 * days), clockOffset: 0, client },
     }
     expect(await sessions.insertRecord(sql, { ...record, passwordHash: 'hash' })).toEqual([{ id }])
