@@ -1,3 +1,4 @@
+import { loadConfig } from '../config.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { builtInProviderIds } from '../contract/providers.js'
 import { type HashForms, saltedHexForms } from '../domain/passwords/hash-to-store.js'
@@ -166,7 +167,7 @@ JSON lines file has one object on each line. The fields:
 
 Hashes:
 
-  $2b$12$…                                    bcrypt ($2a$, $2b$ or $2y$), cost 4 to 15
+  $2b$12$…                                    bcrypt ($2a$, $2b$ or $2y$), cost 4 to 14 (or BCRYPT_COST)
   $argon2id$v=19$m=65536,t=3,p=4$salt$hash    argon2id
   $scrypt$ln=14,r=8,p=1$salt$hash             scrypt; N is 2 to the power of ln, salt and hash are base64
   salt:hash                                   Better Auth: 32 and 128 hexadecimal digits. With --salted-hex node: the same
@@ -198,11 +199,12 @@ The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C st
       ['FILE'],
     )
     const [format, saltedHex] = [formatFrom(values.format), saltedHexFrom(values['salted-hex'])]
-    const config = values['firebase-config']
-    const firebase = config === undefined ? undefined : await loadFirebaseParameters(config)
+    const parameters = values['firebase-config']
+    const firebase = parameters === undefined ? undefined : await loadFirebaseParameters(parameters)
+    const { bcryptCost } = loadConfig(context.environment)
     const input = await openInput(positionals[0] ?? '', context)
     return withStores(context, 'service', async (stores) => {
-      const plan = { format, forms: { firebase, saltedHex }, dryRun: values['dry-run'] ?? false }
+      const plan = { format, forms: { firebase, saltedHex, bcryptCost }, dryRun: values['dry-run'] ?? false }
       const { refused, interruptedBy } = await importAll(stores, input, plan, context)
       if (!interruptedBy) return refused === 0 ? 0 : 1
       await print(context.stderr, 'Interrupted: run the same command again to import the rest.')

@@ -36,7 +36,10 @@ describe('a service with two further providers', () => {
   })
   beforeEach(async () => {
     await service.sql.query('delete from users')
-    for (const issuer of Object.values(issuers)) issuer.become({ email_verified: true })
+    for (const issuer of Object.values(issuers)) {
+      issuer.behave({})
+      issuer.become({ email_verified: true })
+    }
   })
   afterAll(async () => {
     await service.stop()
@@ -94,6 +97,20 @@ describe('a service with two further providers', () => {
     for (const issuer of Object.values(issuers)) issuer.become({ email_verified: undefined })
     expect((await signIn('okta2')).answer.location).toBe(refused('okta2'))
     expect((await signIn('microsoft')).answer.location).toBe('/dashboard')
+  })
+
+  it.each([false, 'false'])('takes no email of a trusted issuer if either document says %j about it', async (no) => {
+    const refused = '/login?error=provider_microsoft_auth_failed&reason=no_email'
+    const withoutFlag = ({ email_verified: _, ...claims }: Record<string, unknown>) => claims
+    const flagAlone = ({ sub }: Record<string, unknown>) => ({ sub, email_verified: no })
+    issuers.microsoft.behave({ idToken: withoutFlag, userinfo: flagAlone })
+    issuers.microsoft.become({ name: undefined })
+    expect((await signIn('microsoft')).answer.location).toBe(refused)
+    issuers.microsoft.behave({
+      idToken: ({ email: _, ...claims }) => ({ ...claims, email_verified: no }),
+      userinfo: withoutFlag,
+    })
+    expect((await signIn('microsoft')).answer.location).toBe(refused)
   })
 
   it('is linked and removed from the account page', async () => {

@@ -33,7 +33,7 @@ describe('a failed attempt takes as long', { retry: 3 }, () => {
   it.each([
     ['of the current cost', 6, 6],
     ['from before the cost was raised', 4, 6],
-    ['from before the cost was lowered', 6, 4],
+    ['from before the cost was lowered by one', 6, 5],
   ])('for nobody as for somebody with a hash %s', async (_, storedCost, cost) => {
     const passwords = createPasswords({ workers, cost, productName: 'Latchkey' })
     const stored = bcrypt.hashSync('right', storedCost)
@@ -43,6 +43,16 @@ describe('a failed attempt takes as long', { retry: 3 }, () => {
     expect(Math.abs(known - unknown)).toBeLessThan(5)
     // At these low costs five milliseconds would hide a whole step; half of the time does not.
     expect(Math.min(known, unknown) / Math.max(known, unknown)).toBeGreaterThan(0.6)
+  })
+
+  it('for nobody after a guess at a hash of a high cost as before it, but for one step of cost', async () => {
+    const passwords = createPasswords({ workers, cost: 5, productName: 'Latchkey' })
+    const attempt = [() => passwords.verify('wrong', undefined)]
+    const [before = 0] = await mediansOf(20, attempt)
+    await passwords.verify('wrong', bcrypt.hashSync('right', 9))
+    const [after = 0] = await mediansOf(20, attempt)
+    // One step doubles the time. The four steps of the hash would make it sixteen times as long.
+    expect(after).toBeLessThan(before * 6)
   })
 
   it('for nobody as for somebody with a cheaper hash of another system', async () => {

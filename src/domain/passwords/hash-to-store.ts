@@ -6,19 +6,25 @@ export type FirebaseParameters = { signerKey: Buffer; saltSeparator: Buffer; rou
 
 /** Two systems write a salt, a colon and a key in hexadecimal digits, and hash with different parameters. */
 export const saltedHexForms = ['better-auth', 'node'] as const
-export type HashForms = { firebase?: FirebaseParameters | undefined; saltedHex: (typeof saltedHexForms)[number] }
+export type HashForms = {
+  firebase?: FirebaseParameters | undefined
+  saltedHex: (typeof saltedHexForms)[number]
+  /** BCRYPT_COST. A bcrypt hash may always have as much. */
+  bcryptCost?: number | undefined
+}
 
-const highestCost = 15
+/** A sign-in with a hash of cost 14 takes four times as long as one of cost 12. */
+const highestImportedCost = 14
 const base64Text = /^[A-Za-z0-9+/_-]+={0,2}$/
 const withoutPadding = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
 
-const inBounds = {
-  $2: 'password_hash must be a bcrypt hash ($2a$, $2b$ or $2y$) of cost 4 to 15',
+const inBounds = (highestCost: number) => ({
+  $2: `password_hash must be a bcrypt hash ($2a$, $2b$ or $2y$) of cost 4 to ${highestCost}`,
   $scrypt: 'password_hash must be $scrypt$ln=,r=,p=$salt$hash, with at most 128 MiB of memory, and 512 MiB times p',
   $fbscrypt: 'password_hash must be $fbscrypt$v=1,n=,r=,p=1,ss=,sk=$salt$hash, with at most 128 MiB of memory',
   $argon2id:
     'password_hash must be $argon2id$v=19$m=,t=,p=$salt$hash, with at most 131072 KiB of memory, and 524288 KiB times t',
-}
+})
 
 /** `salt:hash`. Both systems hash with the salt as it is written, and not with the bytes that its digits stand for. */
 const fromSaltedHex = (text: string, form: HashForms['saltedHex']) => {
@@ -45,10 +51,11 @@ const fromFirebase = (text: string, salt: string | undefined, parameters: Fireba
 export const hashToStore = (
   text: string,
   salt: string | undefined,
-  { firebase, saltedHex }: HashForms,
+  { firebase, saltedHex, bcryptCost = 0 }: HashForms,
 ): { hash: string } | { unknown: true } | { broken: string } => {
   const hash = fromSaltedHex(text, saltedHex) ?? fromFirebase(text, salt, firebase) ?? text
+  const highestCost = Math.max(highestImportedCost, bcryptCost)
   if ((costOf(hash) ?? Number.POSITIVE_INFINITY) <= highestCost || readImportedHash(hash)) return { hash }
-  const broken = Object.entries(inBounds).find(([start]) => hash.startsWith(start))?.[1]
+  const broken = Object.entries(inBounds(highestCost)).find(([start]) => hash.startsWith(start))?.[1]
   return broken === undefined ? { unknown: true } : { broken }
 }

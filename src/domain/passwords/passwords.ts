@@ -29,13 +29,12 @@ export type Passwords = {
 
 type Dependencies = { workers: Workers; cost: number; productName: string }
 
-/** The highest cost that the configuration allows: an imported hash with a higher one must not slow down every failure. */
-const highestCost = 15
-
 export const createPasswords = ({ workers, cost, productName }: Dependencies): Passwords => {
   const decoy = createDecoy(cost)
-  // After the cost was lowered, some hashes have a higher one. Once one was seen, every failure takes as long as that.
+  // After the cost was lowered, some hashes have a higher one. Once one was seen, every failure takes as long as that. One step
+  // at most: otherwise a single guess at an imported hash of a high cost would slow down the failures of everybody.
   let pace = cost
+  const slowestPace = cost + 1
 
   const check = async (password: string, person: Person): Promise<Strength | Busy> => {
     const fault = unusable(password)
@@ -59,7 +58,7 @@ export const createPasswords = ({ workers, cost, productName }: Dependencies): P
 
   const verify = async (password: string, hash: string | null | undefined): Promise<Verified | Busy> => {
     const storedCost = hash ? costOf(hash) : undefined
-    pace = Math.max(pace, Math.min(storedCost ?? 0, highestCost))
+    pace = Math.max(pace, Math.min(storedCost ?? 0, slowestPace))
     // A text that cannot be a password matches nothing, and takes the same time.
     const isUsable = unusable(password) === undefined
     if (hash && storedCost === undefined && isUsable && readImportedHash(hash)) return verifyImported(password, hash)

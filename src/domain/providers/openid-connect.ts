@@ -13,7 +13,7 @@ import { createSigningKeys } from './signing-keys.js'
 export type OpenIdConnectSettings = ClientSettings & {
   issuer: string
   production: boolean
-  /** An email counts as verified if the provider does not say whether it is. */
+  /** An email counts as verified if the provider says nowhere whether it is. */
   trustEmail?: boolean
 }
 type Claims = Record<string, unknown>
@@ -102,12 +102,16 @@ const userinfoIfNeeded = async (config: oidc.Configuration, idToken: Claims, sub
   return { ...(await oidc.fetchUserInfo(config, token, subject)) }
 }
 
-const isVerified = ({ email_verified: verified }: Claims, trustEmail: boolean) =>
-  verified === true || verified === 'true' || (verified === undefined && trustEmail)
+const saysYes = ({ email_verified: verified }: Claims) => verified === true || verified === 'true'
+const saysNothing = ({ email_verified: verified }: Claims) => verified === undefined
+const saysNo = (claims: Claims) => !saysYes(claims) && !saysNothing(claims)
 
 type Answers = { idToken: Claims; userinfo: Claims; trustEmail: boolean }
 
-/** An email and `email_verified` must come from the same document. */
+/**
+ * An email and `email_verified` must come from the same document. A no in either one refuses: without
+ * an email beside it, it is about the email of the other document.
+ */
 const profileFrom = (
   subject: string,
   { idToken, userinfo, trustEmail }: Answers,
@@ -115,7 +119,8 @@ const profileFrom = (
   const source = speaksOfEmail(idToken) || !('email' in userinfo) ? idToken : userinfo
   const email = usableEmail(source.email)
   if (email === undefined) return refusal('no_email', 'no_email')
-  if (!isVerified(source, trustEmail)) return refusal('no_email', 'unverified_email')
+  const isVerified = saysYes(source) || (trustEmail && saysNothing(source))
+  if (!isVerified || [idToken, userinfo].some(saysNo)) return refusal('no_email', 'unverified_email')
   const [username = ''] = email.split('@')
   return { subject, email, username, name: displayName(idToken.name ?? userinfo.name) }
 }
