@@ -200,7 +200,8 @@ describe('a service that is away', () => {
     const problems: string[] = []
     const revocations = { serviceKey: newServiceKey('other').key }
     const verifier = open({ revocations, onProblem: (message) => problems.push(message) })
-    await expect.poll(() => problems).toEqual([expect.stringContaining('The service answered with 401')])
+    await expect.poll(() => problems).toEqual([expect.stringContaining('does not know the service key (401)')])
+    await expect(verifier.ready()).rejects.toThrow('does not know the service key (401)')
     expect(await codeOf(verifier, tab)).toBe('unavailable')
     expect(problems.join()).not.toContain(revocations.serviceKey)
     verifier.close()

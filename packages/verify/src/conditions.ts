@@ -17,7 +17,7 @@ const secondsIn = (fresh: string | undefined) => {
   return seconds
 }
 
-/** What a part of the application asks for beyond a session. A misspelt condition is an error at the start. */
+/** What a part of the application asks for beyond a session. A wrong one is an error at the start. */
 export const conditionsOf = ({ factors, fresh }: ConditionOptions) => {
   if (factors !== undefined && factors !== 2) throw new TypeError('factors: must be 2')
   const longest = secondsIn(fresh) * 1000

@@ -225,9 +225,11 @@ describe('a verifier of one algorithm', () => {
 
   it('is made of a secret or of keys, not of both and not of neither', () => {
     // @ts-expect-error both
-    expect(() => createVerifier({ publicUrl, secret, jwks: true })).toThrow('either secret or jwks')
+    expect(() => createVerifier({ publicUrl, secret, jwks: true })).toThrow('not both')
     // @ts-expect-error neither
-    expect(() => createVerifier({ publicUrl })).toThrow('either secret or jwks')
+    expect(() => createVerifier({ publicUrl })).toThrow('both are missing')
+    // @ts-expect-error neither
+    expect(() => createVerifier({ publicUrl, secret: undefined })).toThrow('both are missing')
     for (const key of publicKeyAsSecret.slice(0, 2).concat(JSON.stringify(jwk)))
       expect(() => createVerifier({ publicUrl, secret: [String(key)] })).toThrow('this is a key and no secret')
   })
@@ -241,6 +243,9 @@ describe('a verifier of one algorithm', () => {
     [{ secret: `${secret},` }, 'secret'],
     [{ leeway: 3600 }, 'leeway'],
     [{ leeway: Number.NaN }, 'leeway'],
+    [{ revocation: { serviceKey: `latchkey_${older}` } }, 'revocation'],
+    [{ toString: 1 }, 'toString'],
+    [{ revocations: { serviceKey: `latchkey_${older}`, maxage: 60 } }, 'maxage'],
     [{ revocations: { serviceKey: '' } }, 'revocations.serviceKey'],
     [{ revocations: { serviceKey: `latchkey_${older}`, maxAge: 1 } }, 'revocations.maxAge'],
     [{ revocations: { serviceKey: `latchkey_${older}`, whileUnknown: 'open' } }, 'revocations.whileUnknown'],

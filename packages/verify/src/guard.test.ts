@@ -212,6 +212,14 @@ describe('a part that asks for more', () => {
       expect(() => guardWith(neverAsked, wrong as GuardOptions)).toThrow(TypeError)
     },
   )
+
+  it.each([
+    [{ frsh: '1s' }, 'frsh: is no option of a guard'],
+    [{ fresh: '1s', factor: 2 }, 'factor: is no option of a guard'],
+    [{ optional: 'no' }, 'optional: must be true or false'],
+  ])('does not start with the mistake in %o, which would leave it open', (wrong, message) => {
+    expect(() => guardWith(neverAsked, wrong as GuardOptions)).toThrow(message)
+  })
 })
 
 it('refuses in the words of the service', () => {

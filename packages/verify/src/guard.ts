@@ -2,6 +2,7 @@ import { type Answer, escapeHtml, jsonAnswer, pageAnswer, redirect } from './ans
 import type { Verified } from './claims.js'
 import { type ConditionOptions, conditionsOf } from './conditions.js'
 import { type AnyRequest, headerOf, readCookie } from './cookies.js'
+import { type NamesOf, refuseUnknown } from './option-names.js'
 import { countRedirect, createReturningAddresses } from './redirects.js'
 import { createRenewal } from './renewal.js'
 import type { Verifier } from './verifier.js'
@@ -12,6 +13,8 @@ export type GuardOptions = ConditionOptions & {
   /** Lets visitors without a session through as well. `optionalAuthOf` then gives undefined. */
   optional?: boolean
 }
+
+const optionNames: NamesOf<GuardOptions> = { factors: true, fresh: true, appUrl: true, optional: true }
 
 /** A request in the words that all frameworks share. `path` has the query too. */
 export type Incoming = AnyRequest & {
@@ -48,7 +51,9 @@ export type Guard = ReturnType<typeof createGuard>
 
 /** Decides about one request: it passes, with the user and perhaps with renewed tokens, or it is answered here. */
 export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
+  refuseUnknown(options, optionNames, 'a guard')
   const { optional = false } = options
+  if (typeof optional !== 'boolean') throw new TypeError('optional: must be true or false')
   const { publicUrl, now, onProblem } = verifier.service
   const addresses = createReturningAddresses(publicUrl, options.appUrl)
   const conditions = conditionsOf(options)

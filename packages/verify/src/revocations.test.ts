@@ -97,6 +97,21 @@ describe('the list of ended sessions', () => {
     expect(list.state().loaded).toBe(false)
   })
 
+  it('says what a wrong key is, also to those who wait for the list', async () => {
+    const { list, question, problems } = follow()
+    expect(list.lastingProblem()).toBeUndefined()
+    ;(await question(0)).answer(new Response('', { status: 401 }))
+    await expect.poll(() => list.lastingProblem()).toContain('does not know the service key (401)')
+    expect(problems).toEqual([list.lastingProblem()])
+  })
+
+  it('says why the service cannot be reached', async () => {
+    const { question, problems } = follow()
+    const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+    ;(await question(0)).answer(new TypeError('fetch failed', { cause }))
+    await expect.poll(() => problems).toEqual([expect.stringContaining('fetch failed (ECONNREFUSED)')])
+  })
+
   it('asks no more after a close', async () => {
     const { list, question, questions } = follow()
     await question(0)

@@ -35,11 +35,16 @@ const readAnswer = (text: string): Answer => {
   return { entries: answer.entries, cursor: answer.cursor }
 }
 
+const unknownKey =
+  'The service does not know the service key (401). Make one with latchkey service-key add, and have the service read the file'
+
 class Refusal extends Error {
   readonly delay: number
+  readonly isUnknownKey: boolean
   constructor(status: number, retryAfter: string | null) {
-    super(`The service answered with ${status}`)
+    super(status === 401 ? unknownKey : `The service answered with ${status}`)
     const asked = Math.min(Number(retryAfter ?? 0) * 1000 || 0, delayAfterRefusal)
+    this.isUnknownKey = status === 401
     this.delay = status === 401 || status === 403 ? delayAfterRefusal : asked
   }
 }
@@ -70,10 +75,12 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
   const list = createRevocationList(now)
   const ask = createBoundedFetch(fetch, limits)
   const closing = new AbortController()
+  const problem = `ended sessions cannot be read from ${url}`
   let cursor: string | undefined
   let isLoaded = false
   let answeredAt: number | undefined
   let failures = 0
+  let isKeyUnknown = false
 
   const readNext = async () => {
     const question = new URLSearchParams({
@@ -100,9 +107,11 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
       try {
         await readNext()
         failures = 0
+        isKeyUnknown = false
       } catch (error) {
         if (closing.signal.aborted) return
-        if (failures === 0) onProblem(`ended sessions cannot be read from ${url}: ${reasonOf(error)}`)
+        if (failures === 0) onProblem(`${problem}: ${reasonOf(error)}`)
+        isKeyUnknown = error instanceof Refusal && error.isUnknownKey
         const delay = delayAfter(error)
         failures += 1
         await sleep(delay, closing.signal)
@@ -118,6 +127,8 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
       age: answeredAt === undefined ? undefined : (now() - answeredAt) / 1000,
       entries: list.size(),
     }),
+    /** What keeps the list from being read until somebody changes it. Undefined if waiting can help. */
+    lastingProblem: () => (isKeyUnknown ? `${problem}: ${unknownKey}` : undefined),
     close: () => closing.abort(),
   }
 }

@@ -1,4 +1,5 @@
 import type { Fetch } from './bounded-fetch.js'
+import { type NamesOf, refuseUnknown } from './option-names.js'
 
 /** A verifier with a secret checks HS256 and nothing else, one with `jwks` checks ES256 and nothing else. */
 type KeySource =
@@ -41,6 +42,19 @@ export type VerifierOptions = KeySource & {
   now?: () => number
 }
 
+const optionNames: NamesOf<VerifierOptions> = {
+  publicUrl: true,
+  jwks: true,
+  secret: true,
+  serviceUrl: true,
+  revocations: true,
+  leeway: true,
+  onProblem: true,
+  fetch: true,
+  now: true,
+}
+const revocationNames: NamesOf<RevocationSettings> = { serviceKey: true, url: true, whileUnknown: true, maxAge: true }
+
 const usualLeeway = 30
 const longestLeeway = 120
 const shortestMaxAge = 60
@@ -54,7 +68,9 @@ export const addressOf = (name: string, value: unknown) => {
   return href.replace(/\/+$/, '')
 }
 
-const checkRevocations = ({ serviceKey, whileUnknown = 'refuse', maxAge = shortestMaxAge }: RevocationSettings) => {
+const checkRevocations = (revocations: RevocationSettings) => {
+  refuseUnknown(revocations, revocationNames, 'revocations')
+  const { serviceKey, whileUnknown = 'refuse', maxAge = shortestMaxAge } = revocations
   if (typeof serviceKey !== 'string' || !/^[\x21-\x7e]{16,}$/.test(serviceKey))
     throw new TypeError('revocations.serviceKey: must be a service key')
   if (!['refuse', 'accept'].includes(whileUnknown))
@@ -66,7 +82,10 @@ const checkRevocations = ({ serviceKey, whileUnknown = 'refuse', maxAge = shorte
 export const readSettings = (options: VerifierOptions) => {
   const { secret, jwks, revocations, leeway = usualLeeway } = options
   // Types alone do not stop a program in JavaScript.
-  if ((secret === undefined) === (jwks === undefined)) throw new TypeError('Give either secret or jwks, not both')
+  refuseUnknown(options, optionNames, 'createVerifier')
+  if (secret !== undefined && jwks !== undefined) throw new TypeError('Give either secret or jwks, not both')
+  if (secret === undefined && jwks === undefined)
+    throw new TypeError('Give either secret or jwks: both are missing or undefined')
   if (jwks !== undefined && jwks !== true && typeof jwks !== 'string')
     throw new TypeError('jwks: must be true or an address')
   if (!(leeway >= 0 && leeway <= longestLeeway)) throw new TypeError(`leeway: must be 0 to ${longestLeeway} seconds`)

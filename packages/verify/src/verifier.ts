@@ -111,12 +111,18 @@ export const createVerifier = (options: VerifierOptions) => {
       const { value, isDoubled } = readCookie(headerOf(request, 'cookie'), 'access_token')
       return isDoubled ? refuse('doubled') : verifyToken(value)
     },
-    /** Resolves when keys and ended sessions have been read, and tries until then. Call it before you listen. */
+    /**
+     * Resolves when keys and ended sessions have been read, and tries until then. Call it before you listen. It rejects if the
+     * service does not know the service key: waiting would not help.
+     */
     ready: async () => {
       for (;;) {
         if (isClosed) throw new Error('The verifier was closed')
         await keys.refresh()
-        if (keys.isKnown() && (list?.state().loaded ?? true)) return
+        const isListRead = list?.state().loaded ?? true
+        if (keys.isKnown() && isListRead) return
+        const problem = isListRead ? undefined : list?.lastingProblem()
+        if (problem !== undefined) throw new Error(problem)
         await new Promise((resolve) => setTimeout(resolve, lookAgain))
       }
     },
