@@ -4,6 +4,5 @@ export type NamesOf<Options> = Record<keyof Options, true>
 /** A misspelt option would be left out without a word, and with it the condition that somebody relies on. */
 export const refuseUnknown = (given: object, known: object, of: string) => {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name))
-  if (unknown === undefined) return
-  throw new TypeError(`${unknown}: is no option of ${of}. Its options are ${Object.keys(known).join(', ')}`)
+  if (unknown !== undefined) throw new TypeError(`${unknown}: is no option of ${of}`)
 }

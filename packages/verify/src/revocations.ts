@@ -35,16 +35,13 @@ const readAnswer = (text: string): Answer => {
   return { entries: answer.entries, cursor: answer.cursor }
 }
 
-const unknownKey =
-  'The service does not know the service key (401). Make one with latchkey service-key add, and have the service read the file'
-
 class Refusal extends Error {
   readonly delay: number
-  readonly isUnknownKey: boolean
+  readonly isLasting: boolean
   constructor(status: number, retryAfter: string | null) {
-    super(status === 401 ? unknownKey : `The service answered with ${status}`)
+    super(status === 401 ? 'The service does not know the service key (401)' : `The service answered with ${status}`)
     const asked = Math.min(Number(retryAfter ?? 0) * 1000 || 0, delayAfterRefusal)
-    this.isUnknownKey = status === 401
+    this.isLasting = status === 401
     this.delay = status === 401 || status === 403 ? delayAfterRefusal : asked
   }
 }
@@ -75,12 +72,11 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
   const list = createRevocationList(now)
   const ask = createBoundedFetch(fetch, limits)
   const closing = new AbortController()
-  const problem = `ended sessions cannot be read from ${url}`
   let cursor: string | undefined
   let isLoaded = false
   let answeredAt: number | undefined
   let failures = 0
-  let isKeyUnknown = false
+  let lastingProblem: string | undefined
 
   const readNext = async () => {
     const question = new URLSearchParams({
@@ -107,11 +103,12 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
       try {
         await readNext()
         failures = 0
-        isKeyUnknown = false
+        lastingProblem = undefined
       } catch (error) {
         if (closing.signal.aborted) return
-        if (failures === 0) onProblem(`${problem}: ${reasonOf(error)}`)
-        isKeyUnknown = error instanceof Refusal && error.isUnknownKey
+        const problem = `ended sessions cannot be read from ${url}: ${reasonOf(error)}`
+        if (failures === 0) onProblem(problem)
+        lastingProblem = error instanceof Refusal && error.isLasting ? problem : undefined
         const delay = delayAfter(error)
         failures += 1
         await sleep(delay, closing.signal)
@@ -128,7 +125,7 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
       entries: list.size(),
     }),
     /** What keeps the list from being read until somebody changes it. Undefined if waiting can help. */
-    lastingProblem: () => (isKeyUnknown ? `${problem}: ${unknownKey}` : undefined),
+    lastingProblem: () => lastingProblem,
     close: () => closing.abort(),
   }
 }

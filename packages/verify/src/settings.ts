@@ -84,8 +84,7 @@ export const readSettings = (options: VerifierOptions) => {
   // Types alone do not stop a program in JavaScript.
   refuseUnknown(options, optionNames, 'createVerifier')
   if (secret !== undefined && jwks !== undefined) throw new TypeError('Give either secret or jwks, not both')
-  if (secret === undefined && jwks === undefined)
-    throw new TypeError('Give either secret or jwks: both are missing or undefined')
+  if (secret === undefined && jwks === undefined) throw new TypeError('Give either secret or jwks: both are missing')
   if (jwks !== undefined && jwks !== true && typeof jwks !== 'string')
     throw new TypeError('jwks: must be true or an address')
   if (!(leeway >= 0 && leeway <= longestLeeway)) throw new TypeError(`leeway: must be 0 to ${longestLeeway} seconds`)
