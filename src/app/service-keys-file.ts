@@ -16,11 +16,14 @@ export const serviceKeysIn = (text: string, path: string) => {
   throw new OperatorError(`SERVICE_KEYS_FILE: line ${keys.line} of ${path} ${faults[keys.refused]}`)
 }
 
+const isMissing = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOENT'
+
 /** The keys in the file that SERVICE_KEYS_FILE names. */
 export const readServiceKeys = async (path: string | undefined) => {
   if (path === undefined) return []
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new OperatorError(`SERVICE_KEYS_FILE: the file cannot be read: ${path} (${whyUnreadable(error)})`)
+    const wayOut = isMissing(error) ? '. The command `latchkey service-key add NAME` makes it.' : ''
+    throw new OperatorError(`SERVICE_KEYS_FILE: the file cannot be read: ${path} (${whyUnreadable(error)})${wayOut}`)
   })
   return serviceKeysIn(text, path)
 }

@@ -2,7 +2,14 @@ import { loadConfig } from '../config.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { builtInProviderIds } from '../contract/providers.js'
 import { type HashForms, saltedHexForms } from '../domain/passwords/hash-to-store.js'
-import { type ImportedUser, identityColumn, importFieldsWith, readImportedUser } from '../domain/users/imported-user.js'
+import { displayName } from '../domain/users/display-name.js'
+import {
+  type ImportedUser,
+  type ImportFieldNamed,
+  identityColumn,
+  importFieldsWith,
+  readImportedUser,
+} from '../domain/users/imported-user.js'
 import {
   type Command,
   type CommandContext,
@@ -21,7 +28,7 @@ import type { UserFormat, UserRecord } from './user-records.js'
 
 const batchSize = 1_000
 
-type Counts = { added: number; existed: number; refused: number; withoutPassword: number }
+type Counts = { added: number; existed: number; refused: number; withPassword: number; unknownHashes: number }
 /** A row that was refused, or a warning about one that was not. */
 type Remark = { line: number; text: string }
 type Plan = { format: UserFormat | undefined; forms: HashForms; dryRun: boolean }
@@ -38,15 +45,41 @@ const saltedHexFrom = (text = 'better-auth'): HashForms['saltedHex'] => {
   return form
 }
 
-const summary = ({ added, existed, refused, withoutPassword }: Counts, dryRun: boolean) => {
-  const counts = [
+/** Which users get a password: a column with another name than password_hash is seen by this. */
+const passwordsOf = ({ added, withPassword, unknownHashes }: Counts) => {
+  const none = `without a password: ${(added - withPassword).toLocaleString('en')}`
+  const why =
+    unknownHashes === 0
+      ? ''
+      : `, of them with a hash of a kind that is not known: ${unknownHashes.toLocaleString('en')}`
+  return `With a password: ${withPassword.toLocaleString('en')}; ${none}${why}.`
+}
+
+const summary = (counts: Counts, ignored: ReadonlySet<string>, dryRun: boolean) => {
+  const { added, existed, refused } = counts
+  const first = [
     `${dryRun ? 'Would add' : 'Added'} ${counted(added, 'user')}`,
     `${existed.toLocaleString('en')} existed already`,
     `${counted(refused, 'row was', 'rows were')} refused.`,
   ].join('; ')
-  if (withoutPassword === 0) return counts
-  const users = counted(withoutPassword, 'user has', 'users have')
-  return `${counts} ${users} no password, because the hash is of a kind that is not known.`
+  return [
+    first,
+    ...(added > 0 ? [passwordsOf(counts)] : []),
+    ...(ignored.size > 0 ? [`Ignored columns: ${[...ignored].join(', ')}.`] : []),
+  ].join('\n')
+}
+
+const mostIgnored = 20
+
+/** Notes the names that mean no field. JSON lines may have any number of them, so only the first ones are kept. */
+const noteIgnored = (fieldNamed: ImportFieldNamed) => {
+  const ignored = new Set<string>()
+  const noting: ImportFieldNamed = (name) => {
+    const field = fieldNamed(name)
+    if (field === undefined && ignored.size < mostIgnored) ignored.add(displayName(name, 60) ?? '(no name)')
+    return field
+  }
+  return { fieldNamed: noting, ignored }
 }
 
 /** Collects users into batches and writes each batch with one statement. Remarks are reported in the order of their lines. */
@@ -56,7 +89,7 @@ const createImporter = (
   report: (remark: Remark) => Promise<void>,
 ) => {
   const write = dryRun ? bulkUsers.createTrial() : bulkUsers.add
-  const counts: Counts = { added: 0, existed: 0, refused: 0, withoutPassword: 0 }
+  const counts: Counts = { added: 0, existed: 0, refused: 0, withPassword: 0, unknownHashes: 0 }
   let waiting: Waiting[] = []
   let unreadable: Remark[] = []
 
@@ -71,7 +104,8 @@ const createImporter = (
     counts.added += added.length
     counts.existed += existed
     counts.refused += unreadable.length + refused.length
-    counts.withoutPassword += warnings.length
+    counts.withPassword += added.filter(({ passwordHash }) => passwordHash !== null).length
+    counts.unknownHashes += warnings.length
     waiting = []
     unreadable = []
   }
@@ -90,11 +124,15 @@ const createImporter = (
 }
 
 /** Also when it is interrupted: what was added stays, and the next run continues. */
-const reportCounts = async (counts: Counts, { events }: Stores, dryRun: boolean, context: CommandContext) => {
+const reportCounts = async (
+  { counts, ignored, dryRun }: { counts: Counts; ignored: ReadonlySet<string>; dryRun: boolean },
+  { events }: Stores,
+  context: CommandContext,
+) => {
   const { added, existed, refused } = counts
   const what = `${added} added, ${existed} existed, ${refused} refused`
   if (!dryRun) await events.record({ kind: 'users_imported', reason: what }, operator(context))
-  await print(context.stdout, summary(counts, dryRun))
+  await print(context.stdout, summary(counts, ignored, dryRun))
 }
 
 /** At the first Ctrl-C or SIGTERM the reading stops. The second one ends the process at once. */
@@ -120,12 +158,13 @@ const importAll = async (stores: Stores, input: Input, plan: Plan, context: Comm
     progress.clear()
     await print(context.stderr, `line ${line}: ${text}`)
   })
+  const { fieldNamed, ignored } = noteIgnored(importFieldsWith(stores.providers))
   let bytesRead = 0
   let rows = 0
   let isDone = false
   const interruption = watchForInterruption(input)
   try {
-    for await (const { records, bytes } of readUserRecords(input, importFieldsWith(stores.providers), plan.format)) {
+    for await (const { records, bytes } of readUserRecords(input, fieldNamed, plan.format)) {
       for (const record of records) {
         if (interruption.signal()) break
         await importer.take(record)
@@ -142,7 +181,8 @@ const importAll = async (stores: Stores, input: Input, plan: Plan, context: Comm
     interruption.forget()
     progress.clear()
     // Nothing was imported from input that is empty or has no columns, so there is nothing to count.
-    if (rows > 0 || isDone) await reportCounts(importer.counts, stores, plan.dryRun, context)
+    if (rows > 0 || isDone)
+      await reportCounts({ counts: importer.counts, ignored, dryRun: plan.dryRun }, stores, context)
   }
   return { ...importer.counts, interruptedBy: interruption.signal() }
 }
@@ -177,8 +217,9 @@ Hashes:
 Hashes other than bcrypt are replaced by bcrypt at the first sign-in. A hash may need at most 128 MiB of memory, and at
 most 512 MiB times its passes. A hash of another kind is not taken: the user is added without a password, with a warning.
 
-Other fields are ignored. A row that breaks a rule is reported on standard error with its line number and skipped; the
-other rows are imported. A user whose email already exists is not changed, so an interrupted import can be run again.
+Other fields are ignored, and named at the end. A row that breaks a rule is reported on standard error with its line number and skipped; the
+other rows are imported. A user whose email already exists is not changed, so an interrupted import can be run again. The
+summary says how many users get a password: look at it in a dry run first, because a second import adds no passwords.
 
   --dry-run                 show what would happen and write nothing
   --format FORMAT           csv or jsonl (without it: jsonl if the file begins with {, otherwise csv)

@@ -2,11 +2,13 @@ import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createVerifier } from '../../packages/verify/src/verify.js'
 import { startApp } from '../../src/app.js'
+import { openStores } from '../../src/commands/open-stores.js'
 import { minutes } from '../../src/lib/durations.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { createMovableClock } from '../support/clock.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { secretOf } from '../support/site/instance.js'
+import { latchkey } from '../support/terminal.js'
 import { until } from '../support/until.js'
 
 // Two instances of one service: one still signs with the secret, and the other begins to sign with keys.
@@ -145,6 +147,20 @@ it('an instance without the key that sealed them does not start, and changes not
     'signing keys in the database cannot be opened: the key that sealed them is missing',
   )
   expect(await rows()).toEqual(before)
+})
+
+it('a row that something else wrote stops a start, which names the command that helps, and it helps', async () => {
+  await byKey.sql.query(`insert into signing_keys values ('junk', 'junk', now(), now())`)
+  const { log } = byKey.app
+  const starting = startApp({ ...byKey.config, port: 0 }, { clock, log, onFatal: () => undefined })
+  await expect(starting).rejects.toThrow('run `latchkey keys rotate --compromised --yes`')
+  const openAsCommand = (role: 'service' | 'owner') => openStores(byKey.config, role)
+  const rotated = await latchkey({ openStores: openAsCommand }, ['keys', 'rotate', '--compromised', '--yes'])
+  expect(rotated).toMatchObject({ code: 0, out: expect.stringContaining('it signs now. Withdrew ') })
+  const app = await startApp({ ...byKey.config, port: 0 }, { clock, log, onFatal: () => undefined })
+  await app.close()
+  for (const instance of [byKey, bySecret])
+    await until('the new key is published alone', async () => (await kidsAt(instance)).length === 1)
 })
 
 it('a withdrawn key is refused everywhere within seconds, and signs nobody out', async () => {

@@ -55,7 +55,7 @@ describe('user import from other systems', () => {
       '',
     ])
     expect(real.out).toBe(
-      'Added 5 users; 1 existed already; 1 row was refused. 1 user has no password, because the hash is of a kind that is not known.\n',
+      'Added 5 users; 1 existed already; 1 row was refused.\nWith a password: 4; without a password: 1, of them with a hash of a kind that is not known: 1.\n',
     )
     expect(dry).toEqual({ ...real, out: real.out.replace('Added', 'Would add') })
     const starts = (await stored()).map(({ email, password_hash }) => `${email}: ${password_hash?.split('$')[1]}`)
@@ -66,6 +66,12 @@ describe('user import from other systems', () => {
       'scrypt@example.com: scrypt',
       'strange@example.com: undefined',
     ])
+  })
+
+  it('says what to do about a hash of Firebase without the parameters', async () => {
+    const [hashed, salt] = [64, 10].map((length) => Buffer.alloc(length, 1).toString('base64'))
+    const { err } = await importing(`email,password_hash,salt\nfire@example.com,${hashed},${salt}\n`, '--dry-run')
+    expect(err).toContain('If Firebase made it, import with --firebase-config')
   })
 
   it('loses none of 1,001 rows, and a dry run sees what rows of different batches have in common', async () => {
@@ -91,7 +97,7 @@ describe('user import from other systems', () => {
     expect(await stored()).toHaveLength(1)
     const real = await importing(file)
     expect(real.out).toBe(
-      'Added 1,002 users; 2 existed already; 4 rows were refused. 20 users have no password, because the hash is of a kind that is not known.\n',
+      'Added 1,002 users; 2 existed already; 4 rows were refused.\nWith a password: 655; without a password: 347, of them with a hash of a kind that is not known: 20.\n',
     )
     expect(real.err.split('\n').filter((line) => !line.includes('of a kind that is not known'))).toEqual([
       'line 1003: the username belongs to a user with another email',

@@ -71,7 +71,9 @@ describe('a large import, by the program itself', () => {
 
     const { code, text } = await output(start())
     const number = (value: number) => value.toLocaleString('en')
-    expect(text).toBe(`Added ${number(users - there)} users; ${number(there)} existed already; 0 rows were refused.\n`)
+    expect(text).toContain(
+      `Added ${number(users - there)} users; ${number(there)} existed already; 0 rows were refused.\n`,
+    )
     expect(code).toBe(0)
     expect(await count()).toBe(users)
     await sql.close()

@@ -2,8 +2,10 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readServiceKeys } from '../../src/app/service-keys-file.js'
 import { isRefused } from '../../src/contract/outcome.js'
 import { createServiceKeys, parseServiceKeys } from '../../src/domain/service-keys/service-keys.js'
+import { DataDirectoryInUse } from '../../src/platform/database/directory-lock.js'
 import { type CommandStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
@@ -56,6 +58,21 @@ describe('latchkey service-key add', () => {
       err: expect.stringMatching(/^Nothing was added\. SERVICE_KEYS_FILE: line 3 of /),
     })
     expect(await readFile(file, 'utf8')).toBe(`${before}garbage\n`)
+  })
+
+  it('adds the key although the database is in use or away, and says that no event was recorded', async () => {
+    const directory = join(folder, 'data')
+    const openStores = () => Promise.reject(new DataDirectoryInUse(directory))
+    const path = join(folder, 'other-keys')
+    await expect(readServiceKeys(path)).rejects.toThrow('The command `latchkey service-key add NAME` makes it.')
+    const environment = { SERVICE_KEYS_FILE: path }
+    const added = await latchkey({ openStores }, ['service-key', 'add', 'billing'], { environment })
+    expect(added).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^latchkey_/),
+      err: expect.stringContaining('no event could be recorded: The data directory'),
+    })
+    expect(await readServiceKeys(path)).toMatchObject([{ name: 'billing' }])
   })
 
   it('begins a line of its own after a last line that has no end', async () => {

@@ -34,11 +34,35 @@ describe('user import', () => {
       `\ufeffName,E-Mail,passwordHash,shoe size\r\n"Lovelace, ""Ada""",ada@example.com,${hash},38\r\nGrüße,grace@example.com,,\r\n`,
     )
     expect({ code, err }).toEqual({ code: 0, err: '' })
-    expect(out).toBe('Added 2 users; 0 existed already; 0 rows were refused.\n')
+    expect(out).toBe(
+      'Added 2 users; 0 existed already; 0 rows were refused.\nWith a password: 1; without a password: 1.\nIgnored columns: shoe size.\n',
+    )
     expect(await stored()).toEqual([
       { email: 'ada@example.com', username: 'ada', name: 'Lovelace, "Ada"', password_hash: hash, disabled: false },
       { email: 'grace@example.com', username: 'grace', name: 'Grüße', password_hash: null, disabled: false },
     ])
+  })
+
+  it('says which columns it ignored and how many users get no password, in a dry run too', async () => {
+    const rows = [
+      { email: 'ada@example.com', hash, 'a\u202eb': 1 },
+      { email: 'grace@example.com', hash },
+    ]
+    const file = rows.map((row) => JSON.stringify(row)).join('\n')
+    const { out } = await importing(file, '--dry-run')
+    expect(out.split('\n').slice(1)).toEqual([
+      'With a password: 0; without a password: 2.',
+      'Ignored columns: hash, ab.',
+      '',
+    ])
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`field ${at}`, at]))
+    const wide = await importing(JSON.stringify({ email: 'ada@example.com', ...many }))
+    expect(wide.out).toMatch(/field 0, .*field 19\.\n$/)
+  })
+
+  it('takes names without what would change the direction of the text around them', async () => {
+    await importing(JSON.stringify({ email: 'ada@example.com', name: 'Ada\u202e \u2066Lovelace\u200b' }))
+    expect(await stored()).toMatchObject([{ name: 'Ada Lovelace' }])
   })
 
   it('takes JSON lines, from a file', async () => {
@@ -87,7 +111,9 @@ describe('user import', () => {
     const expected = rows.flatMap(([, reason], at) => (reason ? [`line ${at + 2}: ${reason}`] : []))
     expect(err.trimEnd().split('\n')).toEqual(expected)
     expect(code).toBe(1)
-    expect(out).toBe('Added 2 users; 0 existed already; 10 rows were refused.\n')
+    expect(out).toBe(
+      'Added 2 users; 0 existed already; 10 rows were refused.\nWith a password: 2; without a password: 0.\n',
+    )
     expect(err).not.toContain(hash)
   })
 
@@ -121,7 +147,9 @@ describe('user import', () => {
     await importing(first)
     const again = await importing(`${first.replace(hash, '')}ALAN@example.com,alan,\nalan@Example.com,alan,\n`)
     expect(again.code).toBe(0)
-    expect(again.out).toBe('Added 1 user; 3 existed already; 0 rows were refused.\n')
+    expect(again.out).toBe(
+      'Added 1 user; 3 existed already; 0 rows were refused.\nWith a password: 0; without a password: 1.\n',
+    )
     expect(await stored()).toMatchObject([{ password_hash: hash }, { email: 'ALAN@example.com' }, {}])
   })
 
@@ -138,10 +166,12 @@ describe('user import', () => {
     const taken = 'the id or a provider id belongs to a user with another email'
     const { out, err } = await importing(rows.map((row) => JSON.stringify(row)).join('\n'))
     expect(err).toBe(`line 3: ${taken}\nline 5: ${taken}\n`)
-    expect(out).toBe('Added 4 users; 0 existed already; 2 rows were refused.\n')
+    expect(out).toBe(
+      'Added 4 users; 0 existed already; 2 rows were refused.\nWith a password: 0; without a password: 4.\n',
+    )
     const later = await importing('email,provider_b_id\njean@example.com,1\nkay@example.com,7\n')
     expect(later.err).toBe(`line 2: ${taken}\n`)
-    expect(later.out).toBe('Added 1 user; 0 existed already; 1 row was refused.\n')
+    expect(later.out).toContain('Added 1 user; 0 existed already; 1 row was refused.\n')
     const listed = await latchkey(store, ['user', 'list'])
     const ways = listed.out
       .split('\n')
@@ -160,7 +190,7 @@ describe('user import', () => {
     const rows =
       'email,username\nada@example.com,ada\ngrace@example.com,ada\nalan@example.com,alan\nx@example.com,Alan\nbad,bad\n'
     const dry = await importing(rows, '--dry-run')
-    expect(dry.out).toBe('Would add 1 user; 1 existed already; 3 rows were refused.\n')
+    expect(dry.out).toContain('Would add 1 user; 1 existed already; 3 rows were refused.\n')
     expect(await stored()).toHaveLength(1)
     const real = await importing(rows)
     expect(real.out).toBe(dry.out.replace('Would add', 'Added'))
@@ -190,7 +220,7 @@ describe('user import', () => {
     for (const format of ['csv', 'jsonl']) {
       const exported = await latchkey(store, ['user', 'export', '--format', format, '--with-password-hashes'])
       await store.database.query('delete from users')
-      expect((await importing(exported.out)).out).toBe('Added 2 users; 0 existed already; 0 rows were refused.\n')
+      expect((await importing(exported.out)).out).toContain('Added 2 users; 0 existed already; 0 rows were refused.\n')
       const after = await latchkey(store, ['user', 'export', '--with-password-hashes'])
       expect(after.out).toBe(before.out)
     }

@@ -6,6 +6,8 @@ export type SealedColumn = {
   id: { column: string; type: 'uuid' | 'text' }
   /** As messages name the values: “3 signing keys”. */
   what: string
+  /** What to do if the values can never be opened again. */
+  wayOut?: string
 }
 
 export const signingKeyColumn: SealedColumn = {
@@ -13,6 +15,8 @@ export const signingKeyColumn: SealedColumn = {
   column: 'private_key',
   id: { column: 'id', type: 'text' },
   what: 'signing keys',
+  wayOut:
+    'If the key that sealed them is lost, or something else wrote them, run `latchkey keys rotate --compromised --yes`: it replaces all signing keys, and signs nobody out.',
 }
 
 export const totpColumn: SealedColumn = {

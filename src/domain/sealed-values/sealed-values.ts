@@ -19,14 +19,16 @@ const keyOf = (sealed: string) => sealed.split('.', 1)[0] ?? ''
 
 const boundTo = ({ table, column }: SealedColumn, id: string) => `${table}.${column} ${id}`
 
-const missing = (values: number, { what }: SealedColumn) =>
+const andWayOut = ({ wayOut }: SealedColumn) => (wayOut === undefined ? '' : ` ${wayOut}`)
+
+const missing = (values: number, column: SealedColumn) =>
   new SealedWithMissingKey(
-    `SEALING_KEY: ${values} of the ${what} in the database cannot be opened: the key that sealed them is missing. Add it to the end of SEALING_KEY again; if SEALING_KEY was not set then, it is the JWT_SECRET of that time. Nothing was changed.`,
+    `SEALING_KEY: ${values} of the ${column.what} in the database cannot be opened: the key that sealed them is missing. Add it to the end of SEALING_KEY again; if SEALING_KEY was not set then, it is the JWT_SECRET of that time. Nothing was changed.${andWayOut(column)}`,
   )
 
-const damaged = (id: string, { what, table }: SealedColumn) =>
+const damaged = (id: string, column: SealedColumn) =>
   new SealedWithMissingKey(
-    `SEALING_KEY: one of the ${what} in the database cannot be opened, although its key is known: the value was changed or moved (${table}, ${id}). Restore the row, or delete it.`,
+    `SEALING_KEY: one of the ${column.what} in the database cannot be opened, although its key is known: the value was changed or moved (${column.table}, ${id}). Restore the row, or delete it.${andWayOut(column)}`,
   )
 
 export type SealedValues = ReturnType<typeof createSealedValues>

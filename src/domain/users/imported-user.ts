@@ -5,6 +5,7 @@ import { isOneLine } from '../../lib/one-line.js'
 import { isUuid, uuidv7 } from '../../lib/uuid.js'
 import { writtenMoment } from '../../lib/written-moment.js'
 import { type HashForms, hashToStore } from '../passwords/hash-to-store.js'
+import { displayName } from './display-name.js'
 import { type Email, readEmail } from './email.js'
 import { readUsername, type Username } from './username.js'
 import type { Identity } from './users.js'
@@ -92,13 +93,18 @@ const usernameOf = (row: ImportRow, email: Email) => {
 
 const unknownHash =
   'password_hash is of a kind that is not known: the user is added without a password, and can set one with a reset mail'
+const firebaseHash =
+  'password_hash is of a kind that is not known. If Firebase made it, import with --firebase-config: a later import does not change the user. Without, the user is added without a password, and can set one with a reset mail'
 
 const passwordOf = (row: ImportRow, forms: HashForms): Pick<ImportedUser, 'passwordHash' | 'warning'> => {
   const text = textOf(row, 'password_hash', longestHash)
   if (text === undefined) return { passwordHash: null, warning: undefined }
-  const read = hashToStore(text, textOf(row, 'password_salt'), forms)
+  const salt = textOf(row, 'password_salt')
+  const read = hashToStore(text, salt, forms)
   if ('broken' in read) return broken(read.broken)
-  return 'hash' in read ? { passwordHash: read.hash, warning: undefined } : { passwordHash: null, warning: unknownHash }
+  if ('hash' in read) return { passwordHash: read.hash, warning: undefined }
+  const mayBeOfFirebase = salt !== undefined && forms.firebase === undefined
+  return { passwordHash: null, warning: mayBeOfFirebase ? firebaseHash : unknownHash }
 }
 
 const providerOf = (row: ImportRow, providers: readonly ProviderId[]) => {
@@ -149,7 +155,7 @@ export const readImportedUser = (
       id: idOf(row, now),
       email,
       username: usernameOf(row, email),
-      name: textOf(row, 'name') ?? null,
+      name: displayName(textOf(row, 'name'), longestText),
       ...passwordOf(row, forms),
       provider: providerOf(row, providers),
       identities: identitiesOf(row, providers),

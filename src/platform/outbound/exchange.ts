@@ -1,6 +1,7 @@
 import http from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
+import { seconds } from '../../lib/durations.js'
 import { OutboundFailed, type OutboundFailure } from './outbound-failed.js'
 import { addressIn, isPublicAddress, PrivateAddress } from './public-addresses.js'
 
@@ -14,7 +15,10 @@ export type OutboundRequest = {
 export type Bounds = {
   connectTimeout: number
   maximumBytes: number
-  /** A longer body is cut, and the answer counts: for those who need its status. Otherwise it fails the request. */
+  /**
+   * For those who need only the status. What cannot be read of the body, because it is too long, too slow or breaks off, is left
+   * away. Otherwise it fails the request.
+   */
   cutBody?: boolean
   /** Finds public addresses only. Without it every address may be connected to. */
   publicLookup?: LookupFunction | undefined
@@ -86,9 +90,13 @@ const contentType = ({ body, headers = {} }: OutboundRequest) => {
     : {}
 }
 
+/** Reading a short body to its end spares the other side an error. More time than this a body without use does not get. */
+const cutAfter = 1 * seconds
+
 const readBody = async (url: URL, answer: http.IncomingMessage, { signal, maximumBytes, cutBody }: Running) => {
   const chunks: Buffer[] = []
   let size = 0
+  const cutTimer = cutBody ? setTimeout(() => answer.destroy(), cutAfter) : undefined
   try {
     for await (const chunk of answer as AsyncIterable<Buffer>) {
       size += chunk.length
@@ -98,8 +106,10 @@ const readBody = async (url: URL, answer: http.IncomingMessage, { signal, maximu
     }
   } catch (error) {
     if (error instanceof OutboundFailed) throw error
+    if (cutBody) return Buffer.concat(chunks)
     throw new OutboundFailed(signal.aborted ? 'timeout' : 'unreachable', url.host)
   } finally {
+    clearTimeout(cutTimer)
     answer.destroy()
   }
   return Buffer.concat(chunks)
