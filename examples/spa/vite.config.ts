@@ -2,7 +2,7 @@ import { defineConfig } from 'vite'
 
 /** The addresses of Latchkey. In production, the proxy has the same list: docs/forward-auth.md. */
 const latchkey =
-  '^/(login|register|verify-email|forgot-password|reset-password|second-factor|step-up|confirm-email|undo|invite|dashboard|dev/mailbox|api/auth|\\.well-known)(/|\\?|$)'
+  '^/(login|register|verify-email|forgot-password|reset-password|second-factor|step-up|confirm-email|undo|invite|dashboard|dev/mailbox(\\.json)?|api/auth|\\.well-known)(/|\\?|$)'
 
 export default defineConfig({
   server: {

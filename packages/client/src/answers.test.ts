@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answerOf } from './answers.js'
+import { answerOf, isTemporary } from './answers.js'
 
 const answered = (status: number, body: string, headers: Record<string, string> = {}) =>
   answerOf(async () => new Response(body, { status, headers }))
@@ -28,8 +28,16 @@ describe('an answer of the service', () => {
     expect(await answered(429, '<h1>Slow down</h1>')).toMatchObject({ refused: 'too_many_requests', status: 429 })
   })
 
-  it('is no answer when another page comes in its place, and keeps its status when that is an error page', async () => {
-    expect(await answered(200, '<h1>Welcome to our hotel</h1>')).toEqual({ refused: 'no_answer', status: 0 })
+  it.each(['<h1>Welcome to our hotel</h1>', '<!doctype html><div id="app"></div>', 'null', '5', '"text"', ''])(
+    'is unknown when something else comes in its place, and says nothing about a sign-out: %s',
+    async (body) => {
+      const answer = await answered(200, body, { 'content-type': 'text/html' })
+      expect(answer).toEqual({ refused: 'unknown', status: 200 })
+      expect(answer.refused && isTemporary(answer)).toBe(true)
+    },
+  )
+
+  it('is unknown when it is the error page of a proxy, and missing when the service cannot be reached', async () => {
     expect(await answered(502, '<h1>Bad gateway</h1>')).toMatchObject({ refused: 'unknown', status: 502 })
     expect(await answered(500, 'null')).toMatchObject({ refused: 'unknown', status: 500 })
     expect(await answerOf(() => Promise.reject(new TypeError('Failed to fetch')))).toMatchObject({

@@ -6,8 +6,8 @@ import type { RefusalCode } from '../../../src/contract/refusals.js'
 
 /**
  * Why a call was refused: a code of the service, or one of two that the client adds. `no_answer`: the service could not be
- * reached. `unknown`: an answer that is not from the service, such as the error page of a proxy. A newer service may have
- * codes that are not in this list.
+ * reached. `unknown`: an answer that is not from the service, such as the error page of a proxy, or another page with status
+ * 200 because the proxy does not lead to the service. A newer service may have codes that are not in this list.
  */
 export type ClientRefusalCode = RefusalCode | 'no_answer' | 'unknown'
 
@@ -28,7 +28,7 @@ export type Refusal = Refused<ClientRefusalCode> & {
 export type Answer<Value> = { readonly value: Value; readonly refused?: undefined } | Refusal
 
 /** The service cannot answer at the moment. That says nothing about whether the user is signed in. */
-export const isTemporary = ({ status }: Refusal): boolean => status === 0 || status === 429 || status >= 500
+export const isTemporary = ({ status }: Refusal): boolean => status < 400 || status === 429 || status >= 500
 
 const noAnswer: Refusal = { refused: 'no_answer', status: 0 }
 
@@ -37,16 +37,18 @@ export const answerOf = async <Value>(request: () => Promise<Response>): Promise
   try {
     const response = await request()
     const text = await response.text()
-    if (!response.ok) return refusalOf(response, text)
-    // A page in place of our answer, such as the sign-in page of a hotel network, is no JSON.
-    return { value: (text === '' ? undefined : JSON.parse(text)) as Value }
+    const { ok, status } = response
+    const body = readObject(text)
+    // Another page can come in the place of our answer: that of a hotel network, or `index.html` where the proxy has no rule.
+    return ok && (body || status === 204) ? { value: body as Value } : refusalOf(response, body)
   } catch {
     return noAnswer
   }
 }
 
-const refusalOf = ({ status, headers }: Response, text: string): Refusal => {
-  const body = readObject(text)
+type Body = { error?: unknown; code?: RefusalCode }
+
+const refusalOf = ({ status, headers }: Response, body: Body = {}): Refusal => {
   const seconds = Math.ceil(Number(headers.get('retry-after')))
   return {
     ...body,
@@ -57,10 +59,11 @@ const refusalOf = ({ status, headers }: Response, text: string): Refusal => {
   }
 }
 
-const readObject = (text: string): { error?: unknown; code?: RefusalCode } => {
+const readObject = (text: string): Body | undefined => {
   try {
-    return Object(JSON.parse(text))
+    const value: unknown = JSON.parse(text)
+    return value === Object(value) ? Object(value) : undefined
   } catch {
-    return {}
+    return undefined
   }
 }

@@ -12,6 +12,14 @@ export type Change = { readonly by: 'this_tab' | 'other_tab' | 'answer' } & (
 
 export type Listener = (change: Change) => void
 
+/** Any script of this site can send a message. Only one of exactly our form is believed. */
+const isText = (value: unknown) => typeof value === 'string' && value !== '' && value.length <= 128
+const isMessage = (data: unknown): data is User | null => {
+  if (data === null) return true
+  const { id, username, ...more } = Object(data)
+  return isText(id) && isText(username) && Object.keys(more).length === 0
+}
+
 /** How often a tab asks when it becomes visible again. */
 const shortestPause = 5_000
 
@@ -53,8 +61,8 @@ export const createPresence = (ask: () => unknown) => {
     }
   }
 
-  channel?.addEventListener('message', ({ data }: MessageEvent<User | null>) => {
-    if (known === undefined || known?.id !== data?.id) announce(data, 'other_tab')
+  channel?.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+    if (isMessage(data) && (known === undefined || known?.id !== data?.id)) announce(data, 'other_tab')
   })
   // A sign-in on another host of the domain, or a session that was ended elsewhere, sends no message.
   globalThis.document?.addEventListener('visibilitychange', () => {

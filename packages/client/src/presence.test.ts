@@ -1,0 +1,44 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { type Change, createPresence } from './presence.js'
+
+/** A page has a document, and Node has none. What this tab and another one hear. */
+const openTabs = () => {
+  Object.assign(globalThis, { document: new EventTarget() })
+  const other = new BroadcastChannel('latchkey')
+  onTestFinished(() => {
+    other.close()
+    Reflect.deleteProperty(globalThis, 'document')
+  })
+  const heard: Change[] = []
+  const presence = createPresence(() => undefined)
+  presence.onChange((change) => heard.push(change))
+  return { heard, other }
+}
+
+const ada = { id: '0198c0de-0000-7000-8000-000000000001', username: 'ada' }
+
+it('believes messages of exactly the form that other tabs send, and drops all others', async () => {
+  const { heard, other } = openTabs()
+  const odd = [
+    0,
+    'ada',
+    true,
+    [],
+    [ada],
+    {},
+    { id: ada.id },
+    { ...ada, id: 1 },
+    { ...ada, id: '' },
+    { ...ada, username: { toString: 'ada' } },
+    { ...ada, username: 'x'.repeat(129) },
+    { ...ada, role: 'admin' },
+    new Map(Object.entries(ada)),
+  ]
+  for (const message of [...odd, ada, ...odd, null]) other.postMessage(message)
+  await expect
+    .poll(() => heard)
+    .toEqual([
+      { change: 'signed_in', user: ada, by: 'other_tab' },
+      { change: 'signed_out', user: null, by: 'other_tab' },
+    ])
+})
