@@ -1,13 +1,19 @@
 // `node examples/spa/start.mjs`: starts Latchkey with its embedded database, the API and the pages. Ctrl-C stops all of them.
+// Everything is forgotten when it ends.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer as createSocket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createServer } from 'vite'
 import { createApi } from './api.mjs'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const port = Number(process.env.PORT ?? 5173)
+// As it was: the two addresses below are for Vite, and are no settings of Latchkey.
+const environment = { ...process.env }
 
 const freePort = async () => {
   const socket = createSocket().listen(0, '127.0.0.1')
@@ -26,8 +32,12 @@ process.env.API_URL = `http://127.0.0.1:${apiPort}`
 
 const pages = await createServer({ root: here, server: { port, strictPort: true } })
 await pages.listen()
+// Vite would end this program before Latchkey has stopped. `stop` closes both.
+process.removeAllListeners('SIGTERM')
 
+const folder = await mkdtemp(join(tmpdir(), 'latchkey-spa-'))
 const settings = {
+  DATA_DIR: folder,
   PORT: String(latchkeyPort),
   // The address that browsers know, and the address that Vite connects from.
   PUBLIC_URL: `http://localhost:${port}`,
@@ -36,8 +46,8 @@ const settings = {
 }
 const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 const latchkey = spawn(process.execPath, [program, 'serve'], {
-  cwd: here,
-  env: { ...process.env, ...settings },
+  cwd: folder,
+  env: { ...environment, ...settings },
   stdio: ['ignore', 'inherit', 'inherit'],
 })
 console.log(`The notes are at http://localhost:${port}/ and mails at http://localhost:${port}/dev/mailbox`)
@@ -48,4 +58,8 @@ const stop = async () => {
   await pages.close()
 }
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void stop())
-latchkey.once('exit', () => void stop().then(() => process.exit()))
+latchkey.once('exit', async () => {
+  await stop()
+  await rm(folder, { recursive: true, force: true })
+  process.exit()
+})

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,13 +16,20 @@ describe('the example of a single-page application', () => {
   let example: ReturnType<typeof runLatchkey>
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'latchkey-example-'))
-    example = runLatchkey(folder, { PORT: String(await freePort()) }, [], command)
+    example = runLatchkey(folder, { PORT: String(await freePort()), TMPDIR: folder }, [], command)
     url = await example.ready()
   })
   afterAll(async () => {
     example.signal('SIGTERM')
     await example.exited
+    const left = await readdir(folder)
     await rm(folder, { recursive: true, force: true })
+    expect(left).toEqual([])
+  })
+
+  it('gives Latchkey nothing but its settings, and passes all its addresses on', async () => {
+    expect(example.output.stdout + example.output.stderr).not.toContain('is not a setting')
+    expect(await (await fetch(`${url}/dev/mailbox.json`)).json()).toBeDefined()
   })
 
   const greeted = (page: Page) => page.getByText('Hello, ada').waitFor()
