@@ -62,6 +62,7 @@ import { createFreshness } from './http/freshness.js'
 import { createLimitedEvents } from './http/limited-events.js'
 import { createLimits } from './http/limits.js'
 import { createPendingLinkCookie } from './http/pending-link-cookie.js'
+import { createReturnToNotes } from './http/return-to-notes.js'
 import { createServer, type Server } from './http/server.js'
 import { createServiceCallers } from './http/service-callers.js'
 import { createSignInCookies } from './http/sign-in-cookies.js'
@@ -122,8 +123,10 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   verifyEmailRoutes(server, { ...dependencies, verifyEmail: createVerifyEmail(dependencies) })
   resetPasswordRoutes(server, { ...dependencies, resetPassword: createResetPassword(dependencies) })
   changePasswordRoutes(server, { ...dependencies, changePassword: createChangePassword(dependencies) })
+  const noteReturnTo = createReturnToNotes(config.allowedOrigins)
   socialSignInRoutes(server, {
     ...dependencies,
+    noteReturnTo,
     socialSignIn: createSocialSignIn(dependencies),
     afterSignIn: config.afterSignIn,
     allowedOrigins: config.allowedOrigins,
@@ -155,6 +158,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, accent: config.accentColor })
   return pagesRoutes(server, {
     assets: await loadAssets(),
+    noteReturnTo,
     cookies: gates.cookies,
     theme: themeOf(config),
     providers: Object.values(nouns.providers).map(({ id, name }) => ({

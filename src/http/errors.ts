@@ -35,10 +35,17 @@ const frameworkRefusals: Record<string, RefusalCode> = {
   FST_ERR_MAX_PARAM_LENGTH: 'not_found',
 }
 
+/** What the schema allows in this place: each alternative of it has refused the value. */
+const allowedAt = (place: string, { validation = [] }: FastifyError) =>
+  validation.flatMap(({ keyword, instancePath, params }) =>
+    keyword === 'const' && instancePath === place ? [String(params.allowedValue)] : [],
+  )
+
 /** The body is JSON of the wrong shape: names the property and what it must be, never its value. */
 const validationMessage = (error: FastifyError) => {
   const [first] = error.validation ?? []
   const path = first?.instancePath?.slice(1).replaceAll('/', '.') || error.validationContext || 'request'
+  if (first?.keyword === 'const') return `${path} must be ${allowedAt(first.instancePath, error).join(' or ')}`
   return first?.message ? `${path} ${first.message}` : refusals.bad_request.message
 }
 

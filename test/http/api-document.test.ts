@@ -101,6 +101,9 @@ it('the reference page has every operation and every code, and no script', async
   const { text, headers } = await tab.get('/api/docs')
   expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
   expect(text).not.toMatch(/<script|javascript:|\son\w+=|https?:\/\//)
+  // On a phone, the reader begins with the text, and the cells of a table stand below each other with their names.
+  expect(text).toContain('<details><summary>Contents</summary>')
+  expect(text).toContain('<td data-head="Required">yes</td>')
   const paths = body.paths as Record<string, Record<string, { operationId: string }>>
   for (const operations of Object.values(paths))
     for (const { operationId } of Object.values(operations)) expect(text).toContain(`<article id="${operationId}">`)

@@ -9,6 +9,7 @@ describe('an operation of the API document', () => {
     ['POST', '/api/auth/verify-email/check', 'postAuthVerifyEmailCheck'],
     ['DELETE', '/api/auth/sessions/:id', 'deleteAuthSessionsById'],
     ['GET', '/health', 'getHealth'],
+    ['GET', '/.well-known/jwks.json', 'getWellKnownJwksJson'],
   ])('%s %s is called %s', (method, url, id) => {
     expect(operationId({ method, url })).toBe(id)
   })

@@ -18,7 +18,7 @@ export const operationId = ({ method, url }: { method: string | string[]; url: s
   const words = url
     .replace(/^\/api\//, '/')
     .replaceAll('/:', '/by-')
-    .split(/[/-]/)
+    .split(/[/.-]/)
     .filter((word) => word !== '')
   return [first.toLowerCase(), ...words.map(capitalized)].join('')
 }

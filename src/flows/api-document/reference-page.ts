@@ -63,13 +63,15 @@ const bounds = ({ minLength, maxLength, minimum, maximum }: Schema) => {
   return minimum !== undefined || maximum !== undefined ? words(minimum, maximum, '') : ''
 }
 
-const row = (cells: readonly string[]) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`
-const table = (caption: string, heads: readonly string[], rows: readonly string[]) =>
+/** Each cell names its column: on a narrow screen the cells of a row stand below each other. */
+const row = (heads: readonly string[], cells: readonly string[]) =>
+  `<tr>${cells.map((cell, at) => `<td data-head="${heads[at] ?? ''}">${cell}</td>`).join('')}</tr>`
+const table = (caption: string, heads: readonly string[], rows: readonly (readonly string[])[]) =>
   rows.length === 0
     ? ''
     : `<div class="wide" tabindex="0" role="group" aria-label="${escapeHtml(caption)}"><table><caption>${escapeHtml(caption)}</caption><thead><tr>${heads
         .map((head) => `<th scope="col">${head}</th>`)
-        .join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`
+        .join('')}</tr></thead><tbody>${rows.map((cells) => row(heads, cells)).join('')}</tbody></table></div>`
 
 const fields = (schema: Schema, caption: string): string => {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>)
@@ -78,8 +80,8 @@ const fields = (schema: Schema, caption: string): string => {
     const nested = each.type === 'object' ? Object.entries((each.properties ?? {}) as Record<string, Schema>) : []
     const about = [bounds(each), typeof each.description === 'string' ? escapeHtml(each.description) : '']
     return [
-      row([code(name), typeOf(each), required.includes(name) ? 'yes' : 'no', about.filter(Boolean).join('. ')]),
-      ...nested.map(([inner, value]) => row([code(`${name}.${inner}`), typeOf(value), '', bounds(value)])),
+      [code(name), typeOf(each), required.includes(name) ? 'yes' : 'no', about.filter(Boolean).join('. ')],
+      ...nested.map(([inner, value]) => [code(`${name}.${inner}`), typeOf(value), '', bounds(value)]),
     ]
   })
   return table(caption, ['Field', 'Type', 'Required', 'About'], rows)
@@ -107,15 +109,13 @@ const responseOf = (status: string, response: Response, { components }: Referenc
 
 const operationOf = ({ method, path, operation }: Listed, document: ReferenceDocument) => {
   const { operationId, summary = '', description, parameters = [], requestBody, responses } = operation
-  const taken = parameters.map((each) =>
-    row([
-      code(each.name),
-      escapeHtml(each.in),
-      typeOf(each.schema),
-      each.required ? 'yes' : 'no',
-      escapeHtml(each.description ?? ''),
-    ]),
-  )
+  const taken = parameters.map((each) => [
+    code(each.name),
+    escapeHtml(each.in),
+    typeOf(each.schema),
+    each.required ? 'yes' : 'no',
+    escapeHtml(each.description ?? ''),
+  ])
   const answers = Object.entries(responses).map(([status, response]) => responseOf(status, response, document))
   return `<article id="${anchor(operationId)}">
 <h3><a href="#${anchor(operationId)}"><span class="method ${method}">${method.toUpperCase()}</span> <span class="path">${escapeHtml(path)}</span></a></h3>
@@ -173,7 +173,7 @@ ${listed.map((each) => operationOf(each, document)).join('\n')}</section>`,
 <body>
 <a class="skip" href="#content">To the content</a>
 <header><h1>${escapeHtml(info.title)}: API reference</h1><p>For programs: <a href="/api/openapi.json">openapi.json</a></p></header>
-<nav aria-label="Contents"><details open><summary>Contents</summary><ul>${contents.join('\n')}<li><a href="#schemas">schemas</a></li></ul></details></nav>
+<nav aria-label="Contents"><details><summary>Contents</summary><ul>${contents.join('\n')}<li><a href="#schemas">schemas</a></li></ul></details></nav>
 <main id="content">
 <section aria-label="About">${prose(info.description ?? '')}</section>
 ${sections.join('\n')}

@@ -34,7 +34,17 @@ caption{text-align:left;padding-bottom:.25rem}
 table{border-collapse:collapse;width:100%;min-width:28rem;font-size:var(--size-small)}
 th,td{padding:.375rem .75rem .375rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
 pre{margin-top:.5rem;padding:.75rem;overflow-x:auto;background:var(--raised);border-radius:var(--radius-control)}
+@media (max-width:40rem){
+table{min-width:0}
+thead{position:absolute;left:-100rem}
+table,tbody,tr,td,caption{display:block}
+tr{padding:.375rem 0;border-bottom:1px solid var(--line)}
+td{padding:0;border:0}
+td:empty{display:none}
+td:not(:first-child)::before{content:attr(data-head) ": ";color:var(--muted)}
+}
 @media (min-width:64rem){
+nav details::details-content{content-visibility:visible;block-size:auto}
 body{grid-template-columns:20rem minmax(0,1fr)}
 header{grid-column:1/-1}
 nav{position:sticky;top:1rem;align-self:start;max-height:calc(100dvh - 2rem);overflow-y:auto}

@@ -12,6 +12,7 @@ const firstLoadLimit = 30_000
 
 let assets: Assets
 let server: Server
+const noted: unknown[] = []
 
 const serverWith = (afterSignIn: string) => {
   const made: Server = fastify()
@@ -23,6 +24,7 @@ const serverWith = (afterSignIn: string) => {
     registration: 'open',
     afterSignIn,
     allowedOrigins: [],
+    noteReturnTo: ({ query }) => void noted.push(query),
     development: false,
   })
   made.setNotFoundHandler(pages.notFound)
@@ -54,6 +56,11 @@ describe('a page', () => {
       expect(page.headers['set-cookie']).toBeUndefined()
       expect(page.body).toContain(`<html lang="${language}">`)
     }
+  })
+
+  it('looks at the place to return to', async () => {
+    await get('/login?returnTo=https%3A%2F%2Fother.example.com')
+    expect(noted.at(-1)).toEqual({ returnTo: 'https://other.example.com' })
   })
 
   it('of the account is also below /api/auth/, for a host whose application has its own /dashboard', async () => {

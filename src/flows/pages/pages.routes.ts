@@ -4,6 +4,7 @@ import { type Language, languageFrom } from '../../contract/languages.js'
 import { refuse } from '../../contract/outcome.js'
 import { type PageName, type PageSettings, pageNames } from '../../contract/pages.js'
 import type { Cookies } from '../../http/cookies.js'
+import type { ReturnToNotes } from '../../http/return-to-notes.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { Assets } from './assets.js'
@@ -12,13 +13,21 @@ import { renderNotFound, renderPage, type Theme } from './shell.js'
 
 const { sendRefusal } = routeRefusals('not_found')
 
-type Dependencies = Omit<PageSettings, 'language' | 'productName'> & { assets: Assets; theme: Theme; cookies: Cookies }
+type Dependencies = Omit<PageSettings, 'language' | 'productName'> & {
+  assets: Assets
+  theme: Theme
+  cookies: Cookies
+  noteReturnTo: ReturnToNotes
+}
 
 /**
  * The pages contain no user data: they are the same for every visitor of a language, need no cookie to load, and call the
  * API of the same site. `notFound` is the page for unknown addresses.
  */
-export const pagesRoutes = (server: Server, { assets, theme, cookies, ...installation }: Dependencies) => {
+export const pagesRoutes = (
+  server: Server,
+  { assets, theme, cookies, noteReturnTo, ...installation }: Dependencies,
+) => {
   const languageOf = (request: FastifyRequest) => languageFrom(request.headers['accept-language'])
   const rendered = onceEach((name: PageName, language: Language) =>
     renderPage(name, assets.pages[name], theme, { ...installation, language, productName: theme.name }),
@@ -29,6 +38,7 @@ export const pagesRoutes = (server: Server, { assets, theme, cookies, ...install
 
   const addPage = (path: string, name: PageName) => {
     server.get(path, { schema: { hide: true } }, (request, reply) => {
+      noteReturnTo(request)
       if (name === 'login') cookies.clearDoubled(request, reply)
       return sendPage(request, reply, rendered(name, languageOf(request)))
     })

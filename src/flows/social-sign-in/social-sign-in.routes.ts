@@ -12,6 +12,7 @@ import type { Cookies } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
 import type { PendingLinkCookie } from '../../http/pending-link-cookie.js'
 import { withHeaders } from '../../http/responses.js'
+import type { ReturnToNotes } from '../../http/return-to-notes.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { SignInCookies } from '../../http/sign-in-cookies.js'
@@ -52,6 +53,7 @@ type Dependencies = {
   /** The page after a sign-in, if no other page was requested. */
   allowedOrigins: readonly string[]
   afterSignIn: string
+  noteReturnTo: ReturnToNotes
 }
 
 export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
@@ -59,9 +61,10 @@ export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
     const path = signInPath(id)
     // The callback uses up the attempt, which a HEAD request must not do.
     const options = { onRequest: deps.limits.byNetwork, exposeHeadRoute: false }
-    server.get(path, { schema: beginSchema, ...options }, (request, reply) =>
-      begin(id, deps, request, reply, request.query.returnTo),
-    )
+    server.get(path, { schema: beginSchema, ...options }, (request, reply) => {
+      deps.noteReturnTo(request)
+      return begin(id, deps, request, reply, request.query.returnTo)
+    })
     server.get(`${path}/callback`, { schema: callbackSchema, ...options }, (request, reply) =>
       handleCallback({ id, redirectUri }, deps, request, reply),
     )

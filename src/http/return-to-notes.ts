@@ -1,0 +1,27 @@
+import type { FastifyRequest } from 'fastify'
+
+const mostOrigins = 20
+const longest = 512
+
+type Noted = { query: unknown; log: Pick<FastifyRequest['log'], 'warn'> }
+
+export type ReturnToNotes = ReturnType<typeof createReturnToNotes>
+
+/**
+ * A sign-in that should lead back to a site which is not allowed ends at AFTER_SIGN_IN, and nobody knows why. So the log says it, once
+ * for each of the first such sites: anybody can write any address into a link.
+ */
+export const createReturnToNotes = (allowedOrigins: readonly string[]) => {
+  const noted = new Set<string>(allowedOrigins)
+  const most = noted.size + mostOrigins
+
+  return ({ query, log }: Noted) => {
+    const { returnTo } = (query ?? {}) as { returnTo?: unknown }
+    if (typeof returnTo !== 'string' || returnTo.length > longest || !/^https?:\/\//i.test(returnTo)) return
+    if (!URL.canParse(returnTo)) return
+    const { origin } = new URL(returnTo)
+    if (noted.has(origin) || noted.size >= most) return
+    noted.add(origin)
+    log.warn({ origin }, 'returnTo names an origin that is not in ALLOWED_ORIGINS')
+  }
+}
