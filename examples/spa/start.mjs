@@ -58,8 +58,9 @@ const stop = async () => {
   await pages.close()
 }
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void stop())
-latchkey.once('exit', async () => {
+const forget = async () => {
   await stop()
   await rm(folder, { recursive: true, force: true })
   process.exit()
-})
+}
+latchkey.once('exit', () => void forget())

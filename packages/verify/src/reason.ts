@@ -4,6 +4,6 @@ import { isObject } from './token-text.js'
 export const reasonOf = (error: unknown) => {
   if (!(error instanceof Error)) return 'unknown'
   const { code, message } = isObject(error.cause) ? error.cause : {}
-  const cause = [code, message].find((text) => typeof text === 'string' && text !== '')
-  return cause === undefined ? error.message : `${error.message} (${cause})`
+  const cause = code ?? message
+  return typeof cause === 'string' && cause !== '' ? `${error.message} (${cause})` : error.message
 }

@@ -46,6 +46,12 @@ class Refusal extends Error {
   }
 }
 
+/** `failures` are those before this one. */
+const delayAfter = (error: unknown, failures: number) => {
+  const backoff = Math.min(firstDelay * 2 ** Math.min(failures, 10), longestDelay)
+  return Math.max(backoff * (0.5 + Math.random() / 2), error instanceof Refusal ? error.delay : 0)
+}
+
 /** Ends early when the signal is given. A waiting timer must not keep a program alive. */
 const sleep = (milliseconds: number, signal: AbortSignal) =>
   new Promise<void>((resolve) => {
@@ -93,11 +99,6 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
     isLoaded ||= answer.entries.length < pageSize
   }
 
-  const delayAfter = (error: unknown) => {
-    const backoff = Math.min(firstDelay * 2 ** Math.min(failures, 10), longestDelay)
-    return Math.max(backoff * (0.5 + Math.random() / 2), error instanceof Refusal ? error.delay : 0)
-  }
-
   const follow = async () => {
     while (!closing.signal.aborted) {
       try {
@@ -109,7 +110,7 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
         const problem = `ended sessions cannot be read from ${url}: ${reasonOf(error)}`
         if (failures === 0) onProblem(problem)
         lastingProblem = error instanceof Refusal && error.isLasting ? problem : undefined
-        const delay = delayAfter(error)
+        const delay = delayAfter(error, failures)
         failures += 1
         await sleep(delay, closing.signal)
       }
