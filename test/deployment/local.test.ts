@@ -73,6 +73,7 @@ describe.each([
   let proxy: Awaited<ReturnType<typeof startProxy>>
   beforeAll(async () => {
     proxy = await startProxy()
+    expect(await proxy.log()).not.toContain('variables_hash')
   })
   afterAll(() => proxy?.stop())
 

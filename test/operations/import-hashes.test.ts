@@ -74,6 +74,23 @@ describe('user import from other systems', () => {
     expect(err).toContain('If Firebase made it, import with --firebase-config')
   })
 
+  it('says which columns it ignored and how many users get no password, in a dry run too', async () => {
+    const rows = [
+      { email: 'ada@example.com', hash, 'a\u202eb': 1 },
+      { email: 'grace@example.com', hash },
+    ]
+    const file = rows.map((row) => JSON.stringify(row)).join('\n')
+    const { out } = await importing(file, '--dry-run')
+    expect(out.split('\n').slice(1)).toEqual([
+      'With a password: 0; without a password: 2.',
+      'Ignored columns: hash, ab.',
+      '',
+    ])
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`field ${at}`, at]))
+    const wide = await importing(JSON.stringify({ email: 'ada@example.com', ...many }))
+    expect(wide.out).toMatch(/field 0, .*field 19\.\n$/)
+  })
+
   it('loses none of 1,001 rows, and a dry run sees what rows of different batches have in common', async () => {
     await importing('email,username\nthere@example.com,there\n')
     const id = '0190a0a0-0000-7000-8000-000000000001'

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type CommandStore, noStore, openCommandStore } from '../support/stores.js'
+import { type CommandStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
 const hash = `$2y$10$${'a'.repeat(53)}`
@@ -41,23 +41,6 @@ describe('user import', () => {
       { email: 'ada@example.com', username: 'ada', name: 'Lovelace, "Ada"', password_hash: hash, disabled: false },
       { email: 'grace@example.com', username: 'grace', name: 'Grüße', password_hash: null, disabled: false },
     ])
-  })
-
-  it('says which columns it ignored and how many users get no password, in a dry run too', async () => {
-    const rows = [
-      { email: 'ada@example.com', hash, 'a\u202eb': 1 },
-      { email: 'grace@example.com', hash },
-    ]
-    const file = rows.map((row) => JSON.stringify(row)).join('\n')
-    const { out } = await importing(file, '--dry-run')
-    expect(out.split('\n').slice(1)).toEqual([
-      'With a password: 0; without a password: 2.',
-      'Ignored columns: hash, ab.',
-      '',
-    ])
-    const many = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`field ${at}`, at]))
-    const wide = await importing(JSON.stringify({ email: 'ada@example.com', ...many }))
-    expect(wide.out).toMatch(/field 0, .*field 19\.\n$/)
   })
 
   it('takes names without what would change the direction of the text around them', async () => {
@@ -303,27 +286,5 @@ describe('user import', () => {
     expect(out).toBe('Added 0 users; 0 existed already; 3 rows were refused.\n')
     const line = await importing(`{"email":"d@example.com","name":"${'x'.repeat(1_000_000)}"}`)
     expect(line.err).toBe('line 1: has more than 1,000,000 characters: shorten or remove it\n')
-  })
-})
-
-describe('user import, called wrongly', () => {
-  it.each([
-    [['user', 'import'], 2, 'FILE is missing'],
-    [['user', 'import', 'a', 'b'], 2, 'one argument too many'],
-    [['user', 'import', 'a', '--format', 'xml'], 2, '--format takes csv or jsonl'],
-    [['user', 'import', 'a', '--salted-hex', 'md5'], 2, '--salted-hex takes better-auth or node'],
-    [['user', 'import', 'a', '--fromat', 'csv'], 2, "Unknown option '--fromat'"],
-    [['user', 'import', '/nowhere/at/all.csv'], 1, 'There is no such file'],
-    [['user', 'import', tmpdir()], 1, 'This is a folder'],
-  ])('says what is wrong with %j', async (args, code, sentence) => {
-    const answer = await latchkey(noStore, args)
-    expect(answer.code).toBe(code)
-    expect(answer.err).toContain(sentence)
-  })
-
-  it('explains itself', async () => {
-    const { code, out } = await latchkey(noStore, ['user', 'import', '--help'])
-    expect(code).toBe(0)
-    expect(out).toContain('--dry-run')
   })
 })

@@ -33,6 +33,19 @@ const codeOf = async (pending: Promise<unknown>) => {
 }
 
 describe('outbound', () => {
+  it('takes the status alone if that is all that matters, although the body never ends or breaks off', async () => {
+    const endless = await serve((_, response) => void response.writeHead(200).write('the body'))
+    const broken = await serve((_, response) => {
+      response.writeHead(200, { 'content-length': '100' })
+      response.write('the body', () => response.destroy())
+    })
+    for (const url of [endless, broken]) {
+      const statusOf = outboundTo({ cutBody: true }).withDeadline()
+      expect((await statusOf(url)).status).toBe(200)
+    }
+    expect(await codeOf(outboundTo({ totalTimeout: 300 }).withDeadline()(endless))).toBe('timeout')
+  })
+
   it('sends method, headers and a form, and reads the whole answer', async () => {
     const url = await serve(async (request, response) => {
       const chunks: Buffer[] = []
