@@ -6,7 +6,7 @@ import { createVerifier, type Verifier } from '../../packages/verify/src/verify.
 import { minutes } from '../../src/lib/durations.js'
 import type { Browser } from '../support/client.js'
 import { testPostgres } from '../support/databases.js'
-import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { frameworks, type GuardedApplication } from './guarded-applications.js'
 
 const secret = 'c5a1f09e3b7d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
@@ -130,4 +130,25 @@ it('a guard does not take the word of the guard of another service', async () =>
   const cookie = `access_token=${tab.jar.get('access_token')}`
   expect((await send(new URL(`http://127.0.0.1:${port}/`), { method: 'GET', headers: { cookie } })).status).toBe(401)
   application.close()
+})
+
+it('a guard that asks for a fresh sign-in leads to the page of the service, and lets the user through afterwards', async () => {
+  const user = await latchkey.signedUp('noether')
+  const application = await frameworks.Express?.(verifier, { fresh: '10m' })
+  const ask = () =>
+    send(new URL('/area/page?x=1', application?.url), {
+      method: 'GET',
+      headers: { cookie: user.jar.header(), 'sec-fetch-mode': 'navigate' },
+    })
+  latchkey.clock.advance(11 * minutes)
+  await user.post('/api/auth/refresh')
+  const { status, headers } = await ask()
+  expect([status, headers.location]).toEqual([
+    302,
+    `/step-up?fresh=10m&returnTo=${encodeURIComponent('/area/page?x=1')}`,
+  ])
+  expect((await user.get(headers.location ?? '')).status).toBe(200)
+  expect((await user.act('/api/auth/step-up', { password: goodPassword })).status).toBe(200)
+  expect((await ask()).text).toBe('{"user":"noether"}')
+  await application?.stop()
 })
