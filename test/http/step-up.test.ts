@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -8,18 +8,22 @@ const otherPassword = 'copper-Lagoon-47-meadow'
 const providers = { PROVIDER_B_CLIENT_ID: 'b', PROVIDER_B_CLIENT_SECRET: 'secret of b' }
 
 let latchkey: Latchkey
-let other: Latchkey
 beforeAll(async () => {
   latchkey = await startLatchkey({ settings: { ...providers, LOGIN_LIMIT: '5/15m' } })
+})
+afterAll(() => latchkey.stop())
+
+/** It stops with the test: each instance shows only the mails that it has sent itself. */
+const startOther = async () => {
   const { databaseUrl = '', redisUrl = '', redisPrefix } = latchkey.config
   const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix }
   const settings = { ...stores, JWT_SECRET: latchkey.app.platform.secrets.join(','), PUBLIC_URL: latchkey.url }
-  other = await startLatchkey({ settings, clock: latchkey.clock })
-})
-afterAll(async () => {
-  await other.stop()
-  await latchkey.stop()
-})
+  const other = await startLatchkey({ settings, clock: latchkey.clock })
+  onTestFinished(other.stop)
+  /** The same browser at this instance. */
+  const at = ({ jar }: Browser) => createBrowser(`http://localhost:${other.config.port}`, jar)
+  return { ...other, at }
+}
 
 /** Each account is at its own address, because failures are counted by network. */
 let addresses = 0
@@ -55,9 +59,6 @@ const signIn = async (username: string) => {
   return tab
 }
 
-/** The same browser at the other instance. */
-const atOther = ({ jar }: Browser) => createBrowser(`http://localhost:${other.config.port}`, jar)
-
 const sessionIdOf = async (tab: Browser) => String((await tab.get('/api/auth/me')).body.sessionId)
 
 const prove = (tab: Browser, proof: object, address = nextAddress()) =>
@@ -82,6 +83,7 @@ const eventsOf = async (username: string) => {
 it.each(['step-up', 'change-password'])('refuses every copied token after a %s, at every instance', async (path) => {
   const tab = await latchkey.signedUp(`copied-${path}`)
   const thief = tab.copy()
+  const { at: atOther } = await startOther()
   const body =
     path === 'step-up' ? { password: goodPassword } : { currentPassword: goodPassword, newPassword: otherPassword }
   const { status } = await tab.send('POST', `/api/auth/${path}`, body, { csrf: true, address: nextAddress() })
@@ -142,6 +144,14 @@ it('adds the proof to the access token, and leaves the claims of the refresh tok
   expect(await eventsOf('cy')).toEqual(['stepped_up password'])
 })
 
+const codeMailOf = async (username: string, instances: Pick<Latchkey, 'mails'>[]) => {
+  const to = `${username}@example.com`
+  const mails = () => instances.flatMap((instance) => instance.mails())
+  const found = () => mails().find((mail) => mail.to === to && /Your code/.test(mail.subject))
+  await expect.poll(found).toBeDefined()
+  return found() ?? { text: '' }
+}
+
 it('lets an account without a password prove it by a mailed code, once, in the session that asked for it', async () => {
   const tab = await withoutPassword('dot')
   const second = tab.copy()
@@ -150,22 +160,16 @@ it('lets an account without a password prove it by a mailed code, once, in the s
   expect((await tab.get('/api/auth/step-up')).body).toEqual({ methods: ['mail'] })
   expect((await prove(tab, { password: goodPassword })).body).toEqual(refused(['mail']))
   expect((await prove(tab, { mailedCode: 'AAAA-AAAA' })).body.code).toBe('mailed_code_void')
-  expect((await atOther(tab).act('/api/auth/step-up/mail')).status).toBe(202)
-  const mailedCode = /^\s*([A-Z2-9]{4}-?[A-Z2-9]{4})\s*$/m.exec((await anyMail('dot')).text)?.[1] ?? ''
+  const other = await startOther()
+  expect((await other.at(tab).act('/api/auth/step-up/mail')).status).toBe(202)
+  const mail = await codeMailOf('dot', [latchkey, other])
+  const mailedCode = /^\s*([A-Z2-9]{4}-?[A-Z2-9]{4})\s*$/m.exec(mail.text)?.[1] ?? ''
   const answers = await Promise.all([prove(tab, { mailedCode }), prove(second, { mailedCode })])
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 401])
   const winner = answers[0]?.status === 200 ? tab : second
   expect(claimsOf(winner, 'access_token').amr).toEqual(['pwd', 'mail'])
   expect((await winner.remove('/api/auth/providers/provider-b')).body.code).toBe('last_way_in')
 })
-
-const anyMail = async (username: string) => {
-  const to = `${username}@example.com`
-  const found = () =>
-    [...latchkey.mails(), ...other.mails()].find((mail) => mail.to === to && /Your code/.test(mail.subject))
-  await expect.poll(found).toBeDefined()
-  return found() ?? { text: '' }
-}
 
 it('voids a mailed code after five wrong tries and after ten minutes, and sends at most five mails an hour', async () => {
   const tab = await withoutPassword('eli')

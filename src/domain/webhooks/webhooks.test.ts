@@ -189,7 +189,7 @@ describe.each(testStores)('webhooks on $name', ({ open }) => {
     for (let at = 0; at < 10; at += 1) await addUser(database)
     webhooksTo(receiver).start()
     await expect.poll(() => outcomes.filter((each) => each === 'delivered').length).toBe(10)
-    expect(await waiting()).toMatchObject([{ id: first?.id, failure: 'answered 422' }])
+    await expect.poll(waiting).toMatchObject([{ id: first?.id, failure: 'answered 422' }])
   })
 
   it('stop at a receiver that answers 410, and wait for a restart', async () => {
