@@ -79,8 +79,9 @@ select set_config('search_path', quote_ident(current_schema()) || ', pg_temp', t
 create function refuse_session_with_one_factor() returns trigger
 language plpgsql security definer set search_path from current as $$
 begin
-  if new.trusted_device is null and not new.methods && array['otp', 'rec', 'passkey']
-    and exists (select 1 from totp_secrets where user_id = new.user_id) then
+  if not new.methods && array['otp', 'rec', 'passkey']
+    and exists (select 1 from totp_secrets where user_id = new.user_id)
+    and not exists (select 1 from trusted_devices where id = new.trusted_device and user_id = new.user_id) then
     return null;
   end if;
   return new;
@@ -101,6 +102,17 @@ begin
   delete from sign_in_challenges where user_id = ended;
   return null;
 end $$;
+
+-- A sign-in by a provider does not go on when the provider is unlinked.
+create function end_challenges_of_provider() returns trigger
+language plpgsql security definer set search_path from current as $$
+begin
+  delete from sign_in_challenges where user_id = old.user_id and provider = old.provider;
+  return null;
+end $$;
+
+create trigger identity_unlinked after delete on identities
+for each row execute function end_challenges_of_provider();
 
 create trigger totp_changed after insert or delete on totp_secrets
 for each row execute function end_trust();

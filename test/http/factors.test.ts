@@ -67,7 +67,12 @@ describe('the owner of an account with two-step sign-in', () => {
     latchkey.clock.advance(10 * minutes + 2 * seconds)
     const refused = await tab.remove('/api/auth/totp')
     expect([refused.status, refused.body.methods]).toEqual([403, ['totp', 'recovery_code']])
+    const failedSignIn = () => latchkey.browser().post('/login', { username: 'nobody', password: 'x' })
+    const triesLeft = async () => Number((await failedSignIn()).headers.get('ratelimit-remaining'))
+    const before = await triesLeft()
     expect((await tab.act('/api/auth/step-up', { password: goodPassword })).body.code).toBe('fresh_sign_in_required')
+    // A password that is not compared is no failed sign-in.
+    expect(await triesLeft()).toBe(before - 1)
     expect((await tab.act('/api/auth/step-up', { code: app.code(-90 * seconds) })).body.code).toBe(
       'wrong_second_factor',
     )

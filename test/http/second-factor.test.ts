@@ -114,6 +114,8 @@ describe('an account with two-step sign-in', () => {
     expect((await latchkey.mailTo('lost-phone@example.com', /recovery code/)).text).toContain('Codes left: 9')
     expect((await (await challenged('lost-phone')).post(path, { code: spare })).status).toBe(200)
     expect((await sessionsOf('lost-phone')).map(({ methods }) => methods)).toContainEqual(['pwd', 'rec'])
+    // The tries whose code was used a moment before count as wrong codes.
+    await latchkey.mailTo('lost-phone@example.com', /know your password/)
   })
 
   it('waits after ten wrong codes, longer after more, and a recovery code still works', async () => {
@@ -173,6 +175,9 @@ describe('an account with two-step sign-in', () => {
     const again = tab.copy()
     expect((await login('trusting', again)).status).toBe(200)
     expect((await again.get('/api/auth/verify?factors=2')).status).toBe(403)
+    // The device stands for the code at the sign-in. A thief with the browser and the password gets no further.
+    for (const answer of [await again.act('/api/auth/recovery-codes'), await again.remove('/api/auth/totp')])
+      expect([answer.status, answer.body.methods]).toEqual([403, ['totp', 'recovery_code']])
     expect((await login('neighbour', tab.copy())).status).toBe(202)
     const { body } = await tab.get('/api/auth/factors')
     const [device] = body.trustedDevices as { id: string }[]
@@ -199,13 +204,18 @@ describe('an account with two-step sign-in', () => {
   it('cannot be signed in by a program that inserts a session without a second proof', async () => {
     await enrolled('rolling')
     const before = await sessionsOf('rolling')
-    const inserted = await latchkey.sql.query(
-      `insert into refresh_token_records
-         (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at)
-       select gen_random_uuid(), id, '\\x00', 0, now(), now(), now() + interval '1 day', '', '', now(), now()
-       from users where username = 'rolling' returning id`,
-    )
-    expect([inserted, await sessionsOf('rolling')]).toEqual([[], before])
+    // The second one names a device that is no longer trusted, as a sign-in does that a reset has overtaken.
+    for (const device of [null, '019a8f0e-7d5e-7c43-9a51-3f4d8c8f3a10']) {
+      const inserted = await latchkey.sql.query(
+        `insert into refresh_token_records
+           (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at,
+            last_used_at, trusted_device)
+         select gen_random_uuid(), id, '\\x00', 0, now(), now(), now() + interval '1 day', '', '', now(), now(), $1
+         from users where username = 'rolling' returning id`,
+        [device],
+      )
+      expect([inserted, await sessionsOf('rolling')]).toEqual([[], before])
+    }
   })
 
   it('leaves nothing in the database that works', async () => {

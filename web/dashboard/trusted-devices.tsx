@@ -16,7 +16,7 @@ export const TrustedDevices = ({ devices, onChanged }: Props) => {
   const { locale } = useSettings()
   const actions = useDashboardActions()
   const remove = async (id: string) => {
-    const answer = await client.removeTrustedDevice(id)
+    const answer = await actions.withFreshSignIn(() => client.removeTrustedDevice(id))
     if (answer.refused) return actions.showRefusal(answer)
     await onChanged()
   }

@@ -37,14 +37,16 @@ export const giveBack = (sql: Sql, userId: string) =>
     userId,
   ])
 
-/** Returns how many wrong codes there were in a day, this one included. */
-export const noteWrong = (sql: Sql, userId: string, clockOffset: number) =>
+/** Returns how many wrong codes there were in a day, this one included. Recovery codes count here, and not for the wait. */
+export const noteWrong = (sql: Sql, userId: string, clockOffset: number, isTotp: boolean) =>
   sql.query<{ wrong: number }>(
-    `update wrong_codes as c set last_wrong_at = ${now},
+    `insert into wrong_codes as c (user_id, failures, window_began, last_wrong_at, wrong_in_day, day_began)
+     values ($1, 0, ${now}, ${now}, 1, ${now})
+     on conflict (user_id) do update set last_wrong_at = case when $3 then ${now} else c.last_wrong_at end,
        wrong_in_day = case when c.day_began > ${now} - interval '1 day' then c.wrong_in_day + 1 else 1 end,
        day_began = case when c.day_began > ${now} - interval '1 day' then c.day_began else ${now} end
-     where user_id = $1 returning wrong_in_day as wrong`,
-    [userId, clockOffset],
+     returning wrong_in_day as wrong`,
+    [userId, clockOffset, isTotp],
   )
 
 export const forget = (sql: Sql, userId: string) => sql.query('delete from wrong_codes where user_id = $1', [userId])

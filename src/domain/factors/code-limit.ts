@@ -19,8 +19,8 @@ export const createCodeLimit = ({ database, clock }: { database: Database; clock
   },
   giveBack: (userId: string) => store.giveBack(database, userId),
   /** Whether the owner has to be told. */
-  noteWrong: async (userId: string) => {
-    const [row] = await store.noteWrong(database, userId, clock.offset())
+  noteWrong: async (userId: string, isTotp: boolean) => {
+    const [row] = await store.noteWrong(database, userId, clock.offset(), isTotp)
     return row?.wrong === wrongBeforeMail
   },
   forget: (sql: Sql, userId: string) => store.forget(sql, userId),

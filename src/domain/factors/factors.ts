@@ -136,7 +136,7 @@ export const createFactors = (deps: Dependencies) => {
   const refuseWrong = async ({ userId, language, client }: Request, method: CodeMethod): Promise<CodeRefusal> => {
     onProof(method, 'wrong')
     await events.record({ kind: 'second_factor_failed', userId, reason: method }, client)
-    if (method === 'otp' && (await codeLimit.noteWrong(userId))) {
+    if (await codeLimit.noteWrong(userId, method === 'otp')) {
       const user = await users.findById(userId)
       const values = { username: user?.username ?? '' }
       if (user) await mails.queue(database, { to: user.email, template: 'wrong-codes', values, language })

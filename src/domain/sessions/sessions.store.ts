@@ -192,7 +192,11 @@ export const selectRecord = (sql: Sql, id: string, clockOffset: number, { refres
   )
 
 type ProvenRow = { authenticated_at: Date }
-const proven = selectList<ProvenRow>({ authenticated_at: 'coalesce(authenticated_at, created_at)' })
+/** A trusted device stands for the code at the sign-in only: without a second proof, such a session was never fresh. */
+const proven = selectList<ProvenRow>({
+  authenticated_at: `case when trusted_device is null or methods && array['otp', 'rec', 'passkey']
+    then coalesce(authenticated_at, created_at) else 'epoch' end`,
+})
 
 /** The last proof in a session that is valid. */
 export const selectProof = (sql: Sql, caller: { id: string; userId: string; generation: number; now: Date }) =>

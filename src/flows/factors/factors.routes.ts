@@ -21,7 +21,7 @@ const listRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'un
 const beginRefusals = routeRefusals(...fresh, 'totp_is_on')
 const confirmRefusals = routeRefusals(...fresh, 'bad_request', 'wrong_second_factor', 'totp_is_on', 'no_totp_begun')
 const changeRefusals = routeRefusals(...fresh, 'totp_is_off')
-const deviceRefusals = routeRefusals(...gates, 'bad_request', 'not_found')
+const deviceRefusals = routeRefusals(...fresh, 'bad_request', 'not_found')
 
 const tags = ['factors']
 const schemas = {
@@ -103,7 +103,7 @@ export const factorsRoutes = (server: Server, { ownFactors, callers, csrf, limit
     return isRefused(renewed) ? changeRefusals.sendRefusal(reply, renewed) : reply.send(renewed)
   })
 
-  const device = { schema: schemas.removeDevice, onRequest: changing }
+  const device = { schema: schemas.removeDevice, onRequest: sensitive }
   server.delete('/api/auth/trusted-devices/:id', device, async (request, reply) => {
     const removed = await ownFactors.removeTrustedDevice(request.params.id, requestOf(request))
     return isRefused(removed) ? deviceRefusals.sendRefusal(reply, removed) : reply.status(204).send()

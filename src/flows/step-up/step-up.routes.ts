@@ -78,10 +78,16 @@ export const stepUpRoutes = (server: Server, { stepUp, callers, cookies, csrf, l
     },
   )
 
-  /** Guesses of a password count as sign-ins do. A code has its own tries, and must not lock the network out. */
+  /**
+   * Guesses of a password count as sign-ins do. A code has its own tries, and must not lock the network out; neither must a
+   * password that is not compared, because it is no proof for this account.
+   */
   const countPassword = async (request: FastifyRequest, reply: FastifyReply) => {
     const { password } = request.body as GivenProof
-    return password === undefined ? undefined : limits.login(request, reply)
+    if (password === undefined) return undefined
+    const found = await stepUp.methods(callers.of(request))
+    if (!isRefused(found) && !found.methods.includes('password')) return undefined
+    return limits.login(request, reply)
   }
 
   const proving = {
