@@ -57,15 +57,18 @@ export const startServer = async (task: ServerTask): Promise<RunningServer> => {
 export const ownFolder = (name: string): Promise<string> =>
   mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), `latchkey-${name}-`))
 
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
     const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
   })
+
+/** Below the ports of outgoing connections (from 32768 on), and of our Redis servers: one of those could take the port before the server does. */
+export const freePort = async (): Promise<number> => {
+  const port = 12_000 + Math.floor(Math.random() * 8_000)
+  return (await isFree(port)) ? port : freePort()
+}
 
 const startWatched = async (task: ServerTask) => {
   const watchdog = openWatchdog(task)
