@@ -88,7 +88,9 @@ const startHono: Start = async (verifier, options) => {
     return context.json({ user: ofHono(context).user.username })
   })
   return new Promise((resolve) => {
-    const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) => {
+    // Its own Request would otherwise replace Node's for all test files of this process.
+    const own = { fetch: app.fetch, hostname: '127.0.0.1', port: 0, overrideGlobalObjects: false }
+    const server = serve(own, ({ port }) => {
       const stop = async () => void server.close()
       resolve({ url: `http://127.0.0.1:${port}`, stop })
     })
