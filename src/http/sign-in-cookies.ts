@@ -6,8 +6,9 @@ import { seconds } from '../lib/durations.js'
 import { clientOf } from './client.js'
 import type { Cookies } from './cookies.js'
 
-const [challenge, trustedDevice] = ['challenge', 'trusted_device']
-const attributes = { sameSite: 'Strict' } as const
+const challenge = { name: 'challenge', sameSite: 'Strict' } as const
+/** Lax, because a browser sends no Strict cookie when a provider sends it back to us. Alone it signs nobody in. */
+const trustedDevice = { name: 'trusted_device', sameSite: 'Lax' } as const
 const tokenShape = /^[\w-]{43}$/
 
 /** A family computer: each account that trusts this browser has its own value, the newest first. */
@@ -24,22 +25,22 @@ export const createSignInCookies = ({
   trustedFor?: number | undefined
 }) => {
   const trustedIn = (request: FastifyRequest) =>
-    (cookies.read(request, trustedDevice) ?? '')
+    (cookies.read(request, trustedDevice.name) ?? '')
       .split('.')
       .filter((token) => tokenShape.test(token))
       .slice(0, mostAccounts)
 
   return {
     challengeOf: (request: FastifyRequest) => {
-      const token = cookies.read(request, challenge)
+      const token = cookies.read(request, challenge.name)
       return token !== undefined && tokenShape.test(token) ? token : undefined
     },
     keepChallenge: (reply: FastifyReply, token: string) =>
-      cookies.set(reply, challenge, token, { ...attributes, maxAge: challengeLifetime / seconds }),
-    clearChallenge: (reply: FastifyReply) => cookies.clear(reply, challenge, attributes),
+      cookies.set(reply, challenge.name, token, { ...challenge, maxAge: challengeLifetime / seconds }),
+    clearChallenge: (reply: FastifyReply) => cookies.clear(reply, challenge.name, challenge),
     trust: (request: FastifyRequest, reply: FastifyReply, token: string) => {
       const value = [token, ...trustedIn(request)].slice(0, mostAccounts).join('.')
-      cookies.set(reply, trustedDevice, value, { ...attributes, maxAge: Math.floor(trustedFor / seconds) })
+      cookies.set(reply, trustedDevice.name, value, { ...trustedDevice, maxAge: Math.floor(trustedFor / seconds) })
     },
     visitOf: (request: FastifyRequest): Visit => ({
       client: clientOf(request),

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addAuthenticator } from '../support/authenticator.js'
 import { type BrowserName, openBrowser, type TestBrowser } from '../support/browsers.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
-import { startProviders, startService, type TestProviders, usersOf } from '../support/providers/test-providers.js'
+import {
+  signInWith,
+  startProviders,
+  startService,
+  type TestProviders,
+  usersOf,
+} from '../support/providers/test-providers.js'
 
 let providers: TestProviders
 let direct: Latchkey
@@ -72,6 +79,28 @@ describe.each(ways)('in $name', ({ name, sentBackBy, shownBy }) => {
     expect(await ben()).toMatchObject({ provider_a_id: 'dev-ben', provider_b_id: null })
     await tab.close()
   })
+})
+
+/** Runs in the page. */
+const tick = async (name: string) => document.querySelector<HTMLInputElement>(`[name=${name}]`)?.click()
+
+it('a trusted browser is asked for no code when a provider sends it back', async () => {
+  const elsewhere = direct.browser()
+  await signInWith(elsewhere, 'provider-a')
+  const app = await addAuthenticator(elsewhere, direct)
+  const tab = await (await openBrowser('chromium')).tab()
+  await tab.goTo(`${direct.url}/login`)
+  await tab.press('Continue with Google')
+  await tab.see('Enter your code')
+  await tab.fill('code', app.code())
+  await tab.evaluate(tick, 'trustDevice')
+  await tab.press('Continue')
+  await tab.see('Hello, Ada Example')
+  await tab.press('Sign out')
+  await tab.see('You are signed out.')
+  await tab.press('Continue with Google')
+  await tab.see('Hello, Ada Example')
+  await tab.close()
 })
 
 it('a user without an email, and one who refuses, are told so', async () => {
