@@ -114,7 +114,7 @@ export const deleteIdentity = (sql: Sql, userId: string, provider: ProviderId) =
     [userId, provider],
   )
 
-export const updatePassword = (sql: Sql, userId: string, passwordHash: string) =>
+export const updatePassword = (sql: Sql, userId: string, passwordHash: string | null) =>
   sql.query('update users set password_hash = $2 where id = $1', [userId, passwordHash])
 
 /** Only if the hash is still the one that was checked: a password that was changed in the meantime stays. */
