@@ -22,6 +22,8 @@ import { devMailboxRoutes } from './flows/dev-mailbox/dev-mailbox.routes.js'
 import { eventsRoutes } from './flows/events/events.routes.js'
 import { createOwnFactors } from './flows/factors/factors.js'
 import { factorsRoutes } from './flows/factors/factors.routes.js'
+import { createOwnPasskeys } from './flows/factors/passkeys.js'
+import { passkeysRoutes } from './flows/factors/passkeys.routes.js'
 import { createHealth } from './flows/health/health.js'
 import { healthRoutes } from './flows/health/health.routes.js'
 import { jwksRoutes } from './flows/jwks/jwks.routes.js'
@@ -34,6 +36,8 @@ import { createLogout } from './flows/logout/logout.js'
 import { logoutRoutes } from './flows/logout/logout.routes.js'
 import { loadAssets } from './flows/pages/assets.js'
 import { pagesRoutes } from './flows/pages/pages.routes.js'
+import { createPasskeyLogin } from './flows/passkey-login/passkey-login.js'
+import { passkeyLoginRoutes } from './flows/passkey-login/passkey-login.routes.js'
 import { passwordStrengthRoutes } from './flows/password-strength/password-strength.routes.js'
 import { refreshRoutes } from './flows/refresh/refresh.routes.js'
 import { createRegister } from './flows/register/register.js'
@@ -56,6 +60,7 @@ import { verifyEmailRoutes } from './flows/verify-email/verify-email.routes.js'
 import { createAllowedOrigins } from './http/allowed-origins.js'
 import { createAttemptCookies } from './http/attempt-cookies.js'
 import { createCallers } from './http/caller.js'
+import { createCeremonyCookies } from './http/ceremony-cookies.js'
 import { createCookies } from './http/cookies.js'
 import { createCsrf } from './http/csrf.js'
 import { createFreshness } from './http/freshness.js'
@@ -95,6 +100,7 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
   const attemptCookies = createAttemptCookies({ cookies, attempts })
   const trustedFor = config.trustedDevices === 'off' ? undefined : config.trustedDevices
   const signInCookies = createSignInCookies({ cookies, trustedFor })
+  const ceremonyCookies = createCeremonyCookies({ cookies })
   const pendingLink = createPendingLinkCookie({ cookies, links })
   const serviceCallers = createServiceCallers({ serviceKeys: platform.serviceKeys, limits })
   return {
@@ -105,6 +111,7 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
     freshness,
     signInCookies,
     attemptCookies,
+    ceremonyCookies,
     pendingLink,
     serviceCallers,
     clock,
@@ -112,6 +119,14 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
 }
 
 type Gates = ReturnType<typeof makeGates> & { isClosing: () => boolean }
+
+/** Second factors and passkeys: signing in with them, adding and removing them. */
+const registerFactorVerbs = (server: Server, dependencies: Platform & Nouns & Gates) => {
+  secondFactorRoutes(server, dependencies)
+  factorsRoutes(server, { ...dependencies, ownFactors: createOwnFactors(dependencies) })
+  passkeysRoutes(server, { ...dependencies, ownPasskeys: createOwnPasskeys(dependencies) })
+  passkeyLoginRoutes(server, { ...dependencies, passkeyLogin: createPasskeyLogin(dependencies) })
+}
 
 /** The verbs. Each routes file names its addresses; docs/openapi.json lists all of them. */
 const registerVerbs = async (server: Server, config: Config, platform: Platform, nouns: Nouns, gates: Gates) => {
@@ -136,8 +151,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
     link: createLink(dependencies),
     unlink: createUnlink(dependencies),
   })
-  secondFactorRoutes(server, dependencies)
-  factorsRoutes(server, { ...dependencies, ownFactors: createOwnFactors(dependencies) })
+  registerFactorVerbs(server, dependencies)
   refreshRoutes(server, dependencies)
   logoutRoutes(server, { ...dependencies, logout: createLogout(dependencies) })
   stepUpRoutes(server, { ...dependencies, stepUp: createStepUp(dependencies) })

@@ -82,23 +82,23 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
   const seal = sealFor('outgoing mail')
   const mails = createMails({ database, clock, seal, mailer, publicUrl, brand, from, log })
   const providers = createProviders(providerSettings, { outbound, clock })
-  const { refreshGrace, renewGrace, sessionMaxAge } = config
-  const { add: onEnded } = endedSessions
   const { webhookReceiver: receiver, metrics } = platform
-  const onOutcome = metrics?.countWebhook ?? (() => undefined)
-  const webhooks = createWebhooks({ database, clock, receiver, onOutcome, log })
-  const sessions = createSessions({
-    database,
-    tokens,
-    clock,
-    refreshGrace,
-    renewGrace,
-    sessionMaxAge,
-    onEnded,
-    webhooks,
-  })
+  const webhooks = createWebhooks({ database, clock, receiver, onOutcome: metrics?.countWebhook, log })
+  const sessions = createSessions({ ...config, database, tokens, clock, onEnded: endedSessions.add, webhooks })
   const events = makeEvents(platform, { clock, log, nameMarks: createNameMarks(keysFor(nameMarksPurpose)), webhooks })
-  const shared = { database, clock, users, sessions, mails, events, providers, sealedValues, metrics }
+  const shared = {
+    database,
+    clock,
+    users,
+    sessions,
+    mails,
+    events,
+    webhooks,
+    providers,
+    sealedValues,
+    sealFor,
+    metrics,
+  }
   return {
     keysFor,
     sealedValues,
@@ -146,8 +146,8 @@ export const createLoad =
 export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
   const { mails, webhooks, events, sessions, endedSessions, oneTimeTokens, registrations, signingKeys, loadedKeys } =
     nouns
-  const { factors, trustedDevices, challenges } = nouns
-  const ofSignIns = [factors, trustedDevices, challenges]
+  const { factors, trustedDevices, passkeys, challenges } = nouns
+  const ofSignIns = [factors, trustedDevices, passkeys, challenges]
   const purged = [
     sessions,
     endedSessions,

@@ -4,6 +4,8 @@ import type { Events } from '../domain/events/events.js'
 import { createFactors } from '../domain/factors/factors.js'
 import { createTrustedDevices } from '../domain/factors/trusted-devices.js'
 import type { Mails } from '../domain/mails/mails.js'
+import { createCeremonies } from '../domain/passkeys/ceremonies.js'
+import { createPasskeys } from '../domain/passkeys/passkeys.js'
 import { createProofs } from '../domain/proofs/proofs.js'
 import { createIdentities } from '../domain/providers/identities.js'
 import type { createProviders } from '../domain/providers/providers.js'
@@ -12,7 +14,9 @@ import type { Sessions } from '../domain/sessions/sessions.js'
 import { createChallenges } from '../domain/sign-in/challenges.js'
 import { createSignIns } from '../domain/sign-in/sign-ins.js'
 import type { Users } from '../domain/users/users.js'
+import type { Webhooks } from '../domain/webhooks/webhooks.js'
 import type { Clock } from '../lib/clock.js'
+import type { Seal } from '../lib/seal.js'
 import type { Database } from '../platform/database/database.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
 
@@ -25,6 +29,8 @@ type Dependencies = {
   providers: ReturnType<typeof createProviders>
   sealedValues: SealedValues
   mails: Mails
+  webhooks: Webhooks
+  sealFor: (purpose: string) => Seal
   events: Events
 }
 
@@ -41,7 +47,14 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
     productName,
     onProof: (method, outcome) => metrics?.countSecondFactor(method, outcome),
   })
+  const { origin, hostname } = new URL(config.publicUrl)
+  const passkeys = createPasskeys({
+    ...deps,
+    ceremonies: createCeremonies({ seal: deps.sealFor('passkey challenge'), clock }),
+    relyingParty: { id: hostname, origin, name: productName },
+  })
   const challenges = createChallenges({ database, clock })
-  const signIns = createSignIns({ ...deps, factors, trustedDevices, challenges, identities })
-  return { identities, factors, trustedDevices, challenges, signIns, proofs: createProofs({ users, factors }) }
+  const signIns = createSignIns({ ...deps, factors, trustedDevices, passkeys, challenges, identities })
+  const proofs = createProofs({ users, factors, passkeys })
+  return { identities, factors, trustedDevices, passkeys, challenges, signIns, proofs }
 }

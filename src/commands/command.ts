@@ -6,6 +6,7 @@ import type { Content } from '../domain/content/content.js'
 import type { Events } from '../domain/events/events.js'
 import type { Factors } from '../domain/factors/factors.js'
 import type { Mails } from '../domain/mails/mails.js'
+import type { PasskeyRecords } from '../domain/passkeys/passkey-records.js'
 import type { Client } from '../domain/sessions/client.js'
 import type { Sessions } from '../domain/sessions/sessions.js'
 import type { SigningKeys } from '../domain/signing-keys/signing-keys.js'
@@ -38,6 +39,7 @@ export type Stores = {
   signingKeys: Pick<SigningKeys, 'list' | 'rotate' | 'replaceAll'>
   webhooks: Pick<Webhooks, 'oldest' | 'retryAll' | 'queue'>
   factors: Pick<Factors, 'hasTotp' | 'remove'>
+  passkeys: PasskeyRecords
   mails: Pick<Mails, 'queue'>
   close(): Promise<void>
 }

@@ -19,6 +19,7 @@ import { checkEncryption } from './doctor-encryption.js'
 import { hostChecks } from './doctor-hosts.js'
 import { checkSigningKeys } from './doctor-keys.js'
 import { openForChecks, ownerChecks } from './doctor-owner.js'
+import { checkPasskeys } from './doctor-passkeys.js'
 import { checkSealedValues } from './doctor-sealed.js'
 import { checkWebhooks } from './doctor-webhooks.js'
 
@@ -195,6 +196,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
       { name: 'database schema', run: onceReached(() => checkSchema(database)) },
       { name: 'sealed values', run: onceMigrated(() => checkSealedValues(database, config)) },
       { name: 'signing keys', run: onceMigrated(() => checkSigningKeys(database, config)) },
+      { name: 'passkeys', run: onceMigrated(() => checkPasskeys(database, config)) },
       { name: 'durability', run: onceReached(() => checkDurability(database, config.production)) },
       { name: 'database clock', run: onceReached(() => checkClock(database)) },
       { name: 'webhooks', run: onceReached(() => checkWebhooks(config, database)) },

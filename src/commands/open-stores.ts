@@ -9,6 +9,7 @@ import { createNameMarks, nameMarksPurpose } from '../domain/events/name-marks.j
 import { createFactors } from '../domain/factors/factors.js'
 import { createTrustedDevices } from '../domain/factors/trusted-devices.js'
 import { createMails, type Mails } from '../domain/mails/mails.js'
+import { createPasskeyRecords } from '../domain/passkeys/passkey-records.js'
 import { createPasswords, type Passwords } from '../domain/passwords/passwords.js'
 import { createWorkers } from '../domain/passwords/workers.js'
 import { sealedColumns } from '../domain/sealed-values/sealed-columns.js'
@@ -98,6 +99,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     users,
     mails,
     factors: createFactors({ database, clock, users, sealedValues, trustedDevices, mails, events, productName }),
+    passkeys: createPasskeyRecords({ database }),
     bulkUsers: createBulkUsers({ database }),
     providers: byProvider(config.providers).map(([id]) => id),
     sessions: createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, webhooks }),

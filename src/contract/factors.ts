@@ -1,5 +1,5 @@
 /** What finishes the second step of a sign-in. */
-export const secondFactorMethods = ['totp', 'recovery_code'] as const
+export const secondFactorMethods = ['passkey', 'totp', 'recovery_code'] as const
 export type SecondFactorMethod = (typeof secondFactorMethods)[number]
 
 /**

@@ -67,6 +67,16 @@ export const refusals = {
     error: 'Sign-in expired',
     message: 'This sign-in has expired or was finished. Sign in again.',
   },
+  passkey_rejected: {
+    status: 401,
+    error: 'Invalid passkey',
+    message: 'This passkey does not work here. Try again, or use another way.',
+  },
+  too_many_passkeys: {
+    status: 409,
+    error: 'Too many passkeys',
+    message: 'Remove a passkey before you add another one',
+  },
   totp_is_on: { status: 409, error: 'Already on', message: 'Two-step sign-in is on. Switch it off first.' },
   totp_is_off: { status: 409, error: 'Not on', message: 'Two-step sign-in is off' },
   no_totp_begun: {

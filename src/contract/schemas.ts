@@ -171,6 +171,18 @@ export const Session = Type.Object(
 )
 export type Session = Static<typeof Session>
 
+export const Passkey = Type.Object(
+  {
+    id: Id,
+    name: Type.String(),
+    createdAt: Moment,
+    lastUsedAt: Nullable(Moment),
+    synced: Type.Boolean({ description: 'Whether it is copied to other devices of its owner' }),
+  },
+  { title: 'Passkey' },
+)
+export type Passkey = Static<typeof Passkey>
+
 const TrustedDevice = Type.Object(
   { id: Id, ip: Type.String(), ...device, createdAt: Moment, expiresAt: Moment },
   { title: 'TrustedDevice' },
@@ -182,6 +194,7 @@ export const Factors = Type.Object(
     password: Type.Boolean(),
     totp: Nullable(Type.Object({ createdAt: Moment })),
     recoveryCodes: Type.Object({ left: Type.Integer() }),
+    passkeys: Type.Array(Passkey),
     trustedDevices: Type.Array(TrustedDevice),
   },
   { title: 'Factors' },

@@ -3,7 +3,7 @@ import { Id, Moment, ServiceUser } from './schemas.js'
 
 const JustUser = Type.Object({ id: Id })
 const Address = { ip: Type.String(), userAgent: Type.String() }
-const factors = ['password', 'totp', 'recovery_codes'] as const
+const factors = ['password', 'totp', 'recovery_codes', 'passkey'] as const
 const Factor = Type.Unsafe<(typeof factors)[number]>({ type: 'string', enum: [...factors] })
 
 /**
@@ -35,7 +35,7 @@ export const webhookTypes = {
     }),
   },
   'factor.changed': {
-    when: 'The password of a user was changed or reset, two-step sign-in was switched on or off, or recovery codes were made anew',
+    when: 'The password of a user was changed or reset, two-step sign-in was switched on or off, recovery codes were made anew, or a passkey was added or removed',
     data: Type.Object({ user: JustUser, factor: Factor }),
   },
   'session.theft_suspected': {

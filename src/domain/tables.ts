@@ -21,6 +21,8 @@ export const writableTables: readonly string[] = [
   'sign_in_challenges',
   'trusted_devices',
   'wrong_codes',
+  'passkeys',
+  'used_passkey_challenges',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations']
 

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { ProviderId } from '../../src/contract/providers.js'
 import { readEmail } from '../../src/domain/users/email.js'
 import { readUsername } from '../../src/domain/users/username.js'
 import { createUsers, type Users } from '../../src/domain/users/users.js'
@@ -83,15 +84,24 @@ describe.each(testStores)('identities on $name', ({ open }) => {
     expect(await users.linkProvider(store.database, ada.id, google('1'))).toBe(false)
   })
 
+  /** As a flow does it, with the user's row locked. */
+  const unlink = (id: string, provider: ProviderId, hasPasskey = false) =>
+    store.database.transaction(async (sql) => {
+      const user = await users.lockWithWaysIn(sql, id)
+      return user && users.unlinkProvider(sql, user, provider, hasPasskey)
+    })
+
   it('are removed while another way to sign in remains, and the last way stays', async () => {
     const ada = good(await newcomer('ada', google('1')))
-    expect(await users.unlinkProvider(ada.id, 'provider_b')).toMatchObject({ refused: expect.any(String) })
-    expect(await users.unlinkProvider(ada.id, 'provider_a')).toMatchObject({ refused: 'last_way_in' })
+    expect(await unlink(ada.id, 'provider_b')).toMatchObject({ refused: expect.any(String) })
+    expect(await unlink(ada.id, 'provider_a')).toMatchObject({ refused: 'last_way_in' })
     await users.linkProvider(store.database, ada.id, github('1'))
-    expect(await users.unlinkProvider(ada.id, 'provider_a')).toBeUndefined()
-    expect(await users.unlinkProvider(ada.id, 'provider_b')).toMatchObject({ refused: 'last_way_in' })
+    expect(await unlink(ada.id, 'provider_a')).toBeUndefined()
+    expect(await unlink(ada.id, 'provider_b')).toMatchObject({ refused: 'last_way_in' })
+    expect(await unlink(ada.id, 'provider_b', true)).toBeUndefined()
+    await users.linkProvider(store.database, ada.id, github('1'))
     await users.setPassword(store.database, ada.id, 'hash')
-    await users.unlinkProvider(ada.id, 'provider_b')
+    await unlink(ada.id, 'provider_b')
     expect(await identities()).toEqual([])
   })
 
@@ -100,12 +110,13 @@ describe.each(testStores)('identities on $name', ({ open }) => {
     await users.linkProvider(store.database, ada.id, github('1'))
     const [underWay, mayEnd] = [createSignal(), createSignal()]
     const first = store.database.transaction(async (sql) => {
+      await users.lock(sql, ada.id)
       await sql.query("delete from identities where provider = 'provider_a'")
       underWay.give()
       await mayEnd.given
     })
     await underWay.given
-    const second = users.unlinkProvider(ada.id, 'provider_b')
+    const second = unlink(ada.id, 'provider_b')
     await wait(300)
     mayEnd.give()
     await first

@@ -89,7 +89,7 @@ describe('on a healthy set-up', () => {
     expect(lines.map(({ name }) => name)).toEqual([
       ...['settings', 'proxy', 'secrets', 'data directory', 'threads', 'passwords'],
       ...['database', 'database encryption', 'database role', 'database owner', 'database schema'],
-      ...['sealed values', 'signing keys', 'durability', 'database clock', 'webhooks'],
+      ...['sealed values', 'signing keys', 'passkeys', 'durability', 'database clock', 'webhooks'],
       ...['redis', 'redis policy', 'redis clock', 'mail', 'provider A', 'provider B'],
     ])
     // The server of the tests does without fsync; everything else is as it should be.

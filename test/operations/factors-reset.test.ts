@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openStores } from '../../src/commands/open-stores.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { addPasskey, signInWith } from '../support/passkey.js'
 import { latchkey as run } from '../support/terminal.js'
 
 const secret = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
@@ -20,11 +21,16 @@ it('switches two-step sign-in off for a user who lost the phone, after --yes, an
   const tab = await latchkey.signedUp('ada')
   expect(await reset('--yes')).toMatchObject({ code: 0, out: expect.stringContaining('has no two-step sign-in') })
   await addAuthenticator(tab, latchkey)
+  const { passkey } = await addPasskey(tab, latchkey.url)
 
   expect(await reset()).toMatchObject({ code: 1, err: expect.stringContaining('Add --yes') })
   expect(await login()).toBe(202)
-  expect(await reset('--yes')).toMatchObject({ code: 0, out: expect.stringContaining('ended 1 session') })
+  expect(await reset('--yes')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('removed 1 passkey; ended 1 session'),
+  })
   expect(await login()).toBe(200)
+  expect((await signInWith(latchkey.browser(), passkey)).status).toBe(401)
   expect((await tab.post('/api/auth/refresh')).status).toBe(401)
   latchkey.app.nouns.mails.nudge()
   expect((await latchkey.mailTo('ada@example.com', /was reset/)).text).toContain('administrator')

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { isTemporary, type Refusal } from '../../packages/client/src/client.js'
-import { type ProofMethod, reachesTwoFactors } from '../../src/contract/proofs.js'
+import { type ProofMethod, reachingTwoFactors } from '../../src/contract/proofs.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
@@ -25,7 +25,8 @@ const StepUp = () => {
   const { prover, refused, load } = useProver()
   if (refused) return <NotLoaded refused={refused} onTryAgain={load} />
   if (!prover) return <LoadingCard />
-  if (queryValue('factors') === '2' && !reachesTwoFactors(prover.methods)) {
+  const methods = queryValue('factors') === '2' ? reachingTwoFactors(prover.methods) : prover.methods
+  if (methods.length === 0) {
     return (
       <Card footer={<a href="/api/auth/account-page">{words.toAccount}</a>}>
         <Heading text={words.noSecondFactorHeading} />
@@ -37,7 +38,12 @@ const StepUp = () => {
     <Card>
       <Heading text={words.heading} />
       <p class="lead">{words.lead}</p>
-      <StepUpForm {...prover} onProven={() => redirectAfterSignIn(returnToAfterStepUp())} onSignedOut={signIn} />
+      <StepUpForm
+        {...prover}
+        methods={methods}
+        onProven={() => redirectAfterSignIn(returnToAfterStepUp())}
+        onSignedOut={signIn}
+      />
     </Card>
   )
 }

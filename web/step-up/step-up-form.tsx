@@ -105,6 +105,7 @@ const ByCode = ({ prove }: WayProps) => {
 }
 
 const ways: Record<ProofMethod, (props: WayProps) => preact.JSX.Element> = {
+  passkey: ByCode,
   totp: ByCode,
   recovery_code: ByCode,
   password: ByPassword,

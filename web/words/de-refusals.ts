@@ -31,6 +31,8 @@ export const refusals: Record<RefusalCode, string> = {
     'Dieser Code funktioniert nicht. Prüfen Sie die Uhr Ihres Geräts, und verwenden Sie jeden Code nur einmal.',
   challenge_over:
     'Diese Anmeldung hat zu lange gedauert oder ist schon abgeschlossen. Bitte melden Sie sich erneut an.',
+  passkey_rejected: 'Dieser Passkey funktioniert hier nicht. Versuchen Sie es noch einmal, oder auf einem anderen Weg.',
+  too_many_passkeys: 'Ihr Konto hat schon so viele Passkeys wie möglich. Entfernen Sie zuerst einen.',
   totp_is_on: 'Die Anmeldung in zwei Schritten ist bereits eingeschaltet.',
   totp_is_off: 'Die Anmeldung in zwei Schritten ist ausgeschaltet.',
   no_totp_begun: 'Das hat zu lange gedauert. Bitte beginnen Sie noch einmal.',

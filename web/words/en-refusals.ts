@@ -27,6 +27,8 @@ export const refusals: Record<RefusalCode, string> = {
 
   wrong_second_factor: 'This code does not work. Check the clock of your device, and use each code only once.',
   challenge_over: 'This sign-in took too long or was finished already. Please sign in again.',
+  passkey_rejected: 'This passkey does not work here. Try again, or use another way.',
+  too_many_passkeys: 'Your account has as many passkeys as it can have. Remove one first.',
   totp_is_on: 'Two-step sign-in is already on.',
   totp_is_off: 'Two-step sign-in is off.',
   no_totp_begun: 'This took too long. Please begin again.',

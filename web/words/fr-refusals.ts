@@ -28,6 +28,8 @@ export const refusals: Record<RefusalCode, string> = {
   wrong_second_factor:
     'Ce code ne fonctionne pas. Vérifiez l’heure de votre appareil et n’utilisez chaque code qu’une fois.',
   challenge_over: 'Cette connexion a pris trop de temps ou est déjà terminée. Veuillez vous reconnecter.',
+  passkey_rejected: 'Cette clé d’accès ne fonctionne pas ici. Réessayez, ou utilisez un autre moyen.',
+  too_many_passkeys: 'Votre compte a déjà le nombre maximal de clés d’accès. Supprimez-en une d’abord.',
   totp_is_on: 'La connexion en deux étapes est déjà activée.',
   totp_is_off: 'La connexion en deux étapes est désactivée.',
   no_totp_begun: 'Cela a pris trop de temps. Veuillez recommencer.',

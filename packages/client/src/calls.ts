@@ -1,3 +1,4 @@
+import type { PasskeyCredential } from '../../../src/contract/passkeys.js'
 import { linkedProviderPath } from '../../../src/contract/provider-paths.js'
 import type { ProviderId } from '../../../src/contract/providers.js'
 import type {
@@ -17,6 +18,7 @@ import type {
   TotpBegun,
 } from '../../../src/contract/schemas.js'
 import type { Answer } from './answers.js'
+import { createPasskeyCalls } from './passkey-calls.js'
 import type { Presence } from './presence.js'
 import type { Renewal } from './renewal.js'
 import type { Method, Requests } from './requests.js'
@@ -31,7 +33,7 @@ export type EmailProof = { token: string; password?: string | undefined } | { co
 export type AccountPage = '/dashboard' | '/api/auth/account-page'
 
 /** One of the ways in the `methods` of `fresh_sign_in_required`. */
-export type Proof = { password: string } | { code: string } | { mailedCode: string }
+export type Proof = { password: string } | { code: string } | { mailedCode: string } | { credential: PasskeyCredential }
 
 type Dependencies = Requests & Renewal & Presence
 
@@ -55,6 +57,7 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
   }
 
   return {
+    ...createPasskeyCalls({ post, change, signIn }),
     /** With two-step sign-in the answer has `next` instead of a user: ask for a code, and call `secondFactor`. */
     login: (credentials: { username: string; password: string }) =>
       signIn<SignedIn | SecondFactorNeeded>('login', credentials),

@@ -30,6 +30,9 @@ export const eventKinds = [
   'recovery_code_used',
   'recovery_codes_renewed',
   'trusted_device_removed',
+  'passkey_added',
+  'passkey_renamed',
+  'passkey_removed',
   // By an operator, from the command line.
   'user_added',
   'user_disabled',
@@ -46,7 +49,7 @@ export const eventKinds = [
 export type EventKind = (typeof eventKinds)[number]
 
 /** How a user signed in. */
-export type SignInWay = 'password' | 'registration' | ProviderId
+export type SignInWay = 'password' | 'registration' | 'passkey' | ProviderId
 
 export type Event = {
   kind: EventKind
@@ -54,6 +57,8 @@ export type Event = {
   sessionId?: string
   provider?: ProviderId
   reason?: string
+  /** How a sign-in was tried that failed, if it was neither a password nor a provider. */
+  triedBy?: 'passkey'
   /** Set when a session began with it. */
   sessionBegan?: SignInWay
 }

@@ -168,13 +168,37 @@ export const english: Letters = {
     footer: accountFooter(productName),
   }),
 
+  'passkey-added': ({ username, passkeyName }, { productName, addresses }) => ({
+    subject: `A passkey for ${productName} was added`,
+    blocks: [
+      {
+        text: `A passkey was just added to your account ${username} at ${productName}: ${passkeyName}. It signs in without a password.`,
+      },
+      { text: 'If this was not you, choose a new password now, then sign in and remove the passkey:' },
+      { link: addresses.forgotPassword, label: 'Choose a new password' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'passkey-removed': ({ username, passkeyName }, { productName, addresses }) => ({
+    subject: `A passkey for ${productName} was removed`,
+    blocks: [
+      {
+        text: `A passkey was just removed from your account ${username} at ${productName}: ${passkeyName}. It does not sign in any more. All other devices were signed out.`,
+      },
+      { text: 'If this was not you, choose a new password now:' },
+      { link: addresses.forgotPassword, label: 'Choose a new password' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
   'factors-reset': ({ username }, { productName, addresses }) => ({
     subject: `Two-step sign-in for ${productName} was reset`,
     blocks: [
       {
-        text: `An administrator has switched off two-step sign-in for your account ${username} at ${productName}. All devices were signed out.`,
+        text: `An administrator has switched off two-step sign-in for your account ${username} at ${productName}, and removed its passkeys. All devices were signed out.`,
       },
-      { text: 'Sign in and switch it on again. If you did not ask for this, tell the administrator:' },
+      { text: 'Sign in and set it up again. If you did not ask for this, tell the administrator:' },
       { link: addresses.login, label: 'Sign in' },
     ],
     footer: accountFooter(productName),

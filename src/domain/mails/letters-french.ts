@@ -181,13 +181,41 @@ export const french: Letters = {
     footer: accountFooter(productName),
   }),
 
+  'passkey-added': ({ username, passkeyName }, { productName, addresses }) => ({
+    subject: `Nouvelle clé d’accès pour ${productName}`,
+    blocks: [
+      {
+        text: `Une clé d’accès vient d’être ajoutée à votre compte ${username} sur ${productName} : ${passkeyName}. Elle permet de se connecter sans mot de passe.`,
+      },
+      {
+        text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe, puis connectez-vous et supprimez cette clé d’accès :',
+      },
+      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'passkey-removed': ({ username, passkeyName }, { productName, addresses }) => ({
+    subject: `Une clé d’accès pour ${productName} a été supprimée`,
+    blocks: [
+      {
+        text: `Une clé d’accès vient d’être supprimée de votre compte ${username} sur ${productName} : ${passkeyName}. Elle ne permet plus de se connecter. Tous les autres appareils ont été déconnectés.`,
+      },
+      { text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe :' },
+      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
   'factors-reset': ({ username }, { productName, addresses }) => ({
     subject: `La connexion en deux étapes à ${productName} a été réinitialisée`,
     blocks: [
       {
-        text: `Un administrateur a désactivé la connexion en deux étapes de votre compte ${username} sur ${productName}. Tous les appareils ont été déconnectés.`,
+        text: `Un administrateur a désactivé la connexion en deux étapes de votre compte ${username} sur ${productName} et supprimé ses clés d’accès. Tous les appareils ont été déconnectés.`,
       },
-      { text: 'Connectez-vous et réactivez-la. Si vous ne l’avez pas demandé, dites-le à l’administrateur :' },
+      {
+        text: 'Connectez-vous et configurez-les de nouveau. Si vous ne l’avez pas demandé, dites-le à l’administrateur :',
+      },
       { link: addresses.login, label: 'Se connecter' },
     ],
     footer: accountFooter(productName),

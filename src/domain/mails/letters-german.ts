@@ -180,14 +180,40 @@ export const german: Letters = {
     footer: accountFooter(productName),
   }),
 
+  'passkey-added': ({ username, passkeyName }, { productName, addresses }) => ({
+    subject: `Neuer Passkey für ${productName}`,
+    blocks: [
+      {
+        text: `Zu Ihrem Konto ${username} bei ${productName} wurde gerade ein Passkey hinzugefügt: ${passkeyName}. Damit meldet man sich ohne Passwort an.`,
+      },
+      {
+        text: 'Wenn Sie das nicht waren, wählen Sie jetzt ein neues Passwort, melden Sie sich an, und entfernen Sie den Passkey:',
+      },
+      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'passkey-removed': ({ username, passkeyName }, { productName, addresses }) => ({
+    subject: `Ein Passkey für ${productName} wurde entfernt`,
+    blocks: [
+      {
+        text: `Von Ihrem Konto ${username} bei ${productName} wurde gerade ein Passkey entfernt: ${passkeyName}. Die Anmeldung damit ist nicht mehr möglich. Alle anderen Geräte wurden abgemeldet.`,
+      },
+      { text: 'Wenn Sie das nicht waren, wählen Sie jetzt ein neues Passwort:' },
+      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
   'factors-reset': ({ username }, { productName, addresses }) => ({
     subject: `Die Anmeldung in zwei Schritten bei ${productName} wurde zurückgesetzt`,
     blocks: [
       {
-        text: `Ein Administrator hat für Ihr Konto ${username} bei ${productName} die Anmeldung in zwei Schritten ausgeschaltet. Alle Geräte wurden abgemeldet.`,
+        text: `Ein Administrator hat für Ihr Konto ${username} bei ${productName} die Anmeldung in zwei Schritten ausgeschaltet und die Passkeys entfernt. Alle Geräte wurden abgemeldet.`,
       },
       {
-        text: 'Melden Sie sich an, und schalten Sie sie wieder ein. Wenn Sie nicht darum gebeten haben, sagen Sie es dem Administrator:',
+        text: 'Melden Sie sich an, und richten Sie beides neu ein. Wenn Sie nicht darum gebeten haben, sagen Sie es dem Administrator:',
       },
       { link: addresses.login, label: 'Anmelden' },
     ],

@@ -20,6 +20,8 @@ const values: MailValues = {
   'recovery-codes-renewed': { username: 'ada' },
   'recovery-code-used': { username: 'ada', left: 9 },
   'wrong-codes': { username: 'ada' },
+  'passkey-added': { username: 'ada', passkeyName: '<b>Phone' },
+  'passkey-removed': { username: 'ada', passkeyName: 'Phone' },
   'factors-reset': { username: 'ada' },
 }
 const kinds = Object.keys(values) as MailKind[]

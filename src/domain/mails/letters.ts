@@ -26,6 +26,8 @@ export type MailValues = {
   'recovery-codes-renewed': { username: string }
   'recovery-code-used': { username: string; left: number }
   'wrong-codes': { username: string }
+  'passkey-added': { username: string; passkeyName: string }
+  'passkey-removed': { username: string; passkeyName: string }
   'factors-reset': { username: string }
 }
 export type MailKind = keyof MailValues

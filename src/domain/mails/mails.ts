@@ -35,6 +35,8 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'recovery-codes-renewed': undefined,
   'recovery-code-used': undefined,
   'wrong-codes': undefined,
+  'passkey-added': undefined,
+  'passkey-removed': undefined,
   'factors-reset': undefined,
 }
 

@@ -57,8 +57,8 @@ export const createChallenges = ({ database, clock }: { database: Database; cloc
     return inserted.length > 0 ? token : undefined
   },
   /** Undefined if it has expired, was used, or has no tries left. */
-  find: async (token: string) => {
-    const [row] = await store.select(database, fingerprint(token), clock.now())
+  find: async (token: string, sql: Sql = database) => {
+    const [row] = await store.select(sql, fingerprint(token), clock.now())
     return row && fromRow(row)
   },
   /** The same, and uses up a try. */

@@ -6,10 +6,11 @@ import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Event, Events } from '../events/events.js'
 import type { Factors } from '../factors/factors.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'
+import type { Passkeys, ProvenPasskey } from '../passkeys/passkeys.js'
 import type { Identities } from '../providers/identities.js'
 import type { Client } from '../sessions/client.js'
 import type { FirstProof, Issued, Sessions, SignedInUser } from '../sessions/sessions.js'
-import type { Identity, User } from '../users/users.js'
+import type { Identity, User, Users } from '../users/users.js'
 import type { Begun, Challenge, Challenges } from './challenges.js'
 
 /** A browser that signs in: the values of its trusted devices, and the language of mails about it. */
@@ -24,6 +25,8 @@ type Dependencies = {
   events: Pick<Events, 'record'>
   factors: Factors
   trustedDevices: TrustedDevices
+  passkeys: Pick<Passkeys, 'accept' | 'countUsable'>
+  users: Pick<Users, 'lock'>
   challenges: Challenges
   identities: Pick<Identities, 'write'>
 }
@@ -41,7 +44,13 @@ export type SignIns = ReturnType<typeof createSignIns>
  * `sessionBegan` is the one sign of it, whatever kind of event a user reads.
  */
 export const createSignIns = (deps: Dependencies) => {
-  const { database, sessions, events, factors, trustedDevices, challenges, identities } = deps
+  const { database, sessions, events, factors, trustedDevices, passkeys, users, challenges, identities } = deps
+
+  /** What finishes a challenge of this user, the best first. */
+  const methodsOf = async (userId: string): Promise<SecondFactorMethod[]> => {
+    const codes = await factors.methodsOf(userId)
+    return (await passkeys.countUsable(userId)) > 0 ? ['passkey', ...codes] : codes
+  }
 
   const began = async (
     issued: Issued,
@@ -82,7 +91,7 @@ export const createSignIns = (deps: Dependencies) => {
       return trusted && { issued: trusted }
     }
     const challenge = await challenges.begin({ ...begun, userId: user.id })
-    return challenge === undefined ? undefined : { challenge, methods: await factors.methodsOf(user.id) }
+    return challenge === undefined ? undefined : { challenge, methods: await methodsOf(user.id) }
   }
 
   const beganByProvider = async (issued: Issued, { provider, first }: ByProvider, client: Client) => {
@@ -110,6 +119,27 @@ export const createSignIns = (deps: Dependencies) => {
     })
   }
 
+  /** The waiting sign-in of this browser, if it is one of this user. It is over then. */
+  const takeChallenge = async (sql: Transaction, token: string | undefined, userId: string) => {
+    if (token === undefined || !(await challenges.lock(sql, token))) return undefined
+    const challenge = await challenges.find(token, sql)
+    if (challenge?.userId !== userId) return undefined
+    await challenges.remove(sql, token)
+    return challenge
+  }
+
+  /** One transaction: the use of the passkey is written down and the session begins, or nothing of it. */
+  const enterByPasskey = (proven: ProvenPasskey, token: string | undefined, visit: Visit) =>
+    database.transaction(async (sql) => {
+      const user = await users.lock(sql, proven.userId)
+      if (!user || user.disabled || !(await passkeys.accept(sql, proven))) return undefined
+      const challenge = await takeChallenge(sql, token, user.id)
+      const proof: FirstProof = { methods: challenge ? [challenge.method, 'passkey'] : ['passkey'] }
+      const linked = challenge?.link && (await beginWithLink(sql, user, proof, challenge.link, visit))
+      const issued = linked ?? (await sessions.beginSession(user, proof, visit.client, sql))
+      return issued && { issued, challenge, isLinked: linked !== undefined }
+    })
+
   return {
     /** Undefined if the password has changed since it was checked, or the user was disabled in the meantime. */
     byPassword: async (user: User, passwordHash: string, visit: Visit) => {
@@ -136,6 +166,29 @@ export const createSignIns = (deps: Dependencies) => {
       return entry
     },
 
+    /**
+     * A passkey is two factors by itself. It also finishes the challenge `token` of its user. Undefined if the user is disabled or
+     * gone, or the passkey was removed or copied.
+     */
+    byPasskey: async (proven: ProvenPasskey, token: string | undefined, visit: Visit) => {
+      const entered = await enterByPasskey(proven, token, visit)
+      if (!entered) return undefined
+      const { issued, challenge, isLinked } = entered
+      const { client } = visit
+      if (challenge?.provider && isLinked)
+        await events.record(
+          {
+            kind: 'provider_linked',
+            userId: proven.userId,
+            sessionId: issued.sessionId,
+            provider: challenge.provider,
+          },
+          client,
+        )
+      await began(issued, client, { kind: 'signed_in', reason: 'passkey', sessionBegan: 'passkey' })
+      return { issued, isChallengeOver: challenge !== undefined }
+    },
+
     /** Finishes a challenge with a code of the app or a recovery code. */
     bySecondFactor: async (second: SecondProof, visit: Visit) => {
       const challenge = await challenges.reserveTry(second.token)
@@ -158,7 +211,7 @@ export const createSignIns = (deps: Dependencies) => {
     challengeOf: async (token: string) => {
       const challenge = await challenges.find(token)
       if (!challenge) return undefined
-      return { expiresAt: challenge.expiresAt, methods: await factors.methodsOf(challenge.userId) }
+      return { expiresAt: challenge.expiresAt, methods: await methodsOf(challenge.userId) }
     },
   }
 }

@@ -10,7 +10,7 @@ import { isUuid } from '../../lib/uuid.js'
  */
 
 /** The ways to prove who one is. A later release may know more of them, so any short word is read. */
-export type Method = 'pwd' | 'provider' | 'mail' | 'otp' | 'rec'
+export type Method = 'pwd' | 'provider' | 'mail' | 'otp' | 'rec' | 'passkey'
 
 /** `gen` counts the rotations of a session. `auth_time` is when the user last proved who they are, `amr` how. */
 export type AccessClaims = {

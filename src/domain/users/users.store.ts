@@ -97,22 +97,8 @@ export const insertIdentity = (sql: Sql, userId: string, { provider, subject }: 
     [userId, provider, subject, now],
   )
 
-/**
- * Removes an identity only while another way to sign in remains. The identities are locked before they are counted: of two
- * removals at once the second waits, and then counts what the first has left.
- */
 export const deleteIdentity = (sql: Sql, userId: string, provider: ProviderId) =>
-  sql.query(
-    `with held as materialized (
-       select provider from identities where user_id = $1 order by provider for update
-     )
-     delete from identities
-     where user_id = $1 and provider = $2
-       and (exists (select 1 from held where held.provider <> $2)
-            or exists (select 1 from users where id = $1 and password_hash is not null))
-     returning user_id`,
-    [userId, provider],
-  )
+  sql.query('delete from identities where user_id = $1 and provider = $2', [userId, provider])
 
 export const updatePassword = (sql: Sql, userId: string, passwordHash: string | null) =>
   sql.query('update users set password_hash = $2 where id = $1', [userId, passwordHash])

@@ -2,7 +2,7 @@ import { refuse } from '../../contract/outcome.js'
 import { isProviderId, type ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import { type Database, isUniqueViolation, type Sql } from '../../platform/database/database.js'
+import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
 import { type Email, emailKey } from './email.js'
 import { type Username, usernameFrom, usernameKey, withSuffix } from './username.js'
 import * as store from './users.store.js'
@@ -89,17 +89,31 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
     throw new Error('No free username was found')
   }
 
-  const unlinkProvider = async (userId: string, provider: ProviderId) => {
-    const [unlinked] = await store.deleteIdentity(database, userId, provider)
-    if (unlinked) return undefined
-    const user = await findById(userId)
-    return refuse(user?.providers.includes(provider) ? 'last_way_in' : 'not_linked')
+  /** The caller holds a lock on the user's row, so that of two removals at once the second sees what the first has left. */
+  const unlinkProvider = async (
+    sql: Transaction,
+    { id, providers, passwordHash }: User,
+    provider: ProviderId,
+    hasPasskey: boolean,
+  ) => {
+    if (!providers.includes(provider)) return refuse('not_linked')
+    if (providers.length === 1 && passwordHash === undefined && !hasPasskey) return refuse('last_way_in')
+    await store.deleteIdentity(sql, id, provider)
+    return undefined
   }
 
   return {
     findById,
     /** The user as it is now, locked until the transaction ends. */
     lock: (sql: Sql, id: string) => first(store.lockById(sql, id)),
+    /**
+     * The same, with the providers as they are now. The statement that waited for the lock still saw those from before: another
+     * transaction may have removed one.
+     */
+    lockWithWaysIn: async (sql: Sql, id: string) => {
+      await store.lockById(sql, id)
+      return findById(id, sql)
+    },
     findByEmail,
     findByUsername,
     findByLogin,

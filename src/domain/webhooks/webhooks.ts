@@ -20,7 +20,7 @@ export const createWebhooks = (options: {
   database: Database
   clock: Clock
   receiver?: Receiver | undefined
-  onOutcome?: (outcome: WebhookOutcome) => void
+  onOutcome?: ((outcome: WebhookOutcome) => void) | undefined
   log: Pick<BaseLogger, 'warn' | 'error'>
 }) => {
   const { database, clock, receiver, onOutcome = () => undefined, log } = options

@@ -4,18 +4,21 @@ import type { Events } from '../../domain/events/events.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
 import type { Mails } from '../../domain/mails/mails.js'
+import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { User, Users } from '../../domain/users/users.js'
 import type { Webhooks } from '../../domain/webhooks/webhooks.js'
 import { readDevice } from '../../lib/device.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
+import { createLockedAccount } from './locked-account.js'
 
 type Dependencies = {
   database: Database
   users: Users
   sessions: Sessions
   factors: Factors
+  passkeys: Pick<Passkeys, 'list'>
   trustedDevices: TrustedDevices
   mails: Mails
   webhooks: Webhooks
@@ -26,16 +29,9 @@ type FactorMail = 'totp-added' | 'totp-removed' | 'recovery-codes-renewed'
 
 /** The factors of the caller's account. A route lets only fresh sessions change them. */
 export const createOwnFactors = (deps: Dependencies) => {
-  const { database, users, sessions, factors, trustedDevices, mails, webhooks, events } = deps
+  const { users, sessions, factors, passkeys, trustedDevices, mails, webhooks, events } = deps
 
-  /** A transaction that holds the user's row. An access token is valid for some seconds after its session has ended. */
-  const change = async <Result>(caller: SessionCaller, work: (sql: Transaction, user: User) => Promise<Result>) => {
-    if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
-    return database.transaction(async (sql) => {
-      const user = await users.lock(sql, caller.userId)
-      return !user || user.disabled ? refuse('not_authenticated') : work(sql, user)
-    })
-  }
+  const change = createLockedAccount(deps)
 
   const tell = (sql: Transaction, user: User, template: FactorMail, language: Language) =>
     mails.queue(sql, { to: user.email, template, values: { username: user.username }, language })
@@ -56,6 +52,7 @@ export const createOwnFactors = (deps: Dependencies) => {
         password: user.passwordHash !== undefined,
         totp: totp ? { createdAt: totp.toISOString() } : null,
         recoveryCodes: { left: recoveryCodesLeft },
+        passkeys: await passkeys.list(userId),
         trustedDevices: devices.map((device) => ({
           id: device.id,
           ip: device.ip,

@@ -2,8 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { languageFrom } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
+import { PasskeyCredential, PasskeyRequestOptions } from '../../contract/passkeys.js'
 import { Accepted, SignedIn, StepUpMethods } from '../../contract/schemas.js'
+import { clientDataOf } from '../../domain/passkeys/verification.js'
 import type { Callers } from '../../http/caller.js'
+import type { CeremonyCookies } from '../../http/ceremony-cookies.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
@@ -16,13 +19,14 @@ import type { createStepUp, GivenProof } from './step-up.js'
 const gates = ['not_authenticated', 'invalid_csrf_token', 'cross_site', 'too_many_requests', 'unavailable'] as const
 
 const methodsRefusals = routeRefusals('not_authenticated', 'cross_site', 'too_many_requests', 'unavailable')
-const mailRefusals = routeRefusals(...gates, 'fresh_sign_in_required')
+const askRefusals = routeRefusals(...gates, 'fresh_sign_in_required')
 const proveRefusals = routeRefusals(
   ...gates,
   'bad_request',
   'wrong_current_password',
   'wrong_mailed_code',
   'wrong_second_factor',
+  'passkey_rejected',
   'mailed_code_void',
   'fresh_sign_in_required',
   'too_many_logins',
@@ -45,27 +49,38 @@ const proveSchema = {
       Type.String({ minLength: 1, maxLength: 64, description: 'Of the authenticator app, or a recovery code' }),
     ),
     mailedCode: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
+    credential: Type.Optional(PasskeyCredential),
   }),
   response: {
     200: withHeaders(SignedIn, { 'Set-Cookie': 'New access_token and refresh_token' }),
     ...proveRefusals.responses,
   },
 }
+const passkeySchema = {
+  tags: ['step-up'],
+  summary: 'A challenge for a step-up with a passkey; answer it within 5 minutes, in this session',
+  response: {
+    200: withHeaders(PasskeyRequestOptions, { 'Set-Cookie': 'Binds the challenge to this browser' }),
+    ...askRefusals.responses,
+  },
+}
 const mailSchema = {
   tags: ['step-up'],
   summary: 'Mail a code for the step-up, to an account without a password',
-  response: { 202: Accepted, ...mailRefusals.responses },
+  response: { 202: Accepted, ...askRefusals.responses },
 }
 
 type Dependencies = {
   stepUp: ReturnType<typeof createStepUp>
   callers: Callers
   cookies: Cookies
+  ceremonyCookies: CeremonyCookies
   csrf: Csrf
   limits: Limits
 }
 
-export const stepUpRoutes = (server: Server, { stepUp, callers, cookies, csrf, limits }: Dependencies) => {
+export const stepUpRoutes = (server: Server, deps: Dependencies) => {
+  const { stepUp, callers, cookies, ceremonyCookies, csrf, limits } = deps
   const path = '/api/auth/step-up'
   const changing = [callers.required, csrf.required]
 
@@ -98,10 +113,21 @@ export const stepUpRoutes = (server: Server, { stepUp, callers, cookies, csrf, l
   }
   server.post(path, proving, async (request, reply) => {
     const language = languageFrom(request.headers['accept-language'])
-    const issued = await stepUp.prove(callers.of(request), request.body, clientOf(request), language)
+    const { credential } = request.body
+    const kept = ceremonyCookies.take(request, reply, credential && clientDataOf(credential)?.challenge)
+    const client = clientOf(request)
+    const issued = await stepUp.prove(callers.of(request), { given: request.body, kept, client, language })
     if (!isRefused(issued)) return sendRenewed(reply, cookies, issued)
     if (issued.refused !== 'too_many_codes') return proveRefusals.sendRefusal(reply, issued)
     return proveRefusals.sendRefusal(reply, refuse('too_many_requests', { retryAfter: issued.retryAfter }))
+  })
+
+  const beginning = { schema: passkeySchema, onRequest: [...changing, limits.bySession] }
+  server.post(`${path}/passkey/options`, beginning, async (request, reply) => {
+    const begun = await stepUp.beginPasskey(callers.of(request))
+    if (isRefused(begun)) return askRefusals.sendRefusal(reply, begun)
+    ceremonyCookies.keep(request, reply, begun.ceremony)
+    return reply.send(begun.options)
   })
 
   server.post(
@@ -111,7 +137,7 @@ export const stepUpRoutes = (server: Server, { stepUp, callers, cookies, csrf, l
       const language = languageFrom(request.headers['accept-language'])
       const refused = await stepUp.mailCode(callers.of(request), language)
       return refused
-        ? mailRefusals.sendRefusal(reply, refused)
+        ? askRefusals.sendRefusal(reply, refused)
         : reply.status(202).send({ message: 'A mail is on its way' })
     },
   )

@@ -1,10 +1,12 @@
 import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { PasskeyCredential } from '../../contract/passkeys.js'
 import type { ProofMethod } from '../../contract/proofs.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import { holderOf, type MailedCodes, mailedCodeLifetime } from '../../domain/mailed-codes/mailed-codes.js'
 import type { Mails } from '../../domain/mails/mails.js'
+import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Proofs } from '../../domain/proofs/proofs.js'
 import type { Client } from '../../domain/sessions/client.js'
@@ -20,6 +22,7 @@ type Dependencies = {
   sessions: Sessions
   proofs: Proofs
   factors: Factors
+  passkeys: Passkeys
   mailedCodes: MailedCodes
   mails: Mails
   events: Events
@@ -40,9 +43,9 @@ type Way = {
 }
 
 /** By the property of the request that carries the proof. */
-export type GivenProof = { password?: string; mailedCode?: string; code?: string }
+export type GivenProof = { password?: string; mailedCode?: string; code?: string; credential?: PasskeyCredential }
 
-const createWays = ({ passwords, mailedCodes }: Dependencies): Record<Exclude<keyof GivenProof, 'code'>, Way> => ({
+const createWays = ({ passwords, mailedCodes }: Dependencies): Record<'password' | 'mailedCode', Way> => ({
   password: {
     proof: 'password',
     method: 'pwd',
@@ -66,11 +69,14 @@ const createWays = ({ passwords, mailedCodes }: Dependencies): Record<Exclude<ke
   },
 })
 
-const isGiven = (entry: [string, string | undefined]): entry is [keyof GivenProof, string] => entry[1] !== undefined
+/** A request: what was given, what this browser kept of the challenge if that is a passkey, and who sent it. */
+type Request = { given: GivenProof; kept: string | undefined; client: Client; language: Language }
+
+const bindingOf = ({ userId, sessionId }: SessionCaller) => `${userId} ${sessionId}`
 
 /** Proves again who the user of a session is. The session is fresh afterwards, and has new tokens. */
 export const createStepUp = (deps: Dependencies) => {
-  const { database, users, sessions, proofs, factors, mailedCodes, mails, events } = deps
+  const { database, users, sessions, proofs, factors, passkeys, mailedCodes, mails, events } = deps
   const ways = createWays(deps)
 
   /** The caller's user, and what counts as a proof for it. */
@@ -102,19 +108,25 @@ export const createStepUp = (deps: Dependencies) => {
     return issued
   }
 
-  const prove = async (caller: SessionCaller, given: GivenProof, client: Client, language: Language) => {
-    const [first, ...more] = Object.entries(given).filter(isGiven)
-    if (!first || more.length > 0) return refuse('bad_request', { message: 'Send exactly one proof' })
-    const [name, value] = first
-    const found = await prover(caller)
-    if (isRefused(found)) return found
-    const { user, methods } = found
-    if (name === 'code') {
-      if (!methods.includes('totp')) return refuse('fresh_sign_in_required', { methods })
-      return proveByCode(caller, value, client, language)
-    }
-    const way = ways[name]
-    if (!methods.includes(way.proof)) return refuse('fresh_sign_in_required', { methods })
+  /** The use of the passkey is written down in one transaction with the session's new tokens. */
+  const proveByPasskey = async (caller: SessionCaller, credential: PasskeyCredential, { kept, client }: Request) => {
+    const { userId, sessionId } = caller
+    const proven = await passkeys.verify('step_up', { credential, kept, binding: bindingOf(caller) }, userId)
+    const issued = isRefused(proven)
+      ? refuse('passkey_rejected')
+      : await database.transaction(async (sql) => {
+          const user = await users.lock(sql, userId)
+          if (!user || user.disabled) return refuse('not_authenticated')
+          if (!(await passkeys.accept(sql, proven))) return refuse('passkey_rejected')
+          const rotated = await sessions.rotateWithoutGrace(sql, sessionId, user, client, 'passkey')
+          return rotated ?? refuse('not_authenticated')
+        })
+    const kind = isRefused(issued) ? 'step_up_failed' : 'stepped_up'
+    await events.record({ kind, userId, sessionId, reason: 'passkey' }, client)
+    return issued
+  }
+
+  const proveBy = async (caller: SessionCaller, user: User, way: Way, value: string, client: Client) => {
     const { userId, sessionId } = caller
     const proven = await way.check(value, user, caller)
     if (isRefused(proven)) {
@@ -125,6 +137,30 @@ export const createStepUp = (deps: Dependencies) => {
     const issued = await renew(caller, way, proven, client)
     if (!isRefused(issued)) await events.record({ kind: 'stepped_up', userId, sessionId, reason: way.proof }, client)
     return issued
+  }
+
+  const prove = async (caller: SessionCaller, request: Request) => {
+    const { given, client, language } = request
+    if (Object.keys(given).length !== 1) return refuse('bad_request', { message: 'Send exactly one proof' })
+    const found = await prover(caller)
+    if (isRefused(found)) return found
+    const { user, methods } = found
+    const { code, credential, password, mailedCode } = given
+    if (credential && methods.includes('passkey')) return proveByPasskey(caller, credential, request)
+    if (code !== undefined && methods.includes('totp')) return proveByCode(caller, code, client, language)
+    if (password !== undefined && methods.includes('password'))
+      return proveBy(caller, user, ways.password, password, client)
+    if (mailedCode !== undefined && methods.includes('mail'))
+      return proveBy(caller, user, ways.mailedCode, mailedCode, client)
+    return refuse('fresh_sign_in_required', { methods })
+  }
+
+  const beginPasskey = async (caller: SessionCaller) => {
+    const found = await prover(caller)
+    if (isRefused(found)) return found
+    const { methods } = found
+    if (!methods.includes('passkey')) return refuse('fresh_sign_in_required', { methods })
+    return passkeys.stepUpOptions(caller.userId, bindingOf(caller))
   }
 
   /** Mails a code to an account that can prove it in no other way. */
@@ -149,6 +185,7 @@ export const createStepUp = (deps: Dependencies) => {
       return isRefused(found) ? found : { methods: found.methods }
     },
     prove,
+    beginPasskey,
     mailCode,
   }
 }

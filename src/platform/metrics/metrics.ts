@@ -8,7 +8,7 @@ import { type Watched, watchGauges } from './watched-gauges.js'
 export type RefreshOutcome = 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft'
 
 /** What is counted of an event: never the user. */
-type CountedEvent = { kind: string; provider?: string; reason?: string; sessionBegan?: string }
+type CountedEvent = { kind: string; provider?: string; reason?: string; triedBy?: string; sessionBegan?: string }
 
 export type RequestSeen = { route: string | undefined; method: string; status: number; milliseconds: number }
 
@@ -131,7 +131,7 @@ export type Metrics = ReturnType<typeof createMetrics>
  */
 export const createMetrics = (providers: readonly ProviderId[] = builtInProviderIds) => {
   const registry = new Registry()
-  const ways = ['password', 'registration', ...providers]
+  const ways = ['password', 'registration', 'passkey', ...providers]
   const instruments = createInstruments([registry], ways)
   const [wayLabel, reasonLabel, kindLabel] = [
     createBoundedLabel(2 * ways.length),
@@ -143,10 +143,11 @@ export const createMetrics = (providers: readonly ProviderId[] = builtInProvider
 
   return {
     /** A listener for events. */
-    countEvent: ({ kind, provider = 'password', reason = 'unknown', sessionBegan }: CountedEvent) => {
+    countEvent: (event: CountedEvent) => {
+      const { kind, provider, triedBy = provider ?? 'password', reason = 'unknown', sessionBegan } = event
       instruments.events.inc({ kind: kindLabel(kind) })
       if (sessionBegan !== undefined) instruments.signIns.inc({ way: wayLabel(sessionBegan) })
-      if (kind === 'sign_in_failed') instruments.failures.inc({ way: wayLabel(provider), reason: reasonLabel(reason) })
+      if (kind === 'sign_in_failed') instruments.failures.inc({ way: wayLabel(triedBy), reason: reasonLabel(reason) })
     },
     countRefresh: (outcome: RefreshOutcome) => instruments.refreshes.inc({ outcome }),
     countSecondFactor: (method: (typeof secondFactors)[number], outcome: (typeof secondFactorOutcomes)[number]) =>

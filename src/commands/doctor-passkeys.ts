@@ -1,0 +1,14 @@
+import { countPasskeysOfOtherHosts } from '../domain/passkeys/passkey-records.js'
+import type { Sql } from '../platform/database/database.js'
+import { counted } from './counted.js'
+import { type Finding, ok, warning } from './doctor-check.js'
+
+/** A passkey works for the host that it was made for, and for no other. */
+export const checkPasskeys = async (sql: Sql, { publicUrl }: { publicUrl: string }): Promise<Finding> => {
+  const { hostname } = new URL(publicUrl)
+  const { all, ofOthers } = await countPasskeysOfOtherHosts(sql, hostname)
+  if (ofOthers === 0) return ok(all === 0 ? 'none are stored' : `${counted(all, 'passkey')}, for ${hostname}`)
+  return warning(
+    `${counted(ofOthers, 'passkey')} of ${all} were made for another host than ${hostname}, and sign nobody in: put the earlier host back into PUBLIC_URL, or tell the users to add new ones`,
+  )
+}

@@ -1,0 +1,45 @@
+import { type Clock, later } from '../../lib/clock.js'
+import { minutes } from '../../lib/durations.js'
+import { randomToken } from '../../lib/random.js'
+import type { Seal } from '../../lib/seal.js'
+
+export const ceremonyLifetime = 5 * minutes
+
+/** What a challenge was made for. An answer to one of them is no answer to another. */
+export type Purpose = 'sign_in' | 'registration' | 'step_up'
+
+/** `kept` is for a cookie of the browser that gets the challenge. */
+export type Ceremony = { challenge: string; kept: string; expiresAt: Date }
+
+const keptShape = /^(\d{13})\.([\w-]+)$/
+
+/** When a kept value expires, for tidying up. Only `read` knows whether it is ours. */
+export const expiryOfKept = (kept: string) => Number(keptShape.exec(kept)?.[1] ?? 0)
+
+export type Ceremonies = ReturnType<typeof createCeremonies>
+
+/**
+ * Challenges for passkeys. The server keeps none: the browser holds a sealed value that opens only together with its challenge, its
+ * purpose and what it is bound to, such as a session.
+ */
+export const createCeremonies = ({ seal, clock }: { seal: Seal; clock: Clock }) => {
+  const words = (purpose: Purpose, binding: string, challenge: string, end: string) =>
+    JSON.stringify([purpose, binding, challenge, end])
+
+  return {
+    begin: (purpose: Purpose, binding = ''): Ceremony => {
+      const challenge = randomToken()
+      const expiresAt = later(clock.now(), ceremonyLifetime)
+      const end = String(expiresAt.getTime())
+      return { challenge, kept: `${end}.${seal.seal('', words(purpose, binding, challenge, end))}`, expiresAt }
+    },
+
+    /** The challenge's end; undefined if it has passed, or this browser got the challenge for something else or not at all. */
+    read: (kept: string, purpose: Purpose, binding: string, challenge: string) => {
+      const [, end = '', sealed = ''] = keptShape.exec(kept) ?? []
+      if (seal.open(sealed, words(purpose, binding, challenge, end)) === undefined) return undefined
+      const expiresAt = new Date(Number(end))
+      return expiresAt > clock.now() ? expiresAt : undefined
+    },
+  }
+}

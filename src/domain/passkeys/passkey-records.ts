@@ -1,0 +1,25 @@
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import * as store from './passkeys.store.js'
+
+export const shownPasskey = (row: store.PasskeyRow) => ({
+  id: row.id,
+  name: row.name,
+  createdAt: row.created_at.toISOString(),
+  lastUsedAt: row.last_used_at?.toISOString() ?? null,
+  synced: row.synced,
+})
+
+export type PasskeyRecords = ReturnType<typeof createPasskeyRecords>
+
+/** What is stored of passkeys, for those who begin no ceremony with them. */
+export const createPasskeyRecords = ({ database }: { database: Database }) => ({
+  list: async (userId: string, sql: Sql = database) => (await store.selectOfUser(sql, userId)).map(shownPasskey),
+  /** How many there were. The caller tells the user. */
+  removeAll: async (sql: Transaction, userId: string) => (await store.removeAll(sql, userId)).length,
+})
+
+/** How many passkeys no browser offers any more, because they were made for another host. */
+export const countPasskeysOfOtherHosts = async (sql: Sql, host: string) => {
+  const [row] = await store.countOfOtherHosts(sql, host)
+  return { all: row?.all ?? 0, ofOthers: row?.of_others ?? 0 }
+}

@@ -1,0 +1,106 @@
+import type { Sql } from '../../platform/database/database.js'
+import { selectList } from '../../platform/database/select-list.js'
+
+export type PasskeyRow = {
+  id: string
+  user_id: string
+  credential_id: Uint8Array
+  public_key: Uint8Array
+  counter: number
+  transports: string[]
+  relying_party: string
+  name: string
+  synced: boolean
+  created_at: Date
+  last_used_at: Date | null
+}
+
+const passkey = selectList<PasskeyRow>({
+  id: true,
+  user_id: true,
+  credential_id: true,
+  public_key: true,
+  counter: true,
+  transports: true,
+  relying_party: true,
+  name: true,
+  synced: true,
+  created_at: true,
+  last_used_at: true,
+})
+
+export const selectOfUser = (sql: Sql, userId: string) =>
+  sql.query<PasskeyRow>(`select ${passkey} from passkeys where user_id = $1 order by id`, [userId])
+
+export const selectByCredential = (sql: Sql, credentialId: Uint8Array, relyingParty: string) =>
+  sql.query<PasskeyRow>(`select ${passkey} from passkeys where credential_id = $1 and relying_party = $2`, [
+    credentialId,
+    relyingParty,
+  ])
+
+export const countUsable = (sql: Sql, userId: string, relyingParty: string) =>
+  sql.query<{ count: number }>('select count(*) as count from passkeys where user_id = $1 and relying_party = $2', [
+    userId,
+    relyingParty,
+  ])
+
+export const countOfOtherHosts = (sql: Sql, relyingParty: string) =>
+  sql.query<{ all: number; of_others: number }>(
+    'select count(*) as all, count(*) filter (where relying_party <> $1) as of_others from passkeys',
+    [relyingParty],
+  )
+
+/** No row if the credential belongs to an account already. */
+export const insert = (sql: Sql, added: Omit<PasskeyRow, 'last_used_at'>) =>
+  sql.query<PasskeyRow>(
+    `insert into passkeys
+       (id, user_id, credential_id, public_key, counter, transports, relying_party, name, synced, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict do nothing returning ${passkey}`,
+    [
+      added.id,
+      added.user_id,
+      added.credential_id,
+      added.public_key,
+      added.counter,
+      added.transports,
+      added.relying_party,
+      added.name,
+      added.synced,
+      added.created_at,
+    ],
+  )
+
+/** The counter must grow, unless the authenticator does not count. Of two uses with one counter only one is accepted. */
+export const acceptUse = (sql: Sql, used: { id: string; counter: number; synced: boolean; now: Date }) =>
+  sql.query(
+    `update passkeys set counter = $2, synced = $3, last_used_at = $4
+     where id = $1 and (counter < $2 or (counter = 0 and $2 = 0)) returning id`,
+    [used.id, used.counter, used.synced, used.now],
+  )
+
+export const rename = (sql: Sql, id: string, userId: string, name: string) =>
+  sql.query<PasskeyRow>(`update passkeys set name = $3 where id = $1 and user_id = $2 returning ${passkey}`, [
+    id,
+    userId,
+    name,
+  ])
+
+export const remove = (sql: Sql, id: string) => sql.query('delete from passkeys where id = $1', [id])
+
+export const removeAll = (sql: Sql, userId: string) =>
+  sql.query('delete from passkeys where user_id = $1 returning id', [userId])
+
+/** No row if the challenge was answered before. */
+export const useChallenge = (sql: Sql, hash: Uint8Array, expiresAt: Date) =>
+  sql.query(
+    `insert into used_passkey_challenges (hash, expires_at) values ($1, $2)
+     on conflict do nothing returning hash`,
+    [hash, expiresAt],
+  )
+
+export const purgeChallenges = (sql: Sql, now: Date, limit: number) =>
+  sql.query(
+    `delete from used_passkey_challenges where hash in
+       (select hash from used_passkey_challenges where expires_at <= $1 limit $2) returning 1`,
+    [now, limit],
+  )

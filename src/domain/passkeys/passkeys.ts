@@ -1,0 +1,201 @@
+import type { Language } from '../../contract/languages.js'
+import { refuse } from '../../contract/outcome.js'
+import {
+  longestPasskeyName,
+  type PasskeyCreationOptions,
+  type PasskeyCredential,
+  type PasskeyRequestOptions,
+} from '../../contract/passkeys.js'
+import type { Clock } from '../../lib/clock.js'
+import { fingerprint } from '../../lib/random.js'
+import { uuidv7 } from '../../lib/uuid.js'
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import type { Mails } from '../mails/mails.js'
+import { displayName } from '../users/display-name.js'
+import type { User } from '../users/users.js'
+import type { Webhooks } from '../webhooks/webhooks.js'
+import { type Ceremonies, type Ceremony, ceremonyLifetime, type Purpose } from './ceremonies.js'
+import { createPasskeyRecords, shownPasskey } from './passkey-records.js'
+import * as store from './passkeys.store.js'
+import { algorithms, clientDataOf, type RelyingParty, verifyAssertion, verifyRegistration } from './verification.js'
+
+const mostPasskeys = 25
+
+/** An answer of a browser. `kept` is what it kept of the challenge, and `binding` what the challenge must be bound to. */
+type Answered = { credential: PasskeyCredential; kept: string | undefined; binding: string }
+
+/** A passkey that has just signed a challenge. It counts when `accept` has written that down. */
+export type ProvenPasskey = { id: string; userId: string; counter: number; synced: boolean }
+
+/** A passkey that was made for our challenge. It counts when `add` has written it down. */
+export type NewPasskey = Awaited<ReturnType<typeof verifyRegistration>> & { transports: string[] }
+
+/** Why an answer was refused, for the operator. The user gets one answer for all of them. */
+export type RejectedReason = 'challenge' | 'unknown_passkey' | 'wrong_passkey'
+const reject = (reason: RejectedReason, userId?: string) =>
+  refuse('passkey_rejected', { reason, ...(userId !== undefined && { userId }) })
+
+const encoded = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
+const handleOf = (userId: string) => Buffer.from(userId, 'utf8').toString('base64url')
+
+const descriptorOf = ({ credential_id: id, transports }: store.PasskeyRow) => ({
+  id: encoded(id),
+  type: 'public-key' as const,
+  transports,
+})
+
+type Dependencies = {
+  database: Database
+  clock: Clock
+  ceremonies: Ceremonies
+  relyingParty: RelyingParty
+  mails: Pick<Mails, 'queue'>
+  webhooks: Pick<Webhooks, 'queue'>
+}
+
+export type Passkeys = ReturnType<typeof createPasskeys>
+
+/**
+ * The passkeys of accounts. A ceremony is bound by its caller, to a session or whatever else stands for the user; nothing here
+ * knows sessions.
+ */
+export const createPasskeys = (deps: Dependencies) => {
+  const { database, clock, ceremonies, relyingParty, mails, webhooks } = deps
+
+  const usableOf = async (userId: string) =>
+    (await store.selectOfUser(database, userId)).filter((row) => row.relying_party === relyingParty.id)
+
+  const requestOptions = ({ challenge }: Ceremony, rows: store.PasskeyRow[]): PasskeyRequestOptions => ({
+    challenge,
+    timeout: ceremonyLifetime,
+    rpId: relyingParty.id,
+    allowCredentials: rows.map(descriptorOf),
+    userVerification: 'required',
+  })
+
+  /** The same for everyone, and no store is asked: any visitor of the sign-in page gets them. */
+  const signInOptions = () => {
+    const ceremony = ceremonies.begin('sign_in')
+    return { ceremony, options: requestOptions(ceremony, []) }
+  }
+
+  const stepUpOptions = async (userId: string, binding: string) => {
+    const ceremony = ceremonies.begin('step_up', binding)
+    return { ceremony, options: requestOptions(ceremony, await usableOf(userId)) }
+  }
+
+  const registrationOptions = async ({ id, username, name }: User, binding: string) => {
+    const ceremony = ceremonies.begin('registration', binding)
+    const options: PasskeyCreationOptions = {
+      rp: { id: relyingParty.id, name: relyingParty.name },
+      user: { id: handleOf(id), name: username, displayName: name ?? username },
+      challenge: ceremony.challenge,
+      pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+      timeout: ceremonyLifetime,
+      excludeCredentials: (await usableOf(id)).map(descriptorOf),
+      authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+      attestation: 'none',
+      extensions: { credProps: true },
+    }
+    return { ceremony, options }
+  }
+
+  /** The challenge that was answered. From now on it cannot be answered again, whatever follows. */
+  const takeChallenge = async (purpose: Purpose, { credential, kept, binding }: Answered) => {
+    const challenge = clientDataOf(credential)?.challenge
+    if (challenge === undefined || kept === undefined) return undefined
+    const expiresAt = ceremonies.read(kept, purpose, binding, challenge)
+    if (!expiresAt) return undefined
+    const used = await store.useChallenge(database, fingerprint(challenge), expiresAt)
+    return used.length > 0 ? challenge : undefined
+  }
+
+  const verifyNew = async (answered: Answered): Promise<NewPasskey | ReturnType<typeof reject>> => {
+    const challenge = await takeChallenge('registration', answered)
+    if (challenge === undefined) return reject('challenge')
+    const { credential } = answered
+    const verified = await verifyRegistration(credential, challenge, relyingParty)
+    return verified ? { ...verified, transports: credential.response.transports ?? [] } : reject('wrong_passkey')
+  }
+
+  /** By the passkey of any user, at a sign-in; or by one of `userId`. */
+  const verify = async (purpose: 'sign_in' | 'step_up', answered: Answered, userId?: string) => {
+    const challenge = await takeChallenge(purpose, answered)
+    if (challenge === undefined) return reject('challenge')
+    const { credential } = answered
+    const credentialId = Buffer.from(credential.id, 'base64url')
+    const [row] = await store.selectByCredential(database, credentialId, relyingParty.id)
+    if (!row || (userId !== undefined && row.user_id !== userId)) return reject('unknown_passkey')
+    // Without a list of credentials the authenticator says whose passkey it is; with one it may leave that out.
+    const handle = credential.response.userHandle ?? undefined
+    const isOwner = handle === handleOf(row.user_id) || (handle === undefined && purpose === 'step_up')
+    const known = { credentialId: credential.id, publicKey: row.public_key, counter: row.counter }
+    const verified = isOwner ? await verifyAssertion(credential, challenge, relyingParty, known) : undefined
+    return verified ? { id: row.id, userId: row.user_id, ...verified } : reject('wrong_passkey', row.user_id)
+  }
+
+  /** The mail is one transaction with the passkey: none is added without it. The caller holds a lock on the user's row. */
+  const add = async (sql: Transaction, user: User, made: NewPasskey, how: { name: string; language: Language }) => {
+    if ((await store.selectOfUser(sql, user.id)).length >= mostPasskeys) return refuse('too_many_passkeys')
+    const now = clock.now()
+    const name = displayName(how.name, longestPasskeyName) ?? 'Passkey'
+    const [row] = await store.insert(sql, {
+      id: uuidv7(now),
+      user_id: user.id,
+      credential_id: Buffer.from(made.credentialId, 'base64url'),
+      public_key: Buffer.from(made.publicKey),
+      counter: made.counter,
+      transports: made.transports,
+      relying_party: relyingParty.id,
+      name,
+      synced: made.synced,
+      created_at: now,
+    })
+    if (!row) return reject('wrong_passkey', user.id)
+    const values = { username: user.username, passkeyName: name }
+    await mails.queue(sql, { to: user.email, template: 'passkey-added', values, language: how.language })
+    await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor: 'passkey' })
+    return shownPasskey(row)
+  }
+
+  /** The last way in stays. The caller holds a lock on the user's row: of two removals at once the second sees the first. */
+  const remove = async (sql: Transaction, user: User, id: string, language: Language) => {
+    const rows = await store.selectOfUser(sql, user.id)
+    const removed = rows.find((row) => row.id === id)
+    if (!removed) return refuse('not_found')
+    const isOtherWay = (row: store.PasskeyRow) => row.id !== id && row.relying_party === relyingParty.id
+    const hasOtherWay = user.passwordHash !== undefined || user.providers.length > 0 || rows.some(isOtherWay)
+    if (!hasOtherWay) return refuse('last_way_in')
+    await store.remove(sql, id)
+    const values = { username: user.username, passkeyName: removed.name }
+    await mails.queue(sql, { to: user.email, template: 'passkey-removed', values, language })
+    await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor: 'passkey' })
+    return undefined
+  }
+
+  return {
+    ...createPasskeyRecords({ database }),
+    signInOptions,
+    stepUpOptions,
+    registrationOptions,
+    verifyNew,
+    verify,
+    /** False if the passkey was removed, or used in the meantime. */
+    accept: async (sql: Sql, { id, counter, synced }: ProvenPasskey) =>
+      (await store.acceptUse(sql, { id, counter, synced, now: clock.now() })).length > 0,
+    add,
+    /** How many can sign this user in: those of an earlier host cannot. */
+    countUsable: async (userId: string, sql: Sql = database) => {
+      const [row] = await store.countUsable(sql, userId, relyingParty.id)
+      return row?.count ?? 0
+    },
+    /** Undefined if there is no such passkey of this user, or the name has nothing that can be shown. */
+    rename: async (id: string, userId: string, wanted: string) => {
+      const name = displayName(wanted, longestPasskeyName)
+      const [row] = name === null ? [] : await store.rename(database, id, userId, name)
+      return row && shownPasskey(row)
+    },
+    remove,
+    purge: async (sql: Sql, limit: number) => (await store.purgeChallenges(sql, clock.now(), limit)).length,
+  }
+}

@@ -1,0 +1,76 @@
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import type { PasskeyCredential } from '../../contract/passkeys.js'
+
+export type RelyingParty = { id: string; origin: string; name: string }
+
+/** EdDSA, ES256 and RS256, as COSE names them. */
+export const algorithms = [-8, -7, -257]
+
+/** What the browser says that it has signed. Undefined if it is not readable, or another site has it in a frame. */
+export const clientDataOf = ({ response }: PasskeyCredential) => {
+  try {
+    const data: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString('utf8'))
+    if (typeof data !== 'object' || data === null || !('challenge' in data)) return undefined
+    if ('crossOrigin' in data && data.crossOrigin === true) return undefined
+    const { challenge } = data
+    return typeof challenge === 'string' && /^[\w-]{43}$/.test(challenge) ? { challenge } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The library throws at everything that is wrong, also at what it cannot read. */
+const unlessWrong = async <Result>(check: () => Promise<Result>) => {
+  try {
+    return await check()
+  } catch {
+    return undefined
+  }
+}
+
+/** We ask for no attestation, and check no certificates: a statement that has some was not asked for. */
+const hasPlainAttestation = async (attestationObject: string) => {
+  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers')
+  const decoded = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url')))
+  const format = decoded.get('fmt')
+  return format === 'none' || (format === 'packed' && decoded.get('attStmt').get('x5c') === undefined)
+}
+
+/** The new passkey, if the answer to this challenge is right. */
+export const verifyRegistration = (credential: PasskeyCredential, challenge: string, party: RelyingParty) =>
+  unlessWrong(async () => {
+    // A passkey that the authenticator does not find by itself could not sign in without a name.
+    if (credential.clientExtensionResults?.credProps?.rk === false) return undefined
+    if (!(await hasPlainAttestation(credential.response.attestationObject ?? ''))) return undefined
+    const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
+    const { verified, registrationInfo } = await verifyRegistrationResponse({
+      response: credential as RegistrationResponseJSON,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      requireUserVerification: true,
+      supportedAlgorithmIDs: algorithms,
+    })
+    if (!verified) return undefined
+    const { id, publicKey, counter } = registrationInfo.credential
+    if (id !== credential.id) return undefined
+    return { credentialId: id, publicKey, counter, synced: registrationInfo.credentialBackedUp }
+  })
+
+type Known = { credentialId: string; publicKey: Uint8Array; counter: number }
+
+/** The counter after this use, if the answer to this challenge is right. */
+export const verifyAssertion = (credential: PasskeyCredential, challenge: string, party: RelyingParty, known: Known) =>
+  unlessWrong(async () => {
+    const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response: credential as AuthenticationResponseJSON,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      credential: { id: known.credentialId, publicKey: new Uint8Array(known.publicKey), counter: known.counter },
+      requireUserVerification: true,
+    })
+    if (!verified) return undefined
+    return { counter: authenticationInfo.newCounter, synced: authenticationInfo.credentialBackedUp }
+  })

@@ -1,0 +1,64 @@
+import type { Language } from '../../contract/languages.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { PasskeyCredential } from '../../contract/passkeys.js'
+import type { Events } from '../../domain/events/events.js'
+import type { Passkeys } from '../../domain/passkeys/passkeys.js'
+import type { Client } from '../../domain/sessions/client.js'
+import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { Users } from '../../domain/users/users.js'
+import { readDevice } from '../../lib/device.js'
+import type { Database } from '../../platform/database/database.js'
+import { createLockedAccount } from './locked-account.js'
+
+type Dependencies = { database: Database; users: Users; sessions: Sessions; passkeys: Passkeys; events: Events }
+type Request = { caller: SessionCaller; client: Client; language: Language }
+type Made = { credential: PasskeyCredential; kept: string | undefined; name: string | undefined }
+
+const bindingOf = ({ userId, sessionId }: SessionCaller) => `${userId} ${sessionId}`
+
+/** The passkeys of the caller's account. A route lets only fresh sessions add and remove them. */
+export const createOwnPasskeys = (deps: Dependencies) => {
+  const { users, sessions, passkeys, events } = deps
+  const change = createLockedAccount(deps)
+
+  return {
+    begin: async (caller: SessionCaller) => {
+      const user = await users.findById(caller.userId)
+      if (!user || !(await sessions.isLive(caller))) return refuse('not_authenticated')
+      return passkeys.registrationOptions(user, bindingOf(caller))
+    },
+
+    add: async ({ credential, kept, name }: Made, { caller, client, language }: Request) => {
+      const { userId, sessionId } = caller
+      const made = await passkeys.verifyNew({ credential, kept, binding: bindingOf(caller) })
+      if (isRefused(made)) return made
+      const usualName = readDevice(client.userAgent).device
+      const added = await change(caller, (sql, user) =>
+        passkeys.add(sql, user, made, { name: name ?? usualName, language }),
+      )
+      if (!isRefused(added)) await events.record({ kind: 'passkey_added', userId, sessionId }, client)
+      return added
+    },
+
+    rename: async (id: string, name: string, { caller, client }: Request) => {
+      const { userId, sessionId } = caller
+      if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
+      const renamed = await passkeys.rename(id, userId, name)
+      if (!renamed) return refuse('not_found')
+      await events.record({ kind: 'passkey_renamed', userId, sessionId }, client)
+      return renamed
+    },
+
+    /** Ends the other sessions: one of them may have begun with this passkey. */
+    remove: async (id: string, { caller, client, language }: Request) => {
+      const { userId, sessionId } = caller
+      const removed = await change(caller, async (sql, user) => {
+        const refused = await passkeys.remove(sql, user, id, language)
+        if (!refused) await sessions.endAll(userId, { except: sessionId, sql })
+        return refused
+      })
+      if (!isRefused(removed)) await events.record({ kind: 'passkey_removed', userId, sessionId }, client)
+      return removed
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import { Type } from 'typebox'
+import { isRefused } from '../../contract/outcome.js'
+import { PasskeyCredential, PasskeyRequestOptions } from '../../contract/passkeys.js'
+import { SignedIn } from '../../contract/schemas.js'
+import type { Passkeys } from '../../domain/passkeys/passkeys.js'
+import { clientDataOf } from '../../domain/passkeys/verification.js'
+import type { CeremonyCookies } from '../../http/ceremony-cookies.js'
+import type { Cookies } from '../../http/cookies.js'
+import type { Limits } from '../../http/limits.js'
+import { sendSignedIn, withHeaders } from '../../http/responses.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import type { SignInCookies } from '../../http/sign-in-cookies.js'
+import type { createPasskeyLogin } from './passkey-login.js'
+
+const beginRefusals = routeRefusals('cross_site')
+const { responses, sendRefusal } = routeRefusals(
+  'bad_request',
+  'passkey_rejected',
+  'cross_site',
+  'too_many_requests',
+  'unavailable',
+)
+
+const tags = ['sign in']
+const beginSchema = {
+  tags,
+  summary: 'A challenge for a sign-in with a passkey, the same for everyone; answer it within 5 minutes',
+  response: {
+    200: withHeaders(PasskeyRequestOptions, { 'Set-Cookie': 'Binds the challenge to this browser' }),
+    ...beginRefusals.responses,
+  },
+}
+const schema = {
+  tags,
+  summary: 'Sign in with a passkey',
+  description:
+    'Needs no name. A passkey counts as two factors, and also finishes a sign-in of its account that waits for the second step.',
+  body: Type.Object({ credential: PasskeyCredential }),
+  response: { 200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token and refresh_token' }), ...responses },
+}
+
+type Dependencies = {
+  passkeyLogin: ReturnType<typeof createPasskeyLogin>
+  passkeys: Pick<Passkeys, 'signInOptions'>
+  ceremonyCookies: CeremonyCookies
+  signInCookies: SignInCookies
+  cookies: Cookies
+  limits: Limits
+}
+
+export const passkeyLoginRoutes = (server: Server, deps: Dependencies) => {
+  const { passkeyLogin, passkeys, ceremonyCookies, signInCookies, cookies, limits } = deps
+  const path = '/api/auth/passkey-login'
+
+  // Without a limit: every visitor of the sign-in page asks for it, and it asks no store.
+  server.post(`${path}/options`, { schema: beginSchema }, async (request, reply) => {
+    const { ceremony, options } = passkeys.signInOptions()
+    ceremonyCookies.keep(request, reply, ceremony)
+    return reply.send(options)
+  })
+
+  server.post(path, { schema, onRequest: limits.byNetwork }, async (request, reply) => {
+    const { credential } = request.body
+    const kept = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
+    const challenge = signInCookies.challengeOf(request)
+    const entered = await passkeyLogin({ credential, kept, challenge }, signInCookies.visitOf(request))
+    if (isRefused(entered)) return sendRefusal(reply, entered)
+    if (entered.isChallengeOver) signInCookies.clearChallenge(reply)
+    return sendSignedIn(reply, cookies, entered.issued)
+  })
+}

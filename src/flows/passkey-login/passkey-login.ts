@@ -1,0 +1,30 @@
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { PasskeyCredential } from '../../contract/passkeys.js'
+import type { Events } from '../../domain/events/events.js'
+import type { Passkeys } from '../../domain/passkeys/passkeys.js'
+import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
+import { atLeast, equalTime } from '../../http/at-least.js'
+
+type Answered = {
+  credential: PasskeyCredential
+  kept: string | undefined
+  /** The sign-in of this browser that waits for its second step. */
+  challenge: string | undefined
+}
+
+/** Signs in with a passkey. For every failure the answer is the same. */
+export const createPasskeyLogin = (deps: { passkeys: Passkeys; signIns: SignIns; events: Events }) => {
+  const { passkeys, signIns, events } = deps
+
+  const reject = async ({ client }: Visit, why: string, userId?: string) => {
+    const failed = { kind: 'sign_in_failed', reason: `passkey_${why}`, triedBy: 'passkey' } as const
+    await atLeast(equalTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
+    return refuse('passkey_rejected')
+  }
+
+  return async ({ credential, kept, challenge }: Answered, visit: Visit) => {
+    const proven = await passkeys.verify('sign_in', { credential, kept, binding: '' })
+    if (isRefused(proven)) return reject(visit, proven.reason, proven.userId)
+    return (await signIns.byPasskey(proven, challenge, visit)) ?? reject(visit, 'refused', proven.userId)
+  }
+}

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Ceremony, ceremonyLifetime, expiryOfKept } from '../domain/passkeys/ceremonies.js'
+import { seconds } from '../lib/durations.js'
+import type { Cookies } from './cookies.js'
+
+const attributes = { sameSite: 'Strict' } as const
+
+/** Every open tab of the sign-in page has one or two. Each is small. */
+const otherCeremonies = 12
+
+/** An attacker may have planted hundreds: each answer clears a few of them, so that it stays small enough for any proxy. */
+const lookedAtOnce = 24
+
+const nameShape = /^passkey_[\w-]{12}$/
+const nameFor = (challenge: string) =>
+  `passkey_${createHash('sha256').update(`passkey ${challenge}`).digest('base64url').slice(0, 12)}`
+
+export type CeremonyCookies = ReturnType<typeof createCeremonyCookies>
+
+/** One cookie for each challenge that this browser got for a passkey, so that several tabs do not disturb each other. */
+export const createCeremonyCookies = ({ cookies }: { cookies: Cookies }) => {
+  const makeRoom = (request: FastifyRequest, reply: FastifyReply) => {
+    const held = cookies
+      .names(request)
+      .filter((name) => nameShape.test(name))
+      .slice(0, lookedAtOnce)
+      .map((name) => ({ name, end: expiryOfKept(cookies.read(request, name) ?? '') }))
+      .sort((left, right) => right.end - left.end)
+    for (const { name } of held.slice(otherCeremonies)) cookies.clear(reply, name, attributes)
+  }
+
+  return {
+    keep: (request: FastifyRequest, reply: FastifyReply, { challenge, kept }: Ceremony) => {
+      makeRoom(request, reply)
+      cookies.set(reply, nameFor(challenge), kept, { ...attributes, maxAge: ceremonyLifetime / seconds })
+    },
+
+    /** What this browser kept of the challenge. Its cookie is cleared: the challenge can be answered once. */
+    take: (request: FastifyRequest, reply: FastifyReply, challenge: string | undefined) => {
+      if (challenge === undefined) return undefined
+      const name = nameFor(challenge)
+      const kept = cookies.read(request, name)
+      if (kept !== undefined) cookies.clear(reply, name, attributes)
+      return kept
+    },
+  }
+}
