@@ -31,7 +31,9 @@ const readContract = async () => {
   const { outputFiles } = await build({
     absWorkingDir: home,
     stdin: {
-      contents: `export * as schemas from './src/contract/schemas.js'
+      contents: `import * as bodies from './src/contract/schemas.js'
+        import * as passkeys from './src/contract/passkeys.js'
+        export const schemas = { ...bodies, ...passkeys }
         export { proofMethods } from './src/contract/proofs.js'
         export { refusalCodes } from './src/contract/refusals.js'`,
       resolveDir: home,

@@ -5,12 +5,18 @@ import { createRenewal } from './renewal.js'
 import { createRenewingFetch } from './renewing-fetch.js'
 import { createRequests, type Fetch } from './requests.js'
 
+export type {
+  PasskeyCreationOptions,
+  PasskeyCredential,
+  PasskeyRequestOptions,
+} from '../../../src/contract/passkeys.js'
 export type { ProviderId } from '../../../src/contract/providers.js'
 export type {
   Account,
   AccountEvent,
   Caller,
   LinkState,
+  Passkey,
   Session,
   SignedIn,
   Strength,
