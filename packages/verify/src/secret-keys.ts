@@ -1,7 +1,7 @@
 import type { Keys, VerifyingKey } from './keys.js'
 import { decodeBase64Url, encodeBase64Url, utf8 } from './token-text.js'
 
-const shortest = 32
+const shortest = 64
 
 /** 32 bytes. Two bits of the last character are not used: only the spelling with both bits zero is accepted. */
 const signatureShape = /^[\w-]{42}[AEIMQUYcgkosw048]$/
