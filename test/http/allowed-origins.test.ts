@@ -56,8 +56,10 @@ describe('a page of an allowed origin', () => {
     const imported = { ...fromApp, 'sec-fetch-dest': 'script' }
     const { status, headers } = await latchkey.browser().get('/api/auth/client.js', { headers: imported })
     expect([status, corsHeaders(headers)]).toEqual([200, granted])
-    expect(headers.get('vary')).toBe('accept-encoding, Origin')
+    expect(headers.get('vary')).toBe('Origin, accept-encoding')
     expect(headers.get('cache-control')).toBe('public, max-age=300')
+    const page = await latchkey.browser().get('/api/auth/account-page', { headers: fromApp })
+    expect(page.headers.get('vary')).toBe('Origin, accept-encoding, accept-language')
   })
 
   it('may do so below /api/auth/ only', async () => {

@@ -67,7 +67,7 @@ export const pagesRoutes = (
     (request, reply) => {
       const asset = assets.files.get(request.params.name)
       if (!asset) return sendRefusal(reply, refuse('not_found'))
-      reply.header('content-type', asset.type).header('vary', 'accept-encoding')
+      vary(reply, 'accept-encoding').header('content-type', asset.type)
       // The name has a hash of the content, so a browser never needs to ask for the file again.
       reply.header('cache-control', 'public, max-age=31536000, immutable')
       return sendCompressed(request, reply, asset)
@@ -76,8 +76,7 @@ export const pagesRoutes = (
 
   server.get('/api/auth/client.js', { schema: { hide: true } }, (request, reply) => {
     const { client } = assets
-    const vary = ['accept-encoding', reply.getHeader('vary')].filter(Boolean).join(', ')
-    reply.header('etag', client.tag).header('vary', vary).header('cache-control', 'public, max-age=300')
+    vary(reply, 'accept-encoding').header('etag', client.tag).header('cache-control', 'public, max-age=300')
     if (isNamedIn(request.headers['if-none-match'], client.tag)) return reply.status(304).send()
     return sendCompressed(request, reply.header('content-type', client.type), client)
   })
@@ -93,9 +92,13 @@ const isNamedIn = (tags = '', tag: string) => {
   return known.includes('*') || known.includes(tag.replace(/^W\//, ''))
 }
 
+/** Added to what the answer depends on already, such as the origin of the page that asks. */
+const vary = (reply: FastifyReply, headers: string) =>
+  reply.header('vary', [reply.getHeader('vary'), headers].filter(Boolean).join(', '))
+
 const sendPage = (request: FastifyRequest, reply: FastifyReply, body: Body) => {
   reply.header('content-type', 'text/html; charset=utf-8').header('cache-control', 'no-store')
-  return sendCompressed(request, reply.header('vary', 'accept-encoding, accept-language'), body)
+  return sendCompressed(request, vary(reply, 'accept-encoding, accept-language'), body)
 }
 
 /** Keeps the rendered documents: one for each page and language. */
