@@ -17,11 +17,15 @@ export const bodyOf = ({ refused, message, errors, ids, methods }: Answered) => 
   return errors ? { ...body, valid: false, errors, ids } : body
 }
 
+const limitHeaders = ['RateLimit', 'RateLimit-Policy', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
+
 /** Routes send by the `sendRefusal` of their `routeRefusals`, which takes only what they have named. */
 export const sendRefusal = (reply: FastifyReply, refusal: Answered) => {
   const { status, ...rest } = refusals[refusal.refused]
   const retryAfter = refusal.retryAfter ?? ('retryAfter' in rest ? rest.retryAfter : undefined)
   if (retryAfter !== undefined) reply.header('Retry-After', retryAfter)
+  // A wait of its own comes from another limit than the one whose headers the route has set.
+  if (refusal.retryAfter !== undefined) for (const name of limitHeaders) reply.removeHeader(name)
   return reply.status(status).send(bodyOf(refusal))
 }
 

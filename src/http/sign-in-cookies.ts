@@ -37,9 +37,13 @@ export const createSignInCookies = ({
     },
     keepChallenge: (reply: FastifyReply, token: string) =>
       cookies.set(reply, challenge.name, token, { ...challenge, maxAge: challengeLifetime / seconds }),
-    clearChallenge: (reply: FastifyReply) => cookies.clear(reply, challenge.name, challenge),
-    trust: (request: FastifyRequest, reply: FastifyReply, token: string) => {
-      const value = [token, ...trustedIn(request)].slice(0, mostAccounts).join('.')
+    /** Only one that came: a browser that another site sent here withholds a Strict cookie that is still good. */
+    clearChallenge: (reply: FastifyReply) => {
+      const came = cookies.names(reply.request).includes(challenge.name)
+      if (came) cookies.clear(reply, challenge.name, challenge)
+    },
+    trust: (reply: FastifyReply, tokens: readonly string[]) => {
+      const value = tokens.slice(0, mostAccounts).join('.')
       cookies.set(reply, trustedDevice.name, value, { ...trustedDevice, maxAge: Math.floor(trustedFor / seconds) })
     },
     visitOf: (request: FastifyRequest): Visit => ({

@@ -133,6 +133,7 @@ describe('an account with two-step sign-in', () => {
     const limited = await tab.post(path, { code: app.code() })
     expect([limited.status, limited.body]).toEqual([429, { error: 'Too many requests', message: 'Please slow down' }])
     expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(3_500)
+    expect([...limited.headers.keys()].filter((name) => name.startsWith('ratelimit'))).toEqual([])
     expect((await latchkey.mailTo('guessed@example.com', /know your password/)).text).toContain('three wrong codes')
     expect((await tab.post(path, { code: app.recoveryCodes[0] })).status).toBe(200)
     // The password limiter has not counted any of this: a wrong password is still 401.
@@ -156,6 +157,8 @@ describe('an account with two-step sign-in', () => {
       'challenge_over',
       ['challenge=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict'],
     ])
+    // A page of another site leads here without the cookie, which may still be good.
+    expect((await latchkey.browser().get(path)).setCookies).toEqual([])
     const changed = await challenged('voided')
     const passwords = { currentPassword: goodPassword, newPassword: `${goodPassword}-2` }
     expect((await owner.act('/api/auth/change-password', passwords)).status).toBe(204)
@@ -168,7 +171,7 @@ describe('an account with two-step sign-in', () => {
 
   it('asks for no code in a trusted browser, for that account only, until the password changes', async () => {
     const { app } = await enrolled('trusting')
-    await enrolled('neighbour')
+    const neighbour = await enrolled('neighbour')
     const tab = await challenged('trusting')
     const trusted = await tab.post(path, { code: app.code(), trustDevice: true })
     expect(trusted.setCookies.some((cookie) => /^trusted_device=[\w-]{43}; Max-Age=2592000/.test(cookie))).toBe(true)
@@ -190,8 +193,16 @@ describe('an account with two-step sign-in', () => {
     expect((await login('trusting', tab.copy())).status).toBe(202)
 
     latchkey.clock.advance(30 * seconds)
-    const second = await challenged('trusting')
-    await second.post(path, { code: app.code(), trustDevice: true })
+    const second = tab.copy()
+    await login('trusting', second)
+    const renewed = await second.post(path, { code: app.code(), trustDevice: true })
+    // The value that is no longer good makes room for the new one.
+    expect(renewed.setCookies.join()).toMatch(/trusted_device=[\w-]{43};/)
+    latchkey.clock.advance(30 * seconds)
+    await login('neighbour', second)
+    const both = await second.post(path, { code: neighbour.app.code(), trustDevice: true })
+    expect(both.setCookies.join()).toMatch(/trusted_device=[\w-]{43}\.[\w-]{43};/)
+    expect((await login('neighbour', second.copy())).status).toBe(200)
     expect((await login('trusting', second.copy())).status).toBe(200)
     await latchkey.browser().post('/api/auth/reset-password', { email: 'trusting@example.com' })
     const { text } = await latchkey.mailTo('trusting@example.com', /reset-password#/)

@@ -36,6 +36,13 @@ export const selectByHash = (sql: Sql, userId: string, hashes: readonly Uint8Arr
     [userId, hashes, now],
   )
 
+/** Which of these values are still good, for whichever account. */
+export const selectGood = (sql: Sql, hashes: readonly Uint8Array[], now: Date) =>
+  sql.query<{ hash: Uint8Array }>(
+    'select hash from trusted_devices where hash = any($1::bytea[]) and expires_at > $2',
+    [hashes, now],
+  )
+
 export const selectOfUser = (sql: Sql, userId: string, now: Date) =>
   sql.query<TrustedDeviceRow>(
     `select ${device} from trusted_devices where user_id = $1 and expires_at > $2
@@ -45,6 +52,9 @@ export const selectOfUser = (sql: Sql, userId: string, now: Date) =>
 
 export const deleteOfUser = (sql: Sql, id: string, userId: string) =>
   sql.query('delete from trusted_devices where id = $1 and user_id = $2 returning id', [id, userId])
+
+export const deleteByHash = (sql: Sql, userId: string, hashes: readonly Uint8Array[]) =>
+  sql.query('delete from trusted_devices where user_id = $1 and hash = any($2::bytea[])', [userId, hashes])
 
 export const deleteAllOfUser = (sql: Sql, userId: string) =>
   sql.query('delete from trusted_devices where user_id = $1', [userId])

@@ -5,6 +5,9 @@ import type { Database, Sql } from '../../platform/database/database.js'
 import type { Client } from '../sessions/client.js'
 import * as store from './trusted-devices.store.js'
 
+/** Who asks, and the values of trusted devices that this browser has. */
+type Browser = { client: Client; trustedDevices: readonly string[] }
+
 export type TrustedDevices = ReturnType<typeof createTrustedDevices>
 
 /**
@@ -21,14 +24,20 @@ export const createTrustedDevices = ({
   lifetime: number | undefined
 }) => ({
   areOffered: lifetime !== undefined,
-  /** The value for the browser; undefined if devices are not trusted here. */
-  add: async (sql: Sql, userId: string, client: Client) => {
+  /**
+   * The values for the browser from now on: a new one for this account, and those of other accounts that are still good.
+   * Undefined if devices are not trusted here.
+   */
+  add: async (sql: Sql, userId: string, { client, trustedDevices: held }: Browser) => {
     if (lifetime === undefined) return undefined
     const token = randomToken()
     const now = clock.now()
     const expiresAt = later(now, lifetime)
+    const hashes = held.map(fingerprint)
+    await store.deleteByHash(sql, userId, hashes)
     await store.insert(sql, { id: uuidv7(now), userId, hash: fingerprint(token), client, now, expiresAt })
-    return token
+    const good = await store.selectGood(sql, hashes, now)
+    return [token, ...held.filter((_, at) => good.some(({ hash }) => hashes[at]?.equals(hash)))]
   },
   /** The id of the device, if one of these values of the browser belongs to this account. */
   find: async (userId: string, tokens: readonly string[]) => {

@@ -59,6 +59,9 @@ export const lock = (sql: Sql, hash: Uint8Array) =>
 export const remove = (sql: Sql, hash: Uint8Array) =>
   sql.query('delete from sign_in_challenges where hash = $1', [hash])
 
+export const removeAll = (sql: Sql, userId: string) =>
+  sql.query('delete from sign_in_challenges where user_id = $1', [userId])
+
 export const purge = (sql: Sql, now: Date, limit: number) =>
   sql.query(
     `delete from sign_in_challenges where hash in (select hash from sign_in_challenges where expires_at <= $1 limit $2)

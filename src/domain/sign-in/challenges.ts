@@ -70,5 +70,7 @@ export const createChallenges = ({ database, clock }: { database: Database; cloc
   /** False if it was used or voided in the meantime. */
   lock: async (sql: Sql, token: string) => (await store.lock(sql, fingerprint(token))).length > 0,
   remove: (sql: Sql, token: string) => store.remove(sql, fingerprint(token)),
+  /** A trigger does this for the other changes of an account. */
+  removeAll: (sql: Sql, userId: string) => store.removeAll(sql, userId),
   purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
 })

@@ -115,7 +115,7 @@ export const createSignIns = (deps: Dependencies) => {
       const issued = await begin
       if (!issued) return refuse('challenge_over')
       const trusts = trustDevice && second === 'otp'
-      return { issued, trustedDevice: trusts ? await trustedDevices.add(sql, userId, client) : undefined }
+      return { issued, trustedDevices: trusts ? await trustedDevices.add(sql, userId, visit) : undefined }
     })
   }
 

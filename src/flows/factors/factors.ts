@@ -7,6 +7,7 @@ import type { Mails } from '../../domain/mails/mails.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { Challenges } from '../../domain/sign-in/challenges.js'
 import type { User, Users } from '../../domain/users/users.js'
 import type { Webhooks } from '../../domain/webhooks/webhooks.js'
 import { readDevice } from '../../lib/device.js'
@@ -20,6 +21,7 @@ type Dependencies = {
   factors: Factors
   passkeys: Pick<Passkeys, 'list'>
   trustedDevices: TrustedDevices
+  challenges: Pick<Challenges, 'removeAll'>
   mails: Mails
   webhooks: Webhooks
   events: Events
@@ -29,7 +31,7 @@ type FactorMail = 'totp-added' | 'totp-removed' | 'recovery-codes-renewed'
 
 /** The factors of the caller's account. A route lets only fresh sessions change them. */
 export const createOwnFactors = (deps: Dependencies) => {
-  const { users, sessions, factors, passkeys, trustedDevices, mails, webhooks, events } = deps
+  const { users, sessions, factors, passkeys, trustedDevices, challenges, mails, webhooks, events } = deps
 
   const change = createLockedAccount(deps)
 
@@ -97,6 +99,7 @@ export const createOwnFactors = (deps: Dependencies) => {
       const renewed = await change(caller, async (sql, user) => {
         const recoveryCodes = await factors.renewRecoveryCodes(sql, userId)
         if (!recoveryCodes) return refuse('totp_is_off')
+        await challenges.removeAll(sql, userId)
         await webhooks.queue(sql, 'factor.changed', { user: { id: userId }, factor: 'recovery_codes' })
         await tell(sql, user, 'recovery-codes-renewed', language)
         return { recoveryCodes }

@@ -78,7 +78,7 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
       return sendRefusal(reply, refuse('too_many_requests', { retryAfter }))
     }
     signInCookies.clearChallenge(reply)
-    if (finished.trustedDevice !== undefined) signInCookies.trust(request, reply, finished.trustedDevice)
+    if (finished.trustedDevices !== undefined) signInCookies.trust(reply, finished.trustedDevices)
     return sendSignedIn(reply, cookies, finished.issued)
   })
 }
