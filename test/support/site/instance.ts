@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { ownFolder, type RunningServer, startServer } from '../servers/server.js'
 import { until } from '../until.js'
 
-const program = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
+const thisProgram = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
 
 export const secretOf = (letter: string) =>
   Array.from({ length: 16 }, (_, index) => `${letter}${(index * 7919 + 104_729).toString(36)}`).join('-')
@@ -27,8 +27,8 @@ export type Instance = Omit<RunningServer, 'restart'> & {
   url: string
   /** Ends it as an operator does, and resolves when it has gone. */
   terminate(): Promise<void>
-  /** Starts it again on its port after an end, with settings of its own if given. */
-  again(settings?: Record<string, string>): Promise<void>
+  /** Starts it again on its port after an end, with settings or a program of its own if given. */
+  again(settings?: Record<string, string>, program?: string): Promise<void>
 }
 
 const isHealthy = (port: number) =>
@@ -42,8 +42,12 @@ const isHealthy = (port: number) =>
   })
 
 /** The program itself in a process of its own, in production, on the port that is given. */
-export const startInstance = async (port: number, given: Record<string, string>): Promise<Instance> => {
-  const launch = async (settings: Record<string, string>) =>
+export const startInstance = async (
+  port: number,
+  given: Record<string, string>,
+  firstProgram = thisProgram,
+): Promise<Instance> => {
+  const launch = async (settings: Record<string, string>, program: string) =>
     startServer({
       command: process.execPath,
       args: [program, 'serve'],
@@ -51,7 +55,7 @@ export const startInstance = async (port: number, given: Record<string, string>)
       env: { ...productionSettings, ...given, ...settings, PORT: String(port) },
       ready: () => isHealthy(port),
     })
-  let server = await launch({})
+  let server = await launch({}, firstProgram)
   return {
     port,
     url: `http://127.0.0.1:${port}`,
@@ -64,9 +68,9 @@ export const startInstance = async (port: number, given: Record<string, string>)
       server.signal('SIGTERM')
       await until('the instance ends', () => !server.alive())
     },
-    again: async (settings = {}) => {
+    again: async (settings = {}, program = thisProgram) => {
       await server.stop()
-      server = await launch(settings)
+      server = await launch(settings, program)
     },
   }
 }

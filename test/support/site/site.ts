@@ -46,10 +46,12 @@ type Options = {
   settings?: Record<string, string>
   databaseUrl?: string
   redisUrl?: string
+  /** Another build of the service than this one. */
+  program?: string | undefined
 }
 
 /** A whole installation: nginx, instances in processes of their own, PostgreSQL, Redis, and a mail server. */
-export const startSite = async ({ instances: count, settings = {}, ...stores }: Options) => {
+export const startSite = async ({ instances: count, settings = {}, program, ...stores }: Options) => {
   const fresh = stores.databaseUrl ? undefined : await freshPostgres()
   const databaseUrl = stores.databaseUrl ?? fresh?.url ?? ''
   const inbox = await startSmtpInbox()
@@ -63,7 +65,7 @@ export const startSite = async ({ instances: count, settings = {}, ...stores }: 
     ...settings,
   }
   const instances: Instance[] = await Promise.all(
-    Array.from({ length: count }, async () => startInstance(await freePort(), common)),
+    Array.from({ length: count }, async () => startInstance(await freePort(), common, program)),
   )
   const front = await startNginxSite({ instances: instances.map(({ port }) => port), ports })
   const connections = createConnections(front)
