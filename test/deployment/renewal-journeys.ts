@@ -46,6 +46,23 @@ const leaveFor = async (path: string) => {
   location.href = path
 }
 
+/** A part that asks for a recent proof sends the person to prove it, and back to the same address. */
+const proveAgain = async (tab: Tab, here: string, { databaseUrl, username }: Place) => {
+  await withDatabase(databaseUrl, (database) =>
+    database.query(
+      `update refresh_token_records set authenticated_at = now() - interval '11 minutes'
+       where user_id = (select id from users where username = $1)`,
+      [username],
+    ),
+  )
+  await tab.forgetCookie('access_token')
+  await tab.goTo(`${here}/recent/users?a=1&b=%2F#part`)
+  await tab.see('This page needs a recent proof.')
+  await tab.fill('password', password)
+  await tab.press('Confirm')
+  await arrivesAt(tab, `${here}/recent/users?a=1&b=%2F#part`)
+}
+
 /** Everything that a person does after the access token has expired. Each step begins without one, and is one rotation. */
 const renewInBrowser = async (browser: TestBrowser, here: string, place: Place, count: number) => {
   const tab = await browser.tab()
@@ -64,6 +81,8 @@ const renewInBrowser = async (browser: TestBrowser, here: string, place: Place, 
     await tab.fill('password', password)
     await tab.press('Sign in')
     await arrivesAt(tab, `${here}/notes`)
+    await proveAgain(tab, here, place)
+    rotations = (await stateOf(place))?.generation ?? 0
 
     await expectRotation(async () => {
       await tab.goTo(`${here}/notes?a=1#x`)
