@@ -117,8 +117,12 @@ for each row execute function end_challenges_of_provider();
 create trigger totp_changed after insert or delete on totp_secrets
 for each row execute function end_trust();
 
+-- How often the hash of a password was replaced by a stronger one of the same password. That ends no trust.
+alter table users add column rehashes integer not null default 0;
+
 create trigger user_trust_ended after update of password_hash, email_key, disabled_at on users
 for each row when (
-  old.password_hash is distinct from new.password_hash or old.email_key is distinct from new.email_key
+  (old.password_hash is distinct from new.password_hash and old.rehashes = new.rehashes)
+  or old.email_key is distinct from new.email_key
   or (old.disabled_at is null and new.disabled_at is not null)
 ) execute function end_trust();

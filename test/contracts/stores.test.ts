@@ -79,8 +79,8 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await users.selectFreeSuffix(sql, 'ada')).toEqual([{ suffix: 3 }])
     expect(await users.selectFreeSuffix(sql, 'bea')).toEqual([{ suffix: 1 }])
 
-    expect(await users.replacePassword(sql, id, 'not it', 'new')).toEqual([])
-    expect(await users.replacePassword(sql, id, 'hash', 'new')).toEqual([{ id }])
+    expect(await users.replaceHash(sql, id, 'not it', 'new')).toEqual([])
+    expect(await users.replaceHash(sql, id, 'hash', 'new')).toEqual([{ id }])
     await users.updatePassword(sql, id, 'newest')
     expect(await users.updateDisabled(sql, id, at(1))).toEqual([{ id }])
     expect(await users.selectById(sql, id)).toMatchObject([{ password_hash: 'newest', disabled_at: at(1) }])
@@ -130,7 +130,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     const id = uuidv7(now)
     const record = {
       ...{ id, userId, tokenHash: bytes(fill), methods: ['pwd'], trustedDevice: null },
-      ...{ issuedAt: now, expiresAt: at(30 * days), clockOffset: 0, client },
+      ...{ issuedAt: now, provenAt: now, expiresAt: at(30 * days), clockOffset: 0, client },
     }
     expect(await sessions.insertRecord(sql, { ...record, passwordHash: 'hash' })).toEqual([{ id }])
     return { id, record }

@@ -47,6 +47,11 @@ describe('signing in with a password', () => {
     expect([await signIn('wrong'), await kept()]).toEqual([401, imported])
     expect([await signIn('Größe-of a Horse 9 ﬁ'), await kept()]).toEqual([200, expect.stringMatching(/^\$2b\$/)])
     expect([await signIn('Größe-of a Horse 9 ﬁ'), await signIn('wrong')]).toEqual([200, 401])
+
+    // Several devices at once: each one finds its password right, whichever of them replaces the hash.
+    await latchkey.sql.query("update users set password_hash = $1 where username = 'moved'", [imported])
+    const atOnce = Array.from({ length: 4 }, () => signIn('Größe-of a Horse 9 ﬁ'))
+    expect(await Promise.all(atOnce)).toEqual([200, 200, 200, 200])
   })
 
   it('takes a space at the end of a password for what it is', async () => {

@@ -1,3 +1,4 @@
+import bcrypt from 'bcrypt'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp } from '../../src/app.js'
 import { hours, minutes, seconds } from '../../src/lib/durations.js'
@@ -177,7 +178,8 @@ describe('an account with two-step sign-in', () => {
     expect(trusted.setCookies.some((cookie) => /^trusted_device=[\w-]{43}; Max-Age=2592000/.test(cookie))).toBe(true)
     const again = tab.copy()
     expect((await login('trusting', again)).status).toBe(200)
-    expect((await again.get('/api/auth/verify?factors=2')).status).toBe(403)
+    for (const condition of ['factors=2', 'fresh=10m'])
+      expect((await again.get(`/api/auth/verify?${condition}`)).status).toBe(403)
     // The device stands for the code at the sign-in. A thief with the browser and the password gets no further.
     for (const answer of [await again.act('/api/auth/recovery-codes'), await again.remove('/api/auth/totp')])
       expect([answer.status, answer.body.methods]).toEqual([403, ['totp', 'recovery_code']])
@@ -203,6 +205,11 @@ describe('an account with two-step sign-in', () => {
     const both = await second.post(path, { code: neighbour.app.code(), trustDevice: true })
     expect(both.setCookies.join()).toMatch(/trusted_device=[\w-]{43}\.[\w-]{43};/)
     expect((await login('neighbour', second.copy())).status).toBe(200)
+    // A stronger hash of the same password is no change of the password.
+    await latchkey.sql.query(
+      `update users set password_hash = $1, rehashes = rehashes + 1 where username = 'trusting'`,
+      [await bcrypt.hash(goodPassword, 5)],
+    )
     expect((await login('trusting', second.copy())).status).toBe(200)
     await latchkey.browser().post('/api/auth/reset-password', { email: 'trusting@example.com' })
     const { text } = await latchkey.mailTo('trusting@example.com', /reset-password#/)

@@ -44,6 +44,7 @@ export const insertRecord = (
     clockOffset: number
     client: Client
     methods: readonly string[]
+    provenAt: Date
     passwordHash: string | null
     trustedDevice: string | null
   },
@@ -53,7 +54,7 @@ export const insertRecord = (
        (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
         methods, authenticated_at, trusted_device)
      select $1::uuid, u.id, $3::bytea, 0, $4::timestamptz, ${databaseNow('$5')}, $6::timestamptz, $7::text, $8::text, $4, $4,
-        $10::text[], $4, $11::uuid
+        $10::text[], $12::timestamptz, $11::uuid
      from users as u
      where u.id = $2 and u.disabled_at is null and ($9::text is null or u.password_hash = $9)
      for share returning id`,
@@ -69,6 +70,7 @@ export const insertRecord = (
       record.passwordHash,
       record.methods,
       record.trustedDevice,
+      record.provenAt,
     ],
   )
 
@@ -192,11 +194,7 @@ export const selectRecord = (sql: Sql, id: string, clockOffset: number, { refres
   )
 
 type ProvenRow = { authenticated_at: Date }
-/** A trusted device stands for the code at the sign-in only: without a second proof, such a session was never fresh. */
-const proven = selectList<ProvenRow>({
-  authenticated_at: `case when trusted_device is null or methods && array['otp', 'rec', 'passkey']
-    then coalesce(authenticated_at, created_at) else 'epoch' end`,
-})
+const proven = selectList<ProvenRow>({ authenticated_at: 'coalesce(authenticated_at, created_at)' })
 
 /** The last proof in a session that is valid. */
 export const selectProof = (sql: Sql, caller: { id: string; userId: string; generation: number; now: Date }) =>

@@ -127,6 +127,8 @@ export const createSessions = (options: Options) => {
       exp: expiryFor(iat, now),
     }
     const refreshToken = tokens.signRefresh(claims)
+    // A trusted device stands for the code at the sign-in only: such a session is not fresh before a step-up.
+    const provenAt = trustedDevice === undefined ? now : new Date(0)
     const begun = await store.insertRecord(sql, {
       id: sid,
       userId: user.id,
@@ -136,10 +138,11 @@ export const createSessions = (options: Options) => {
       clockOffset: clock.offset(),
       client,
       methods,
+      provenAt,
       passwordHash: passwordHash ?? null,
       trustedDevice: trustedDevice ?? null,
     })
-    return begun.length > 0 ? issue(user, { methods, provenAt: now }, claims, refreshToken) : undefined
+    return begun.length > 0 ? issue(user, { methods, provenAt }, claims, refreshToken) : undefined
   }
 
   /**
@@ -245,8 +248,8 @@ export const createSessions = (options: Options) => {
    * When the user last proved who they are in this session. Undefined if the session has ended, or the caller's token is older
    * than the last change of the password or step-up in it.
    */
-  const provenAt = async ({ sessionId, userId, generation }: SessionCaller) => {
-    const [row] = await store.selectProof(database, { id: sessionId, userId, generation, now: clock.now() })
+  const provenAt = async ({ sessionId, userId, generation }: SessionCaller, sql: Sql = database) => {
+    const [row] = await store.selectProof(sql, { id: sessionId, userId, generation, now: clock.now() })
     return row?.authenticated_at
   }
 
@@ -263,7 +266,7 @@ export const createSessions = (options: Options) => {
     end: endings.end,
     endAll: endings.endAll,
     provenAt,
-    isLive: async (caller: SessionCaller) => (await provenAt(caller)) !== undefined,
+    isLive: async (caller: SessionCaller, sql?: Sql) => (await provenAt(caller, sql)) !== undefined,
     list: (userId: string) => store.selectOfUser(database, userId, clock.now()),
     /**
      * Deletes the expired sessions among the next records. Most records are not expired, so a step reads more than it may

@@ -103,13 +103,15 @@ export const deleteIdentity = (sql: Sql, userId: string, provider: ProviderId) =
 export const updatePassword = (sql: Sql, userId: string, passwordHash: string | null) =>
   sql.query('update users set password_hash = $2 where id = $1', [userId, passwordHash])
 
-/** Only if the hash is still the one that was checked: a password that was changed in the meantime stays. */
-export const replacePassword = (sql: Sql, userId: string, oldHash: string, newHash: string) =>
-  sql.query('update users set password_hash = $3 where id = $1 and password_hash = $2 returning id', [
-    userId,
-    oldHash,
-    newHash,
-  ])
+/**
+ * A stronger hash of the same password, only if the hash is still the one that was checked: a password that was changed in the
+ * meantime stays.
+ */
+export const replaceHash = (sql: Sql, userId: string, oldHash: string, newHash: string) =>
+  sql.query(
+    `update users set password_hash = $3, rehashes = rehashes + 1 where id = $1 and password_hash = $2 returning id`,
+    [userId, oldHash, newHash],
+  )
 
 export const updateDisabled = (sql: Sql, userId: string, disabledAt: Date | null) =>
   sql.query<{ id: string }>('update users set disabled_at = $2 where id = $1 returning id', [userId, disabledAt])

@@ -127,8 +127,8 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
     setPassword: (sql: Sql, userId: string, passwordHash: string) => store.updatePassword(sql, userId, passwordHash),
     /** No password signs the user in until a reset sets a new one. The caller also ends the user's sessions. */
     expirePassword: (sql: Sql, userId: string) => store.updatePassword(sql, userId, null),
-    replacePassword: async (userId: string, oldHash: string, newHash: string, sql: Sql = database) =>
-      (await store.replacePassword(sql, userId, oldHash, newHash)).length > 0,
+    replaceHash: async (userId: string, oldHash: string, newHash: string) =>
+      (await store.replaceHash(database, userId, oldHash, newHash)).length > 0,
     disable: (userId: string, sql: Sql = database) => store.updateDisabled(sql, userId, clock.now()),
     enable: (userId: string, sql: Sql = database) => store.updateDisabled(sql, userId, null),
   }

@@ -6,13 +6,13 @@ import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
 import type { Mails } from '../../domain/mails/mails.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Client } from '../../domain/sessions/client.js'
+import { createLockedAccount } from '../../domain/sessions/locked-account.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Challenges } from '../../domain/sign-in/challenges.js'
 import type { User, Users } from '../../domain/users/users.js'
 import type { Webhooks } from '../../domain/webhooks/webhooks.js'
 import { readDevice } from '../../lib/device.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
-import { createLockedAccount } from './locked-account.js'
 
 type Dependencies = {
   database: Database

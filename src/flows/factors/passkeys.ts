@@ -4,11 +4,11 @@ import type { PasskeyCredential } from '../../contract/passkeys.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Client } from '../../domain/sessions/client.js'
+import { createLockedAccount } from '../../domain/sessions/locked-account.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
 import { readDevice } from '../../lib/device.js'
 import type { Database } from '../../platform/database/database.js'
-import { createLockedAccount } from './locked-account.js'
 
 type Dependencies = { database: Database; users: Users; sessions: Sessions; passkeys: Passkeys; events: Events }
 type Request = { caller: SessionCaller; client: Client; language: Language }

@@ -32,7 +32,7 @@ export const createLogin = (deps: {
   const strengthened = async (userId: string, password: string, oldHash: string) => {
     const newHash = await passwords.hash(password)
     if (isRefused(newHash)) return oldHash
-    return (await users.replacePassword(userId, oldHash, newHash)) ? newHash : oldHash
+    return (await users.replaceHash(userId, oldHash, newHash)) ? newHash : oldHash
   }
 
   /** An event of a known user takes the database longer than one without a user. The answer waits until that is hidden. */
@@ -60,8 +60,18 @@ export const createLogin = (deps: {
     return { noMatch: user }
   }
 
-  const signIn = async (user: User, passwordHash: string, visit: Visit) => {
-    const entry = await signIns.byPassword(user, passwordHash, visit)
+  /** Another sign-in may have strengthened the hash since it was checked. Then the password is compared with the new one. */
+  const signInAgain = async ({ id, disabled }: User, password: string, checkedHash: string, visit: Visit) => {
+    const user = disabled ? undefined : await users.findById(id)
+    const hash = user?.passwordHash
+    if (!user || hash === undefined || hash === checkedHash) return undefined
+    const verified = await passwords.verify(password, hash)
+    return !isRefused(verified) && verified.matches ? signIns.byPassword(user, hash, visit) : undefined
+  }
+
+  const signIn = async (user: User, password: string, passwordHash: string, visit: Visit) => {
+    const entry =
+      (await signIns.byPassword(user, passwordHash, visit)) ?? (await signInAgain(user, password, passwordHash, visit))
     return entry ?? refuseCredentials(visit.client, user.disabled ? 'disabled' : 'password_changed', user.id)
   }
 
@@ -85,6 +95,7 @@ export const createLogin = (deps: {
     }
     const { user, needsRehash } = owner
     const passwordHash = user.passwordHash ?? ''
-    return signIn(user, needsRehash ? await strengthened(user.id, password, passwordHash) : passwordHash, visit)
+    const hash = needsRehash ? await strengthened(user.id, password, passwordHash) : passwordHash
+    return signIn(user, password, hash, visit)
   }
 }
