@@ -26,6 +26,7 @@ import { createOwnPasskeys } from './flows/factors/passkeys.js'
 import { passkeysRoutes } from './flows/factors/passkeys.routes.js'
 import { createHealth } from './flows/health/health.js'
 import { healthRoutes } from './flows/health/health.routes.js'
+import { inviteRoutes } from './flows/invite/invite.routes.js'
 import { jwksRoutes } from './flows/jwks/jwks.routes.js'
 import { createLink } from './flows/linked-providers/link.js'
 import { linkedProvidersRoutes } from './flows/linked-providers/linked-providers.routes.js'
@@ -132,9 +133,9 @@ const registerFactorVerbs = (server: Server, dependencies: Platform & Nouns & Ga
 const registerVerbs = async (server: Server, config: Config, platform: Platform, nouns: Nouns, gates: Gates) => {
   const dependencies = { ...platform, ...nouns, ...gates }
   apiDocumentRoutes(server, { ...gates, accent: config.accentColor })
-  const mayRegister = config.registration === 'open'
-  loginRoutes(server, { ...dependencies, login: createLogin({ ...dependencies, mayRegister }) })
-  registerRoutes(server, { ...dependencies, register: createRegister(dependencies), isOpen: mayRegister })
+  loginRoutes(server, { ...dependencies, login: createLogin(dependencies) })
+  registerRoutes(server, { ...dependencies, register: createRegister(dependencies) })
+  inviteRoutes(server, dependencies)
   verifyEmailRoutes(server, { ...dependencies, verifyEmail: createVerifyEmail(dependencies) })
   resetPasswordRoutes(server, { ...dependencies, resetPassword: createResetPassword(dependencies) })
   changePasswordRoutes(server, { ...dependencies, changePassword: createChangePassword(dependencies) })

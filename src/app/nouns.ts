@@ -10,7 +10,6 @@ import { createPasswords } from '../domain/passwords/passwords.js'
 import { createAttempts } from '../domain/providers/attempt.js'
 import { createPendingLinks } from '../domain/providers/pending-link.js'
 import { createProviders } from '../domain/providers/providers.js'
-import { createRegistrations } from '../domain/registrations/registrations.js'
 import { sealedColumns } from '../domain/sealed-values/sealed-columns.js'
 import { createSealedValues } from '../domain/sealed-values/sealed-values.js'
 import type { ServiceKeys } from '../domain/service-keys/service-keys.js'
@@ -29,6 +28,7 @@ import { createSeal } from '../lib/seal.js'
 import type { Log } from '../platform/log.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
 import type { Platform as OpenedPlatform } from './open-platform.js'
+import { makeRegistrationNouns } from './registration-nouns.js'
 import { makeSignInNouns } from './sign-in-nouns.js'
 
 /** The database refuses statements until it is prepared, except for what prepares it. */
@@ -86,6 +86,8 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
   const webhooks = createWebhooks({ database, clock, receiver, onOutcome: metrics?.countWebhook, log })
   const sessions = createSessions({ ...config, database, tokens, clock, onEnded: endedSessions.add, webhooks })
   const events = makeEvents(platform, { clock, log, nameMarks: createNameMarks(keysFor(nameMarksPurpose)), webhooks })
+  const codeKeys = keysFor('registration code')
+  const registering = makeRegistrationNouns(config, { database, clock, users, mails, codeKeys })
   const shared = {
     database,
     clock,
@@ -98,6 +100,7 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
     sealedValues,
     sealFor,
     metrics,
+    ...registering,
   }
   return {
     keysFor,
@@ -109,7 +112,7 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
     users,
     passwords: createPasswords({ workers, cost: config.bcryptCost, productName }),
     sessions,
-    registrations: createRegistrations({ database, users, mails, clock, codeKeys: keysFor('registration code') }),
+    ...registering,
     oneTimeTokens: createOneTimeTokens({ database, clock }),
     content: createContent({ database, clock }),
     mails,
@@ -154,6 +157,7 @@ export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => 
     oneTimeTokens,
     nouns.mailedCodes,
     registrations,
+    nouns.invitations,
     events,
     mails,
     webhooks,

@@ -3,6 +3,7 @@ import type { ProviderId } from '../contract/providers.js'
 import type { Events } from '../domain/events/events.js'
 import { createFactors } from '../domain/factors/factors.js'
 import { createTrustedDevices } from '../domain/factors/trusted-devices.js'
+import type { Invitations } from '../domain/invitations/invitations.js'
 import type { Mails } from '../domain/mails/mails.js'
 import { createCeremonies } from '../domain/passkeys/ceremonies.js'
 import { createPasskeys } from '../domain/passkeys/passkeys.js'
@@ -31,15 +32,16 @@ type Dependencies = {
   mails: Mails
   webhooks: Webhooks
   sealFor: (purpose: string) => Seal
+  invitations: Invitations
   events: Events
 }
 
 /** The nouns that decide who gets a session, and what proves who a user is. */
 export const makeSignInNouns = (config: Config, deps: Dependencies) => {
-  const { trustedDevices: trusted, productName, registration } = config
-  const { database, clock, users, mails, providers, metrics } = deps
+  const { trustedDevices: trusted, productName } = config
+  const { database, clock, users, mails, invitations, providers, metrics } = deps
   const nameOf = (provider: ProviderId) => providers[provider]?.name ?? provider
-  const identities = createIdentities({ database, users, mails, nameOf, registration })
+  const identities = createIdentities({ database, users, mails, nameOf, invitations })
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: trusted === 'off' ? undefined : trusted })
   const factors = createFactors({
     ...deps,

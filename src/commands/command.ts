@@ -5,6 +5,8 @@ import type { ProviderId } from '../contract/providers.js'
 import type { Content } from '../domain/content/content.js'
 import type { Events } from '../domain/events/events.js'
 import type { Factors } from '../domain/factors/factors.js'
+import type { Invitations } from '../domain/invitations/invitations.js'
+import type { Addresses } from '../domain/mails/letters.js'
 import type { Mails } from '../domain/mails/mails.js'
 import type { PasskeyRecords } from '../domain/passkeys/passkey-records.js'
 import type { Client } from '../domain/sessions/client.js'
@@ -41,6 +43,9 @@ export type Stores = {
   factors: Pick<Factors, 'hasTotp' | 'remove'>
   passkeys: PasskeyRecords
   mails: Pick<Mails, 'queue'>
+  invitations: Pick<Invitations, 'invite' | 'open' | 'revoke'>
+  /** Of our pages, for links. */
+  addresses: Addresses
   close(): Promise<void>
 }
 

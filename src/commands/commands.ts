@@ -3,6 +3,7 @@ import { type Command, type CommandContext, CommandFailure, print, UsageFault } 
 import { contentLoad } from './content-load.js'
 import { doctor } from './doctor.js'
 import { events } from './events.js'
+import { inviteCommand } from './invite.js'
 import { keysList, keysRotate } from './keys.js'
 import { migrate } from './migrate.js'
 import { serve } from './serve.js'
@@ -21,6 +22,7 @@ const commands: Readonly<Record<string, Command>> = {
   migrate,
   doctor,
   events,
+  invite: inviteCommand,
   'user add': userAdd,
   'user list': userList,
   'user disable': userDisable,

@@ -20,6 +20,7 @@ import { hostChecks } from './doctor-hosts.js'
 import { checkSigningKeys } from './doctor-keys.js'
 import { openForChecks, ownerChecks } from './doctor-owner.js'
 import { checkPasskeys } from './doctor-passkeys.js'
+import { checkRegistration } from './doctor-registration.js'
 import { checkSealedValues } from './doctor-sealed.js'
 import { checkWebhooks } from './doctor-webhooks.js'
 
@@ -158,6 +159,7 @@ const embeddedChecks = (config: Config): CheckGroup => {
       { name: 'database', run: () => (production ? failure(place) : ok(place)) },
       ...(databaseOwnerUrl === undefined ? [] : [{ name: 'database owner', run: () => unused }]),
       { name: 'webhooks', run: () => checkWebhooks(config) },
+      { name: 'registration', run: () => checkRegistration(config) },
     ],
   }
 }
@@ -200,6 +202,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
       { name: 'durability', run: onceReached(() => checkDurability(database, config.production)) },
       { name: 'database clock', run: onceReached(() => checkClock(database)) },
       { name: 'webhooks', run: onceReached(() => checkWebhooks(config, database)) },
+      { name: 'registration', run: onceMigrated(() => checkRegistration(config, database)) },
     ],
     close: async () => {
       await Promise.allSettled([database.close(), owner.close?.()])

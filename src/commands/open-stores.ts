@@ -8,10 +8,13 @@ import { createEvents } from '../domain/events/events.js'
 import { createNameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
 import { createFactors } from '../domain/factors/factors.js'
 import { createTrustedDevices } from '../domain/factors/trusted-devices.js'
+import { createInvitations } from '../domain/invitations/invitations.js'
+import { addressesOf } from '../domain/mails/letters.js'
 import { createMails, type Mails } from '../domain/mails/mails.js'
 import { createPasskeyRecords } from '../domain/passkeys/passkey-records.js'
 import { createPasswords, type Passwords } from '../domain/passwords/passwords.js'
 import { createWorkers } from '../domain/passwords/workers.js'
+import { createRegistrationGate } from '../domain/registrations/registration-gate.js'
 import { sealedColumns } from '../domain/sealed-values/sealed-columns.js'
 import { createSealedValues } from '../domain/sealed-values/sealed-values.js'
 import { createSessions } from '../domain/sessions/sessions.js'
@@ -92,12 +95,15 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     listeners: [],
     onLost: (err) => commandLog().error({ err }, 'an event could not be written to the database'),
   })
+  const gate = createRegistrationGate({ mode: config.registration, domains: config.registrationDomains })
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: undefined })
   return {
     database,
     clock,
     users,
     mails,
+    invitations: createInvitations({ database, users, mails, clock, gate }),
+    addresses: addressesOf(publicUrl),
     factors: createFactors({ database, clock, users, sealedValues, trustedDevices, mails, events, productName }),
     passkeys: createPasskeyRecords({ database }),
     bulkUsers: createBulkUsers({ database }),

@@ -25,7 +25,7 @@ export const userAdd: Command = {
   summary: 'Add a user with a password',
   help: `latchkey user add --email EMAIL --username NAME [--name DISPLAY_NAME] [--password-stdin]
 
-Adds a user who can sign in at once: the email counts as verified.
+Adds a user who can sign in at once: the email counts as verified. REGISTRATION and REGISTRATION_DOMAINS do not matter here.
 The command asks for the password without showing it. The rules are the same as in a registration.
 
   --email EMAIL       the address, required

@@ -191,8 +191,8 @@ export const userImport: Command = {
   summary: 'Add users from a CSV or JSON lines file',
   help: `latchkey user import FILE [--format csv|jsonl] [--firebase-config FILE] [--salted-hex better-auth|node] [--dry-run]
 
-Adds users with the password hashes that another system made, so that their passwords keep working. FILE may be - for
-standard input. It must be UTF-8 text. A CSV file has commas between its columns, and their names in the first line; a
+Adds users with the password hashes that another system made, so that their passwords keep working. REGISTRATION and
+REGISTRATION_DOMAINS do not matter here. FILE may be - for standard input. It must be UTF-8 text. A CSV file has commas between its columns, and their names in the first line; a
 JSON lines file has one object on each line. The fields:
 
   email            required; unique, compared without case

@@ -5,7 +5,7 @@ import { settings } from './settings.js'
 const rows = Object.entries(settings) as [string, Setting][]
 
 const shownDefault = ({ fallback, otherwise }: Setting) =>
-  fallback === undefined ? (otherwise ?? 'none') : `\`${fallback}\``
+  fallback === undefined || fallback === '' ? (otherwise ?? 'none') : `\`${fallback}\``
 
 const row = (name: string, setting: Setting) =>
   `| \`${name}\` | ${shownDefault(setting)} | ${setting.meaning}${setting.secret ? ' Secret.' : ''} |`

@@ -1,7 +1,7 @@
 export const languages = ['en', 'de', 'fr'] as const
 export type Language = (typeof languages)[number]
 
-const isLanguage = (text: string): text is Language => languages.some((language) => language === text)
+export const isLanguage = (text: string): text is Language => languages.some((language) => language === text)
 
 /** The best of our languages for an `Accept-Language` header; English when it names none of them. */
 export const languageFrom = (acceptLanguage: string | undefined): Language => {

@@ -10,9 +10,13 @@ export const pageNames = [
   'reset-password',
   'second-factor',
   'step-up',
+  'invite',
   'dashboard',
 ] as const
 export type PageName = (typeof pageNames)[number]
+
+/** `REGISTRATION`: who may create an account. */
+export type RegistrationMode = 'open' | 'invited' | 'closed'
 
 export type ProviderButton = { id: ProviderId; name: string; path: string }
 
@@ -21,7 +25,7 @@ export type PageSettings = {
   language: Language
   productName: string
   providers: ProviderButton[]
-  registration: 'open' | 'closed'
+  registration: RegistrationMode
   /** A path of this site, used after a sign-in if no other page was requested. */
   afterSignIn: string
   /** Other sites to which a sign-in may lead back. */
@@ -49,7 +53,12 @@ export const providerOfFailure = <Provider extends { id: ProviderId }>(error: st
   providers.find(({ id }) => signInFailed(id) === error)
 
 /** `&reason=` beside it. No other reason is shown: it could reveal whether an account exists. */
-export const publicReasons = ['no_email', 'registration_closed'] as const
+export const publicReasons = [
+  'no_email',
+  'registration_closed',
+  'invitation_required',
+  'email_domain_not_allowed',
+] as const
 export type PublicReason = (typeof publicReasons)[number]
 
 /** `?linking=` at the account page: the provider whose link the page has to finish. */

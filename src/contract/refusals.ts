@@ -99,6 +99,21 @@ export const refusals = {
 
   // Registering and confirming the email
   registration_closed: { status: 403, error: 'Registration closed', message: 'Ask the operator for an account' },
+  invitation_required: {
+    status: 403,
+    error: 'Invitation required',
+    message: 'A new account needs an invitation. Ask the operator for one.',
+  },
+  invalid_invitation: {
+    status: 403,
+    error: 'Invalid invitation',
+    message: 'This invitation does not work: it has expired, was used or withdrawn, or is for another address',
+  },
+  email_domain_not_allowed: {
+    status: 403,
+    error: 'Address not allowed',
+    message: 'Addresses of this domain cannot be used here',
+  },
   username_taken: { status: 409, error: 'Username taken', message: 'Choose another username' },
   username_taken_since: {
     status: 409,

@@ -8,6 +8,7 @@ export const writableTables: readonly string[] = [
   'refresh_token_records',
   'ended_sessions',
   'pending_registrations',
+  'invitations',
   'one_time_tokens',
   'mailed_codes',
   'outgoing_mail',

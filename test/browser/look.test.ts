@@ -47,6 +47,11 @@ const views: Record<string, (page: Page) => Promise<unknown>> = {
     await page.getByText(/^Strength:/).waitFor()
   },
   'reset-password-expired': (page) => page.goto('/reset-password#token=abc'),
+  invite: async (page) => {
+    await page.goto(links.invite)
+    await page.getByText('The invitation is for this address.').waitFor()
+  },
+  'invite-refused': (page) => page.goto('/invite#token=abc'),
   'development-mailbox': (page) => page.goto('/dev/mailbox'),
   'development-mail': async (page) => {
     await page.goto('/dev/mailbox')
@@ -63,7 +68,7 @@ const views: Record<string, (page: Page) => Promise<unknown>> = {
   },
 }
 
-const links = { confirm: '', reset: '' }
+const links = { confirm: '', reset: '', invite: '' }
 let latchkey: Latchkey
 let browser: Browser
 let axe: string
@@ -77,6 +82,8 @@ beforeAll(async () => {
   await visitor.post('/api/auth/register', quinn)
   links.confirm = linkIn(await latchkey.mailTo(quinn.email))
   await visitor.post('/api/auth/reset-password', { email: 'paula@example.com' })
+  await latchkey.app.nouns.invitations.invite({ email: 'olga@example.com', key: 'olga@example.com' }, 'en')
+  links.invite = linkIn(await latchkey.mailTo('olga@example.com'))
   links.reset = linkIn(await latchkey.mailTo('paula@example.com', /reset-password#/))
 })
 afterAll(() => latchkey?.stop())

@@ -89,7 +89,7 @@ describe('on a healthy set-up', () => {
     expect(lines.map(({ name }) => name)).toEqual([
       ...['settings', 'proxy', 'secrets', 'data directory', 'threads', 'passwords'],
       ...['database', 'database encryption', 'database role', 'database owner', 'database schema'],
-      ...['sealed values', 'signing keys', 'passkeys', 'durability', 'database clock', 'webhooks'],
+      ...['sealed values', 'signing keys', 'passkeys', 'durability', 'database clock', 'webhooks', 'registration'],
       ...['redis', 'redis policy', 'redis clock', 'mail', 'provider A', 'provider B'],
     ])
     // The server of the tests does without fsync; everything else is as it should be.
@@ -105,6 +105,18 @@ describe('on a healthy set-up', () => {
 })
 
 describe('on a broken set-up', () => {
+  it('warns where nobody could get an account, and of domains that do not say what was meant', async () => {
+    const registration = async (settings: Record<string, string>) =>
+      (await examine({ ...healthy, ...settings })).about('registration').join()
+    expect(await registration({ REGISTRATION: 'closed' })).toMatch(/^warning: there is no user yet and no invitation/)
+    const invited = await registration({ REGISTRATION: 'invited', REGISTRATION_DOMAINS: 'example.com', SMTP_URL: '' })
+    expect(invited).toMatch(/^warning: REGISTRATION_DOMAINS has no effect.*SMTP_URL is not set.*no invitation/)
+    expect(await registration({ REGISTRATION_DOMAINS: 'gmail.com' })).toMatch(/^warning: anyone can get an address/)
+    expect(await registration({ REGISTRATION_DOMAINS: 'example.com' })).toBe(
+      'ok: open for addresses of example.com, and by invitation',
+    )
+  })
+
   it('warns of a role that may do too much, and fails one that may do too little', async () => {
     const { code, about } = await examine({ ...healthy, DATABASE_URL: database.url })
     expect(code).toBe(0)

@@ -12,6 +12,7 @@ type Props = {
   required?: boolean
   hint?: string
   focused?: boolean
+  readOnly?: boolean
   code?: boolean
   maxLength?: number
   inputMode?: 'numeric'
@@ -55,6 +56,7 @@ export const Field = (props: Props) => {
           class={code ? 'code-input' : undefined}
           autocomplete={props.autoComplete}
           required={required}
+          readOnly={props.readOnly}
           maxLength={props.maxLength}
           inputMode={props.inputMode}
           defaultValue={props.defaultValue}

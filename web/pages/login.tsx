@@ -49,7 +49,7 @@ const Login = () => {
   return (
     <Card
       footer={
-        registration === 'open' ? (
+        registration !== 'closed' ? (
           <>
             {words.noAccount} <a href={withReturnTo('/register', returnTo)}>{words.register}</a>
           </>

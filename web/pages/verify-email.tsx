@@ -131,7 +131,7 @@ const ConfirmForm = ({ token, link, onResult }: ConfirmProps) => {
 /** For a forgotten password. There is no account yet whose password could be reset, so the way out is to register again. */
 const useWayOut = () => {
   const words = useWords('verify-email')
-  if (useSettings().registration === 'closed') return undefined
+  if (useSettings().registration !== 'open') return undefined
   return (
     <>
       {words.passwordForgotten} <a href="/register">{words.registerAgain}</a>
@@ -144,6 +144,7 @@ const ByCode = () => {
   const { sentAgain } = useWords('common')
   const { tries_used_up: noTriesLeftSentence } = useWords('refusals')
   const problemsOf = useProblems({ invalid_code: 'code' })
+  const mayRegisterAgain = useSettings().registration === 'open'
   const email = storedEmail()
   // Another tab that confirms removes the stored value, so this one keeps a copy.
   const [returnTo] = useState(storedReturnTo)
@@ -188,9 +189,11 @@ const ByCode = () => {
         sent={sentAgain}
         onRefused={(refusal) => setResult(resultOf(refusal))}
       />
-      <p class="card-note">
-        {words.wrongAddress} <a href="/register">{words.registerAgain}</a>
-      </p>
+      {mayRegisterAgain && (
+        <p class="card-note">
+          {words.wrongAddress} <a href="/register">{words.registerAgain}</a>
+        </p>
+      )}
     </Card>
   )
 }
@@ -216,6 +219,8 @@ const ResultCard = ({ result }: { result: Result }) => {
   const words = useWords('verify-email')
   const { kind, to, action, second } = results[result]
   const canEnterCode = useCanEnterCode(action === 'enterCode')
+  // Where registration is not open, the user had an invitation.
+  const needsInvitation = useSettings().registration !== 'open' && action === 'registerAgain'
   const footer = useResultFooter(second)
   const sentences: Record<Result, string> = { ...useWords('refusals'), ...words.signedIn }
   // The login page redirects a user who is signed in already.
@@ -224,7 +229,8 @@ const ResultCard = ({ result }: { result: Result }) => {
     <Card footer={footer}>
       <Heading text={words.headings[result]} />
       <Notice kind={kind}>{sentences[result]}</Notice>
-      {(action !== 'enterCode' || canEnterCode) && (
+      {needsInvitation && <p class="card-note">{words.inviteAgain}</p>}
+      {(action !== 'enterCode' || canEnterCode) && !needsInvitation && (
         <a class="button primary" href={href}>
           {words[action]}
         </a>
@@ -238,7 +244,7 @@ const useResultFooter = (second: (typeof results)[Result]['second']) => {
   const common = useWords('common')
   const { registration } = useSettings()
   if (second === 'login') return <a href="/login">{common.backToLogin}</a>
-  if (second === 'none' || registration === 'closed') return undefined
+  if (second === 'none' || registration !== 'open') return undefined
   return (
     <>
       {words.notRegistered} <a href="/register">{words.register}</a>

@@ -18,5 +18,6 @@ export const sections = {
   'reset-password': ['reset-password', 'common', 'refusals', 'password'],
   'second-factor': ['second-factor', 'common', 'refusals'],
   'step-up': ['step-up', 'common', 'refusals'],
+  invite: ['invite', 'register', 'common', 'refusals', 'password'],
   dashboard: ['dashboard', 'two-step', 'common', 'refusals', 'password', 'step-up'],
 } as const satisfies Record<PageName, readonly (keyof Words)[]>

@@ -45,6 +45,11 @@ export const refusals: Record<RefusalCode, string> = {
   password_rejected: 'Dieses Passwort kann nicht verwendet werden. Bitte wählen Sie ein anderes.',
 
   registration_closed: 'Die Registrierung ist geschlossen. Bitte wenden Sie sich an Ihre Administration.',
+  invitation_required:
+    'Um hier ein Konto anzulegen, brauchen Sie eine Einladung. Bitte wenden Sie sich an Ihre Administration.',
+  invalid_invitation:
+    'Diese Einladung funktioniert nicht. Sie ist abgelaufen, wurde schon verwendet oder zurückgezogen oder gilt für eine andere Adresse. Bitten Sie um eine neue.',
+  email_domain_not_allowed: 'Adressen dieser Domain können hier nicht verwendet werden.',
   username_taken: 'Dieser Benutzername ist vergeben. Bitte wählen Sie einen anderen.',
   username_taken_since: 'Dieser Benutzername wurde inzwischen vergeben. Bitte registrieren Sie sich mit einem anderen.',
   already_registered: 'Zu dieser Adresse gibt es bereits ein Konto. Sie können sich anmelden.',

@@ -1,4 +1,5 @@
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
+import { invite } from './de-invite.js'
 import { password } from './de-password.js'
 import { refusals } from './de-refusals.js'
 import { twoStep } from './de-two-step.js'
@@ -40,6 +41,10 @@ export const de: Words = {
           '{provider} hat uns keine bestätigte E-Mail-Adresse übermittelt, daher konnten wir Sie nicht anmelden. Bestätigen Sie Ihre Adresse bei {provider} oder melden Sie sich auf anderem Weg an.',
         registration_closed:
           'Zu Ihrer Anmeldung mit {provider} gibt es hier kein Konto, und die Registrierung ist geschlossen. Bitte wenden Sie sich an Ihre Administration.',
+        invitation_required:
+          'Zu Ihrer Anmeldung mit {provider} gibt es hier kein Konto, und für ein neues brauchen Sie eine Einladung an die Adresse, die {provider} von Ihnen hat. Bitte wenden Sie sich an Ihre Administration.',
+        email_domain_not_allowed:
+          'Zu Ihrer Anmeldung mit {provider} gibt es hier kein Konto, und mit der Adresse, die {provider} von Ihnen hat, kann keines angelegt werden. Bitte wenden Sie sich an Ihre Administration.',
       } satisfies Record<PublicReason, string>,
       callback: 'Wir konnten die Anmeldung nicht abschließen. Bitte versuchen Sie es noch einmal.',
       unknown: 'Die Anmeldung hat nicht geklappt. Bitte versuchen Sie es noch einmal.',
@@ -73,6 +78,9 @@ export const de: Words = {
     haveAccount: 'Schon ein Konto?',
     signIn: 'Anmelden',
     closed: 'Die Registrierung ist geschlossen. Bitte wenden Sie sich an Ihre Administration.',
+    invited:
+      'Um hier ein Konto anzulegen, brauchen Sie eine Einladung. Wenn Sie eine haben, öffnen Sie den Link in der E-Mail.',
+    invitedProviders: 'Oder fahren Sie mit einem Anbieter fort, bei dem Sie die eingeladene Adresse verwenden.',
   },
   'verify-email': {
     title: 'E-Mail-Adresse bestätigen',
@@ -96,6 +104,7 @@ export const de: Words = {
     wrongAddress: 'Falsche Adresse?',
     registerAgain: 'Erneut registrieren',
     passwordForgotten: 'Gewähltes Passwort vergessen?',
+    inviteAgain: 'Um einen anderen Benutzernamen zu wählen, öffnen Sie noch einmal den Link in Ihrer Einladung.',
     signedIn: {
       confirmed_signed_in: 'Ihre E-Mail-Adresse ist bereits bestätigt. Sie sind angemeldet.',
       signed_in: 'Sie sind bereits angemeldet. Es gibt nichts zu bestätigen.',
@@ -223,6 +232,7 @@ export const de: Words = {
     cancel: 'Abbrechen',
     kinds: {
       registered: 'Konto angelegt',
+      invitation_used: 'Einladung verwendet',
       signed_in: 'Anmeldung',
       signed_in_with: 'Anmeldung mit {provider}',
       sign_in_failed: 'Anmeldung fehlgeschlagen',
@@ -256,6 +266,7 @@ export const de: Words = {
     },
   },
   ...twoStep,
+  ...invite,
   'not-found': {
     title: 'Seite nicht gefunden',
     heading: 'Seite nicht gefunden',

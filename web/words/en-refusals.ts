@@ -41,6 +41,10 @@ export const refusals: Record<RefusalCode, string> = {
   password_rejected: 'This password cannot be used. Please choose another.',
 
   registration_closed: 'Registration is closed. Ask your administrator for an account.',
+  invitation_required: 'You need an invitation to create an account here. Ask your administrator for one.',
+  invalid_invitation:
+    'This invitation does not work. It has expired, was already used or withdrawn, or is for another address. Ask for a new one.',
+  email_domain_not_allowed: 'Addresses of this domain cannot be used here.',
   username_taken: 'This username is taken. Please choose another.',
   username_taken_since: 'Another user has taken this username in the meantime. Please register with another one.',
   already_registered: 'This address already has an account. You can sign in.',

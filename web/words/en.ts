@@ -1,4 +1,5 @@
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
+import { invite } from './en-invite.js'
 import { password } from './en-password.js'
 import { refusals } from './en-refusals.js'
 import { twoStep } from './en-two-step.js'
@@ -40,6 +41,10 @@ export const en = {
           '{provider} did not give us a confirmed email address, so we could not sign you in. Confirm your email address at {provider}, or sign in another way.',
         registration_closed:
           'There is no account here for your {provider} sign-in, and registration is closed. Ask your administrator for an account.',
+        invitation_required:
+          'There is no account here for your {provider} sign-in, and a new one needs an invitation for the address that {provider} has of you. Ask your administrator for one.',
+        email_domain_not_allowed:
+          'There is no account here for your {provider} sign-in, and the address that {provider} has of you cannot be used for a new one. Ask your administrator.',
       } satisfies Record<PublicReason, string>,
       callback: 'We could not finish signing you in. Please try again.',
       unknown: 'Signing in did not work. Please try again.',
@@ -73,6 +78,8 @@ export const en = {
     haveAccount: 'Already have an account?',
     signIn: 'Sign in',
     closed: 'Registration is closed. Ask your administrator for an account.',
+    invited: 'You need an invitation to create an account here. If you have one, open the link in the email.',
+    invitedProviders: 'Or continue with a provider where you use the invited address.',
   },
   'verify-email': {
     title: 'Confirm your email',
@@ -94,6 +101,7 @@ export const en = {
     wrongAddress: 'Wrong address?',
     registerAgain: 'Register again',
     passwordForgotten: 'Forgot the password that you chose?',
+    inviteAgain: 'To choose another username, open the link of your invitation again.',
     signedIn: {
       confirmed_signed_in: 'Your email is already confirmed. You are signed in.',
       signed_in: 'You are already signed in. There is nothing to confirm.',
@@ -216,6 +224,7 @@ export const en = {
     cancel: 'Cancel',
     kinds: {
       registered: 'Account created',
+      invitation_used: 'Invitation used',
       signed_in: 'Signed in',
       signed_in_with: 'Signed in with {provider}',
       sign_in_failed: 'Failed sign-in',
@@ -249,6 +258,7 @@ export const en = {
     },
   },
   ...twoStep,
+  ...invite,
   'not-found': {
     title: 'Page not found',
     heading: 'Page not found',

@@ -42,6 +42,10 @@ export const refusals: Record<RefusalCode, string> = {
   password_rejected: 'Ce mot de passe ne peut pas être utilisé. Veuillez en choisir un autre.',
 
   registration_closed: 'Les inscriptions sont fermées. Adressez-vous à votre administrateur.',
+  invitation_required: 'Il faut une invitation pour créer un compte ici. Adressez-vous à votre administrateur.',
+  invalid_invitation:
+    'Cette invitation ne fonctionne pas. Elle a expiré, a déjà été utilisée ou retirée, ou concerne une autre adresse. Demandez-en une nouvelle.',
+  email_domain_not_allowed: 'Les adresses de ce domaine ne peuvent pas être utilisées ici.',
   username_taken: 'Ce nom d’utilisateur est déjà utilisé. Veuillez en choisir un autre.',
   username_taken_since: 'Ce nom d’utilisateur a été pris entre-temps. Inscrivez-vous avec un autre nom.',
   already_registered: 'Un compte existe déjà pour cette adresse. Vous pouvez vous connecter.',

@@ -1,5 +1,6 @@
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import type { Words } from './en.js'
+import { invite } from './fr-invite.js'
 import { password } from './fr-password.js'
 import { refusals } from './fr-refusals.js'
 import { twoStep } from './fr-two-step.js'
@@ -40,6 +41,10 @@ export const fr: Words = {
           '{provider} ne nous a transmis aucune adresse e-mail confirmée : nous n’avons pas pu vous connecter. Confirmez votre adresse e-mail auprès de {provider} ou connectez-vous autrement.',
         registration_closed:
           'Aucun compte ici ne correspond à votre connexion avec {provider}, et les inscriptions sont fermées. Adressez-vous à votre administrateur.',
+        invitation_required:
+          'Aucun compte ici ne correspond à votre connexion avec {provider}. Pour en créer un, il faut une invitation pour l’adresse que {provider} connaît de vous. Adressez-vous à votre administrateur.',
+        email_domain_not_allowed:
+          'Aucun compte ici ne correspond à votre connexion avec {provider}, et l’adresse que {provider} connaît de vous ne permet pas d’en créer un. Adressez-vous à votre administrateur.',
       } satisfies Record<PublicReason, string>,
       callback: 'Nous n’avons pas pu terminer la connexion. Veuillez réessayer.',
       unknown: 'La connexion n’a pas abouti. Veuillez réessayer.',
@@ -73,6 +78,8 @@ export const fr: Words = {
     haveAccount: 'Vous avez déjà un compte ?',
     signIn: 'Se connecter',
     closed: 'Les inscriptions sont fermées. Adressez-vous à votre administrateur.',
+    invited: 'Il faut une invitation pour créer un compte ici. Si vous en avez une, ouvrez le lien de l’e-mail.',
+    invitedProviders: 'Ou continuez avec un fournisseur qui connaît l’adresse invitée.',
   },
   'verify-email': {
     title: 'Confirmer l’adresse e-mail',
@@ -95,6 +102,7 @@ export const fr: Words = {
     wrongAddress: 'Mauvaise adresse ?',
     registerAgain: 'Recommencer l’inscription',
     passwordForgotten: 'Vous avez oublié le mot de passe choisi ?',
+    inviteAgain: 'Pour choisir un autre nom d’utilisateur, ouvrez de nouveau le lien de votre invitation.',
     signedIn: {
       confirmed_signed_in: 'Votre adresse e-mail est déjà confirmée. Votre session est ouverte.',
       signed_in: 'Votre session est déjà ouverte. Il n’y a rien à confirmer.',
@@ -220,6 +228,7 @@ export const fr: Words = {
     cancel: 'Annuler',
     kinds: {
       registered: 'Compte créé',
+      invitation_used: 'Invitation utilisée',
       signed_in: 'Connexion',
       signed_in_with: 'Connexion avec {provider}',
       sign_in_failed: 'Échec de connexion',
@@ -253,6 +262,7 @@ export const fr: Words = {
     },
   },
   ...twoStep,
+  ...invite,
   'not-found': {
     title: 'Page introuvable',
     heading: 'Page introuvable',

@@ -25,7 +25,14 @@ import type { Method, Requests } from './requests.js'
 
 /** What is known of a user. A password that contains it is easy to guess. */
 export type PersonalData = { username?: string | undefined; email?: string | undefined; name?: string | undefined }
-export type Registration = { username: string; email: string; password: string; name?: string | undefined }
+export type Registration = {
+  username: string
+  email: string
+  password: string
+  name?: string | undefined
+  /** The token of an invitation for this address. */
+  invite?: string | undefined
+}
 /** The token of a mailed link, with the password if another browser registered; or the mailed code. */
 export type EmailProof = { token: string; password?: string | undefined } | { code: string }
 
@@ -65,6 +72,8 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
     checkSecondFactor: () => send<SecondFactorWaiting>('GET', 'second-factor'),
     secondFactor: (proof: { code: string; trustDevice?: boolean | undefined }) => signIn('second-factor', proof),
     register: (registration: Registration) => post<Accepted>('register', registration),
+    /** The address that an invitation is for. */
+    checkInvitation: (link: { token: string }) => post<{ email: string }>('invite/check', link),
     verifyEmail: (proof: EmailProof) => signIn('verify-email', proof),
     /** The state of a mailed link, or of the registration that this browser began. */
     checkVerification: (link: { token?: string } = {}) => post<LinkState>('verify-email/check', link),

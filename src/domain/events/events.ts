@@ -9,6 +9,7 @@ import type { NameMarks } from './name-marks.js'
 
 export const eventKinds = [
   'registered',
+  'invitation_used',
   'signed_in',
   'sign_in_failed',
   'rate_limited',
@@ -35,6 +36,8 @@ export const eventKinds = [
   'passkey_removed',
   // By an operator, from the command line.
   'user_added',
+  'user_invited',
+  'invitation_revoked',
   'user_disabled',
   'user_enabled',
   'sessions_ended',

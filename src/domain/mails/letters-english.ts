@@ -38,6 +38,18 @@ export const english: Letters = {
     footer: accountFooter(productName),
   }),
 
+  invitation: ({ token, validFor }, { productName, addresses }) => ({
+    subject: `You are invited to ${productName}`,
+    blocks: [
+      { text: `You are invited to create an account at ${productName}. Open this link to do so:` },
+      { link: addresses.invite(token), label: 'Create my account' },
+      {
+        text: `The invitation is for this address only. It works once, for ${timeSpan(validFor, 'en')}. If you do not want an account, you can ignore this email.`,
+      },
+    ],
+    footer: `You receive this email because the operator of ${productName} has invited this address.`,
+  }),
+
   'reset-password': ({ token, validFor, hasPassword }, { productName, addresses }) => ({
     subject: hasPassword ? `Choose a new password for ${productName}` : `Set a password for ${productName}`,
     blocks: [

@@ -44,6 +44,18 @@ export const french: Letters = {
     footer: accountFooter(productName),
   }),
 
+  invitation: ({ token, validFor }, { productName, addresses }) => ({
+    subject: `Votre invitation à ${productName}`,
+    blocks: [
+      { text: `Vous êtes invité à créer un compte sur ${productName}. Pour cela, ouvrez ce lien :` },
+      { link: addresses.invite(token), label: 'Créer mon compte' },
+      {
+        text: `L’invitation est réservée à cette adresse. Elle ne sert qu’une fois et reste valable ${timeSpan(validFor, 'fr')}. Si vous ne souhaitez pas de compte, vous pouvez ignorer cet e-mail.`,
+      },
+    ],
+    footer: `Vous recevez cet e-mail parce que l’exploitant de ${productName} a invité cette adresse.`,
+  }),
+
   'reset-password': ({ token, validFor, hasPassword }, { productName, addresses }) => ({
     subject: hasPassword
       ? `Choisissez un nouveau mot de passe pour ${productName}`

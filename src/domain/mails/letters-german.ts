@@ -44,6 +44,18 @@ export const german: Letters = {
     footer: accountFooter(productName),
   }),
 
+  invitation: ({ token, validFor }, { productName, addresses }) => ({
+    subject: `Einladung zu ${productName}`,
+    blocks: [
+      { text: `Sie sind eingeladen, bei ${productName} ein Konto anzulegen. Öffnen Sie dazu diesen Link:` },
+      { link: addresses.invite(token), label: 'Konto anlegen' },
+      {
+        text: `Die Einladung gilt nur für diese Adresse. Sie kann einmal verwendet werden und ist ${timeSpan(validFor, 'de')} gültig. Wenn Sie kein Konto möchten, können Sie diese E-Mail ignorieren.`,
+      },
+    ],
+    footer: `Sie erhalten diese E-Mail, weil der Betreiber von ${productName} diese Adresse eingeladen hat.`,
+  }),
+
   'reset-password': ({ token, validFor, hasPassword }, { productName, addresses }) => ({
     subject: hasPassword
       ? `Wählen Sie ein neues Passwort für ${productName}`

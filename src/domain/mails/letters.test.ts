@@ -10,6 +10,7 @@ const brand = { name: site.productName, accent: '#ffe066' }
 const values: MailValues = {
   'verify-email': { token: 'TOKEN', code: 'K7QP-2MXW', validFor: 24 * hours },
   'already-registered': {},
+  invitation: { token: 'TOKEN', validFor: 7 * 24 * hours },
   'reset-password': { token: 'TOKEN', validFor: 30 * minutes, hasPassword: true },
   'password-changed': { username: '"><script>alert(1)</script>' },
   'password-reset': { username: "o'hara" },
@@ -109,7 +110,9 @@ describe('a mail with a way in', () => {
   it.each(languages)('says "your account" only to somebody who has one (%s)', (language) => {
     const footers = kinds.map((kind) => [kind, writeLetter(kind, values[kind], site, language).footer] as const)
     const speaking = footers.filter(([, footer]) => /your account|Ihr Konto|votre compte/.test(footer))
-    expect(speaking.map(([kind]) => kind)).toEqual(kinds.filter((kind) => kind !== 'verify-email'))
+    expect(speaking.map(([kind]) => kind)).toEqual(
+      kinds.filter((kind) => kind !== 'verify-email' && kind !== 'invitation'),
+    )
   })
 
   it('says how long it works, in the language of the mail', () => {

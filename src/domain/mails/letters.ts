@@ -16,6 +16,7 @@ export type MailValues = {
     validFor: number
   }
   'already-registered': Record<never, never>
+  invitation: { token: string /** Milliseconds. */; validFor: number }
   'reset-password': { token: string /** Milliseconds. */; validFor: number; hasPassword: boolean }
   'password-changed': { username: string }
   'password-reset': { username: string }
@@ -47,6 +48,7 @@ export const addressesOf = (publicUrl: string) => {
   return {
     login: `${base}/login`,
     forgotPassword: `${base}/forgot-password`,
+    invite: (token: string) => `${base}/invite#token=${token}`,
     verifyEmail: (token: string) => `${base}/verify-email#token=${token}`,
     resetPassword: (token: string) => `${base}/reset-password#token=${token}`,
   }

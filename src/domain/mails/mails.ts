@@ -27,6 +27,8 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'already-registered': { mails: 5, within: 1 * hours },
   'reset-password': { mails: 5, within: resetLifetime },
   'step-up-code': { mails: 5, within: 1 * hours },
+  // Only an operator causes it.
+  invitation: undefined,
   'password-changed': undefined,
   'password-reset': undefined,
   'provider-linked': undefined,

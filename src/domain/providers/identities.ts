@@ -2,7 +2,9 @@ import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Invitations } from '../invitations/invitations.js'
 import type { Mails } from '../mails/mails.js'
+import type { GateRefusal } from '../registrations/registration-gate.js'
 import { readEmail } from '../users/email.js'
 import type { Identity, User, Users } from '../users/users.js'
 import { decide, type LinkingRefusal } from './linking.js'
@@ -21,8 +23,9 @@ type Request = {
   mustWait?: (userId: string) => Promise<boolean>
 }
 
-/** `waiting`: the identity is not linked yet; it is written together with the session. */
-export type Resolved = { user: User; how: 'sign_in' | 'link' | 'create'; waiting?: Identity }
+/** `waiting`: the identity is not linked yet; it is written together with the session. `invited`: an invitation was used up. */
+export type Resolved = { user: User; how: 'sign_in' | 'link' | 'create'; waiting?: Identity; invited?: boolean }
+export type ResolvingRefusal = LinkingRefusal | GateRefusal
 export type Identities = ReturnType<typeof createIdentities>
 
 /**
@@ -34,16 +37,26 @@ export const createIdentities = (deps: {
   users: Users
   mails: Pick<Mails, 'queue'>
   nameOf: (provider: ProviderId) => string
-  registration: 'open' | 'closed'
+  invitations: Pick<Invitations, 'admit'>
 }) => {
-  const { database, users, mails, nameOf, registration } = deps
+  const { database, users, mails, nameOf, invitations } = deps
 
-  const create = async ({ provider, profile }: Request): Promise<Resolved | undefined> => {
+  /** No token is needed: the provider has verified the address, and an invitation of that address is enough. */
+  const create = async ({ provider, profile }: Request): Promise<Resolved | Refused<GateRefusal> | undefined> => {
     const email = readEmail(profile.email)
     if (isRefused(email)) throw new Error('A profile has an email that cannot be one')
     const { username, name, subject } = profile
-    const created = await users.createFromProvider({ email, username, name, identity: { provider, subject } })
-    return isRefused(created) ? undefined : { user: created, how: 'create' }
+    let invited = false
+    const newUser = { email, username, name, identity: { provider, subject } }
+    const created = await users.createFromProvider<GateRefusal>(newUser, async (sql, insert) => {
+      const admitted = await invitations.admit(sql, { email }, insert)
+      if (isRefused(admitted)) return admitted
+      invited = admitted.invited
+      return admitted.created
+    })
+    if (!isRefused(created)) return { user: created, how: 'create', invited }
+    const { refused } = created
+    return refused === 'provider_taken' || refused === 'email_taken' ? undefined : refuse(refused)
   }
 
   /** The link and the mail about it are one transaction: no user is linked without a mail. */
@@ -71,7 +84,7 @@ export const createIdentities = (deps: {
     // Read last: if another request creates the account in the meantime, it is found as the owner of this identity, not as
     // another user with the same email.
     const owner = await users.findByIdentity({ provider, subject: profile.subject })
-    const decision = decide({ provider, owner, accountWithEmail, registration, linkingTo })
+    const decision = decide({ provider, owner, accountWithEmail, linkingTo })
     if (isRefused(decision)) return decision
     if (decision.action === 'create') return create(request)
     const user = [owner, accountWithEmail, linkingTo].find((account) => account?.id === decision.userId)
@@ -80,7 +93,7 @@ export const createIdentities = (deps: {
   }
 
   /** Finds, links or creates the account of a proven profile; with `linkingTo`, links it to that account and no other. */
-  const resolve = async (request: Request): Promise<Resolved | Refused<LinkingRefusal>> => {
+  const resolve = async (request: Request): Promise<Resolved | Refused<ResolvingRefusal>> => {
     for (let round = 0; round < rounds; round += 1) {
       const resolved = await attempt(request)
       if (resolved) return resolved

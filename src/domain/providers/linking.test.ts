@@ -9,7 +9,7 @@ const signIn = (userId: string): Decision => ({ action: 'sign_in', userId })
 const link = (userId: string): Decision => ({ action: 'link', userId })
 const create: Decision = { action: 'create' }
 
-type Row = [sentence: string, situation: Omit<Situation, 'provider' | 'registration'>, decision: Decision]
+type Row = [sentence: string, situation: Omit<Situation, 'provider'>, decision: Decision]
 
 const nobody = { owner: undefined, accountWithEmail: undefined }
 
@@ -114,28 +114,18 @@ const linking: Row[] = [
 
 describe('the linking policy', () => {
   it.each(signingIn)('%s', (_sentence, situation, decision) => {
-    expect(decide({ provider: 'provider_a', registration: 'open', ...situation })).toEqual(decision)
+    expect(decide({ provider: 'provider_a', ...situation })).toEqual(decision)
   })
 
   it.each(linking)('while linking, %s', (_sentence, situation, decision) => {
-    expect(decide({ provider: 'provider_a', registration: 'open', ...situation })).toEqual(decision)
-  })
-
-  it('makes no account where registration is closed, and goes on signing in those who have one', () => {
-    const closed = { provider: 'provider_a', registration: 'closed' } as const
-    expect(decide({ ...closed, ...nobody })).toEqual(refuse('registration_closed'))
-    expect(decide({ ...closed, owner: account('ada', 'provider_a'), accountWithEmail: undefined })).toEqual(
-      signIn('ada'),
-    )
-    expect(decide({ ...closed, owner: undefined, accountWithEmail: account('ada') })).toEqual(link('ada'))
-    expect(decide({ ...closed, ...nobody, linkingTo: account('ada') })).toEqual(link('ada'))
+    expect(decide({ provider: 'provider_a', ...situation })).toEqual(decision)
   })
 
   it('never hands an account to anybody but its owner, whoever else is about', () => {
     const accounts = [undefined, account('x'), account('x', 'provider_a'), account('y'), account('y', 'provider_a')]
     const situations = accounts.flatMap((owner) => accounts.map((accountWithEmail) => ({ owner, accountWithEmail })))
     for (const { owner, accountWithEmail } of situations) {
-      const decision = decide({ provider: 'provider_a', registration: 'open', owner, accountWithEmail })
+      const decision = decide({ provider: 'provider_a', owner, accountWithEmail })
       if (owner) expect(decision).toEqual(signIn(owner.id))
       else if (!isRefused(decision) && decision.action === 'link')
         expect(accountWithEmail).toEqual(account(decision.userId))

@@ -10,13 +10,11 @@ export type Situation = {
   owner: Account | undefined
   /** The account with the email that the provider has verified. */
   accountWithEmail: Account | undefined
-  /** Whether new users may register. */
-  registration: 'open' | 'closed'
   /** The account to link to, if a signed-in user began this. */
   linkingTo?: Account | undefined
 }
 
-export type LinkingRefusal = 'disabled' | 'other_identity' | 'identity_taken' | 'email_taken' | 'registration_closed'
+export type LinkingRefusal = 'disabled' | 'other_identity' | 'identity_taken' | 'email_taken'
 
 export type Decision =
   | { action: 'sign_in'; userId: string }
@@ -28,10 +26,10 @@ export type Decision =
 export const decide = (situation: Situation): Decision =>
   situation.linkingTo ? decideLink(situation, situation.linkingTo) : decideSignIn(situation)
 
-const decideSignIn = ({ provider, owner, accountWithEmail, registration }: Situation): Decision => {
+const decideSignIn = ({ provider, owner, accountWithEmail }: Situation): Decision => {
   // The identity comes first: an email can get another owner, also at the provider, but the identity cannot.
   if (owner) return owner.disabled ? refuse('disabled') : { action: 'sign_in', userId: owner.id }
-  if (!accountWithEmail) return registration === 'open' ? { action: 'create' } : refuse('registration_closed')
+  if (!accountWithEmail) return { action: 'create' }
   if (accountWithEmail.disabled) return refuse('disabled')
   // A second identity of one provider with the same email means that the email has another owner there now.
   if (accountWithEmail.providers.includes(provider)) return refuse('other_identity')

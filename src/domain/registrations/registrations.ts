@@ -6,10 +6,12 @@ import { codeOf, isCodeOf } from '../../lib/mailed-code.js'
 import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
+import type { Invitations } from '../invitations/invitations.js'
 import type { Mails } from '../mails/mails.js'
 import { emailKey, readEmail } from '../users/email.js'
 import { readUsername, usernameKey } from '../users/username.js'
 import type { NewUser, User, Users } from '../users/users.js'
+import type { GateRefusal } from './registration-gate.js'
 import * as store from './registrations.store.js'
 
 const lifetime = 24 * hours
@@ -25,7 +27,9 @@ export type WaitingLogin = Pending & { isFirst: boolean }
 /** The state of a registration, for its link or the browser that registered. */
 export type RegistrationState = 'waiting' | 'confirmed' | 'replaced' | 'unknown'
 type CodeRefusal = 'invalid_code' | 'already_confirmed' | 'tries_used_up'
-type Completed = User | Refused<'already_confirmed' | 'already_registered' | 'username_taken_since'>
+type Completed =
+  | { user: User; invited: boolean }
+  | Refused<'already_confirmed' | 'already_registered' | 'username_taken_since' | GateRefusal>
 type Mailed = { id: string; email: string; expiresAt: Date; triesLeft: number }
 type SentAgain = undefined | Refused<'no_registration_waiting' | 'already_confirmed'>
 
@@ -48,14 +52,17 @@ const inWholeUnits = (span: number) => {
 
 export type Registrations = ReturnType<typeof createRegistrations>
 
-export const createRegistrations = (deps: {
+type Dependencies = {
   database: Database
   users: Users
+  invitations: Pick<Invitations, 'admit'>
   mails: Pick<Mails, 'queue'>
   clock: Clock
   codeKeys: readonly Buffer[]
-}) => {
-  const { database, users, mails, clock, codeKeys } = deps
+}
+
+export const createRegistrations = (deps: Dependencies) => {
+  const { database, users, invitations, mails, clock, codeKeys } = deps
   const [codeKey] = codeKeys
   if (!codeKey) throw new Error('There is no key to make codes with')
 
@@ -193,17 +200,26 @@ export const createRegistrations = (deps: {
       if (row) await sendAgain(row.id, language)
     },
 
-    /** Creates the account, once: a second request finds no registration. */
+    /**
+     * Creates the account, once: a second request finds no registration. Registration may have been closed since it began. An
+     * invitation that was open then still counts, unless it was used or withdrawn.
+     */
     complete: (pending: Pending): Promise<Completed> =>
       database.transaction(async (sql): Promise<Completed> => {
         const now = clock.now()
         const [mine] = await store.lockWaiting(sql, pending.id, now)
         if (!mine) return refuse('already_confirmed')
-        const created = await users.createWithPassword(sql, pending.user)
+        const { user } = pending
+        const whose = { email: user.email, openAt: later(mine.expires_at, -lifetime) }
+        const admitted = await invitations.admit(sql, whose, () => users.createWithPassword(sql, user))
+        // Another registration with the same invitation may have been faster.
+        if (isRefused(admitted))
+          return (await users.findByEmail(user.email.email, sql)) ? refuse('already_registered') : admitted
+        const { created, invited } = admitted
         if (isRefused(created))
           return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken_since')
         await store.markConfirmed(sql, pending.id, now)
-        return created
+        return { user: created, invited }
       }),
 
     purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,

@@ -1,4 +1,4 @@
-import { refuse } from '../../contract/outcome.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { isProviderId, type ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
@@ -21,6 +21,12 @@ export type User = {
 
 export type NewUser = { email: Email; username: Username; name: string | null; passwordHash: string }
 export type { Identity } from './users.store.js'
+
+/** Whether an account may be created, decided in the transaction that inserts it. */
+type Admission<Refusal extends string> = (
+  sql: Sql,
+  insert: () => Promise<User | undefined>,
+) => Promise<User | undefined | Refused<Refusal>>
 /** A new user from a provider. The username is the one at the provider. */
 export type ProviderUser = { email: Email; username: string; name: string | null; identity: store.Identity }
 
@@ -72,19 +78,28 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
     return created
   }
 
-  /** Creates an account for a provider's user, with the given username or the first free one with a number. */
-  const createFromProvider = async (user: ProviderUser) => {
+  /**
+   * Creates an account for a provider's user, with the given username or the first free one with a number. `admit` decides in
+   * the same transaction whether the account may be created.
+   */
+  const createFromProvider = async <Refusal extends string = never>(
+    user: ProviderUser,
+    admit: Admission<Refusal> = (_sql, insert) => insert(),
+  ): Promise<User | Refused<'provider_taken' | 'email_taken' | Refusal>> => {
     const wanted = usernameFrom(user.username)
     for (let tries = 0; tries < 20; tries++) {
       const now = clock.now()
       const id = uuidv7(now)
       const [free] = await store.selectFreeSuffix(database, wanted.key)
       const username = withSuffix(wanted, free?.suffix ?? id.slice(-6))
-      const insert = first(store.insertFromProvider(database, { ...user, username, id, now }))
-      const created = await insert.catch(unlessTaken)
-      if (created) return created
+      const inserting = database.transaction((sql) =>
+        admit(sql, () => first(store.insertFromProvider(sql, { ...user, username, id, now }))),
+      )
+      const created = await inserting.catch(unlessTaken)
+      if (created && !isRefused(created)) return created
       if (await findByIdentity(user.identity)) return refuse('provider_taken')
       if (await findByEmail(user.email.email)) return refuse('email_taken')
+      if (created) return created
     }
     throw new Error('No free username was found')
   }

@@ -4,8 +4,7 @@ import type { ProviderId } from '../../contract/providers.js'
 import type { Events } from '../../domain/events/events.js'
 import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens.js'
 import type { Attempts } from '../../domain/providers/attempt.js'
-import type { Identities } from '../../domain/providers/identities.js'
-import type { LinkingRefusal } from '../../domain/providers/linking.js'
+import type { Identities, ResolvingRefusal } from '../../domain/providers/identities.js'
 import type { PendingLink } from '../../domain/providers/pending-link.js'
 import type { Providers } from '../../domain/providers/providers.js'
 import type { Client } from '../../domain/sessions/client.js'
@@ -54,9 +53,11 @@ export const createLink = (deps: Dependencies) => {
   const noteFailure = ({ link, client }: FinishRequest, reason: string) =>
     events.record({ kind: 'sign_in_failed', provider: link.provider, reason }, client)
 
-  const refuseLink = async (request: FinishRequest, reason: LinkingRefusal | 'used_before') => {
+  const refuseLink = async (request: FinishRequest, reason: ResolvingRefusal | 'used_before') => {
     await noteFailure(request, reason)
-    return refuse(`link_${reason}`)
+    return reason === 'invitation_required' || reason === 'email_domain_not_allowed'
+      ? refuse('link_registration_closed')
+      : refuse(`link_${reason}`)
   }
 
   const finish = async (request: FinishRequest) => {

@@ -21,9 +21,8 @@ export const createLogin = (deps: {
   registrations: Registrations
   signIns: SignIns
   events: Events
-  mayRegister: boolean
 }) => {
-  const { users, passwords, registrations, signIns, events, mayRegister } = deps
+  const { users, passwords, registrations, signIns, events } = deps
 
   /**
    * Replaces a weaker hash by a stronger one while the password is known, and returns it. If the queue is full, this happens
@@ -49,7 +48,7 @@ export const createLogin = (deps: {
    */
   const ownerOf = async (login: string, password: string): Promise<Owner> => {
     const [user, pending] = await Promise.all([users.findByLogin(login), registrations.findByLogin(login)])
-    const candidates = login.includes('@') && mayRegister ? [user, pending] : [user ?? pending]
+    const candidates = login.includes('@') ? [user, pending] : [user ?? pending]
     for (const candidate of candidates) {
       const verified = await passwords.verify(password, candidate?.passwordHash)
       if (isRefused(verified)) return verified

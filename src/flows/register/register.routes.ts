@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { languageFrom } from '../../contract/languages.js'
-import { isRefused, refuse } from '../../contract/outcome.js'
+import { isRefused } from '../../contract/outcome.js'
 import { Accepted } from '../../contract/schemas.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
@@ -20,6 +20,9 @@ const { responses, sendRefusal } = routeRefusals(
   'username_characters',
   'username_alphabets',
   'registration_closed',
+  'invitation_required',
+  'invalid_invitation',
+  'email_domain_not_allowed',
   'cross_site',
   'username_taken',
   'password_rejected',
@@ -37,6 +40,7 @@ const schema = {
     email: Type.String({ maxLength: 1024 }),
     password: Type.String({ minLength: 1, maxLength: 1024 }),
     name: Type.Optional(Type.String({ maxLength: 200 })),
+    invite: Type.Optional(Type.String({ maxLength: 1024, description: 'The token of an invitation for this address' })),
   }),
   response: {
     202: withHeaders(Accepted, { 'Set-Cookie': 'What ties this browser to the registration' }),
@@ -44,11 +48,10 @@ const schema = {
   },
 }
 
-type Dependencies = { register: ReturnType<typeof createRegister>; isOpen: boolean; limits: Limits; cookies: Cookies }
+type Dependencies = { register: ReturnType<typeof createRegister>; limits: Limits; cookies: Cookies }
 
-export const registerRoutes = (server: Server, { register, isOpen, limits, cookies }: Dependencies) => {
+export const registerRoutes = (server: Server, { register, limits, cookies }: Dependencies) => {
   server.post('/api/auth/register', { schema, onRequest: limits.byNetwork }, async (request, reply) => {
-    if (!isOpen) return sendRefusal(reply, refuse('registration_closed'))
     const result = await register(request.body, languageFrom(request.headers['accept-language']))
     if (isRefused(result)) return sendRefusal(reply, result)
     const { name, maxAge } = registrationCookie

@@ -1,28 +1,55 @@
 import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
+import type { Invitations } from '../../domain/invitations/invitations.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
-
+import type { RegistrationGate } from '../../domain/registrations/registration-gate.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import { displayName } from '../../domain/users/display-name.js'
-import { readEmail } from '../../domain/users/email.js'
+import { type Email, readEmail } from '../../domain/users/email.js'
 import { readUsername } from '../../domain/users/username.js'
 import type { Users } from '../../domain/users/users.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 
-type Request = { username: string; email: string; password: string; name?: string | undefined }
+type Request = {
+  username: string
+  email: string
+  password: string
+  name?: string | undefined
+  invite?: string | undefined
+}
+
+type Dependencies = {
+  users: Users
+  passwords: Passwords
+  registrations: Registrations
+  registrationGate: RegistrationGate
+  invitations: Invitations
+}
 
 /**
  * Begins a registration and returns the secret for this browser. An email that has an account is handled in the same way
  * and time; only its owner sees the difference, in the mail.
  */
-export const createRegister = (deps: { users: Users; passwords: Passwords; registrations: Registrations }) => {
-  const { users, passwords, registrations } = deps
+export const createRegister = (deps: Dependencies) => {
+  const { users, passwords, registrations, registrationGate: gate, invitations } = deps
+
+  /** One refusal for every invitation that does not work, whatever is wrong with it and whoever has the address. */
+  const refusalOfInvitation = async (token: string, email: Email) => {
+    const invitation = await invitations.find(token)
+    return invitation?.key === email.key ? undefined : refuse('invalid_invitation')
+  }
 
   return async (request: Request, language: Language) => {
+    const { invite } = request
+    const closed = invite === undefined ? gate.refusalForAll() : undefined
+    if (closed) return closed
     const email = readEmail(request.email)
+    if (isRefused(email)) return email
+    // Before everything that looks at accounts, so that a refusal says nothing about them.
+    const refused = invite === undefined ? gate.refusalForAddress(email) : await refusalOfInvitation(invite, email)
+    if (refused) return refused
     const username = readUsername(request.username)
     const name = displayName(request.name)
-    if (isRefused(email)) return email
     if (isRefused(username)) return username
     const person = { username: username.username, email: email.email, name }
     // Before the password, whose faults the page can ask for itself: so it can show everything at once.

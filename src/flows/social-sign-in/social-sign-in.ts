@@ -3,15 +3,14 @@ import type { Events } from '../../domain/events/events.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens.js'
 import type { Attempt } from '../../domain/providers/attempt.js'
-import type { Identities, Resolved } from '../../domain/providers/identities.js'
-import type { LinkingRefusal } from '../../domain/providers/linking.js'
+import type { Identities, Resolved, ResolvingRefusal } from '../../domain/providers/identities.js'
 import type { Linker } from '../../domain/providers/pending-link.js'
 import type { Profile, Provider, ProviderRefusal } from '../../domain/providers/provider.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Entry, SignIns, Visit as SignInVisit } from '../../domain/sign-in/sign-ins.js'
 import { fingerprint } from '../../lib/random.js'
 
-export type SocialRefusal = ProviderRefusal['refused'] | LinkingRefusal | 'used_before'
+export type SocialRefusal = ProviderRefusal['refused'] | ResolvingRefusal | 'used_before'
 
 /** Either signed in, or a second proof is needed, or an identity was proven: then the session that began the link has to finish it. */
 type Finished = Entry | { profile: Profile; linker: Linker }
@@ -44,8 +43,11 @@ export const createSocialSignIn = ({ identities, factors, signIns, oneTimeTokens
     return refuse(refused)
   }
 
-  const signIn = (visit: Visit, { user, how, waiting }: Resolved) =>
-    signIns.byProvider(user, { provider: visit.provider.id, first: changes[how], link: waiting }, visit)
+  const signIn = async (visit: Visit, { user, how, waiting, invited }: Resolved) => {
+    const { provider, client } = visit
+    if (invited) await events.record({ kind: 'invitation_used', userId: user.id, provider: provider.id }, client)
+    return signIns.byProvider(user, { provider: provider.id, first: changes[how], link: waiting }, visit)
+  }
 
   const finish = async (visit: Visit) => {
     const { provider, callback, attempt, language } = visit

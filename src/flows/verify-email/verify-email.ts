@@ -1,4 +1,5 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
+import type { Events } from '../../domain/events/events.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
@@ -7,8 +8,13 @@ import type { SignIns } from '../../domain/sign-in/sign-ins.js'
 type Proof = { token?: string | undefined; code?: string | undefined; password?: string | undefined }
 
 /** Completes a registration for the browser that began it, or with the password that was chosen. */
-export const createVerifyEmail = (deps: { registrations: Registrations; passwords: Passwords; signIns: SignIns }) => {
-  const { registrations, passwords, signIns } = deps
+export const createVerifyEmail = (deps: {
+  registrations: Registrations
+  passwords: Passwords
+  signIns: SignIns
+  events: Events
+}) => {
+  const { registrations, passwords, signIns, events } = deps
 
   const byPassword = async (token: string, password: string) => {
     const pending = await registrations.findForPassword(token)
@@ -30,8 +36,10 @@ export const createVerifyEmail = (deps: { registrations: Registrations; password
   return async (proof: Proof, browserToken: string | undefined, client: Client) => {
     const pending = await prove(proof, browserToken)
     if (isRefused(pending)) return pending
-    const user = await registrations.complete(pending)
-    if (isRefused(user)) return user
+    const completed = await registrations.complete(pending)
+    if (isRefused(completed)) return completed
+    const { user, invited } = completed
+    if (invited) await events.record({ kind: 'invitation_used', userId: user.id }, client)
     return signIns.byRegistration(user, client)
   }
 }

@@ -1,0 +1,17 @@
+import type { Config } from '../config.js'
+import { createInvitations } from '../domain/invitations/invitations.js'
+import type { Mails } from '../domain/mails/mails.js'
+import { createRegistrationGate } from '../domain/registrations/registration-gate.js'
+import { createRegistrations } from '../domain/registrations/registrations.js'
+import type { Users } from '../domain/users/users.js'
+import type { Clock } from '../lib/clock.js'
+import type { Database } from '../platform/database/database.js'
+
+type Dependencies = { database: Database; clock: Clock; users: Users; mails: Mails; codeKeys: readonly Buffer[] }
+
+/** The nouns that decide who gets an account. */
+export const makeRegistrationNouns = (config: Config, deps: Dependencies) => {
+  const registrationGate = createRegistrationGate({ mode: config.registration, domains: config.registrationDomains })
+  const invitations = createInvitations({ ...deps, gate: registrationGate })
+  return { registrationGate, invitations, registrations: createRegistrations({ ...deps, invitations }) }
+}

@@ -1,0 +1,17 @@
+import { domainToASCII } from 'node:url'
+import { InvalidValue, list, type Read } from './setting-values.js'
+
+const label = '[a-z\\d](?:[a-z\\d-]{0,61}[a-z\\d])?'
+const shape = new RegExp(`^(?:${label}\\.)+${label}$`)
+
+/** Addresses of users are ASCII, so a domain with other letters is compared in its ASCII form. */
+const domain: Read<string> = (value) => {
+  const ascii = /^[\p{L}\p{M}\p{N}.-]+$/u.test(value) ? domainToASCII(value).toLowerCase() : ''
+  if (!shape.test(ascii))
+    throw new InvalidValue(
+      'must be domains such as example.com, without @ and patterns; each one stands for itself only',
+    )
+  return ascii
+}
+
+export const registrationDomains: Read<string[]> = (value) => list(domain)(value)

@@ -1,0 +1,52 @@
+import type { Sql } from '../../platform/database/database.js'
+import { selectList } from '../../platform/database/select-list.js'
+
+export type InvitationRow = { email: string; created_at: Date; expires_at: Date }
+
+const columns = selectList<InvitationRow>({ email: true, created_at: true, expires_at: true })
+
+/** An account that came into being in another way, such as an import, leaves an invitation that is of no use any more. */
+const hasAccount = 'exists (select 1 from users where users.email_key = invitations.email_key)'
+
+/** One row for each address: a new invitation replaces the one before it. */
+export const replace = (
+  sql: Sql,
+  invitation: { email: string; emailKey: string; tokenHash: Uint8Array; now: Date; expiresAt: Date },
+) =>
+  sql.query(
+    `insert into invitations (email_key, email, token_hash, created_at, expires_at) values ($1, $2, $3, $4, $5)
+     on conflict (email_key) do update
+     set email = excluded.email, token_hash = excluded.token_hash, created_at = excluded.created_at,
+         expires_at = excluded.expires_at`,
+    [invitation.emailKey, invitation.email, invitation.tokenHash, invitation.now, invitation.expiresAt],
+  )
+
+export const selectByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
+  sql.query<InvitationRow & { email_key: string }>(
+    `select ${selectList<InvitationRow & { email_key: string }>({ email: true, created_at: true, expires_at: true, email_key: true })}
+     from invitations where token_hash = $1 and expires_at > $2`,
+    [tokenHash, now],
+  )
+
+/** Locked until the transaction ends: of two accounts at once only one finds the invitation. */
+export const lockByEmail = (sql: Sql, emailKey: string, openAt: Date) =>
+  sql.query<{ email_key: string }>(
+    'select email_key from invitations where email_key = $1 and expires_at > $2 for update',
+    [emailKey, openAt],
+  )
+
+export const remove = (sql: Sql, emailKey: string) =>
+  sql.query<{ expires_at: Date }>('delete from invitations where email_key = $1 returning expires_at', [emailKey])
+
+export const selectOpen = (sql: Sql, now: Date) =>
+  sql.query<InvitationRow>(
+    `select ${columns} from invitations where expires_at > $1 and not ${hasAccount} order by created_at, email_key`,
+    [now],
+  )
+
+export const purge = (sql: Sql, expiredBefore: Date, limit: number) =>
+  sql.query(
+    `delete from invitations where email_key in
+       (select email_key from invitations where expires_at <= $1 or ${hasAccount} limit $2) returning 1`,
+    [expiredBefore, limit],
+  )

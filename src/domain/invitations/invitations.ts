@@ -1,0 +1,86 @@
+import type { Language } from '../../contract/languages.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import { type Clock, later } from '../../lib/clock.js'
+import { days } from '../../lib/durations.js'
+import { fingerprint, randomToken } from '../../lib/random.js'
+import type { Database, Sql } from '../../platform/database/database.js'
+import type { Mails } from '../mails/mails.js'
+import type { GateRefusal, RegistrationGate } from '../registrations/registration-gate.js'
+import type { Email } from '../users/email.js'
+import type { Users } from '../users/users.js'
+import * as store from './invitations.store.js'
+
+const lifetime = 7 * days
+/** As long as a registration waits for its email to be confirmed: one that began in time may be finished later. */
+const keptAfterExpiry = 1 * days
+
+export type Invitation = { email: string; createdAt: Date; expiresAt: Date }
+
+const fromRow = ({ email, created_at, expires_at }: store.InvitationRow): Invitation => ({
+  email,
+  createdAt: created_at,
+  expiresAt: expires_at,
+})
+
+export type Invitations = ReturnType<typeof createInvitations>
+
+/** An invitation opens the gate of registration for one address, once. It does not prove the address. */
+export const createInvitations = (deps: {
+  database: Database
+  users: Pick<Users, 'findByEmail'>
+  mails: Pick<Mails, 'queue'>
+  clock: Clock
+  gate: RegistrationGate
+}) => {
+  const { database, users, mails, clock, gate } = deps
+
+  return {
+    /** Invites an address and mails the link; `token` is for the operator. An earlier invitation of the address is void. */
+    invite: (email: Email, language: Language) =>
+      database.transaction(async (sql) => {
+        if (await users.findByEmail(email.email, sql)) return refuse('has_account')
+        const now = clock.now()
+        const [token, expiresAt] = [randomToken(), later(now, lifetime)]
+        const tokenHash = fingerprint(token)
+        await store.replace(sql, { email: email.email, emailKey: email.key, tokenHash, now, expiresAt })
+        const values = { token, validFor: lifetime }
+        await mails.queue(sql, { to: email.email, template: 'invitation', values, language })
+        return { email: email.email, token, expiresAt }
+      }),
+
+    /** The invitation of a link, while it can be used. Changes nothing. */
+    find: async (token: string): Promise<(Invitation & { key: string }) | undefined> => {
+      const [row] = await store.selectByToken(database, fingerprint(token), clock.now())
+      return row && { ...fromRow(row), key: row.email_key }
+    },
+
+    open: async () => (await store.selectOpen(database, clock.now())).map(fromRow),
+
+    /** False if there was none to withdraw. */
+    revoke: async (email: Email) => {
+      const [removed] = await store.remove(database, email.key)
+      return removed !== undefined && removed.expires_at > clock.now()
+    },
+
+    /**
+     * Creates an account for a proven address if the gate or an invitation of that address allows it. The invitation is used
+     * up together with it, also where the gate is open. `openAt`: when the invitation must have been open.
+     */
+    admit: async <Created>(
+      sql: Sql,
+      { email, openAt = clock.now() }: { email: Email; openAt?: Date },
+      create: () => Promise<Created>,
+    ): Promise<{ created: Created; invited: boolean } | Refused<GateRefusal>> => {
+      const [invitation] = await store.lockByEmail(sql, email.key, openAt)
+      const refused = invitation ? undefined : gate.refusalFor(email)
+      if (refused) return refused
+      const created = await create()
+      const isNew = created !== undefined && !isRefused(created)
+      if (invitation && isNew) await store.remove(sql, email.key)
+      return { created, invited: invitation !== undefined && isNew }
+    },
+
+    purge: async (sql: Sql, limit: number) =>
+      (await store.purge(sql, later(clock.now(), -keptAfterExpiry), limit)).length,
+  }
+}

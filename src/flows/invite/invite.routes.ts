@@ -1,0 +1,28 @@
+import { Type } from 'typebox'
+import { refuse } from '../../contract/outcome.js'
+import type { Invitations } from '../../domain/invitations/invitations.js'
+import type { Limits } from '../../http/limits.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+
+const { responses, sendRefusal } = routeRefusals(
+  'bad_request',
+  'invalid_invitation',
+  'cross_site',
+  'too_many_requests',
+  'unavailable',
+)
+
+const schema = {
+  tags: ['registration'],
+  summary: 'The address that an invitation is for; changes nothing',
+  body: Type.Object({ token: Type.String({ maxLength: 1024 }) }),
+  response: { 200: Type.Object({ email: Type.String() }), ...responses },
+}
+
+export const inviteRoutes = (server: Server, { invitations, limits }: { invitations: Invitations; limits: Limits }) => {
+  server.post('/api/auth/invite/check', { schema, onRequest: limits.byNetwork }, async (request, reply) => {
+    const invitation = await invitations.find(request.body.token)
+    return invitation ? { email: invitation.email } : sendRefusal(reply, refuse('invalid_invitation'))
+  })
+}

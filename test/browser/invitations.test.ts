@@ -1,0 +1,121 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openStores } from '../../src/commands/open-stores.js'
+import { fillIn, keepPicture, linkIn, openChromium, press, visit } from '../support/chromium.js'
+import { goodPassword, type Latchkey } from '../support/latchkey.js'
+import { startProviders, startService, type TestProviders } from '../support/providers/test-providers.js'
+import { latchkey as run } from '../support/terminal.js'
+
+const secret = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
+let providers: TestProviders
+let latchkey: Latchkey
+let browser: Browser
+beforeAll(async () => {
+  providers = await startProviders()
+  ;[latchkey, browser] = await Promise.all([
+    startService(providers, { REGISTRATION: 'invited', JWT_SECRET: secret }),
+    openChromium(),
+  ])
+})
+afterAll(async () => {
+  await latchkey?.stop()
+  await providers?.close()
+})
+
+const invite = (...args: string[]) =>
+  run({ openStores: (role) => openStores(latchkey.config, role) }, ['invite', ...args])
+
+/** Invites from the command line, and returns the link of the mail. */
+const invited = async (email: string, ...more: string[]) => {
+  const { code, out, err } = await invite(email, ...more)
+  expect([code, err]).toEqual([0, ''])
+  latchkey.app.nouns.mails.nudge()
+  const link = linkIn(await latchkey.mailTo(email))
+  expect(out).toContain(link)
+  return link
+}
+
+it('an operator invites, and the person registers with the address of the invitation', async () => {
+  const { page, context, faults } = await visit(browser, latchkey)
+  await page.goto('/login')
+  await page.getByRole('link', { name: 'Create an account' }).click()
+  await page.getByText('You need an invitation to create an account here.').waitFor()
+  await expect.poll(() => page.getByLabel('Username', { exact: true }).count()).toBe(0)
+  await keepPicture(page, 'register-invited')
+
+  const link = await invited('ada@example.com')
+  const scanner = await visit(browser, latchkey)
+  await scanner.page.goto(link)
+  await scanner.page.getByText('The invitation is for this address.').waitFor()
+  await scanner.context.close()
+
+  await page.goto(link)
+  const email = page.getByLabel('Email', { exact: true })
+  await expect.poll(() => email.inputValue()).toBe('ada@example.com')
+  expect(await email.isEditable()).toBe(false)
+  expect(page.url()).toBe(`${latchkey.url}/invite`)
+  await page.reload()
+  await fillIn(page, { Username: 'ada', 'Choose a password': goodPassword })
+  await press(page, 'Create account')
+  await page.waitForURL('**/verify-email')
+  await page.goto(linkIn(await latchkey.mailTo('ada@example.com', /Confirm your email/)))
+  await press(page, 'Confirm my email')
+  await page.getByRole('heading', { name: 'Hello, ada' }).waitFor()
+  await context.close()
+
+  const second = await visit(browser, latchkey)
+  await second.page.goto(link)
+  await second.page.getByText('This invitation does not work.').waitFor()
+  await second.context.close()
+  expect(faults).toEqual([])
+})
+
+it('another person takes the invitation with a provider, which must know the invited address', async () => {
+  providers.issuer.become({ sub: 'subject-eve', email: 'eve@example.com', name: 'Eve Example' })
+  const link = await invited('bea@example.com', '--language', 'de')
+  expect((await latchkey.mailTo('bea@example.com')).subject).toBe('Einladung zu Latchkey')
+  const { page, context } = await visit(browser, latchkey)
+  const continueAt = async () => {
+    await page.goto(link)
+    await page.getByText('use an account with the address bea@example.com').waitFor()
+    await page.getByRole('link', { name: 'Continue with Google' }).click()
+  }
+  await continueAt()
+  await page.getByText('a new one needs an invitation for the address that Google has of you').waitFor()
+  providers.issuer.become({ sub: 'subject-bea', email: 'bea@example.com', name: 'Bea Example' })
+  await continueAt()
+  await page.getByRole('heading', { name: 'Hello, Bea Example' }).waitFor()
+  await context.close()
+})
+
+it('the command lists and withdraws invitations, and says what it did not do', async () => {
+  expect(await invite('--list')).toMatchObject({ code: 0, out: 'There are no open invitations.\n' })
+  expect(await invite('ada@example.com')).toMatchObject({ code: 1, err: expect.stringContaining('has an account') })
+  expect(await invite('no address')).toMatchObject({ code: 1, err: expect.stringContaining('must be an address') })
+  for (const wrong of [
+    [],
+    ['--language', 'xx', 'a@example.com'],
+    ['--list', '--revoke', 'a@example.com'],
+    ['--list', 'x'],
+  ])
+    expect(await invite(...wrong)).toMatchObject({ code: 2, out: '' })
+  const made = await invite('Cy@example.com', '--json')
+  expect(JSON.parse(made.out)).toEqual({
+    email: 'Cy@example.com',
+    link: expect.stringMatching(new RegExp(`^${latchkey.url}/invite#token=[\\w-]{43}$`)),
+    expiresAt: expect.any(String),
+  })
+  expect(JSON.parse((await invite('--list', '--json')).out)).toMatchObject({ email: 'Cy@example.com' })
+  expect((await invite('--list')).out).toMatch(/^EMAIL +INVITED +EXPIRES\nCy@example\.com +2/)
+  expect(await invite('--revoke', 'cy@EXAMPLE.com')).toMatchObject({ code: 0 })
+  expect(await invite('--revoke', 'cy@example.com')).toMatchObject({ code: 1, out: '' })
+  const recorded = await latchkey.sql.query<{ kind: string; marked: boolean }>(
+    `select kind, name_mark is not null as marked from events where kind in ('user_invited', 'invitation_revoked') order by id`,
+  )
+  expect(recorded.map(({ kind, marked }) => `${kind} ${marked}`)).toEqual([
+    ...['user_invited true', 'user_invited true', 'user_invited true'],
+    'invitation_revoked true',
+  ])
+  // A command is listed with the others, and its address stays out of the log.
+  expect(JSON.stringify(await latchkey.sql.query('select * from events'))).not.toMatch(/@example\.com/i)
+})

@@ -1,0 +1,267 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isRefused } from '../../src/contract/outcome.js'
+import { readEmail } from '../../src/domain/users/email.js'
+import { days, hours } from '../../src/lib/durations.js'
+import type { Browser } from '../support/client.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import {
+  comeBack,
+  goToProvider,
+  signInWith,
+  startProviders,
+  startService,
+  type TestProviders,
+  usersOf,
+} from '../support/providers/test-providers.js'
+
+const emailOf = (address: string) => {
+  const email = readEmail(address)
+  if (isRefused(email)) throw new Error(`${address} is no address`)
+  return email
+}
+
+const actionsAt = (latchkey: () => Latchkey) => {
+  let turn = 0
+  const nouns = () => latchkey().app.nouns
+  return {
+    invite: async (address: string) => {
+      const made = await nouns().invitations.invite(emailOf(address), 'en')
+      if (isRefused(made)) throw new Error(`${address} has an account`)
+      return made.token
+    },
+    revoke: (address: string) => nouns().invitations.revoke(emailOf(address)),
+    register: (email: string, invite?: unknown, tab = latchkey().browser()) => {
+      turn += 1
+      return tab.post('/api/auth/register', { username: `user${turn}`, email, password: goodPassword, invite })
+    },
+    /** Opens the link of the newest verification mail in the browser that registered. */
+    confirm: async (email: string, tab: Browser) => {
+      const { text } = await latchkey().mailTo(email, /Confirm your email/)
+      return tab.post('/api/auth/verify-email', { token: /#token=([\w-]+)/.exec(text)?.[1] })
+    },
+    addAccount: (email: string) =>
+      latchkey().sql.query(
+        `insert into users (id, email, email_key, username, username_key, created_at) values ($1, $2, $2, $3, $3, now())`,
+        [crypto.randomUUID(), email, `account-${email.split('@')[0]}`],
+      ),
+    accountsOf: async (email: string) =>
+      (await usersOf(latchkey())).filter((user) => user.email.toLowerCase() === email).length,
+    openInvitations: async () => (await nouns().invitations.open()).map(({ email }) => email),
+  }
+}
+
+describe('where registration is closed', () => {
+  let latchkey: Latchkey
+  let providers: TestProviders
+  beforeAll(async () => {
+    providers = await startProviders()
+    latchkey = await startService(providers, { REGISTRATION: 'closed' })
+  })
+  afterAll(async () => {
+    await latchkey?.stop()
+    await providers?.close()
+  })
+  const { invite, revoke, register, confirm, addAccount, accountsOf, openInvitations } = actionsAt(() => latchkey)
+
+  it('an invitation opens it for one address, once; the address is proven as usual', async () => {
+    const invite1 = await invite('ada@example.com')
+    expect(await openInvitations()).toEqual(['ada@example.com'])
+    const stored = await latchkey.sql.query<{ row: string }>('select invitations::text as row from invitations')
+    expect(JSON.stringify(stored)).not.toContain(invite1)
+    const check = await latchkey.browser().post('/api/auth/invite/check', { token: invite1 })
+    expect([check.status, check.body]).toEqual([200, { email: 'ada@example.com' }])
+
+    const tab = latchkey.browser()
+    expect((await register('Ada@Example.com', invite1, tab)).status).toBe(202)
+    expect(await accountsOf('ada@example.com')).toBe(0)
+    // Not used up before there is an account: the mail may never arrive.
+    expect((await register('ada@example.com', invite1)).status).toBe(202)
+    expect((await register('ada@example.com', invite1, tab)).status).toBe(202)
+    expect((await confirm('ada@example.com', tab)).status).toBe(200)
+    expect(await openInvitations()).toEqual([])
+    expect((await register('ada@example.com', invite1)).body.code).toBe('invalid_invitation')
+    expect(
+      await latchkey.sql.query("select user_id is null as anonymous from events where kind = 'invitation_used'"),
+    ).toEqual([{ anonymous: false }])
+  })
+
+  it('says the same to every address, with and without an account, when there is no invitation', async () => {
+    await addAccount('known@example.com')
+    for (const address of ['known@example.com', 'nobody@example.com', 'no address']) {
+      const { status, body } = await register(address)
+      expect([status, body.code]).toEqual([403, 'registration_closed'])
+    }
+  })
+
+  it('has one answer for every invitation that does not work, whatever the address', async () => {
+    await invite('used@example.com')
+    const used = latchkey.browser()
+    const usedToken = await invite('used@example.com')
+    await register('used@example.com', usedToken, used)
+    expect((await confirm('used@example.com', used)).status).toBe(200)
+    const [replaced, newest] = [await invite('bea@example.com'), await invite('bea@example.com')]
+    const revoked = await invite('cy@example.com')
+    expect([await revoke('cy@example.com'), await revoke('cy@example.com')]).toEqual([true, false])
+    const bodies = new Set<string>()
+    for (const bad of [usedToken, replaced, revoked, 'nonsense', '', `${newest}x`, newest])
+      for (const address of ['used@example.com', 'known@example.com', 'dora@example.com', 'bea@mail.example.com']) {
+        const { status, text } = await register(address, bad)
+        expect(status).toBe(403)
+        bodies.add(text)
+      }
+    for (const token of [usedToken, replaced, revoked, 'nonsense', '']) {
+      const { status, text } = await latchkey.browser().post('/api/auth/invite/check', { token })
+      expect(status).toBe(403)
+      bodies.add(text)
+    }
+    expect([...bodies]).toEqual([expect.stringContaining('"code":"invalid_invitation"')])
+    for (const invite of [7, null, {}, ['x']]) expect((await register('bea@example.com', invite)).status).toBe(400)
+  })
+
+  it('answers an invitation for an address that has got an account since like any other', async () => {
+    const token = await invite('finn@example.com')
+    await addAccount('finn@example.com')
+    expect((await register('finn@example.com', token)).status).toBe(202)
+    await latchkey.mailTo('finn@example.com', /already have an account/)
+    expect(await openInvitations()).not.toContain('finn@example.com')
+    expect(await latchkey.app.nouns.invitations.invite(emailOf('FINN@example.com'), 'en')).toHaveProperty('refused')
+  })
+
+  it('20 uses at once make one account, and what was left over makes none after that account is deleted', async () => {
+    const token = await invite('jo@example.com')
+    const mailsToJo = () =>
+      latchkey.mails().filter(({ to, subject }) => to === 'jo@example.com' && /^Confirm/.test(subject)).length
+    const tabs = Array.from({ length: 5 }, () => latchkey.browser())
+    const links: { tab: Browser; link: string | undefined }[] = []
+    for (const tab of tabs) {
+      expect((await register('jo@example.com', token, tab)).status).toBe(202)
+      await expect.poll(mailsToJo).toBe(links.length + 1)
+      const { text } = await latchkey.mailTo('jo@example.com', /Confirm your email/)
+      links.push({ tab, link: /#token=([\w-]+)/.exec(text)?.[1] })
+    }
+    const confirmAll = () =>
+      Promise.all(
+        [...links, ...links, ...links, ...links].map(
+          async ({ tab, link }) => (await tab.copy().post('/api/auth/verify-email', { token: link })).body,
+        ),
+      )
+    const answers = await confirmAll()
+    expect(answers.filter(({ user }) => user !== undefined)).toHaveLength(1)
+    const codes = new Set(answers.flatMap(({ code }) => (code === undefined ? [] : [code])))
+    expect([...codes].toSorted()).toEqual(['already_confirmed', 'already_registered'])
+    expect(await accountsOf('jo@example.com')).toBe(1)
+    await latchkey.sql.query("delete from users where email = 'jo@example.com'")
+    expect((await confirmAll()).map(({ code }) => code)).toContain('registration_closed')
+    expect(await accountsOf('jo@example.com')).toBe(0)
+  })
+
+  it('a provider needs no token: the address that it has verified decides', async () => {
+    providers.issuer.become({ sub: 'subject-kim', email: 'Kim@Example.com' })
+    providers.github.become({ id: 41, login: 'lea' }, [{ email: 'lea@example.com', primary: true, verified: true }])
+    const failed = '/login?error=provider_a_auth_failed&reason=registration_closed'
+    await invite('lea@example.com')
+    expect((await signInWith(latchkey.browser(), 'provider-a')).location).toBe(failed)
+    const token = await invite('kim@example.com')
+    const tabs = Array.from({ length: 20 }, () => latchkey.browser())
+    const callbacks = await Promise.all(tabs.map((tab) => goToProvider(tab, 'provider-a')))
+    const answers = await Promise.all(tabs.map((tab, at) => comeBack(tab, callbacks[at] ?? '')))
+    expect(new Set(answers.map(({ location }) => location))).toEqual(new Set(['/dashboard']))
+    expect(await accountsOf('kim@example.com')).toBe(1)
+    expect(await openInvitations()).toContain('lea@example.com')
+    expect(await openInvitations()).not.toContain('kim@example.com')
+    expect((await register('kim@example.com', token)).body.code).toBe('invalid_invitation')
+    await latchkey.sql.query("delete from users where email_key = 'kim@example.com'")
+    expect((await signInWith(latchkey.browser(), 'provider-a')).location).toBe(failed)
+    expect((await signInWith(latchkey.browser(), 'provider-b')).location).toBe('/dashboard')
+  })
+
+  it('users who have an account sign in with a password, and a waiting registration is told to confirm', async () => {
+    const login = (username: string) => latchkey.browser().post('/login', { username, password: goodPassword })
+    expect((await login('used@example.com')).status).toBe(200)
+    const token = await invite('mo@example.com')
+    await register('mo@example.com', token)
+    expect((await login('mo@example.com')).body.code).toBe('email_not_confirmed')
+  })
+
+  it('a registration that began in time is finished after the invitation has expired, but not after it was withdrawn', async () => {
+    const [gil, hal, ida] = [latchkey.browser(), latchkey.browser(), latchkey.browser()]
+    const token = await invite('gil@example.com')
+    await invite('ida@example.com')
+    latchkey.clock.advance(7 * days - 1 * hours)
+    expect((await register('gil@example.com', token, gil)).status).toBe(202)
+    expect((await register('hal@example.com', await invite('hal@example.com'), hal)).status).toBe(202)
+    latchkey.clock.advance(2 * hours)
+    expect((await register('gil@example.com', token, ida)).body.code).toBe('invalid_invitation')
+    await latchkey.app.nouns.invitations.purge(latchkey.sql, 100)
+    expect((await confirm('gil@example.com', gil)).status).toBe(200)
+    await revoke('hal@example.com')
+    expect((await confirm('hal@example.com', hal)).body.code).toBe('registration_closed')
+    expect(await accountsOf('hal@example.com')).toBe(0)
+    // A new invitation, and the waiting registration can be finished.
+    await invite('hal@example.com')
+    expect((await confirm('hal@example.com', hal)).status).toBe(200)
+    latchkey.clock.advance(1 * days)
+    await latchkey.app.nouns.invitations.purge(latchkey.sql, 100)
+    expect(await latchkey.sql.query("select 1 from invitations where email_key = 'ida@example.com'")).toEqual([])
+  })
+})
+
+describe('where an invitation is needed, or a domain', () => {
+  let invited: Latchkey
+  let ofDomain: Latchkey
+  let providers: TestProviders
+  beforeAll(async () => {
+    providers = await startProviders()
+    const domains = { REGISTRATION_DOMAINS: 'example.com,exämple.org' }
+    ;[invited, ofDomain] = await Promise.all([
+      startLatchkey({ settings: { REGISTRATION: 'invited' } }),
+      startService(providers, domains),
+    ])
+  })
+  afterAll(async () => {
+    await Promise.all([invited?.stop(), ofDomain?.stop()])
+    await providers?.close()
+  })
+
+  it('invited: refuses without an invitation, and takes one', async () => {
+    const { invite, register, confirm } = actionsAt(() => invited)
+    const refused = await register('ada@example.com')
+    expect([refused.status, refused.body.code]).toEqual([403, 'invitation_required'])
+    const token = await invite('ada@example.com')
+    expect((await register('ada@example.com')).text).toBe(refused.text)
+    const tab = invited.browser()
+    expect((await register('ada@example.com', token, tab)).status).toBe(202)
+    expect((await confirm('ada@example.com', tab)).status).toBe(200)
+  })
+
+  it('domains: bind registration and providers, and an invitation overrides them', async () => {
+    const { invite, register, confirm, addAccount } = actionsAt(() => ofDomain)
+    for (const address of ['ada@example.com', 'ADA@EXAMPLE.COM', 'ada@xn--exmple-cua.org'])
+      expect((await register(address)).status).toBe(202)
+    await addAccount('known@example.dev')
+    for (const address of ['known@example.dev', 'eve@example.dev', 'ada@mail.example.com', 'ada@example.com.evil'])
+      expect((await register(address)).body.code).toBe('email_domain_not_allowed')
+    expect((await register('ada@exämple.org')).body.code).toBe('email_shape')
+
+    const tab = ofDomain.browser()
+    expect((await register('bea@example.dev', await invite('bea@example.dev'), tab)).status).toBe(202)
+    expect((await confirm('bea@example.dev', tab)).status).toBe(200)
+
+    providers.issuer.become({ sub: 'subject-eve', email: 'eve@example.dev' })
+    expect((await signInWith(ofDomain.browser(), 'provider-a')).location).toBe(
+      '/login?error=provider_a_auth_failed&reason=email_domain_not_allowed',
+    )
+    await invite('eve@example.dev')
+    expect((await signInWith(ofDomain.browser(), 'provider-a')).location).toBe('/dashboard')
+    expect((await signInWith(ofDomain.browser(), 'provider-a')).location).toBe('/dashboard')
+  })
+
+  it('an account that comes to exist without its invitation uses it up too', async () => {
+    const { invite, register, confirm, openInvitations } = actionsAt(() => ofDomain)
+    await invite('gus@example.com')
+    const tab = ofDomain.browser()
+    expect((await register('gus@example.com', undefined, tab)).status).toBe(202)
+    expect((await confirm('gus@example.com', tab)).status).toBe(200)
+    expect(await openInvitations()).toEqual([])
+  })
+})

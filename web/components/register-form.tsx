@@ -1,0 +1,120 @@
+import type { Refusal } from '../../packages/client/src/client.js'
+import { normalizedUsername, usernameRefusal } from '../../src/contract/username-rules.js'
+import { client } from '../client.js'
+import { returnToInAddress, storeEmail, storeReturnTo } from '../navigation.js'
+import { errorsOf, useNewPasswordProblems } from '../passwords.js'
+import { useWords } from '../settings.js'
+import { forgetTyped, keepTyped, typedBefore } from '../typed.js'
+import { Field } from './field.js'
+import { type FieldProblems, Form, type Problems, type Values } from './form.js'
+import { NewPasswordField } from './new-password-field.js'
+
+type Invitation = { token: string; email: string; hint: string }
+
+/** `invitation`: the address is given by it. When the service refuses it, `onRefused` shows that in the place of the form. */
+type Props = { invitation?: Invitation; onRefused?: (refusal: Refusal) => void }
+
+export const RegisterForm = ({ invitation, onRefused }: Props) => {
+  const words = useWords('register')
+  const common = useWords('common')
+  const passwordWords = useWords('password')
+  const { check, completed } = useChecks()
+  const problemsOf = useNewPasswordProblems('password', fields)
+
+  const submit = async (values: Values) => {
+    const { username, email, password, name } = registrationOf(values)
+    const invite = invitation?.token
+    const answer = await client.register({ username, email, password, ...(name && { name }), invite })
+    if (answer.refused === 'invalid_invitation' && onRefused) {
+      onRefused(answer)
+      return undefined
+    }
+    if (answer.refused) return completed(problemsOf(answer), values)
+    forgetTyped()
+    storeReturnTo(returnToInAddress())
+    storeEmail(email)
+    location.assign('/verify-email')
+    return undefined
+  }
+
+  return (
+    <Form submitLabel={words.submit} check={check} onSubmit={submit}>
+      <Field
+        name="username"
+        label={common.username}
+        autoComplete="username"
+        hint={words.usernameHint}
+        {...kept('username')}
+        focused
+      />
+      <Field
+        name="email"
+        label={common.email}
+        type="email"
+        autoComplete="email"
+        {...(invitation ? { defaultValue: invitation.email, readOnly: true, hint: invitation.hint } : kept('email'))}
+      />
+      <Field
+        name="name"
+        label={words.name}
+        autoComplete="name"
+        required={false}
+        maxLength={200}
+        hint={words.nameHint}
+        {...kept('name')}
+      />
+      <NewPasswordField name="password" label={passwordWords.choose} />
+    </Form>
+  )
+}
+
+const kept = (field: 'username' | 'email' | 'name') => ({
+  defaultValue: typedBefore(field),
+  onInput: (value: string) => keepTyped(field, value),
+})
+
+const registrationOf = ({ username = '', email = '', password = '', name = '' }: Values) => ({
+  username: username.trim(),
+  email: email.trim(),
+  password,
+  name: name.trim(),
+})
+
+/**
+ * The service refuses a registration for one reason. The page asks for the strength of the password and adds what is wrong
+ * with it to the other problems, so that the user sees everything at once.
+ */
+const useChecks = () => {
+  const words = useWords('password')
+  const refusals = useWords('refusals')
+
+  const passwordProblems = async (values: Values): Promise<FieldProblems> => {
+    const { password, ...about } = registrationOf(values)
+    const answer = password === '' ? undefined : await client.passwordStrength({ ...about, password })
+    const errors = !answer || answer.refused ? [] : errorsOf(answer.value.ids, words)
+    return errors.length > 0 ? { password: errors } : {}
+  }
+
+  const check = async (values: Values, invalid: FieldProblems): Promise<FieldProblems> => {
+    const { username } = registrationOf(values)
+    const code = username === '' ? undefined : usernameRefusal(normalizedUsername(username))
+    const found = { ...invalid, ...(code && { username: [refusals[code]] }) }
+    return Object.keys(found).length === 0 ? found : { ...(await passwordProblems(values)), ...found }
+  }
+
+  const completed = async (problems: Problems, values: Values): Promise<Problems> =>
+    problems.fields ? { ...problems, fields: { ...(await passwordProblems(values)), ...problems.fields } } : problems
+
+  return { check, completed }
+}
+
+/** The field that a refusal belongs to. */
+const fields = {
+  username_length: 'username',
+  username_at_sign: 'username',
+  username_characters: 'username',
+  username_alphabets: 'username',
+  username_taken: 'username',
+  email_shape: 'email',
+  email_domain_not_allowed: 'email',
+}

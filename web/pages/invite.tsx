@@ -1,0 +1,104 @@
+import { useEffect, useState } from 'preact/hooks'
+import { isTemporary, type Refusal } from '../../packages/client/src/client.js'
+import { client } from '../client.js'
+import { Button } from '../components/button.js'
+import { Card } from '../components/card.js'
+import { Heading } from '../components/heading.js'
+import { LoadingCard } from '../components/loading-card.js'
+import { Notice } from '../components/notice.js'
+import { ProviderButtons } from '../components/provider-buttons.js'
+import { RegisterForm } from '../components/register-form.js'
+import { useLinkToken } from '../link-token.js'
+import { mount } from '../mount.js'
+import { forgetToken, redirectAfterSignIn, returnToInAddress, withReturnTo } from '../navigation.js'
+import { useSentences } from '../refusals.js'
+import { useSettings, useWords } from '../settings.js'
+import { useStableCallback } from '../stable-callback.js'
+import { useVisitor } from '../visitor.js'
+import { fill } from '../words/format.js'
+
+/** Opening the link changes nothing: mail scanners open links too. */
+const Invite = () => {
+  const token = useLinkToken()
+  const visitor = useVisitor(() => redirectAfterSignIn(returnToInAddress()))
+  if (visitor !== 'signed-out') return <LoadingCard />
+  return token === undefined ? <NoInvitation /> : <ByLink key={token} token={token} />
+}
+
+const ByLink = ({ token }: { token: string }) => {
+  const { email, refused, load, setRefused } = useInvitation(token)
+  if (refused && isTemporary(refused)) return <NotLoaded refused={refused} onTryAgain={load} />
+  if (refused) return <NoInvitation refused={refused} wasShown={email !== undefined} />
+  if (email === undefined) return <LoadingCard />
+  return <Accept token={token} email={email} onRefused={setRefused} />
+}
+
+const useInvitation = (token: string) => {
+  const [email, setEmail] = useState<string>()
+  const [refused, setRefused] = useState<Refusal>()
+  const refuse = (refusal: Refusal) => {
+    if (!isTemporary(refusal)) forgetToken()
+    setRefused(refusal)
+  }
+  const load = useStableCallback(async () => {
+    const answer = await client.checkInvitation({ token })
+    if (answer.refused) return refuse(answer)
+    setRefused(undefined)
+    setEmail(answer.value.email)
+  })
+  useEffect(() => {
+    void load()
+  }, [])
+  return { email, refused, load, setRefused: refuse }
+}
+
+type AcceptProps = { token: string; email: string; onRefused: (refusal: Refusal) => void }
+
+const Accept = ({ token, email, onRefused }: AcceptProps) => {
+  const words = useWords('invite')
+  const { providers } = useSettings()
+  const offersProviders = providers.length > 0
+  return (
+    <Card footer={<SignInLink />}>
+      <Heading text={words.heading} />
+      <p class="lead">{offersProviders ? words.lead : words.leadWithoutProviders}</p>
+      <RegisterForm invitation={{ token, email, hint: words.fixedAddress }} onRefused={onRefused} />
+      <ProviderButtons returnTo={returnToInAddress()} />
+      {offersProviders && <p class="card-note">{fill(words.sameAddress, { email })}</p>}
+    </Card>
+  )
+}
+
+const SignInLink = () => {
+  const words = useWords('register')
+  return (
+    <>
+      {words.haveAccount} <a href={withReturnTo('/login', returnToInAddress())}>{words.signIn}</a>
+    </>
+  )
+}
+
+const NoInvitation = ({ refused, wasShown = false }: { refused?: Refusal; wasShown?: boolean }) => {
+  const words = useWords('invite')
+  const { invalid_invitation: noLongerWorks } = useWords('refusals')
+  return (
+    <Card footer={<SignInLink />}>
+      <Heading text={words.title} focused={wasShown} />
+      <Notice kind={refused ? 'error' : 'info'}>{refused ? noLongerWorks : words.noLink}</Notice>
+    </Card>
+  )
+}
+
+const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgain: () => Promise<void> }) => {
+  const words = useWords('invite')
+  const sentenceFor = useSentences()
+  return (
+    <Card>
+      <Heading text={words.title} />
+      <Notice kind="error">{sentenceFor(refused)}</Notice>
+      <Button onPress={onTryAgain}>{words.tryAgain}</Button>
+    </Card>
+  )
+}
+
+mount(Invite)
