@@ -88,41 +88,21 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
   const events = makeEvents(platform, { clock, log, nameMarks: createNameMarks(keysFor(nameMarksPurpose)), webhooks })
   const codeKeys = keysFor('registration code')
   const registering = makeRegistrationNouns(config, { database, clock, users, mails, codeKeys })
-  const shared = {
-    database,
-    clock,
-    users,
-    sessions,
-    mails,
-    events,
-    webhooks,
-    providers,
-    sealedValues,
-    sealFor,
-    metrics,
-    ...registering,
-  }
+  const made = { users, sessions, mails, events, webhooks, providers, sealedValues, ...registering }
   return {
+    ...made,
     keysFor,
-    sealedValues,
     signingKeys,
     loadedKeys,
     tokens,
     endedSessions,
-    users,
     passwords: createPasswords({ workers, cost: config.bcryptCost, productName }),
-    sessions,
-    ...registering,
     oneTimeTokens: createOneTimeTokens({ database, clock }),
     content: createContent({ database, clock }),
-    mails,
     mailedCodes: createMailedCodes({ database, clock, codeKeys: keysFor('mailed code') }),
-    providers,
     attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),
     links: createPendingLinks({ seal: sealFor('pending link'), clock }),
-    events,
-    webhooks,
-    ...makeSignInNouns(config, shared),
+    ...makeSignInNouns(config, { ...made, database, clock, sealFor, metrics }),
     rotate: createRotations({
       sessions,
       endedSessions,
