@@ -71,6 +71,11 @@ export const cookieHeaders: [sent: string, kept: string | undefined][] = [
   ['csrf_secret=1; csrf_secret=2; a=1; access_token=T; registration=r; registration=s', 'a=1'],
   ['__Host-csrf_secret=c; a=1; __Host-attempt_abc-EFGH_jkl=s; b=2; access_token=T; attempt_abcdefghijkl=s', 'a=1; b=2'],
   ['a=1; __Host-registration=r; pending_link=p; access_token=T; __Host-pending_link=p; latchkey_bounced=1', 'a=1'],
+  [
+    'challenge=c; a=1; __Host-challenge=c; trusted_device=t; access_token=T; __Host-known_device=k; known_device=k',
+    'a=1',
+  ],
+  ['__Host-latchkey_bounced=1; a=1; passkey_abcdefghijkl=p; access_token=T; __Host-passkey_abc-EFGH_jkl=p', 'a=1'],
   ['  refresh_token =b ;  a=1 ; access_token=T', 'a=1'],
   ['q="; access_token=T; r="', 'q="; r="'],
   ['q="x y; refresh_token=b; z"; access_token=T', 'q="x y; z"'],

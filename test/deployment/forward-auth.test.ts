@@ -146,6 +146,7 @@ describe('an application behind nginx and the access check', () => {
     const first = await visitor.get('/reports?a=1&b=2', navigation('cross-site'))
     expect([first.status, first.headers.refresh]).toEqual([401, undefined])
     expect(first.text).toContain('location.replace(here)')
+    expect(first.headers['set-cookie']).toEqual([expect.stringMatching(/^__Host-latchkey_bounced=1; .*; Secure;/)])
     const second = await visitor.get('/reports?a=1&b=2', navigation('cross-site'))
     expect([second.status, second.headers.refresh]).toEqual([401, undefined])
     expect(second.text).toBe(near.text)
