@@ -1,20 +1,28 @@
 import { fastify } from 'fastify'
 import { describe, expect, it } from 'vitest'
+import { createCookieJar } from '../../test/support/cookie-jar.js'
+import { createCeremonies } from '../domain/passkeys/ceremonies.js'
 import { createAttempts } from '../domain/providers/attempt.js'
 import { systemClock } from '../lib/clock.js'
 import { deriveKey } from '../lib/keys.js'
 import { createSeal } from '../lib/seal.js'
 import { attemptCookieName, createAttemptCookies } from './attempt-cookies.js'
+import { createCeremonyCookies } from './ceremony-cookies.js'
 import { createCookies } from './cookies.js'
 
 const attempts = createAttempts({ seal: createSeal([deriveKey('a secret', 'provider attempt')]), clock: systemClock })
-const attemptCookies = createAttemptCookies({
-  cookies: createCookies({ secure: true, host: 'auth.example.com' }),
-  attempts,
-})
+const cookies = createCookies({ secure: true, host: 'auth.example.com' })
+const attemptCookies = createAttemptCookies({ cookies, attempts })
+const ceremonyCookies = createCeremonyCookies({ cookies })
+const ceremonies = createCeremonies({ seal: createSeal([deriveKey('a secret', 'passkey')]), clock: systemClock })
 const server = fastify()
 server.get('/', (request, reply) => {
-  attemptCookies.keep(request, reply, attempts.begin('provider_a', '/dashboard', { kind: 'sign_in' }))
+  const { returnTo = '/dashboard' } = request.query as { returnTo?: string }
+  attemptCookies.keep(request, reply, attempts.begin('provider_a', returnTo, { kind: 'sign_in' }))
+  return reply.send('kept')
+})
+server.get('/passkey', (request, reply) => {
+  ceremonyCookies.keep(request, reply, ceremonies.begin('sign_in'))
   return reply.send('kept')
 })
 
@@ -32,6 +40,39 @@ describe('the name of an attempt cookie', () => {
     expect(attemptCookieName(one.state)).toMatch(/^attempt_[\w-]{12}$/)
     expect(attemptCookieName(one.state)).not.toBe(attemptCookieName(two.state))
     expect(one.state).not.toContain(attemptCookieName(one.state).slice(8))
+  })
+})
+
+describe('the Cookie header', () => {
+  // Tokens of the longest ASCII names and addresses; emoji in all of them need a little more.
+  const names = { access_token: 1600, refresh_token: 480, '__Host-csrf_secret': 43, '__Host-registration': 43 }
+  const values = { ...names, '__Host-challenge': 43, '__Host-trusted_device': 219, '__Host-known_device': 219 }
+  const returnTo = `/${'x'.repeat(511)}`
+
+  it('stays under 4 KB with the longest of each, whatever other tabs have begun', async () => {
+    const jar = createCookieJar()
+    jar.keep(Object.entries(values).map(([name, length]) => `${name}=${'x'.repeat(length)}`))
+    for (let tab = 0; tab < 14; tab++) {
+      for (const url of ['/passkey', `/?returnTo=${returnTo}`]) {
+        const { headers } = await server.inject({ url, headers: { cookie: jar.header() } })
+        jar.keep([headers['set-cookie'] ?? []].flat())
+        expect(jar.header().length).toBeLessThan(4096)
+      }
+    }
+    expect(jar.header()).toContain('__Host-attempt_')
+  })
+
+  it('has room for the attempts and passkeys of several tabs otherwise', async () => {
+    const jar = createCookieJar()
+    jar.keep(Object.entries({ ...values, access_token: 700 }).map(([name, length]) => `${name}=${'x'.repeat(length)}`))
+    for (const url of ['/passkey', '/passkey', '/passkey', '/', '/', '/']) {
+      const { headers } = await server.inject({ url, headers: { cookie: jar.header() } })
+      jar.keep([headers['set-cookie'] ?? []].flat())
+    }
+    expect([jar.header().match(/__Host-attempt_/g), jar.header().match(/__Host-passkey_/g)]).toMatchObject([
+      { length: 3 },
+      { length: 3 },
+    ])
   })
 })
 

@@ -7,7 +7,7 @@ import type { Cookies } from './cookies.js'
 /** The browser does not send a Strict cookie with the provider's redirect, which comes from another site. */
 const attributes = { sameSite: 'Lax' } as const
 
-/** The most that the attempts of other tabs may use, so that the Cookie header stays small. */
+/** Of other tabs, and fewer if the Cookie header would grow too long. */
 const otherAttempts = { count: 4, bytes: 1500 }
 
 /** An attacker may have planted hundreds: each answer clears a few of them, so that it stays small enough for any proxy. */
@@ -30,25 +30,29 @@ export const createAttemptCookies = ({ cookies, attempts }: { cookies: Cookies; 
       .slice(0, lookedAtOnce)
       .map((name) => {
         const sealed = cookies.read(request, name) ?? ''
-        return { name, bytes: name.length + sealed.length, attempt: attempts.open(sealed) }
+        return { name, bytes: cookies.bytesOf(request, name), attempt: attempts.open(sealed) }
       })
-      .sort((left, right) => endOf(right.attempt) - endOf(left.attempt))
+      .sort((left, right) => endOf(left.attempt) - endOf(right.attempt))
 
   /** Clears what has expired, and the oldest if there are too many. */
-  const makeRoom = (request: FastifyRequest, reply: FastifyReply) => {
-    let bytes = 0
-    for (const [index, { name, bytes: size, attempt }] of held(request).entries()) {
-      bytes += size
-      const fits = attempt && index < otherAttempts.count && bytes <= otherAttempts.bytes
-      if (!fits) cookies.clear(reply, name, attributes)
+  const makeRoom = (request: FastifyRequest, reply: FastifyReply, left: number) => {
+    const others = held(request)
+    let bytesLeft = Math.min(
+      left,
+      others.reduce((bytes, other) => bytes - other.bytes, otherAttempts.bytes),
+    )
+    for (const [index, { name, bytes, attempt }] of others.entries()) {
+      if (attempt && others.length - index <= otherAttempts.count && bytesLeft >= 0) continue
+      bytesLeft += bytes
+      cookies.clear(reply, name, attributes)
     }
   }
 
   return {
     keep: (request: FastifyRequest, reply: FastifyReply, attempt: Attempt) => {
-      makeRoom(request, reply)
-      const maxAge = attemptLifetime / seconds
-      cookies.set(reply, attemptCookieName(attempt.state), attempts.seal(attempt), { ...attributes, maxAge })
+      const [name, sealed] = [attemptCookieName(attempt.state), attempts.seal(attempt)]
+      makeRoom(request, reply, cookies.bytesLeftWith(request, name, sealed))
+      cookies.set(reply, name, sealed, { ...attributes, maxAge: attemptLifetime / seconds })
     },
 
     /** The attempt that an answer with this state belongs to, if this browser began it and it is not too old. */

@@ -6,7 +6,7 @@ import type { Cookies } from './cookies.js'
 
 const attributes = { sameSite: 'Strict' } as const
 
-/** Every open tab of the sign-in page has one or two. Each is small. */
+/** Every open tab of the sign-in page has one or two. Each is small. There are fewer if the Cookie header would grow too long. */
 const otherCeremonies = 12
 
 /** An attacker may have planted hundreds: each answer clears a few of them, so that it stays small enough for any proxy. */
@@ -20,20 +20,26 @@ export type CeremonyCookies = ReturnType<typeof createCeremonyCookies>
 
 /** One cookie for each challenge that this browser got for a passkey, so that several tabs do not disturb each other. */
 export const createCeremonyCookies = ({ cookies }: { cookies: Cookies }) => {
-  const makeRoom = (request: FastifyRequest, reply: FastifyReply) => {
+  const makeRoom = (request: FastifyRequest, reply: FastifyReply, left: number) => {
     const held = cookies
       .names(request)
       .filter((name) => nameShape.test(name))
       .slice(0, lookedAtOnce)
       .map((name) => ({ name, end: expiryOfKept(cookies.read(request, name) ?? '') }))
-      .sort((left, right) => right.end - left.end)
-    for (const { name } of held.slice(otherCeremonies)) cookies.clear(reply, name, attributes)
+      .sort((one, other) => one.end - other.end)
+    let bytesLeft = left
+    for (const [index, { name }] of held.entries()) {
+      if (held.length - index <= otherCeremonies && bytesLeft >= 0) return
+      bytesLeft += cookies.bytesOf(request, name)
+      cookies.clear(reply, name, attributes)
+    }
   }
 
   return {
     keep: (request: FastifyRequest, reply: FastifyReply, { challenge, kept }: Ceremony) => {
-      makeRoom(request, reply)
-      cookies.set(reply, nameFor(challenge), kept, { ...attributes, maxAge: ceremonyLifetime / seconds })
+      const name = nameFor(challenge)
+      makeRoom(request, reply, cookies.bytesLeftWith(request, name, kept))
+      cookies.set(reply, name, kept, { ...attributes, maxAge: ceremonyLifetime / seconds })
     },
 
     /** What this browser kept of the challenge. Its cookie is cleared: the challenge can be answered once. */

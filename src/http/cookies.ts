@@ -32,6 +32,9 @@ const parse = (header: string): Jar => {
   return { values, doubled }
 }
 
+/** The most that the cookies of a browser may need together, so that every proxy takes the header. */
+const longestHeader = 4_096
+
 const mostDomains = 4
 
 /** The host and the domains above it, for which another host could have set a cookie. No browser accepts one for `com`. */
@@ -42,6 +45,8 @@ const domainsOf = (host: string) => {
     .map((_, place) => labels.slice(place).join('.'))
     .slice(-mostDomains)
 }
+
+const bytesOf = (name: string, value: string) => `; ${name}=${value}`.length
 
 export type Cookies = ReturnType<typeof createCookies>
 
@@ -114,6 +119,12 @@ export const createCookies = ({
       [...jarOf(request).values.keys()]
         .filter((name) => name.startsWith(prefix))
         .map((name) => name.slice(prefix.length)),
+    /** What is left of the Cookie header beside all that came and this cookie. Below 0, others have to be cleared. */
+    bytesLeftWith: (request: FastifyRequest, name: string, value: string) =>
+      longestHeader - (request.headers.cookie ?? '').length - bytesOf(nameOf(name), value),
+    /** What clearing this cookie makes free. */
+    bytesOf: (request: FastifyRequest, name: string) =>
+      bytesOf(nameOf(name), jarOf(request).values.get(nameOf(name)) ?? ''),
     set,
     clear,
     clearSession,
