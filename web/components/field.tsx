@@ -8,7 +8,15 @@ type Props = {
   name: string
   label: string
   type?: 'text' | 'email' | 'password'
-  autoComplete: 'username' | 'current-password' | 'new-password' | 'email' | 'name' | 'one-time-code'
+  autoComplete:
+    | 'username'
+    | 'username webauthn'
+    | 'off'
+    | 'current-password'
+    | 'new-password'
+    | 'email'
+    | 'name'
+    | 'one-time-code'
   required?: boolean
   hint?: string
   focused?: boolean

@@ -52,3 +52,10 @@ export const CheckIcon = ({ size = 20 }: { size?: number }) => (
     <path d="M4.5 10.500l3.6 3.6 7.4-8" />
   </Icon>
 )
+
+export const KeyIcon = () => (
+  <Icon>
+    <circle cx="7" cy="10" r="3.600" />
+    <path d="M10.600 10h6.400M14.500 10v2.800M17 10v2" />
+  </Icon>
+)

@@ -1,10 +1,9 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Factors, TotpBegun } from '../../src/contract/schemas.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { useDisclosure } from '../focus.js'
 import { useSettings, useWords } from '../settings.js'
-import { useStableCallback } from '../stable-callback.js'
 import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
 import { fullDate } from './dates.js'
@@ -12,26 +11,20 @@ import { Panel } from './panel.js'
 import { TrustedDevices } from './trusted-devices.js'
 import { AddApp, RecoveryCodes } from './two-step-steps.js'
 
+type Props = { factors: Factors | undefined; onChanged: () => Promise<void> }
+
 /** Two-step sign-in: on with an app, off, new recovery codes, trusted devices. */
-export const TwoStepPanel = () => {
+export const TwoStepPanel = ({ factors, onChanged }: Props) => {
   const words = useWords('two-step')
   const actions = useDashboardActions()
-  const [factors, setFactors] = useState<Factors>()
   const [begun, setBegun] = useState<TotpBegun>()
   const [codes, setCodes] = useState<string[]>()
   const [busy, setBusy] = useState(false)
 
-  const load = useStableCallback(async () => {
-    const answer = await client.factors()
-    if (!answer.refused) setFactors(answer.value)
-  })
-  useEffect(() => {
-    void load()
-  }, [])
   const changed = async (recoveryCodes?: string[]) => {
     setBegun(undefined)
     setCodes(recoveryCodes)
-    await Promise.all([load(), actions.reload()])
+    await Promise.all([onChanged(), actions.reload()])
   }
 
   const begin = async () => {

@@ -4,6 +4,7 @@ import { type DashboardActions, DashboardActionsContext } from '../dashboard/das
 import { EventsPanel } from '../dashboard/events-panel.js'
 import { useFinishedLink, useLinkErrorInAddress } from '../dashboard/linking.js'
 import { NotLoaded, PanelNotLoaded } from '../dashboard/not-loaded.js'
+import { PasskeysPanel } from '../dashboard/passkeys-panel.js'
 import { PasswordPanel } from '../dashboard/password-panel.js'
 import { ProvidersPanel } from '../dashboard/providers-panel.js'
 import { SessionsPanel } from '../dashboard/sessions-panel.js'
@@ -12,6 +13,7 @@ import { SignOutButton } from '../dashboard/sign-out-button.js'
 import { SignOutEverywherePanel } from '../dashboard/sign-out-everywhere-panel.js'
 import { Toast, useMessage } from '../dashboard/toast.js'
 import { TwoStepPanel } from '../dashboard/two-step-panel.js'
+import { useFactors } from '../dashboard/use-factors.js'
 import { type Loaded, useLoaded } from '../dashboard/use-loaded.js'
 import { mount } from '../mount.js'
 import { useSentences } from '../refusals.js'
@@ -63,6 +65,7 @@ const PageTitle = ({ account, actions }: { account: Account; actions: DashboardA
 
 const Panels = ({ account, sessions, events, reload }: Loaded & { reload: () => Promise<void> }) => {
   const words = useWords('dashboard')
+  const { factors, loadFactors } = useFactors()
   return (
     <div class="panels">
       <div>
@@ -77,7 +80,8 @@ const Panels = ({ account, sessions, events, reload }: Loaded & { reload: () => 
         <AccountPanel account={account} />
         {useSettings().providers.length > 0 && <ProvidersPanel account={account} />}
         <PasswordPanel account={account} />
-        <TwoStepPanel />
+        <PasskeysPanel factors={factors} onChanged={loadFactors} />
+        <TwoStepPanel factors={factors} onChanged={loadFactors} />
         <SignOutEverywherePanel />
       </div>
     </div>

@@ -1,3 +1,5 @@
+import { useState } from 'preact/hooks'
+import type { PasskeyCredential } from '../../packages/client/src/client.js'
 import { loginNotices } from '../../src/contract/pages.js'
 import { client } from '../client.js'
 import { Card } from '../components/card.js'
@@ -17,7 +19,9 @@ import {
   storeReturnTo,
   withReturnTo,
 } from '../navigation.js'
-import { providerErrorFor, useProblems } from '../refusals.js'
+import { usePasskeysInAutofill } from '../passkeys/autofill.js'
+import { PasskeyButton } from '../passkeys/passkey-button.js'
+import { providerErrorFor, useProblems, useSentences } from '../refusals.js'
 import { useSettings, useWords } from '../settings.js'
 import { forgetTyped, keepTypedLogin, loginTypedBefore } from '../typed.js'
 import { useVisitor } from '../visitor.js'
@@ -29,6 +33,7 @@ const Login = () => {
   const returnTo = returnToInAddress() ?? returnToBeforeProvider()
   const problemsOf = useProblems({ invalid_credentials: 'password' })
   const visitor = useVisitor(() => redirectAfterSignIn(returnTo))
+  const passkey = usePasskeySignIn(visitor === 'signed-out', () => redirectAfterSignIn(returnTo))
 
   const submit = async ({ username = '', password = '' }: Values) => {
     const answer = await client.login({ username: username.trim(), password })
@@ -59,11 +64,12 @@ const Login = () => {
       {/* A greeting does not fit to a message that the visitor is signed out, or could not be signed in. */}
       <h1>{hasMessage() ? words.title : words.heading}</h1>
       <AddressNotice />
+      {passkey.problem !== undefined && <Notice kind="error">{passkey.problem}</Notice>}
       <Form submitLabel={words.submit} onSubmit={submit}>
         <Field
           name="username"
           label={words.identifier}
-          autoComplete="username"
+          autoComplete="username webauthn"
           defaultValue={loginTypedBefore()}
           onInput={keepTypedLogin}
           focused
@@ -73,9 +79,31 @@ const Login = () => {
           <a href={withReturnTo('/forgot-password', returnTo)}>{words.forgot}</a>
         </p>
       </Form>
+      <div class="other-way">
+        <PasskeyButton options={client.passkeyLoginOptions} prove={passkey.signIn} onBusy={passkey.setAsking} />
+      </div>
       <ProviderButtons returnTo={returnTo} />
     </Card>
   )
+}
+
+/** Passkeys are offered in the field of the username, and by a button. A browser asks for one of them at a time. */
+const usePasskeySignIn = (isShown: boolean, onSignedIn: () => void) => {
+  const sentenceFor = useSentences()
+  const [isAsking, setAsking] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  const signIn = async (credential: PasskeyCredential) => {
+    const answer = await client.passkeyLogin({ credential })
+    if (answer.refused) return answer
+    forgetTyped()
+    onSignedIn()
+    return undefined
+  }
+  usePasskeysInAutofill(isShown && !isAsking, async (credential) => {
+    const refused = await signIn(credential)
+    setProblem(refused && sentenceFor(refused))
+  })
+  return { signIn, setAsking, problem }
 }
 
 /** The address after a failed sign-in with a provider has no `returnTo`, so the stored one is used. */

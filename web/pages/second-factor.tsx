@@ -10,6 +10,8 @@ import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
 import { mount } from '../mount.js'
 import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../navigation.js'
+import { passkeySupport } from '../passkeys/ceremonies.js'
+import { PasskeyButton } from '../passkeys/passkey-button.js'
 import { useProblems, useSentences } from '../refusals.js'
 import { useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
@@ -31,7 +33,11 @@ const SecondFactor = () => {
 
   if (failure !== undefined) return <Over sentence={failure} returnTo={returnTo} />
   if (!waiting) return <LoadingCard />
-  return <Code waiting={waiting} returnTo={returnTo} onOver={setFailure} />
+  return waiting.methods.includes('totp') ? (
+    <Code waiting={waiting} returnTo={returnTo} onOver={setFailure} />
+  ) : (
+    <OnlyPasskey returnTo={returnTo} />
+  )
 }
 
 type CodeProps = {
@@ -79,10 +85,42 @@ const Code = ({ waiting, returnTo, onOver }: CodeProps) => {
           </label>
         )}
       </Form>
+      {waiting.methods.includes('passkey') && <ByPasskey returnTo={returnTo} />}
       {waiting.methods.includes('recovery_code') && (
         <Button look="quiet" onPress={() => setByRecoveryCode(!byRecoveryCode)}>
           {byRecoveryCode ? words.useApp : words.useRecoveryCode}
         </Button>
+      )}
+    </Card>
+  )
+}
+
+/** A sign-in with a passkey of the account also finishes the one that waits. */
+const ByPasskey = ({ returnTo, look }: { returnTo: string | undefined; look?: 'primary' }) => (
+  <PasskeyButton
+    {...(look && { look })}
+    options={client.passkeyLoginOptions}
+    prove={async (credential) => {
+      const answer = await client.passkeyLogin({ credential })
+      if (answer.refused) return answer
+      redirectAfterSignIn(returnTo)
+      return undefined
+    }}
+  />
+)
+
+const OnlyPasskey = ({ returnTo }: { returnTo: string | undefined }) => {
+  const words = useWords('passkeys')
+  return (
+    <Card footer={<a href={withReturnTo('/login', returnTo)}>{useWords('common').backToLogin}</a>}>
+      <Heading text={words.confirmHeading} />
+      {passkeySupport() === 'yes' ? (
+        <>
+          <p class="lead">{words.confirmLead}</p>
+          <ByPasskey returnTo={returnTo} look="primary" />
+        </>
+      ) : (
+        <Notice kind="error">{words.otherBrowser}</Notice>
       )}
     </Card>
   )

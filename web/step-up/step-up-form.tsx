@@ -1,11 +1,14 @@
 import { useState } from 'preact/hooks'
-import type { Proof, Refusal } from '../../packages/client/src/client.js'
+import type { PasskeyCredential, Proof, Refusal } from '../../packages/client/src/client.js'
 import type { ProofMethod } from '../../src/contract/proofs.js'
 import { client } from '../client.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { HiddenUsername } from '../components/hidden-username.js'
+import { Notice } from '../components/notice.js'
 import { SendAgain } from '../components/send-again.js'
+import { passkeySupport } from '../passkeys/ceremonies.js'
+import { PasskeyButton } from '../passkeys/passkey-button.js'
 import { useProblems } from '../refusals.js'
 import { useWords } from '../settings.js'
 
@@ -20,8 +23,9 @@ type Props = {
 
 type WayProps = { username: string; prove: (proof: Proof) => Promise<Problems | undefined> }
 
-/** Asks for the first proof of the account. */
-export const StepUpForm = ({ methods: [method = 'password'], username, onProven, onSignedOut }: Props) => {
+/** Asks for a passkey, if the account has one and the browser knows them, or for the next best proof of the account. */
+export const StepUpForm = ({ methods, username, onProven, onSignedOut }: Props) => {
+  const words = useWords('passkeys')
   const problemsOf = useProblems({
     wrong_current_password: 'password',
     wrong_mailed_code: 'code',
@@ -38,8 +42,32 @@ export const StepUpForm = ({ methods: [method = 'password'], username, onProven,
     onProven()
     return undefined
   }
-  const Way = ways[method]
-  return <Way username={username} prove={prove} />
+  const proveByPasskey = async (credential: PasskeyCredential) => {
+    const answer = await client.stepUp({ credential })
+    if (answer.refused && answer.refused !== 'not_authenticated') return answer
+    if (answer.refused) onSignedOut()
+    else onProven()
+    return undefined
+  }
+  const others = methods.filter((method) => method !== 'passkey')
+  const method = others[0] ?? (methods.length === 0 ? 'password' : undefined)
+  const Way = method && ways[method]
+  const hasPasskey = methods.includes('passkey')
+  if (hasPasskey && !Way && passkeySupport() !== 'yes') return <Notice kind="error">{words.otherBrowser}</Notice>
+  return (
+    <>
+      {hasPasskey && (
+        <div class="other-way">
+          <PasskeyButton
+            look={Way ? 'plain' : 'primary'}
+            options={client.stepUpPasskeyOptions}
+            prove={proveByPasskey}
+          />
+        </div>
+      )}
+      {Way && <Way username={username} prove={prove} />}
+    </>
+  )
 }
 
 const ByPassword = ({ username, prove }: WayProps) => {
@@ -104,8 +132,7 @@ const ByCode = ({ prove }: WayProps) => {
   )
 }
 
-const ways: Record<ProofMethod, (props: WayProps) => preact.JSX.Element> = {
-  passkey: ByCode,
+const ways: Record<Exclude<ProofMethod, 'passkey'>, (props: WayProps) => preact.JSX.Element> = {
   totp: ByCode,
   recovery_code: ByCode,
   password: ByPassword,

@@ -11,13 +11,13 @@ export const catalogue: Record<Language, Words> = { en, de, fr }
 
 /** The parts of the catalogue that each page gets, its own first. */
 export const sections = {
-  login: ['login', 'common', 'refusals'],
+  login: ['login', 'common', 'refusals', 'passkeys'],
   register: ['register', 'common', 'refusals', 'password'],
   'verify-email': ['verify-email', 'common', 'refusals'],
   'forgot-password': ['forgot-password', 'common', 'refusals'],
   'reset-password': ['reset-password', 'common', 'refusals', 'password'],
-  'second-factor': ['second-factor', 'common', 'refusals'],
-  'step-up': ['step-up', 'common', 'refusals'],
+  'second-factor': ['second-factor', 'common', 'refusals', 'passkeys'],
+  'step-up': ['step-up', 'common', 'refusals', 'passkeys'],
   invite: ['invite', 'register', 'common', 'refusals', 'password'],
-  dashboard: ['dashboard', 'two-step', 'common', 'refusals', 'password', 'step-up'],
+  dashboard: ['dashboard', 'two-step', 'passkeys', 'common', 'refusals', 'password', 'step-up'],
 } as const satisfies Record<PageName, readonly (keyof Words)[]>

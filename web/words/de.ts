@@ -1,5 +1,6 @@
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import { invite } from './de-invite.js'
+import { passkeys } from './de-passkeys.js'
 import { password } from './de-password.js'
 import { refusals } from './de-refusals.js'
 import { twoStep } from './de-two-step.js'
@@ -267,6 +268,7 @@ export const de: Words = {
   },
   ...twoStep,
   ...invite,
+  ...passkeys,
   'not-found': {
     title: 'Seite nicht gefunden',
     heading: 'Seite nicht gefunden',

@@ -1,5 +1,6 @@
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import { invite } from './en-invite.js'
+import { passkeys } from './en-passkeys.js'
 import { password } from './en-password.js'
 import { refusals } from './en-refusals.js'
 import { twoStep } from './en-two-step.js'
@@ -259,6 +260,7 @@ export const en = {
   },
   ...twoStep,
   ...invite,
+  ...passkeys,
   'not-found': {
     title: 'Page not found',
     heading: 'Page not found',

@@ -1,6 +1,7 @@
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import type { Words } from './en.js'
 import { invite } from './fr-invite.js'
+import { passkeys } from './fr-passkeys.js'
 import { password } from './fr-password.js'
 import { refusals } from './fr-refusals.js'
 import { twoStep } from './fr-two-step.js'
@@ -263,6 +264,7 @@ export const fr: Words = {
   },
   ...twoStep,
   ...invite,
+  ...passkeys,
   'not-found': {
     title: 'Page introuvable',
     heading: 'Page introuvable',

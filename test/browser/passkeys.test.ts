@@ -1,0 +1,115 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { minutes } from '../../src/lib/durations.js'
+import { addAuthenticator } from '../support/authenticator.js'
+import { fillIn, keepPicture, openChromium, press, signIn, visit } from '../support/chromium.js'
+import type { Browser as Tab } from '../support/client.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+let latchkey: Latchkey
+let browser: Browser
+let ruth: Tab
+
+beforeAll(async () => {
+  ;[latchkey, browser] = await Promise.all([startLatchkey(), openChromium()])
+  ruth = await latchkey.signedUp('ruth')
+  await latchkey.signedUp('sam')
+})
+afterAll(() => latchkey?.stop())
+
+/** A phone or laptop that unlocks by itself, as Chromium's developer tools have it. */
+const addDevice = async (page: Page) => {
+  const tools = await page.context().newCDPSession(page)
+  await tools.send('WebAuthn.enable')
+  const { authenticatorId } = await tools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  return {
+    unlocks: (isUserVerified: boolean) => tools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
+    credentials: async () => (await tools.send('WebAuthn.getCredentials', { authenticatorId })).credentials,
+  }
+}
+
+it('adds a passkey, signs in and steps up with it, renames and removes it', async () => {
+  const { page, context, faults } = await visit(browser, latchkey)
+  // This device answers without being asked, so passkeys are offered in the field only where the test wants it.
+  await page.addInitScript(
+    "if (!location.search.includes('autofill')) PublicKeyCredential.isConditionalMediationAvailable = async () => false",
+  )
+  const device = await addDevice(page)
+  const isSignedIn = () => page.getByRole('heading', { level: 1, name: 'ruth' }).waitFor()
+  await page.goto('/login?returnTo=/dashboard')
+  expect(await page.getByLabel('Username or email').getAttribute('autocomplete')).toBe('username webauthn')
+  await signIn(page, 'ruth')
+  await press(page, 'Add a passkey')
+  await page.getByText('The passkey was added: Chrome on Linux.').waitFor()
+  expect(await device.credentials()).toMatchObject([{ rpId: 'localhost', isResidentCredential: true }])
+  await keepPicture(page, 'passkeys')
+  await press(page, 'Add a passkey')
+  await page.getByText('This device has a passkey for your account already.').waitFor()
+  await press(page, 'Rename Chrome on Linux')
+  await fillIn(page, { Name: 'Work laptop' })
+  await press(page, 'Save')
+  await page.getByRole('button', { name: 'Rename Work laptop' }).waitFor()
+
+  await page.getByRole('button', { name: 'Sign out', exact: true }).first().click()
+  await page.getByText('You are signed out.').waitFor()
+  // A device that was not unlocked signs nobody in, and the page goes on.
+  await device.unlocks(false)
+  await press(page, 'Use a passkey')
+  await page.getByText('No passkey was used.').waitFor()
+  await keepPicture(page, 'login-passkey')
+  await device.unlocks(true)
+  await press(page, 'Use a passkey')
+  await isSignedIn()
+  await page.goto('/login?notice=sign_in&autofill')
+  await isSignedIn()
+
+  await addAuthenticator(ruth, latchkey)
+  await page.goto('/login?notice=sign_in')
+  await signIn(page, 'ruth')
+  await page.getByRole('heading', { name: 'Enter your code' }).waitFor()
+  await keepPicture(page, 'second-factor-passkey')
+  await press(page, 'Use a passkey')
+  await isSignedIn()
+
+  latchkey.clock.advance(11 * minutes)
+  await press(page, 'Remove Work laptop')
+  await press(page, 'Yes, remove')
+  await page.getByRole('dialog').getByText('Confirm that it is you', { exact: true }).waitFor()
+  await keepPicture(page, 'step-up-passkey')
+  await press(page, 'Use a passkey')
+  await page.getByText('The passkey was removed.').waitFor()
+  await page.getByRole('button', { name: 'Remove Work laptop' }).waitFor({ state: 'detached' })
+  // The browser was told, and does not offer it any more.
+  await expect.poll(device.credentials).toEqual([])
+  expect(faults).toEqual([])
+  await context.close()
+})
+
+it('says at an address of numbers, and in a browser without passkeys, why there are none; the form works', async () => {
+  const { page, context } = await visit(browser, latchkey)
+  await page.addInitScript('delete globalThis.PublicKeyCredential')
+  await page.goto('/login?returnTo=/dashboard')
+  await page.getByLabel('Username or email').waitFor()
+  expect(await page.getByRole('button', { name: 'Use a passkey' }).count()).toBe(0)
+  await signIn(page, 'sam')
+  await page.getByText('This browser does not support passkeys.').waitFor()
+  await context.close()
+
+  const numeric = latchkey.url.replace('localhost', '127.0.0.1')
+  const other = await visit(browser, latchkey, { baseURL: numeric })
+  await other.page.goto('/login?returnTo=/dashboard')
+  await other.page.getByLabel('Username or email').waitFor()
+  expect(await other.page.getByRole('button', { name: 'Use a passkey' }).count()).toBe(0)
+  await signIn(other.page, 'sam')
+  await other.page.getByText('use localhost instead').waitFor()
+  await other.context.close()
+})

@@ -1,0 +1,173 @@
+import { useState } from 'preact/hooks'
+import type { Factors, Passkey } from '../../src/contract/schemas.js'
+import { client } from '../client.js'
+import { Button } from '../components/button.js'
+import { Field } from '../components/field.js'
+import { Form, type Values } from '../components/form.js'
+import { useDisclosure } from '../focus.js'
+import { makePasskey, passkeySupport, signalPasskeys } from '../passkeys/ceremonies.js'
+import { useProblems } from '../refusals.js'
+import { useSettings, useWords } from '../settings.js'
+import { fill } from '../words/format.js'
+import { useDashboardActions } from './dashboard-actions.js'
+import { fullDate } from './dates.js'
+import { Panel } from './panel.js'
+
+type Props = { factors: Factors | undefined; onChanged: () => Promise<void> }
+
+/** Passkeys: add, name, remove. */
+export const PasskeysPanel = ({ factors, onChanged }: Props) => {
+  const words = useWords('passkeys')
+  if (!factors) return null
+  return (
+    <Panel title={words.title} lead={words.lead}>
+      {factors.passkeys.length > 0 && (
+        <ul class="row-list">
+          {factors.passkeys.map((passkey) => (
+            <PasskeyRow key={passkey.id} passkey={passkey} onChanged={onChanged} />
+          ))}
+        </ul>
+      )}
+      <AddPasskey onChanged={onChanged} />
+    </Panel>
+  )
+}
+
+const AddPasskey = ({ onChanged }: Pick<Props, 'onChanged'>) => {
+  const words = useWords('passkeys')
+  const actions = useDashboardActions()
+  const [busy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  const support = passkeySupport()
+  if (support !== 'yes') return <p class="panel-lead">{support === 'no' ? words.unsupported : words.numericAddress}</p>
+
+  const add = async () => {
+    const options = await actions.withFreshSignIn(client.passkeyOptions)
+    if (options.refused) return actions.showRefusal(options)
+    const credential = await makePasskey(options.value)
+    if (credential === 'exists') return setProblem(words.exists)
+    if (credential === 'address') return setProblem(words.wrongAddress)
+    if (credential === 'cancelled') return undefined
+    const added = await client.addPasskey({ credential })
+    if (added.refused) return actions.showRefusal(added)
+    actions.showSuccess(fill(words.added, { name: added.value.name }))
+    return onChanged()
+  }
+  const press = async () => {
+    setBusy(true)
+    setProblem(undefined)
+    await add()
+    setBusy(false)
+  }
+
+  return (
+    <>
+      {problem !== undefined && (
+        <p class="panel-lead" role="status">
+          {problem}
+        </p>
+      )}
+      <Button busy={busy} onPress={press}>
+        {words.add}
+      </Button>
+    </>
+  )
+}
+
+type RowProps = { passkey: Passkey; onChanged: () => Promise<void> }
+
+const PasskeyRow = ({ passkey, onChanged }: RowProps) => {
+  const words = useWords('passkeys')
+  const { locale } = useSettings()
+  const { name, createdAt, lastUsedAt, synced } = passkey
+  const [wanted, setWanted] = useState<'rename' | 'remove'>('rename')
+  const { isOpen, setOpen, containerProps } = useDisclosure(name)
+  const open = (what: 'rename' | 'remove') => {
+    setWanted(what)
+    setOpen(true)
+  }
+  const facts = [
+    fill(words.created, { date: fullDate(createdAt, locale) }),
+    lastUsedAt === null ? words.neverUsed : fill(words.used, { date: fullDate(lastUsedAt, locale) }),
+    ...(synced ? [words.synced] : []),
+  ]
+  const done = async () => {
+    setOpen(false)
+    await onChanged()
+  }
+  return (
+    <li>
+      <div class="row-body passkey-row">
+        <div class="row-text">
+          <strong>{name}</strong>
+          <span>{facts.join(' · ')}</span>
+        </div>
+        <div {...containerProps}>
+          {!isOpen ? (
+            <div class="button-row">
+              <Button label={fill(words.renameOf, { name })} onPress={() => open('rename')}>
+                {words.rename}
+              </Button>
+              <Button label={fill(words.removeOf, { name })} onPress={() => open('remove')}>
+                {words.remove}
+              </Button>
+            </div>
+          ) : wanted === 'rename' ? (
+            <RenamePasskey passkey={passkey} onDone={done} onCancel={() => setOpen(false)} />
+          ) : (
+            <RemovePasskey passkey={passkey} onDone={done} onCancel={() => setOpen(false)} />
+          )}
+        </div>
+      </div>
+    </li>
+  )
+}
+
+type ChangeProps = { passkey: Passkey; onDone: () => Promise<void>; onCancel: () => void }
+
+const RenamePasskey = ({ passkey, onDone, onCancel }: ChangeProps) => {
+  const words = useWords('passkeys')
+  const problemsOf = useProblems({ bad_request: 'name', not_found: 'name' })
+  const rename = async ({ name = '' }: Values) => {
+    const answer = await client.renamePasskey(passkey.id, { name: name.trim() })
+    if (answer.refused) return problemsOf(answer)
+    await onDone()
+    return undefined
+  }
+  return (
+    <>
+      <Form submitLabel={words.save} look="plain" onSubmit={rename}>
+        <Field name="name" label={words.name} autoComplete="off" maxLength={64} defaultValue={passkey.name} focused />
+      </Form>
+      <Button look="quiet" onPress={onCancel}>
+        {useWords('dashboard').cancel}
+      </Button>
+    </>
+  )
+}
+
+/** Asks for a second press, because the user cannot sign in with it afterwards. */
+const RemovePasskey = ({ passkey, onDone, onCancel }: ChangeProps) => {
+  const words = useWords('passkeys')
+  const actions = useDashboardActions()
+  const [busy, setBusy] = useState(false)
+  const remove = async () => {
+    setBusy(true)
+    const answer = await actions.withFreshSignIn(() => client.removePasskey(passkey.id))
+    setBusy(false)
+    if (answer.refused) return actions.showRefusal(answer)
+    await signalPasskeys(client.passkeyOptions)
+    actions.showSuccess(words.removed)
+    await Promise.all([onDone(), actions.reload()])
+  }
+  return (
+    <div class="button-row">
+      <Button look="danger" busy={busy} onPress={remove}>
+        {words.removeSure}
+      </Button>
+      <Button look="quiet" onPress={onCancel}>
+        {useWords('dashboard').cancel}
+      </Button>
+    </div>
+  )
+}

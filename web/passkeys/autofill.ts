@@ -1,0 +1,47 @@
+import { useEffect } from 'preact/hooks'
+import type { PasskeyCredential } from '../../packages/client/src/client.js'
+import { client } from '../client.js'
+import { useStableCallback } from '../stable-callback.js'
+import { getPasskey, passkeySupport } from './ceremonies.js'
+
+/** Before the challenge expires after 5 minutes. */
+const renewAfter = 4 * 60 * 1_000
+
+const isAvailable = async () =>
+  passkeySupport() === 'yes' && (await PublicKeyCredential.isConditionalMediationAvailable?.()) === true
+
+const waitFor = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve())
+  })
+
+/** One challenge: until a passkey was chosen, or a new challenge is needed. */
+const offerOnce = async (signIn: (credential: PasskeyCredential) => Promise<void>, stop: AbortSignal) => {
+  const round = new AbortController()
+  const end = () => round.abort()
+  const timer = setTimeout(end, renewAfter)
+  stop.addEventListener('abort', end)
+  const options = await client.passkeyLoginOptions()
+  const chosen = options.refused || stop.aborted ? 'cancelled' : await getPasskey(options.value, round.signal)
+  if (typeof chosen === 'object') await signIn(chosen)
+  // Not at once: a browser that refuses to offer them would be asked without end.
+  else await waitFor(round.signal)
+  clearTimeout(timer)
+  stop.removeEventListener('abort', end)
+}
+
+/** Offers passkeys in the field with `autocomplete="username webauthn"`, as long as it is wanted. */
+export const usePasskeysInAutofill = (wanted: boolean, signIn: (credential: PasskeyCredential) => Promise<void>) => {
+  const chosen = useStableCallback(signIn)
+  useEffect(() => {
+    if (!wanted) return undefined
+    const stop = new AbortController()
+    const offer = async () => {
+      if (!(await isAvailable())) return
+      while (!stop.signal.aborted) await offerOnce(chosen, stop.signal)
+    }
+    void offer()
+    return () => stop.abort()
+  }, [wanted])
+}

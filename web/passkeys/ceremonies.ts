@@ -1,0 +1,64 @@
+import type {
+  Answer,
+  PasskeyCreationOptions,
+  PasskeyCredential,
+  PasskeyRequestOptions,
+} from '../../packages/client/src/client.js'
+
+/** Why there is no credential: the user cancelled or has none, this device has one already, or the address can have none. */
+export type NoCredential = 'cancelled' | 'exists' | 'address'
+
+/** An address of numbers can have no passkeys, whatever the browser can do. */
+const isNumericAddress = () => /^[\d.]+$|^\[/.test(location.hostname)
+
+/** Whether this browser can use passkeys at this address. */
+export const passkeySupport = (): 'yes' | 'no' | 'address' => {
+  if (isNumericAddress()) return 'address'
+  const isKnown = typeof globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON === 'function'
+  return isKnown ? 'yes' : 'no'
+}
+
+const reasons: Record<string, NoCredential> = { InvalidStateError: 'exists', SecurityError: 'address' }
+
+const credentialOf = async (asking: Promise<Credential | null>): Promise<PasskeyCredential | NoCredential> => {
+  try {
+    const credential = await asking
+    return credential instanceof PublicKeyCredential ? (credential.toJSON() as PasskeyCredential) : 'cancelled'
+  } catch (error) {
+    return (error instanceof DOMException ? reasons[error.name] : undefined) ?? 'cancelled'
+  }
+}
+
+export const makePasskey = async (options: PasskeyCreationOptions) => {
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options)
+  return credentialOf(navigator.credentials.create({ publicKey }))
+}
+
+/** `autofill`: the browser offers the passkeys in a field of the page, until the signal ends that. */
+export const getPasskey = async (options: PasskeyRequestOptions, autofill?: AbortSignal) => {
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options)
+  return credentialOf(
+    navigator.credentials.get({ publicKey, ...(autofill && { mediation: 'conditional' as const, signal: autofill }) }),
+  )
+}
+
+type Signals = {
+  signalAllAcceptedCredentials?: (accepted: {
+    rpId: string
+    userId: string
+    allAcceptedCredentialIds: string[]
+  }) => Promise<void>
+}
+
+/** Tells the browser which passkeys there are, so that it does not offer those that were removed. The options name all of them. */
+export const signalPasskeys = async (read: () => Promise<Answer<PasskeyCreationOptions>>) => {
+  const { signalAllAcceptedCredentials: signal } = (globalThis.PublicKeyCredential ?? {}) as Signals
+  if (!signal) return
+  const answer = await read()
+  if (answer.refused) return
+  const { value: options } = answer
+  const allAcceptedCredentialIds = options.excludeCredentials.map(({ id }) => id)
+  const accepted = { rpId: options.rp.id, userId: options.user.id, allAcceptedCredentialIds }
+  // The passkey is removed here in any case.
+  await signal.call(PublicKeyCredential, accepted).catch(() => undefined)
+}

@@ -1,0 +1,57 @@
+import { useState } from 'preact/hooks'
+import type { Answer, PasskeyCredential, PasskeyRequestOptions, Refusal } from '../../packages/client/src/client.js'
+import { Button } from '../components/button.js'
+import { KeyIcon } from '../components/icons.js'
+import { Notice } from '../components/notice.js'
+import { useSentences } from '../refusals.js'
+import { useWords } from '../settings.js'
+import { getPasskey, passkeySupport } from './ceremonies.js'
+
+type Props = {
+  look?: 'primary' | 'plain'
+  options: () => Promise<Answer<PasskeyRequestOptions>>
+  /** Returns how it was refused, or nothing when it is done. */
+  prove: (credential: PasskeyCredential) => Promise<Refusal | undefined>
+  onBusy?: (busy: boolean) => void
+}
+
+/** Asks the browser for a passkey. Not shown where there can be none. */
+export const PasskeyButton = ({ look = 'plain', options, prove, onBusy }: Props) => {
+  const words = useWords('passkeys')
+  const sentenceFor = useSentences()
+  const [isBusy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<{ kind: 'error' | 'info'; text: string }>()
+  if (passkeySupport() !== 'yes') return null
+
+  const ask = async () => {
+    const asked = await options()
+    if (asked.refused) return { kind: 'error' as const, text: sentenceFor(asked) }
+    const credential = await getPasskey(asked.value)
+    if (credential === 'address') return { kind: 'error' as const, text: words.wrongAddress }
+    if (typeof credential === 'string') return { kind: 'info' as const, text: words.noneChosen }
+    const refused = await prove(credential)
+    return refused && { kind: 'error' as const, text: sentenceFor(refused) }
+  }
+  const press = async () => {
+    const setAll = (busy: boolean) => {
+      setBusy(busy)
+      onBusy?.(busy)
+    }
+    setAll(true)
+    setProblem(undefined)
+    const found = await ask()
+    // Another page follows. The button stays busy until then.
+    if (!found) return
+    setProblem(found)
+    setAll(false)
+  }
+
+  return (
+    <>
+      {problem && <Notice kind={problem.kind}>{problem.text}</Notice>}
+      <Button look={look} busy={isBusy} onPress={press}>
+        <KeyIcon /> {words.use}
+      </Button>
+    </>
+  )
+}
