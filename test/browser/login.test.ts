@@ -62,7 +62,7 @@ describe('the login page', () => {
     const { page, context } = await from('192.0.2.2')
     await page.goto('/login')
     await page.getByLabel('Username or email').waitFor()
-    await expect.poll(() => page.locator('[name=username]').getAttribute('autocomplete')).toBe('username')
+    await expect.poll(() => page.locator('[name=username]').getAttribute('autocomplete')).toBe('username webauthn')
     await expect.poll(() => page.locator('[name=password]').getAttribute('autocomplete')).toBe('current-password')
     await expect.poll(() => page.locator('form').count()).toBe(1)
     for (const [name, off] of Object.entries({ autocorrect: 'off', autocapitalize: 'none', spellcheck: 'false' }))

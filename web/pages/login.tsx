@@ -1,5 +1,3 @@
-import { useState } from 'preact/hooks'
-import type { PasskeyCredential } from '../../packages/client/src/client.js'
 import { loginNotices } from '../../src/contract/pages.js'
 import { client } from '../client.js'
 import { Card } from '../components/card.js'
@@ -19,9 +17,8 @@ import {
   storeReturnTo,
   withReturnTo,
 } from '../navigation.js'
-import { usePasskeysInAutofill } from '../passkeys/autofill.js'
-import { PasskeyButton } from '../passkeys/passkey-button.js'
-import { providerErrorFor, useProblems, useSentences } from '../refusals.js'
+import { PasskeySignIn } from '../passkeys/passkey-sign-in.js'
+import { providerErrorFor, useProblems } from '../refusals.js'
 import { useSettings, useWords } from '../settings.js'
 import { forgetTyped, keepTypedLogin, loginTypedBefore } from '../typed.js'
 import { useVisitor } from '../visitor.js'
@@ -33,14 +30,18 @@ const Login = () => {
   const returnTo = returnToInAddress() ?? returnToBeforeProvider()
   const problemsOf = useProblems({ invalid_credentials: 'password' })
   const visitor = useVisitor(() => redirectAfterSignIn(returnTo))
-  const passkey = usePasskeySignIn(visitor === 'signed-out', () => redirectAfterSignIn(returnTo))
 
+  const enter = () => {
+    forgetTyped()
+    redirectAfterSignIn(returnTo)
+    return undefined
+  }
   const submit = async ({ username = '', password = '' }: Values) => {
     const answer = await client.login({ username: username.trim(), password })
     if (!answer.refused) {
+      if (!('next' in answer.value)) return enter()
       forgetTyped()
-      if ('next' in answer.value) location.assign(withReturnTo('/second-factor', returnTo))
-      else redirectAfterSignIn(returnTo)
+      location.assign(withReturnTo('/second-factor', returnTo))
       return undefined
     }
     const problems = problemsOf(answer)
@@ -52,19 +53,10 @@ const Login = () => {
 
   if (visitor !== 'signed-out') return <LoadingCard />
   return (
-    <Card
-      footer={
-        registration !== 'closed' ? (
-          <>
-            {words.noAccount} <a href={withReturnTo('/register', returnTo)}>{words.register}</a>
-          </>
-        ) : undefined
-      }
-    >
+    <Card footer={registration !== 'closed' ? <ToRegistration returnTo={returnTo} /> : undefined}>
       {/* A greeting does not fit to a message that the visitor is signed out, or could not be signed in. */}
       <h1>{hasMessage() ? words.title : words.heading}</h1>
       <AddressNotice />
-      {passkey.problem !== undefined && <Notice kind="error">{passkey.problem}</Notice>}
       <Form submitLabel={words.submit} onSubmit={submit}>
         <Field
           name="username"
@@ -79,31 +71,19 @@ const Login = () => {
           <a href={withReturnTo('/forgot-password', returnTo)}>{words.forgot}</a>
         </p>
       </Form>
-      <div class="other-way">
-        <PasskeyButton options={client.passkeyLoginOptions} prove={passkey.signIn} onBusy={passkey.setAsking} />
-      </div>
+      <PasskeySignIn onSignedIn={enter} />
       <ProviderButtons returnTo={returnTo} />
     </Card>
   )
 }
 
-/** Passkeys are offered in the field of the username, and by a button. A browser asks for one of them at a time. */
-const usePasskeySignIn = (isShown: boolean, onSignedIn: () => void) => {
-  const sentenceFor = useSentences()
-  const [isAsking, setAsking] = useState(false)
-  const [problem, setProblem] = useState<string>()
-  const signIn = async (credential: PasskeyCredential) => {
-    const answer = await client.passkeyLogin({ credential })
-    if (answer.refused) return answer
-    forgetTyped()
-    onSignedIn()
-    return undefined
-  }
-  usePasskeysInAutofill(isShown && !isAsking, async (credential) => {
-    const refused = await signIn(credential)
-    setProblem(refused && sentenceFor(refused))
-  })
-  return { signIn, setAsking, problem }
+const ToRegistration = ({ returnTo }: { returnTo: string | undefined }) => {
+  const words = useWords('login')
+  return (
+    <>
+      {words.noAccount} <a href={withReturnTo('/register', returnTo)}>{words.register}</a>
+    </>
+  )
 }
 
 /** The address after a failed sign-in with a provider has no `returnTo`, so the stored one is used. */

@@ -23,7 +23,7 @@ const reasons: Record<string, NoCredential> = { InvalidStateError: 'exists', Sec
 const credentialOf = async (asking: Promise<Credential | null>): Promise<PasskeyCredential | NoCredential> => {
   try {
     const credential = await asking
-    return credential instanceof PublicKeyCredential ? (credential.toJSON() as PasskeyCredential) : 'cancelled'
+    return credential instanceof PublicKeyCredential ? credential.toJSON() : 'cancelled'
   } catch (error) {
     return (error instanceof DOMException ? reasons[error.name] : undefined) ?? 'cancelled'
   }

@@ -1,0 +1,34 @@
+import { useState } from 'preact/hooks'
+import type { PasskeyCredential } from '../../packages/client/src/client.js'
+import { client } from '../client.js'
+import { Notice } from '../components/notice.js'
+import { useSentences } from '../refusals.js'
+import { usePasskeysInAutofill } from './autofill.js'
+import { PasskeyButton } from './passkey-button.js'
+
+/** Offers passkeys in the field of the username, and by a button. A browser asks for one of them at a time. */
+export const PasskeySignIn = ({ onSignedIn }: { onSignedIn: () => void }) => {
+  const sentenceFor = useSentences()
+  const [isAsking, setAsking] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  const signIn = async (credential: PasskeyCredential) => {
+    const answer = await client.passkeyLogin({ credential })
+    if (answer.refused) return answer
+    onSignedIn()
+    return undefined
+  }
+  usePasskeysInAutofill(!isAsking, async (credential) => {
+    const refused = await signIn(credential)
+    setProblem(refused && sentenceFor(refused))
+  })
+  const ask = (asking: boolean) => {
+    setAsking(asking)
+    setProblem(undefined)
+  }
+  return (
+    <div class="other-way">
+      {problem !== undefined && <Notice kind="error">{problem}</Notice>}
+      <PasskeyButton options={client.passkeyLoginOptions} prove={signIn} onBusy={ask} />
+    </div>
+  )
+}
