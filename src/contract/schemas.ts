@@ -166,6 +166,8 @@ export const Session = Type.Object(
     createdAt: Moment,
     lastUsedAt: Moment,
     current: Type.Boolean(),
+    methods: Type.Array(Type.String(), { description: 'How the user proved who they are, as in `amr`' }),
+    provider: Nullable(Type.String({ description: 'Where the session began, if that was at a provider' })),
   },
   { title: 'Session' },
 )

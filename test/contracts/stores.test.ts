@@ -82,6 +82,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await users.replaceHash(sql, id, 'not it', 'new')).toEqual([])
     expect(await users.replaceHash(sql, id, 'hash', 'new')).toEqual([{ id }])
     await users.updatePassword(sql, id, 'newest')
+    expect(await users.noteFirstSignIn(sql, id, now)).toEqual([{ id }])
     expect(await users.updateDisabled(sql, id, at(1))).toEqual([{ id }])
     expect(await users.selectById(sql, id)).toMatchObject([{ password_hash: 'newest', disabled_at: at(1) }])
   })
@@ -128,7 +129,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
   const begin = async (userId: string, fill = 1) => {
     const id = uuidv7(now)
     const record = {
-      ...{ id, userId, tokenHash: bytes(fill), methods: ['pwd'], trustedDevice: null },
+      ...{ id, userId, tokenHash: bytes(fill), methods: ['pwd'], trustedDevice: null, provider: null },
       ...{ issuedAt: now, provenAt: now, expiresAt: at(30 * days), clockOffset: 0, client },
     }
     expect(await sessions.insertRecord(sql, { ...record, passwordHash: 'hash' })).toEqual([{ id }])
@@ -184,6 +185,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await sessions.selectOfUser(sql, userId, now)).toHaveLength(1)
     expect(await sessions.purgeAfter(sql, nilUuid, at(31 * days), 10)).toEqual([{ cursor: three.id }])
     expect(await sessions.purgeAfter(sql, nilUuid, at(31 * days), 10)).toEqual([{ cursor: null }])
+    expect(await sessions.deleteSurplus(sql, userId, 0)).toEqual([])
     expect(await sessions.deleteAllOfUser(sql, userId, null)).toEqual([])
   })
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { Session } from '../../src/contract/schemas.js'
 import { catalogue } from '../words/catalogue.js'
-import { endSessionLabel } from './sessions-panel.js'
+import { endSessionLabel, proofsOf } from './sessions-panel.js'
 
 const session = {
   id: '1',
@@ -12,6 +13,8 @@ const session = {
   createdAt: '2026-11-14T09:30:00Z',
   lastUsedAt: '2026-11-15T12:00:00Z',
   current: false,
+  methods: ['pwd', 'otp', 'from_a_later_release'],
+  provider: null,
 }
 
 describe('the button that ends a session', () => {
@@ -23,5 +26,20 @@ describe('the button that ends a session', () => {
     expect(labels[0]).toContain('14 Nov 2026, 09:30')
     // Voice control: the name begins with the words that are seen.
     expect(labels[0]?.startsWith(words.dashboard.endSession)).toBe(true)
+  })
+})
+
+describe('how a session was proven', () => {
+  const providers = [{ id: 'provider_a', name: 'Google' }]
+  const written = (language: 'en' | 'de' | 'fr', given: Partial<Session>) =>
+    proofsOf({ ...session, ...given }, providers, catalogue[language].dashboard, language)
+
+  it('is said in the words of the page, with the name of the provider', () => {
+    expect(written('en', {})).toBe('password and code from the app')
+    expect(written('de', {})).toBe('Passwort und Code aus der App')
+    expect(written('fr', {})).toBe('mot de passe et code de l’application')
+    expect(written('en', { methods: ['provider'], provider: 'provider_a' })).toBe('Google')
+    expect(written('en', { methods: ['provider'], provider: 'gone' })).toBe('a provider')
+    expect(written('en', { methods: [] })).toBe('')
   })
 })

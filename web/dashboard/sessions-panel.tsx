@@ -90,9 +90,25 @@ export const endSessionLabel = (session: Session, words: Words['dashboard'], loc
     date: fullDate(session.createdAt, locale),
   })
 
+/** "password and code from the app", "Google". What this page does not know is left out. */
+export const proofsOf = (
+  { methods, provider }: Session,
+  providers: readonly { id: string; name: string }[],
+  words: Words['dashboard'],
+  locale: string,
+) => {
+  const names: Readonly<Record<string, string>> = {
+    ...words.sessionMethods,
+    provider: providers.find(({ id }) => id === provider)?.name ?? words.sessionMethods.provider,
+  }
+  const known = methods.flatMap((method) => names[method] ?? [])
+  return new Intl.ListFormat(locale, { type: 'conjunction' }).format(known)
+}
+
 const SessionFacts = ({ session }: { session: Session }) => {
   const words = useWords('dashboard')
-  const { locale } = useSettings()
+  const { locale, providers } = useSettings()
+  const methods = proofsOf(session, providers, words, locale)
   return (
     <div class="row-text">
       <strong>{deviceName(session, words)}</strong>
@@ -103,6 +119,7 @@ const SessionFacts = ({ session }: { session: Session }) => {
         · {session.ip}
       </span>
       <span>{fill(words.sessionSince, { date: fullDate(session.createdAt, locale) })}</span>
+      {methods && <span>{fill(words.sessionProof, { methods })}</span>}
     </div>
   )
 }

@@ -10,6 +10,9 @@ type Dependencies = {
   webhooks: Pick<Webhooks, 'queue'>
 }
 
+/** More than any user needs. A program that signs in again and again must not fill the table. */
+const mostSessions = 100
+
 /** Ends sessions, and says so as soon as that is committed. */
 export const createEndings = ({ database, onEnded, webhooks }: Dependencies) => {
   const tell = (ids: string[]) => {
@@ -37,6 +40,11 @@ export const createEndings = ({ database, onEnded, webhooks }: Dependencies) => 
       const ended = await store.deleteRecordOfUser(database, id, userId)
       tell(ended.map((row) => row.id))
       return ended.length > 0
+    },
+    /** After a new one has begun, in its transaction: the sessions that were not used for the longest time end. */
+    endSurplus: async (sql: Transaction, userId: string) => {
+      const ended = await store.deleteSurplus(sql, userId, mostSessions)
+      sql.afterCommit(() => tell(ended.map(({ id }) => id)))
     },
     endAll: async (userId: string, { except, sql }: { except?: string; sql?: Transaction } = {}) => {
       const ended = await store.deleteAllOfUser(sql ?? database, userId, except ?? null)

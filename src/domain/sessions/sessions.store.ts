@@ -9,9 +9,19 @@ export type SessionRow = {
   user_agent: string
   created_at: Date
   last_used_at: Date
+  methods: string[]
+  provider: string | null
 }
 
-const session = selectList<SessionRow>({ id: true, ip: true, user_agent: true, created_at: true, last_used_at: true })
+const session = selectList<SessionRow>({
+  id: true,
+  ip: true,
+  user_agent: true,
+  created_at: true,
+  last_used_at: true,
+  methods: true,
+  provider: true,
+})
 
 export type Rotation = {
   id: string
@@ -30,7 +40,8 @@ export type Proof = { methods: readonly string[]; provenAt: Date }
 
 /**
  * Starts a session only while the user is enabled and, if a hash is given, still has the password that was checked. The
- * lock waits for a change of the password that is under way; a later one finds this session. A trigger inserts nothing if the
+ * lock waits for a change of the password that is under way; a later one finds this session. It also waits for other sign-ins of
+ * the user, so that the sessions can be counted afterwards. A trigger inserts nothing if the
  * account has TOTP and neither the methods nor a trusted device stand for it.
  */
 export const insertRecord = (
@@ -47,17 +58,18 @@ export const insertRecord = (
     provenAt: Date
     passwordHash: string | null
     trustedDevice: string | null
+    provider: string | null
   },
 ) =>
   sql.query(
     `insert into refresh_token_records
        (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
-        methods, authenticated_at, trusted_device)
+        methods, authenticated_at, trusted_device, provider)
      select $1::uuid, u.id, $3::bytea, 0, $4::timestamptz, ${databaseNow('$5')}, $6::timestamptz, $7::text, $8::text, $4, $4,
-        $10::text[], $12::timestamptz, $11::uuid
+        $10::text[], $12::timestamptz, $11::uuid, $13::text
      from users as u
      where u.id = $2 and u.disabled_at is null and ($9::text is null or u.password_hash = $9)
-     for share returning id`,
+     for no key update returning id`,
     [
       record.id,
       record.userId,
@@ -71,6 +83,7 @@ export const insertRecord = (
       record.methods,
       record.trustedDevice,
       record.provenAt,
+      record.provider,
     ],
   )
 
@@ -224,6 +237,15 @@ export const deleteAllOfUser = (sql: Sql, userId: string, except: string | null)
   sql.query<{ id: string }>(
     'delete from refresh_token_records where user_id = $1 and ($2::uuid is null or id <> $2) returning id',
     [userId, except],
+  )
+
+/** All but the newest, by their last use. */
+export const deleteSurplus = (sql: Sql, userId: string, most: number) =>
+  sql.query<{ id: string }>(
+    `delete from refresh_token_records where id in (
+       select id from refresh_token_records where user_id = $1 order by last_used_at desc, id desc offset $2
+     ) returning id`,
+    [userId, most],
   )
 
 /**

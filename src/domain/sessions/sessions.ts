@@ -1,4 +1,5 @@
 import { type Refused, refuse } from '../../contract/outcome.js'
+import type { ProviderId } from '../../contract/providers.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days, hours } from '../../lib/durations.js'
 import { fingerprint, sameBytes } from '../../lib/random.js'
@@ -23,7 +24,12 @@ const purgeRest = 1 * hours
 export type SignedInUser = { id: string; username: string; email: string; name: string | null }
 
 /** What a session begins with: the hash of a password that was checked, and a device that needs no second factor. */
-export type FirstProof = { methods: readonly Method[]; passwordHash?: string; trustedDevice?: string }
+export type FirstProof = {
+  methods: readonly Method[]
+  passwordHash?: string
+  trustedDevice?: string
+  provider?: ProviderId | undefined
+}
 
 /** The result of a sign-in or a rotation. */
 export type Issued = {
@@ -110,10 +116,12 @@ export const createSessions = (options: Options) => {
    */
   const beginSession = async (
     user: SignedInUser,
-    { methods, passwordHash, trustedDevice }: FirstProof,
+    proof: FirstProof,
     client: Client,
-    sql: Sql = database,
-  ) => {
+    sql?: Transaction,
+  ): Promise<Issued | undefined> => {
+    if (!sql) return database.transaction((inside) => beginSession(user, proof, client, inside))
+    const { methods, passwordHash, trustedDevice, provider } = proof
     const now = clock.now()
     const iat = inSeconds(now)
     const sid = uuidv7(now)
@@ -141,8 +149,11 @@ export const createSessions = (options: Options) => {
       provenAt,
       passwordHash: passwordHash ?? null,
       trustedDevice: trustedDevice ?? null,
+      provider: provider ?? null,
     })
-    return begun.length > 0 ? issue(user, { methods, provenAt }, claims, refreshToken) : undefined
+    if (begun.length === 0) return undefined
+    await endings.endSurplus(sql, user.id)
+    return issue(user, { methods, provenAt }, claims, refreshToken)
   }
 
   /**

@@ -17,6 +17,8 @@ export const createOwnSessions = ({ sessions, events }: { sessions: Sessions; ev
       createdAt: row.created_at.toISOString(),
       lastUsedAt: row.last_used_at.toISOString(),
       current: row.id === sessionId,
+      methods: row.methods,
+      provider: row.provider,
     }))
   },
   end: async (id: string, caller: SessionCaller, client: Client) => {
