@@ -1,5 +1,6 @@
 import type { Letters } from './letters.js'
 import { timeSpan } from './time-spans.js'
+import { writtenDevice, writtenTime } from './written-device.js'
 
 /** For an address that a visitor has entered and that may have no account. */
 const visitorFooter = (productName: string) =>
@@ -114,6 +115,35 @@ export const english: Letters = {
       },
       { text: `If this was not you, sign in, disconnect ${providerName} and change your password:` },
       { link: addresses.login, label: 'Sign in' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'provider-unlinked': ({ username, providerName }, { productName, addresses }) => ({
+    subject: `${providerName} can no longer sign you in to ${productName}`,
+    blocks: [
+      {
+        text: `Your account ${username} at ${productName} was just disconnected from ${providerName}. You cannot sign in with ${providerName} any more.`,
+      },
+      { text: 'If this was you, you do not need to do anything. If not, choose a new password now:' },
+      { link: addresses.forgotPassword, label: 'Choose a new password' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'new-device': ({ username, ip, at, ...device }, { productName, addresses }) => ({
+    subject: `New sign-in to ${productName}`,
+    blocks: [
+      {
+        text: `Your account ${username} at ${productName} was just used to sign in on a device or in a browser that it has not been used on before.`,
+      },
+      {
+        text: `Device: ${writtenDevice(device) ?? 'unknown'}. IP address: ${ip}. Time: ${writtenTime(at, 'en')}.`,
+      },
+      {
+        text: 'If this was you, you do not need to do anything. If not, choose a new password now. That signs out all devices:',
+      },
+      { link: addresses.forgotPassword, label: 'Choose a new password' },
     ],
     footer: accountFooter(productName),
   }),

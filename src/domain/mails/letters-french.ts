@@ -1,5 +1,6 @@
 import type { Letters } from './letters.js'
 import { timeSpan } from './time-spans.js'
+import { writtenDevice, writtenTime } from './written-device.js'
 
 const visitorFooter = (productName: string) =>
   `Vous recevez cet e-mail parce que cette adresse a été saisie sur ${productName}.`
@@ -125,6 +126,37 @@ export const french: Letters = {
       },
       { text: `Si ce n’était pas vous, connectez-vous, dissociez ${providerName} et modifiez votre mot de passe :` },
       { link: addresses.login, label: 'Se connecter' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'provider-unlinked': ({ username, providerName }, { productName, addresses }) => ({
+    subject: `Vous ne pouvez plus vous connecter à ${productName} avec ${providerName}`,
+    blocks: [
+      {
+        text: `Votre compte ${username} sur ${productName} vient d’être dissocié de ${providerName}. Vous ne pouvez plus vous connecter avec ${providerName}.`,
+      },
+      {
+        text: 'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe :',
+      },
+      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'new-device': ({ username, ip, at, ...device }, { productName, addresses }) => ({
+    subject: `Nouvelle connexion à ${productName}`,
+    blocks: [
+      {
+        text: `Quelqu’un vient de se connecter à votre compte ${username} sur ${productName} depuis un appareil ou un navigateur qui n’avait pas encore été utilisé.`,
+      },
+      {
+        text: `Appareil : ${writtenDevice(device) ?? 'inconnu'}. Adresse IP : ${ip}. Date : ${writtenTime(at, 'fr')}.`,
+      },
+      {
+        text: 'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe. Tous les appareils seront alors déconnectés :',
+      },
+      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
     ],
     footer: accountFooter(productName),
   }),

@@ -1,5 +1,6 @@
 import type { Letters } from './letters.js'
 import { timeSpan } from './time-spans.js'
+import { writtenDevice, writtenTime } from './written-device.js'
 
 const visitorFooter = (productName: string) =>
   `Sie erhalten diese E-Mail, weil diese Adresse bei ${productName} eingegeben wurde.`
@@ -124,6 +125,35 @@ export const german: Letters = {
         text: `Wenn Sie das nicht waren, melden Sie sich an, trennen Sie die Verbindung mit ${providerName} und ändern Sie Ihr Passwort:`,
       },
       { link: addresses.login, label: 'Anmelden' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'provider-unlinked': ({ username, providerName }, { productName, addresses }) => ({
+    subject: `Keine Anmeldung bei ${productName} mehr mit ${providerName}`,
+    blocks: [
+      {
+        text: `Die Verbindung Ihres Kontos ${username} bei ${productName} mit ${providerName} wurde gerade getrennt. Mit ${providerName} können Sie sich nicht mehr anmelden.`,
+      },
+      { text: 'Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, wählen Sie jetzt ein neues Passwort:' },
+      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'new-device': ({ username, ip, at, ...device }, { productName, addresses }) => ({
+    subject: `Neue Anmeldung bei ${productName}`,
+    blocks: [
+      {
+        text: `Mit Ihrem Konto ${username} bei ${productName} hat sich gerade jemand auf einem Gerät oder in einem Browser angemeldet, auf dem es bisher nicht benutzt wurde.`,
+      },
+      {
+        text: `Gerät: ${writtenDevice(device) ?? 'unbekannt'}. IP-Adresse: ${ip}. Zeit: ${writtenTime(at, 'de')}.`,
+      },
+      {
+        text: 'Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, wählen Sie jetzt ein neues Passwort. Damit werden alle Geräte abgemeldet:',
+      },
+      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
     ],
     footer: accountFooter(productName),
   }),

@@ -15,6 +15,8 @@ const values: MailValues = {
   'password-changed': { username: '"><script>alert(1)</script>' },
   'password-reset': { username: "o'hara" },
   'step-up-code': { username: 'ada', code: 'K7QP-2MXW', validFor: 10 * minutes },
+  'provider-unlinked': { username: 'ada', providerName: 'Google' },
+  'new-device': { username: 'ada', browser: 'Firefox', system: 'Windows', ip: '192.0.2.1', at: new Date(0) },
   'provider-linked': { username: 'ada', providerName: 'Git<Hub' },
   'totp-added': { username: "o'hara" },
   'totp-removed': { username: 'ada' },

@@ -22,6 +22,8 @@ export type MailValues = {
   'password-reset': { username: string }
   'step-up-code': { username: string; code: string /** Milliseconds. */; validFor: number }
   'provider-linked': { username: string; providerName: string }
+  'provider-unlinked': { username: string; providerName: string }
+  'new-device': { username: string; browser: string | null; system: string | null; ip: string; at: Date }
   'totp-added': { username: string }
   'totp-removed': { username: string }
   'recovery-codes-renewed': { username: string }

@@ -19,7 +19,7 @@ type RequestOf<Kind extends MailKind> = { to: string; template: Kind; values: Ma
 export type MailRequest = { [Kind in MailKind]: RequestOf<Kind> }[MailKind]
 
 /**
- * Mails that any visitor can cause are limited for each address. A notice after a change is never limited. Resets are
+ * Mails that any visitor can cause are limited for each address, and so are those about sign-ins. A notice after a change is never limited. Resets are
  * counted over the time that a link is valid: when the last link has expired, the next mail can be sent.
  */
 const ceilings: Record<MailKind, { mails: number; within: number } | undefined> = {
@@ -27,11 +27,13 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'already-registered': { mails: 5, within: 1 * hours },
   'reset-password': { mails: 5, within: resetLifetime },
   'step-up-code': { mails: 5, within: 1 * hours },
+  'new-device': { mails: 5, within: 1 * hours },
   // Only an operator causes it.
   invitation: undefined,
   'password-changed': undefined,
   'password-reset': undefined,
   'provider-linked': undefined,
+  'provider-unlinked': undefined,
   'totp-added': undefined,
   'totp-removed': undefined,
   'recovery-codes-renewed': undefined,

@@ -122,7 +122,8 @@ export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
 
   server.delete(path, { schema: schemas.unlink, onRequest: guarded }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
-    const unlinked = await unlink({ provider, caller: callers.of(request), client: clientOf(request) })
+    const language = languageFrom(request.headers['accept-language'])
+    const unlinked = await unlink({ provider, caller: callers.of(request), client: clientOf(request), language })
     return isRefused(unlinked) ? unlinkRefusals.sendRefusal(reply, unlinked) : reply.status(204).send()
   })
 }

@@ -1,7 +1,10 @@
-import { isRefused, refuse } from '../../contract/outcome.js'
+import type { Language } from '../../contract/languages.js'
+import { refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { Events } from '../../domain/events/events.js'
+import type { Mails } from '../../domain/mails/mails.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
+import type { Providers } from '../../domain/providers/providers.js'
 import type { Client } from '../../domain/sessions/client.js'
 import { createLockedAccount } from '../../domain/sessions/locked-account.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
@@ -13,21 +16,26 @@ type Dependencies = {
   users: Users
   passkeys: Pick<Passkeys, 'countUsable'>
   sessions: Sessions
+  providers: Providers
+  mails: Mails
   events: Events
 }
-type Request = { provider: ProviderId | undefined; caller: SessionCaller; client: Client }
+type Request = { provider: ProviderId | undefined; caller: SessionCaller; client: Client; language: Language }
 
 /** Removes a linked provider, unless it is the last way to sign in. */
-export const createUnlink = ({ users, passkeys, events, ...rest }: Dependencies) => {
+export const createUnlink = ({ users, passkeys, providers, mails, events, ...rest }: Dependencies) => {
   const change = createLockedAccount({ users, ...rest })
-  return async ({ provider, caller, client }: Request) => {
+  return async ({ provider, caller, client, language }: Request) => {
     if (!provider) return refuse('not_found')
     const { userId, sessionId } = caller
     const unlinked = await change(caller, async (sql, user) => {
-      const gone = await users.unlinkProvider(sql, user, provider, (await passkeys.countUsable(userId, sql)) > 0)
-      return gone?.refused === 'not_linked' ? refuse('not_found') : gone
+      const refused = await users.unlinkProvider(sql, user, provider, (await passkeys.countUsable(userId, sql)) > 0)
+      if (refused) return refused.refused === 'not_linked' ? refuse('not_found') : refused
+      const values = { username: user.username, providerName: providers[provider]?.name ?? provider }
+      await mails.queue(sql, { to: user.email, template: 'provider-unlinked', values, language })
+      return undefined
     })
-    if (isRefused(unlinked)) return unlinked
+    if (unlinked) return unlinked
     await events.record({ kind: 'provider_unlinked', userId, sessionId, provider }, client)
     return undefined
   }
