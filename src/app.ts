@@ -77,7 +77,7 @@ import { createLog, type Log } from './platform/log.js'
 
 /** What routes use: cookies, the access check, CSRF, limits. */
 const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Clock) => {
-  const { tokens, loadedKeys, keysFor, attempts, links, events, sessions, proofs } = nouns
+  const { tokens, loadedKeys, keysFor, attempts, links, events, sessions, proofs, knownDevices, users } = nouns
   const cookies = createCookies({
     secure: config.production,
     host: new URL(config.publicUrl).hostname,
@@ -85,6 +85,8 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
   })
   const callers = createCallers({ cookies, tokens, loadedKeys })
   const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers })
+  const trustedFor = config.trustedDevices === 'off' ? undefined : config.trustedDevices
+  const signInCookies = createSignInCookies({ cookies, trustedFor })
   const reportLimited = createLimitedEvents({ events, clock })
   const limits = createLimits({
     cache: platform.cache,
@@ -92,6 +94,12 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
     login: config.loginLimit,
     general: config.generalLimit,
     sensitive: config.sensitiveLimit,
+    account: config.accountLimit,
+    loginOfKnownDevices: config.loginLimitKnownDevices,
+    nameKeys: keysFor('typed names'),
+    knownDevices,
+    signInCookies,
+    users,
     onRejection: async (rejection, request) => {
       platform.metrics?.countRejection(rejection.limiter)
       await reportLimited(rejection, request)
@@ -99,8 +107,6 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
   })
   const freshness = createFreshness({ callers, sessions, proofs, clock, freshFor: config.freshFor })
   const attemptCookies = createAttemptCookies({ cookies, attempts })
-  const trustedFor = config.trustedDevices === 'off' ? undefined : config.trustedDevices
-  const signInCookies = createSignInCookies({ cookies, trustedFor })
   const ceremonyCookies = createCeremonyCookies({ cookies })
   const pendingLink = createPendingLinkCookie({ cookies, links })
   const serviceCallers = createServiceCallers({ serviceKeys: platform.serviceKeys, limits })

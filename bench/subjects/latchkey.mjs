@@ -24,6 +24,7 @@ export const settingsFor = (stores, folder) => ({
   JWT_SECRET: randomBytes(48).toString('hex'),
   BCRYPT_COST: String(cost),
   LOGIN_LIMIT: '100000000/15m',
+  ACCOUNT_LIMIT: '100000000/1h',
   GENERAL_LIMIT: '100000000/15m',
   DRAIN_DELAY: '0ms',
   LOG_LEVEL: 'info',

@@ -102,7 +102,7 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
     mailedCodes: createMailedCodes({ database, clock, codeKeys: keysFor('mailed code') }),
     attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),
     links: createPendingLinks({ seal: sealFor('pending link'), clock }),
-    ...makeSignInNouns(config, { ...made, database, clock, sealFor, metrics }),
+    ...makeSignInNouns(config, { ...platform, ...made, clock, sealFor, keysFor }),
     rotate: createRotations({
       sessions,
       endedSessions,

@@ -4,6 +4,7 @@ import type { Events } from '../domain/events/events.js'
 import { createFactors } from '../domain/factors/factors.js'
 import { createTrustedDevices } from '../domain/factors/trusted-devices.js'
 import type { Invitations } from '../domain/invitations/invitations.js'
+import { createKnownDevices } from '../domain/known-devices/known-devices.js'
 import type { Mails } from '../domain/mails/mails.js'
 import { createCeremonies } from '../domain/passkeys/ceremonies.js'
 import { createPasskeys } from '../domain/passkeys/passkeys.js'
@@ -18,6 +19,7 @@ import type { Users } from '../domain/users/users.js'
 import type { Webhooks } from '../domain/webhooks/webhooks.js'
 import type { Clock } from '../lib/clock.js'
 import type { Seal } from '../lib/seal.js'
+import type { Cache } from '../platform/cache/cache.js'
 import type { Database } from '../platform/database/database.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
 
@@ -34,6 +36,8 @@ type Dependencies = {
   sealFor: (purpose: string) => Seal
   invitations: Invitations
   events: Events
+  cache: Cache
+  keysFor: (purpose: string) => Buffer[]
 }
 
 /** The nouns that decide who gets a session, and what proves who a user is. */
@@ -43,6 +47,7 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const nameOf = (provider: ProviderId) => providers[provider]?.name ?? provider
   const identities = createIdentities({ database, users, mails, nameOf, invitations })
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: trusted === 'off' ? undefined : trusted })
+  const knownDevices = createKnownDevices({ keys: deps.keysFor('known device'), clock })
   const factors = createFactors({
     ...deps,
     trustedDevices,
@@ -56,7 +61,7 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
     relyingParty: { id: hostname, origin, name: productName },
   })
   const challenges = createChallenges({ database, clock })
-  const signIns = createSignIns({ ...deps, factors, trustedDevices, passkeys, challenges, identities })
+  const signIns = createSignIns({ ...deps, factors, trustedDevices, knownDevices, passkeys, challenges, identities })
   const proofs = createProofs({ users, factors, passkeys })
-  return { identities, factors, trustedDevices, passkeys, challenges, signIns, proofs }
+  return { identities, factors, trustedDevices, knownDevices, passkeys, challenges, signIns, proofs }
 }

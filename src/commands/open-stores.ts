@@ -27,6 +27,7 @@ import { systemClock as clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { deriveKey } from '../lib/keys.js'
 import { createSeal } from '../lib/seal.js'
+import { createMemoryCache } from '../platform/cache/memory.js'
 import type { Database } from '../platform/database/database.js'
 import { existingSecret } from '../platform/kept-secret.js'
 import { createLog } from '../platform/log.js'
@@ -96,6 +97,8 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     onLost: (err) => commandLog().error({ err }, 'an event could not be written to the database'),
   })
   const gate = createRegistrationGate({ mode: config.registration, domains: config.registrationDomains })
+  // Commands compare no codes.
+  const cache = createMemoryCache({ clock, maximumKeys: 1 })
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: undefined })
   return {
     database,
@@ -104,7 +107,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     mails,
     invitations: createInvitations({ database, users, mails, clock, gate }),
     addresses: addressesOf(publicUrl),
-    factors: createFactors({ database, clock, users, sealedValues, trustedDevices, mails, events, productName }),
+    factors: createFactors({ database, cache, clock, users, sealedValues, trustedDevices, mails, events, productName }),
     passkeys: createPasskeyRecords({ database }),
     bulkUsers: createBulkUsers({ database }),
     providers: byProvider(config.providers).map(([id]) => id),

@@ -1,6 +1,8 @@
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { knownDeviceLifetime } from '../domain/known-devices/known-devices.js'
 import type { Issued } from '../domain/sessions/sessions.js'
+import type { Started } from '../domain/sign-in/start.js'
 import { hours, seconds } from '../lib/durations.js'
 
 type Attributes = { sameSite: 'Strict' | 'Lax' }
@@ -15,6 +17,13 @@ const isSessionCookie = (name: string) => sessionCookies.some((known) => known =
 
 /** Ties the confirmation of an email to the browser that registered it. Other browsers also need the password. */
 export const registrationCookie = { name: 'registration', maxAge: (1 * hours) / seconds }
+
+/** Makes failures in this browser count apart from those of others. It signs nobody in. */
+export const knownDeviceCookie = {
+  name: 'known_device',
+  sameSite: 'Strict',
+  maxAge: knownDeviceLifetime / seconds,
+} as const
 
 type Jar = { values: ReadonlyMap<string, string | undefined>; doubled: ReadonlySet<string> }
 
@@ -105,6 +114,9 @@ export const createCookies = ({
     set(reply, 'refresh_token', issued.refreshToken, { ...ours, maxAge: issued.refreshTokenMaxAge })
   }
 
+  const keepKnownDevice = (reply: FastifyReply, values: readonly string[]) =>
+    set(reply, knownDeviceCookie.name, values.join('.'), knownDeviceCookie)
+
   const clearSession = (reply: FastifyReply) => {
     clearAt(reply, domain)
     clearElsewhere(reply)
@@ -141,10 +153,12 @@ export const createCookies = ({
       clearElsewhere(reply)
     },
     /** A cookie that was planted before would break the new session. We may not see it: Strict cookies are not always sent. */
-    startSession: (reply: FastifyReply, issued: Issued) => {
+    startSession: (reply: FastifyReply, started: Started) => {
       clearElsewhere(reply)
-      setSession(reply, issued)
+      setSession(reply, started)
+      if (started.knownDevices) keepKnownDevice(reply, started.knownDevices)
     },
+    keepKnownDevice,
     /** A planted cookie beside ours signs the browser out. Clearing every variant lets the user sign in again. */
     clearDoubled: (request: FastifyRequest, reply: FastifyReply) => {
       if (isDoubled(request)) clearSession(reply)

@@ -6,7 +6,7 @@ import { clientOf } from './client.js'
 export type Rejection = { limiter: string; key: string; resetsIn: number }
 
 /** The limits that can prevent a sign-in; the others are only in the log and the metrics. */
-const worthAnEvent = new Set(['login', 'confirm', 'sensitive'])
+const worthAnEvent = new Set(['login', 'account', 'confirm', 'sensitive'])
 
 /** With so many client networks at once, further events would say nothing new. */
 const mostKeys = 10_000

@@ -1,143 +1,116 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LimitCode } from '../contract/limits.js'
-import { refusals } from '../contract/refusals.js'
+import type { KnownDevices } from '../domain/known-devices/known-devices.js'
+import type { Users } from '../domain/users/users.js'
 import { hours, minutes } from '../lib/durations.js'
-import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
+import type { Cache, Limit } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
 import { clientNetwork } from './client.js'
+import { createCountedRequests, type Limiter } from './counted-requests.js'
 import type { Rejection } from './limited-events.js'
+import { createPasswordGuesses } from './password-guesses.js'
+import type { SignInCookies } from './sign-in-cookies.js'
 
-type Limiter = {
-  name: string
-  limit: Limit
-  code: LimitCode
-  /** The key that is counted. */
-  subject: (request: FastifyRequest) => string
-  refundsSuccess?: true
-}
+type Subject = (request: FastifyRequest) => string
+type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
 const ofServiceKeys: Limiter = {
   name: 'service',
   limit: { maximum: 600, window: 1 * minutes },
   code: 'too_many_requests',
-  subject: (request) => `key:${request.serviceKey?.id}`,
 }
 
-const ofMailedCodes = {
+const ofMailedCodes: Limiter = {
   name: 'mailed_codes',
   limit: { maximum: 5, window: 1 * hours },
   code: 'too_many_requests',
-} as const
-
-/** The bodies of docs/specification.md, 7, word for word: they carry no code. */
-const limitedBody = (code: LimitCode) => {
-  const { status: _, ...body } = refusals[code]
-  return body
 }
 
-const setLimitHeaders = (reply: FastifyReply, { name, limit }: Limiter, { remaining, resetsIn }: Reservation) => {
-  const seconds = Math.max(1, Math.ceil(resetsIn / 1000))
-  reply.headers({
-    'RateLimit-Limit': limit.maximum,
-    'RateLimit-Remaining': remaining,
-    'RateLimit-Reset': seconds,
-    'RateLimit-Policy': `"${name}";q=${limit.maximum};w=${Math.ceil(limit.window / 1000)}`,
-    RateLimit: `"${name}";r=${remaining};t=${seconds}`,
-  })
-  return seconds
-}
-
-type Held = { limiter: Limiter; key: string; reservation: Reservation }
-
-export type Limits = ReturnType<typeof createLimits>
-
-export const createLimits = (deps: {
+type Dependencies = {
   cache: Cache
   callers: Callers
   login: Limit
   general: Limit
   sensitive: Limit
+  account: Limit
+  loginOfKnownDevices: 'shared' | 'own'
+  nameKeys: readonly Buffer[]
+  knownDevices: KnownDevices
+  signInCookies: SignInCookies
+  users: Users
   onRejection: (rejection: Rejection, request: FastifyRequest) => Promise<void>
-}) => {
-  const { cache, callers, onRejection, login, general, sensitive } = deps
-  const held = new WeakMap<FastifyRequest, Held>()
-  const successes = new WeakSet<FastifyRequest>()
+}
+
+export type Limits = ReturnType<typeof createLimits>
+
+export const createLimits = (deps: Dependencies) => {
+  const { cache, callers, onRejection, general, sensitive } = deps
+  const counted = createCountedRequests({ cache, onRejection })
 
   /** Each signed-in caller has its own count, so that an office behind one address does not lock itself out. */
-  const sessionOf = (request: FastifyRequest) => `session:${callers.of(request).sessionId}`
+  const sessionOf: Subject = (request) => `session:${callers.of(request).sessionId}`
 
-  const userOf = (request: FastifyRequest) => `user:${callers.of(request).userId}`
+  const userOf: Subject = (request) => `user:${callers.of(request).userId}`
 
-  const sessionOrClientNetwork = (request: FastifyRequest) => {
+  const keyOf: Subject = (request) => `key:${request.serviceKey?.id}`
+
+  const sessionOrClientNetwork: Subject = (request) => {
     const session = callers.currentSessionOf(request)
     return session === undefined ? clientNetwork(request) : `session:${session}`
   }
 
   const codes = new Map<unknown, LimitCode>()
 
-  const hook = (limiter: Limiter) => {
-    const reserve = async (request: FastifyRequest, reply: FastifyReply) => {
-      const key = `${limiter.name}:${limiter.subject(request)}`
-      const reservation = await cache.reserve(key, limiter.limit)
-      const seconds = setLimitHeaders(reply, limiter, reservation)
-      if (reservation.granted) {
-        held.set(request, { limiter, key, reservation })
-        return undefined
-      }
-      await onRejection({ limiter: limiter.name, key, resetsIn: reservation.resetsIn }, request)
-      return reply.header('Retry-After', seconds).status(429).send(limitedBody(limiter.code))
-    }
-    codes.set(reserve, limiter.code)
-    return reserve
+  const answering = (code: LimitCode, hook: Hook) => {
+    codes.set(hook, code)
+    return hook
   }
 
-  /**
-   * An attempt that succeeded, or that we could not check, is given back before the answer is sent. 422 is a success here:
-   * the proof was right, only the new password was not.
-   */
-  const refundSuccess = async (request: FastifyRequest, reply: FastifyReply) => {
-    const mine = held.get(request)
-    const failed = reply.statusCode >= 400 && reply.statusCode < 500 && reply.statusCode !== 422
-    if (!mine?.limiter.refundsSuccess || (failed && !successes.has(request))) return
-    held.delete(request)
-    await cache.refund(mine.key, mine.reservation.window)
-    setLimitHeaders(reply, mine.limiter, { ...mine.reservation, remaining: mine.reservation.remaining + 1 })
-  }
+  const hook = (limiter: Limiter, subject: Subject) =>
+    answering(limiter.code, (request, reply) => counted.count(limiter, subject(request), request, reply))
 
-  const byClientNetwork = { subject: clientNetwork }
-  const ofRequests: Limiter = { name: 'general', limit: general, code: 'too_many_requests', ...byClientNetwork }
-  const ofSessions: Limiter = { ...ofRequests, name: 'session', subject: sessionOrClientNetwork }
+  const ofLogins: Limiter = { name: 'login', limit: deps.login, code: 'too_many_logins', refundsSuccess: true }
+  const ofRequests: Limiter = { name: 'general', limit: general, code: 'too_many_requests' }
+  const ofSessions: Limiter = { ...ofRequests, name: 'session' }
+
+  const guesses = createPasswordGuesses({
+    ...deps,
+    counted,
+    login: ofLogins,
+    ofNames: deps.account,
+    knownDevicesCount: deps.loginOfKnownDevices,
+  })
 
   /** Counts in the limit of refreshes from inside a handler, which knows only later whether there is anything to count. */
   const reserveRotation = async (request: FastifyRequest) => {
-    const { name, limit, subject } = ofSessions
-    const key = `${name}:${subject(request)}`
-    const { granted, resetsIn, window } = await cache.reserve(key, limit)
-    if (!granted) await onRejection({ limiter: name, key, resetsIn }, request)
+    const key = `${ofSessions.name}:${sessionOrClientNetwork(request)}`
+    const { granted, resetsIn, window } = await cache.reserve(key, ofSessions.limit)
+    if (!granted) await onRejection({ limiter: ofSessions.name, key, resetsIn }, request)
     return { granted, refund: () => cache.refund(key, window) }
   }
 
   return {
-    login: hook({ name: 'login', limit: login, code: 'too_many_logins', refundsSuccess: true, ...byClientNetwork }),
-    confirm: hook({ ...ofRequests, name: 'confirm', limit: login, refundsSuccess: true }),
-    sensitive: hook({ name: 'sensitive', limit: sensitive, code: 'too_many_attempts', ...byClientNetwork }),
+    login: hook(ofLogins, clientNetwork),
+    /** Around a password that is compared: `beforeName` and `byName` in front of a sign-in form, `byCaller` for a caller. */
+    passwordBeforeName: answering('too_many_logins', guesses.beforeName),
+    passwordByName: answering('too_many_logins', guesses.byName),
+    passwordByCaller: answering('too_many_logins', guesses.byCaller),
+    confirm: hook({ ...ofRequests, name: 'confirm', limit: deps.login, refundsSuccess: true }, clientNetwork),
+    sensitive: hook({ name: 'sensitive', limit: sensitive, code: 'too_many_attempts' }, clientNetwork),
     /** For routes without sign-in, by network: a token does not change what is counted. */
-    byNetwork: hook(ofRequests),
+    byNetwork: hook(ofRequests, clientNetwork),
     /** For routes behind `callers.required`. */
-    bySession: hook({ ...ofRequests, subject: sessionOf }),
+    bySession: hook(ofRequests, sessionOf),
     /** The mails to one account with a code, whichever session asks for them. */
-    mailedCodes: hook({ ...ofMailedCodes, subject: userOf }),
+    mailedCodes: hook(ofMailedCodes, userOf),
     /** Separate from the general limit: a session that has used that up can still be refreshed and ended. */
-    session: hook(ofSessions),
+    session: hook(ofSessions, sessionOrClientNetwork),
     /** For other programs: each key has its own count. */
-    service: hook(ofServiceKeys),
+    service: hook(ofServiceKeys, keyOf),
     reserveRotation,
     /** How this hook refuses, if it is one of these limiters: the API document is made of it. */
     codeOf: (hook: unknown) => codes.get(hook),
-    /** The proof was right although the answer is a refusal: the attempt is given back. */
-    countAsSuccess: (request: FastifyRequest) => {
-      successes.add(request)
-    },
-    refundSuccess,
+    countAsSuccess: counted.countAsSuccess,
+    refundSuccess: counted.refundSuccess,
   }
 }

@@ -1,13 +1,14 @@
 import type { FastifyReply } from 'fastify'
 import type { Issued } from '../domain/sessions/sessions.js'
+import type { Started } from '../domain/sign-in/start.js'
 import type { Cookies } from './cookies.js'
 
 const send = (reply: FastifyReply, { user, accessTokenExpiresAt }: Issued) =>
   reply.send({ user, accessTokenExpiresAt: accessTokenExpiresAt.toISOString() })
 
-export const sendSignedIn = (reply: FastifyReply, cookies: Cookies, issued: Issued) => {
-  cookies.startSession(reply, issued)
-  return send(reply, issued)
+export const sendSignedIn = (reply: FastifyReply, cookies: Cookies, started: Started) => {
+  cookies.startSession(reply, started)
+  return send(reply, started)
 }
 
 export const sendRenewed = (reply: FastifyReply, cookies: Cookies, issued: Issued) => {

@@ -1,4 +1,4 @@
-import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import type { ServiceKeys } from '../domain/service-keys/service-keys.js'
 import type { Client } from '../domain/sessions/client.js'
@@ -12,17 +12,17 @@ const bearer = /^Bearer +(\S+)$/i
 
 /** Other programs, known by a key in the Authorization header. Cookies mean nothing on their routes. */
 export const createServiceCallers = ({ serviceKeys, limits }: { serviceKeys: ServiceKeys; limits: Limits }) => {
-  const required: onRequestAsyncHookHandler = async function (request, reply) {
+  const required = async (request: FastifyRequest, reply: FastifyReply) => {
     // Two such headers count as none, as with cookies.
     const [given = '', ...more] = request.raw.headersDistinct.authorization ?? []
     const [, key] = (more.length === 0 && bearer.exec(given)) || []
     const used = key === undefined ? undefined : serviceKeys.find(key)
     if (used) {
       request.serviceKey = used
-      return limits.service.call(this, request, reply)
+      return limits.service(request, reply)
     }
     // A wrong key counts as a failed sign-in of its network. A right one is let in even when that limit is reached.
-    if (key !== undefined) await limits.login.call(this, request, reply)
+    if (key !== undefined) await limits.login(request, reply)
     if (reply.sent) return reply
     return sendRefusal(reply.header('WWW-Authenticate', 'Bearer'), refuse('not_authenticated'))
   }

@@ -1,18 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { languageFrom } from '../contract/languages.js'
+import { mostAccounts } from '../domain/known-devices/known-devices.js'
 import { challengeLifetime } from '../domain/sign-in/challenges.js'
 import type { Visit } from '../domain/sign-in/sign-ins.js'
 import { seconds } from '../lib/durations.js'
 import { clientOf } from './client.js'
-import type { Cookies } from './cookies.js'
+import { type Cookies, knownDeviceCookie } from './cookies.js'
 
 const challenge = { name: 'challenge', sameSite: 'Strict' } as const
 /** Lax, because a browser sends no Strict cookie when a provider sends it back to us. Alone it signs nobody in. */
 const trustedDevice = { name: 'trusted_device', sameSite: 'Lax' } as const
 const tokenShape = /^[\w-]{43}$/
 
-/** A family computer: each account that trusts this browser has its own value, the newest first. */
-const mostAccounts = 5
+/** A browser then withholds Strict cookies. */
+const comesFromAnotherSite = ({ headers }: FastifyRequest) => headers['sec-fetch-site'] === 'cross-site'
 
 export type SignInCookies = ReturnType<typeof createSignInCookies>
 
@@ -24,11 +25,15 @@ export const createSignInCookies = ({
   cookies: Cookies
   trustedFor?: number | undefined
 }) => {
-  const trustedIn = (request: FastifyRequest) =>
-    (cookies.read(request, trustedDevice.name) ?? '')
+  /** A family computer: each account has its own value, the newest first. */
+  const valuesIn = (request: FastifyRequest, name: string) =>
+    (cookies.read(request, name) ?? '')
       .split('.')
-      .filter((token) => tokenShape.test(token))
+      .filter((value) => tokenShape.test(value))
       .slice(0, mostAccounts)
+
+  const trustedIn = (request: FastifyRequest) => valuesIn(request, trustedDevice.name)
+  const knownIn = (request: FastifyRequest) => valuesIn(request, knownDeviceCookie.name)
 
   return {
     challengeOf: (request: FastifyRequest) => {
@@ -46,9 +51,12 @@ export const createSignInCookies = ({
       const value = tokens.slice(0, mostAccounts).join('.')
       cookies.set(reply, trustedDevice.name, value, { ...trustedDevice, maxAge: Math.floor(trustedFor / seconds) })
     },
+    /** The values of this browser's known_device cookie. */
+    knownIn,
     visitOf: (request: FastifyRequest): Visit => ({
       client: clientOf(request),
       trustedDevices: trustedIn(request),
+      knownDevices: comesFromAnotherSite(request) ? undefined : knownIn(request),
       language: languageFrom(request.headers['accept-language']),
     }),
   }

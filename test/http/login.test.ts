@@ -8,13 +8,14 @@ describe('signing in with a password', () => {
   })
   afterAll(() => latchkey.stop())
 
-  it('sets the two session cookies and puts no token into a body', async () => {
+  it('sets the two session cookies and one that makes the browser known, and puts no token into a body', async () => {
     await latchkey.signedUp('cookies')
     const tab = latchkey.browser()
     const { setCookies, text } = await tab.post('/login', { username: 'cookies', password: goodPassword })
     expect(setCookies.map((cookie) => cookie.replace(/=[\w.-]+;/, '=…;'))).toEqual([
       'access_token=…; Max-Age=900; Path=/; HttpOnly; SameSite=Strict',
       'refresh_token=…; Max-Age=2592000; Path=/; HttpOnly; SameSite=Strict',
+      'known_device=…; Max-Age=31536000; Path=/; HttpOnly; SameSite=Strict',
     ])
     for (const token of [tab.jar.get('access_token'), tab.jar.get('refresh_token')]) expect(text).not.toContain(token)
   })

@@ -1,23 +1,42 @@
 import { refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
+import { hours } from '../../lib/durations.js'
+import type { Cache, CounterWindow } from '../../platform/cache/cache.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import * as store from './code-limit.store.js'
 
 /** The owner gets one mail a day about wrong codes: after this many. */
 const wrongBeforeMail = 3
 
+/** Of each known device, apart from those of the account. */
+const ofDevice = { maximum: 10, window: 1 * hours }
+
+/** Where a code was counted. */
+type Counted = { at: 'account' } | { at: 'device'; key: string; window: CounterWindow }
+
 export type CodeLimit = ReturnType<typeof createCodeLimit>
 
-/** How many wrong codes an account may have, whoever sends them. Passwords are counted elsewhere. */
-export const createCodeLimit = ({ database, clock }: { database: Database; clock: Clock }) => ({
+/**
+ * How many wrong codes an account may have, whoever sends them. A known device has its own, so that guesses of others do not make
+ * its user wait; when they are used up, it counts as unknown. Passwords are counted elsewhere.
+ */
+export const createCodeLimit = ({ database, cache, clock }: { database: Database; cache: Cache; clock: Clock }) => ({
   /** Counts the code as wrong until `giveBack`, so that many requests at once cannot try more than one after another. */
-  reserve: async (userId: string) => {
+  reserve: async (userId: string, device: string | undefined) => {
+    if (device !== undefined) {
+      const key = `device_codes:${device}`
+      const { granted, window } = await cache.reserve(key, ofDevice)
+      if (granted) return { at: 'device', key, window } satisfies Counted
+    }
     const [granted] = await store.reserve(database, userId, clock.offset())
-    if (granted) return undefined
+    if (granted) return { at: 'account' } satisfies Counted
     const [row] = await store.selectWait(database, userId, clock.offset())
     return refuse('too_many_codes', { retryAfter: Math.max(1, Math.ceil(row?.seconds ?? 1)) })
   },
-  giveBack: (userId: string) => store.giveBack(database, userId),
+  giveBack: async (userId: string, counted: Counted) => {
+    if (counted.at === 'device') await cache.refund(counted.key, counted.window)
+    else await store.giveBack(database, userId)
+  },
   /** Whether the owner has to be told. */
   noteWrong: async (userId: string, isTotp: boolean) => {
     const [row] = await store.noteWrong(database, userId, clock.offset(), isTotp)

@@ -4,6 +4,7 @@ import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { fingerprint } from '../../lib/random.js'
+import type { Cache } from '../../platform/cache/cache.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import type { Mails } from '../mails/mails.js'
@@ -38,11 +39,12 @@ type Work<Result> = (
   method: CodeMethod,
 ) => Promise<Result>
 
-/** A code as it was typed. `language` is that of the mails about it. */
-type Request = { userId: string; code: string; client: Client; language: Language }
+/** A code as it was typed. `language` is that of the mails about it, `device` what is known of the browser. */
+type Request = { userId: string; code: string; client: Client; device: string | undefined; language: Language }
 
 type Dependencies = {
   database: Database
+  cache: Cache
   clock: Clock
   users: Pick<Users, 'lock' | 'findById'>
   sealedValues: SealedValues
@@ -58,9 +60,9 @@ export type Factors = ReturnType<typeof createFactors>
 
 /** TOTP and recovery codes of an account. */
 export const createFactors = (deps: Dependencies) => {
-  const { database, clock, users, sealedValues, trustedDevices, mails, events, productName } = deps
+  const { database, cache, clock, users, sealedValues, trustedDevices, mails, events, productName } = deps
   const onProof = deps.onProof ?? (() => undefined)
-  const codeLimit = createCodeLimit({ database, clock })
+  const codeLimit = createCodeLimit({ database, cache, clock })
   const [confirmed, pending] = [sealedValues.of(totpColumn), sealedValues.of(pendingTotpColumn)]
 
   /** A value that does not open is a broken row, never "no factor". */
@@ -157,11 +159,11 @@ export const createFactors = (deps: Dependencies) => {
     })
 
   const proveTotp = async <Result>(request: Request, work: Work<Result>) => {
-    const { userId, code } = request
-    const limited = await codeLimit.reserve(userId)
-    if (limited) {
+    const { userId, code, device } = request
+    const counted = await codeLimit.reserve(userId, device)
+    if (isRefused(counted)) {
       onProof('otp', 'limited')
-      return limited
+      return counted
     }
     const row = await find(userId)
     const step = row && stepOf(opened(confirmed.open(userId, row.secret)), code, row.seconds)
@@ -169,7 +171,7 @@ export const createFactors = (deps: Dependencies) => {
     const accept = async (sql: Sql) => (await store.acceptStep(sql, userId, step)).length > 0
     const result = await proveInside(userId, 'otp', accept, work)
     if (isRefused(result) && result.refused === 'wrong_second_factor') return refuseWrong(request, 'otp')
-    await codeLimit.giveBack(userId)
+    await codeLimit.giveBack(userId, counted)
     onProof('otp', 'accepted')
     return result
   }

@@ -11,16 +11,24 @@ export const attemptLifetime = 10 * minutes
 /** Signing in, or linking an identity to an account for a session that must still be valid at the end. */
 export type Purpose = { kind: 'sign_in' } | { kind: 'link'; userId: string; sessionId: string }
 
-export type Attempt = Checks & { provider: ProviderId; returnTo: string; purpose: Purpose; expiresAt: Date }
+export type Attempt = Checks & {
+  provider: ProviderId
+  returnTo: string
+  purpose: Purpose
+  /** Of the browser, which does not send them when the provider sends it back. Undefined if it did not send them before either. */
+  knownDevices: readonly string[] | undefined
+  expiresAt: Date
+}
 
 /**
  * One attempt to sign in at a provider. Nothing of it is kept on the server: the browser holds it, sealed.
  */
 export const createAttempts = ({ seal, clock }: { seal: Seal; clock: Clock }) => ({
-  begin: (provider: ProviderId, returnTo: string, purpose: Purpose): Attempt => ({
+  begin: (provider: ProviderId, returnTo: string, purpose: Purpose, knownDevices?: readonly string[]): Attempt => ({
     provider,
     returnTo,
     purpose,
+    knownDevices,
     state: randomToken(),
     verifier: randomToken(),
     nonce: randomToken(),
@@ -44,7 +52,9 @@ const attemptFrom = (fields: ReturnType<typeof sealedFields>): Attempt | undefin
   const purpose = purposeFrom(fields.purpose)
   if (!isProviderId(provider) || !purpose || typeof expiresAt !== 'number') return undefined
   if (!isText(state) || !isText(verifier) || !isText(nonce) || !isText(returnTo)) return undefined
-  return { provider, purpose, state, verifier, nonce, returnTo, expiresAt: new Date(expiresAt) }
+  const { knownDevices: known } = fields
+  const knownDevices = Array.isArray(known) && known.every(isText) ? known : undefined
+  return { provider, purpose, state, verifier, nonce, returnTo, knownDevices, expiresAt: new Date(expiresAt) }
 }
 
 const purposeFrom = (value: unknown): Purpose | undefined => {

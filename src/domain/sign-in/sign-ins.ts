@@ -2,33 +2,46 @@ import type { SecondFactorMethod } from '../../contract/factors.js'
 import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
+import type { Clock } from '../../lib/clock.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Event, Events } from '../events/events.js'
 import type { Factors } from '../factors/factors.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'
+import type { KnownDevices } from '../known-devices/known-devices.js'
+import type { Mails } from '../mails/mails.js'
 import type { Passkeys, ProvenPasskey } from '../passkeys/passkeys.js'
 import type { Identities } from '../providers/identities.js'
 import type { Client } from '../sessions/client.js'
-import type { FirstProof, Issued, Sessions, SignedInUser } from '../sessions/sessions.js'
+import type { FirstProof, Sessions, SignedInUser } from '../sessions/sessions.js'
 import type { Identity, User, Users } from '../users/users.js'
 import type { Begun, Challenge, Challenges } from './challenges.js'
+import { createStart, type Started } from './start.js'
 
-/** A browser that signs in: the values of its trusted devices, and the language of mails about it. */
-export type Visit = { client: Client; trustedDevices: readonly string[]; language: Language }
+/** A browser that signs in: what it knows from earlier sign-ins, and the language of mails about it. */
+export type Visit = {
+  client: Client
+  trustedDevices: readonly string[]
+  /** Undefined if the browser has not sent this cookie, although it may have one. */
+  knownDevices: readonly string[] | undefined
+  language: Language
+}
 
 /** Where a first proof leads: to a session, or to a challenge for the second proof. */
-export type Entry = { issued: Issued } | { challenge: string; methods: SecondFactorMethod[] }
+export type Entry = { issued: Started } | { challenge: string; methods: SecondFactorMethod[] }
 
 type Dependencies = {
   database: Database
   sessions: Sessions
+  users: Pick<Users, 'lock' | 'noteFirstSignIn'>
+  mails: Pick<Mails, 'queue'>
   events: Pick<Events, 'record'>
   factors: Factors
+  knownDevices: KnownDevices
   trustedDevices: TrustedDevices
   passkeys: Pick<Passkeys, 'accept' | 'countUsable'>
-  users: Pick<Users, 'lock'>
   challenges: Challenges
   identities: Pick<Identities, 'write'>
+  clock: Clock
 }
 type ByProvider = {
   provider: ProviderId
@@ -44,7 +57,8 @@ export type SignIns = ReturnType<typeof createSignIns>
  * `sessionBegan` is the one sign of it, whatever kind of event a user reads.
  */
 export const createSignIns = (deps: Dependencies) => {
-  const { database, sessions, events, factors, trustedDevices, passkeys, users, challenges, identities } = deps
+  const { database, events, factors, trustedDevices, knownDevices, passkeys, users, challenges, identities } = deps
+  const start = createStart(deps)
 
   /** What finishes a challenge of this user, the best first. */
   const methodsOf = async (userId: string): Promise<SecondFactorMethod[]> => {
@@ -53,7 +67,7 @@ export const createSignIns = (deps: Dependencies) => {
   }
 
   const began = async (
-    issued: Issued,
+    issued: Started,
     client: Client,
     event: Pick<Event, 'kind' | 'provider' | 'reason' | 'sessionBegan'>,
   ) => {
@@ -65,12 +79,10 @@ export const createSignIns = (deps: Dependencies) => {
   const beginWithLink = (sql: Transaction, user: User, proof: FirstProof, link: Identity, visit: Visit) =>
     identities
       .write(sql, user, link, visit.language)
-      .then((linked) => (linked ? sessions.beginSession(user, proof, visit.client, sql) : undefined))
+      .then((linked) => (linked ? start(sql, user, proof, visit) : undefined))
 
-  const beginAtTrustedDevice = (user: User, proof: FirstProof, link: Identity | undefined, visit: Visit) =>
-    link
-      ? database.transaction((sql) => beginWithLink(sql, user, proof, link, visit))
-      : sessions.beginSession(user, proof, visit.client)
+  const begin = (sql: Transaction, user: User, proof: FirstProof, link: Identity | undefined, visit: Visit) =>
+    link ? beginWithLink(sql, user, proof, link, visit) : start(sql, user, proof, visit)
 
   /**
    * Decides: a session, or a challenge. The insert of the session is the check: it inserts none if the account needs a second
@@ -82,19 +94,21 @@ export const createSignIns = (deps: Dependencies) => {
     begun: Omit<Begun, 'userId'>,
     visit: Visit,
   ): Promise<Entry | undefined> => {
-    const issued = begun.link ? undefined : await sessions.beginSession(user, proof, visit.client)
+    const issued = begun.link ? undefined : await database.transaction((sql) => start(sql, user, proof, visit))
     if (issued) return { issued }
     if (!(await factors.hasTotp(user.id))) return undefined
     const trustedDevice = await trustedDevices.find(user.id, visit.trustedDevices)
     if (trustedDevice !== undefined) {
-      const trusted = await beginAtTrustedDevice(user, { ...proof, trustedDevice }, begun.link, visit)
+      const trusted = await database.transaction((sql) =>
+        begin(sql, user, { ...proof, trustedDevice }, begun.link, visit),
+      )
       return trusted && { issued: trusted }
     }
     const challenge = await challenges.begin({ ...begun, userId: user.id })
     return challenge === undefined ? undefined : { challenge, methods: await methodsOf(user.id) }
   }
 
-  const beganByProvider = async (issued: Issued, { provider, first }: ByProvider, client: Client) => {
+  const beganByProvider = async (issued: Started, { provider, first }: ByProvider, client: Client) => {
     const { sessionId, user } = issued
     if (first) await events.record({ kind: first, userId: user.id, sessionId, provider }, client)
     return began(issued, client, { kind: 'signed_in', provider, sessionBegan: provider })
@@ -102,17 +116,14 @@ export const createSignIns = (deps: Dependencies) => {
 
   /** One transaction: the code is used up, the challenge is gone, the link is written and the session begins, or nothing of it. */
   const finish = (challenge: Challenge, { token, code, trustDevice }: SecondProof, visit: Visit) => {
-    const { userId, method, link } = challenge
+    const { userId, method, provider, link } = challenge
     const { client, language } = visit
-    return factors.prove({ userId, code, client, language }, async (sql, user, accept, second) => {
+    const device = knownDevices.find(userId, visit.knownDevices ?? [])
+    return factors.prove({ userId, code, client, device, language }, async (sql, user, accept, second) => {
       if (!(await challenges.lock(sql, token))) return refuse('challenge_over')
       if (!(await accept())) return refuse('wrong_second_factor')
       await challenges.remove(sql, token)
-      const proof = { methods: [method, second] }
-      const begin = link
-        ? beginWithLink(sql, user, proof, link, visit)
-        : sessions.beginSession(user, proof, client, sql)
-      const issued = await begin
+      const issued = await begin(sql, user, { methods: [method, second], provider }, link, visit)
       if (!issued) return refuse('challenge_over')
       const trusts = trustDevice && second === 'otp'
       return { issued, trustedDevices: trusts ? await trustedDevices.add(sql, userId, visit) : undefined }
@@ -134,9 +145,12 @@ export const createSignIns = (deps: Dependencies) => {
       const user = await users.lock(sql, proven.userId)
       if (!user || user.disabled || !(await passkeys.accept(sql, proven))) return undefined
       const challenge = await takeChallenge(sql, token, user.id)
-      const proof: FirstProof = { methods: challenge ? [challenge.method, 'passkey'] : ['passkey'] }
+      const proof: FirstProof = {
+        methods: challenge ? [challenge.method, 'passkey'] : ['passkey'],
+        provider: challenge?.provider,
+      }
       const linked = challenge?.link && (await beginWithLink(sql, user, proof, challenge.link, visit))
-      const issued = linked ?? (await sessions.beginSession(user, proof, visit.client, sql))
+      const issued = linked ?? (await start(sql, user, proof, visit))
       return issued && { issued, challenge, isLinked: linked !== undefined }
     })
 
@@ -150,17 +164,17 @@ export const createSignIns = (deps: Dependencies) => {
     },
 
     /** The user has just proven the email address of the new account, and chosen or entered its password. */
-    byRegistration: async (user: SignedInUser, client: Client) => {
+    byRegistration: async (user: SignedInUser, visit: Visit) => {
       // The account was made a moment ago: it has no second factor.
-      const issued = await sessions.beginSession(user, { methods: ['pwd'] }, client)
+      const issued = await database.transaction((sql) => start(sql, user, { methods: ['pwd'] }, visit))
       if (!issued) throw new Error('The user was disabled or deleted while signing in')
-      return began(issued, client, { kind: 'registered', sessionBegan: 'registration' })
+      return began(issued, visit.client, { kind: 'registered', sessionBegan: 'registration' })
     },
 
     /** `first` is what the sign-in did to the account before; `link` is what it does together with the session. */
     byProvider: async (user: User, how: ByProvider, visit: Visit) => {
       const { provider, link } = how
-      const entry = await enter(user, { methods: ['provider'] }, { provider, link }, visit)
+      const entry = await enter(user, { methods: ['provider'], provider }, { provider, link }, visit)
       if (!entry) throw new Error('The account changed while signing in')
       if ('issued' in entry) await beganByProvider(entry.issued, how, visit.client)
       return entry

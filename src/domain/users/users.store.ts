@@ -103,6 +103,13 @@ export const deleteIdentity = (sql: Sql, userId: string, provider: ProviderId) =
 export const updatePassword = (sql: Sql, userId: string, passwordHash: string | null) =>
   sql.query('update users set password_hash = $2 where id = $1', [userId, passwordHash])
 
+/** No row if the user had signed in before. */
+export const noteFirstSignIn = (sql: Sql, userId: string, now: Date) =>
+  sql.query('update users set first_signed_in_at = $2 where id = $1 and first_signed_in_at is null returning id', [
+    userId,
+    now,
+  ])
+
 /**
  * A stronger hash of the same password, only if the hash is still the one that was checked: a password that was changed in the
  * meantime stays.

@@ -52,6 +52,12 @@ const unlessTaken = (error: unknown) => {
   throw error
 }
 
+/** An email if it has an `@`, which no username has. */
+const isEmail = (login: string) => login.includes('@')
+
+/** Names in the sign-in form with one key are the same name. */
+export const loginKey = (login: string) => (isEmail(login) ? emailKey(login) : usernameKey(login))
+
 export type Users = ReturnType<typeof createUsers>
 
 export const createUsers = ({ database, clock }: { database: Database; clock: Clock }) => {
@@ -60,8 +66,8 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
   const findByUsername = (username: string) => first(store.selectByUsername(database, usernameKey(username)))
   const findByIdentity = (identity: store.Identity) => first(store.selectByIdentity(database, identity))
 
-  /** By the name in the sign-in form: an email if it has an `@`, which no username has. */
-  const findByLogin = (login: string) => (login.includes('@') ? findByEmail(login) : findByUsername(login))
+  /** By the name in the sign-in form. */
+  const findByLogin = (login: string) => (isEmail(login) ? findByEmail(login) : findByUsername(login))
 
   /** Which unique value is taken; undefined if it is free again. */
   const obstacle = async (sql: Sql, user: { email: Email; username: Username }) => {
@@ -144,6 +150,9 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
     expirePassword: (sql: Sql, userId: string) => store.updatePassword(sql, userId, null),
     replaceHash: async (userId: string, oldHash: string, newHash: string) =>
       (await store.replaceHash(database, userId, oldHash, newHash)).length > 0,
+    /** Whether it is the first time that this user signs in. */
+    noteFirstSignIn: async (sql: Sql, userId: string) =>
+      (await store.noteFirstSignIn(sql, userId, clock.now())).length > 0,
     disable: (userId: string, sql: Sql = database) => store.updateDisabled(sql, userId, clock.now()),
     enable: (userId: string, sql: Sql = database) => store.updateDisabled(sql, userId, null),
   }

@@ -54,7 +54,11 @@ type Dependencies = {
 
 export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
   const { changePassword, callers, cookies, csrf, factors, freshness, limits } = deps
-  const options = { schema, onRequest: [callers.required, csrf.required, limits.login], onSend: limits.refundSuccess }
+  const options = {
+    schema,
+    onRequest: [callers.required, csrf.required, limits.passwordByCaller],
+    onSend: limits.refundSuccess,
+  }
   server.post('/api/auth/change-password', options, async (request, reply) => {
     // Before the password is compared: with a stolen session nobody must learn whether a guess is right.
     const refusal = (await factors.hasTotp(callers.of(request).userId)) && (await freshness.refusalFor(request))

@@ -41,8 +41,14 @@ type Dependencies = {
 }
 
 export const loginRoutes = (server: Server, { login, limits, cookies, signInCookies }: Dependencies) => {
+  const options = {
+    schema,
+    onRequest: limits.passwordBeforeName,
+    preHandler: limits.passwordByName,
+    onSend: limits.refundSuccess,
+  }
   for (const path of ['/login', '/api/auth/login']) {
-    server.post(path, { schema, onRequest: limits.login, onSend: limits.refundSuccess }, async (request, reply) => {
+    server.post(path, options, async (request, reply) => {
       const { username, password } = request.body
       const browserToken = cookies.read(request, registrationCookie.name)
       const visit = signInCookies.visitOf(request)

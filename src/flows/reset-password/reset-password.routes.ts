@@ -2,11 +2,15 @@ import { Type } from 'typebox'
 import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import { Accepted, NoContent } from '../../contract/schemas.js'
+import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
+import type { Cookies } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
+import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import type { SignInCookies } from '../../http/sign-in-cookies.js'
 import type { createResetPassword } from './reset-password.js'
 
 /** The same body in every case: it does not show whether the email has an account. */
@@ -44,12 +48,22 @@ const confirmSchema = {
     token: tokenShape,
     password: Type.String({ minLength: 1, maxLength: 1024 }),
   }),
-  response: { 204: NoContent, ...confirmRefusals.responses },
+  response: {
+    204: withHeaders(NoContent, { 'Set-Cookie': 'known_device' }),
+    ...confirmRefusals.responses,
+  },
 }
 
-type Dependencies = { resetPassword: ReturnType<typeof createResetPassword>; limits: Limits }
+type Dependencies = {
+  resetPassword: ReturnType<typeof createResetPassword>
+  knownDevices: KnownDevices
+  signInCookies: SignInCookies
+  cookies: Cookies
+  limits: Limits
+}
 
-export const resetPasswordRoutes = (server: Server, { resetPassword, limits }: Dependencies) => {
+export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
+  const { resetPassword, knownDevices, signInCookies, cookies, limits } = deps
   for (const path of ['/reset-password', '/api/auth/reset-password']) {
     server.post(path, { schema: requestSchema, onRequest: limits.sensitive }, async (request, reply) => {
       const language = languageFrom(request.headers['accept-language'])
@@ -69,6 +83,9 @@ export const resetPasswordRoutes = (server: Server, { resetPassword, limits }: D
     const { token, password } = request.body
     const language = languageFrom(request.headers['accept-language'])
     const result = await resetPassword.confirm(token, password, clientOf(request), language)
-    return isRefused(result) ? confirmRefusals.sendRefusal(reply, result) : reply.status(204).send()
+    if (isRefused(result)) return confirmRefusals.sendRefusal(reply, result)
+    // So that the owner of an account that others are guessing at gets in here.
+    cookies.keepKnownDevice(reply, knownDevices.remember(result.id, signInCookies.knownIn(request)))
+    return reply.status(204).send()
   })
 }

@@ -85,7 +85,7 @@ export const createResetPassword = (deps: Dependencies) => {
     })
     if (!wasReset) return refuse('invalid_link')
     await events.record({ kind: 'password_reset', userId: user.id }, client)
-    return undefined
+    return user
   }
 
   return { request, look, confirm }

@@ -75,12 +75,13 @@ const goTo = (reply: FastifyReply, place: string) => reply.header('cache-control
 
 const begin = async (
   id: ProviderId,
-  { providers, attempts, attemptCookies, socialSignIn, afterSignIn, allowedOrigins }: Dependencies,
+  { providers, attempts, attemptCookies, signInCookies, socialSignIn, afterSignIn, allowedOrigins }: Dependencies,
   request: FastifyRequest,
   reply: FastifyReply,
   returnTo: string | undefined,
 ) => {
-  const attempt = attempts.begin(id, safeReturnTo(returnTo, allowedOrigins) ?? afterSignIn, { kind: 'sign_in' })
+  const place = safeReturnTo(returnTo, allowedOrigins) ?? afterSignIn
+  const attempt = attempts.begin(id, place, { kind: 'sign_in' }, signInCookies.visitOf(request).knownDevices)
   const begun = (await providers[id]?.begin(attempt)) ?? refuse('failed', { cause: 'switched_off' })
   if (isRefused(begun)) {
     await socialSignIn.noteFailure(id, begun.cause, clientOf(request))
@@ -106,7 +107,10 @@ const handleCallback = async (
     await socialSignIn.noteFailure(id, 'no_attempt', visit.client)
     return goTo(reply, failedAt('/login', id))
   }
-  const outcome = await socialSignIn.finish({ ...visit, provider, callback, attempt })
+  // A provider on the same site: the browser's own cookie is newer than what the attempt has kept of it.
+  const sent = signInCookies.knownIn(request)
+  const knownDevices = sent.length > 0 ? sent : attempt.knownDevices
+  const outcome = await socialSignIn.finish({ ...visit, knownDevices, provider, callback, attempt })
   if (isRefused(outcome)) {
     if (outcome.refused === 'callback_failed') logFault(request, outcome.error)
   } else if ('issued' in outcome) cookies.startSession(reply, outcome.issued)

@@ -7,13 +7,13 @@ import { Accepted, SignedIn, StepUpMethods } from '../../contract/schemas.js'
 import { clientDataOf } from '../../domain/passkeys/verification.js'
 import type { Callers } from '../../http/caller.js'
 import type { CeremonyCookies } from '../../http/ceremony-cookies.js'
-import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Limits } from '../../http/limits.js'
 import { sendRenewed, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import type { SignInCookies } from '../../http/sign-in-cookies.js'
 import type { createStepUp, GivenProof } from './step-up.js'
 
 const gates = ['not_authenticated', 'invalid_csrf_token', 'cross_site', 'too_many_requests', 'unavailable'] as const
@@ -77,10 +77,11 @@ type Dependencies = {
   ceremonyCookies: CeremonyCookies
   csrf: Csrf
   limits: Limits
+  signInCookies: SignInCookies
 }
 
 export const stepUpRoutes = (server: Server, deps: Dependencies) => {
-  const { stepUp, callers, cookies, ceremonyCookies, csrf, limits } = deps
+  const { stepUp, callers, cookies, ceremonyCookies, csrf, limits, signInCookies } = deps
   const path = '/api/auth/step-up'
   const changing = [callers.required, csrf.required]
 
@@ -102,7 +103,7 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
     if (password === undefined) return undefined
     const found = await stepUp.methods(callers.of(request))
     if (!isRefused(found) && !found.methods.includes('password')) return undefined
-    return limits.login(request, reply)
+    return limits.passwordByCaller(request, reply)
   }
 
   const proving = {
@@ -112,11 +113,10 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
     onSend: limits.refundSuccess,
   }
   server.post(path, proving, async (request, reply) => {
-    const language = languageFrom(request.headers['accept-language'])
     const { credential } = request.body
     const kept = ceremonyCookies.take(request, reply, credential && clientDataOf(credential)?.challenge)
-    const client = clientOf(request)
-    const issued = await stepUp.prove(callers.of(request), { given: request.body, kept, client, language })
+    const visit = signInCookies.visitOf(request)
+    const issued = await stepUp.prove(callers.of(request), { given: request.body, kept, visit })
     if (!isRefused(issued)) return sendRenewed(reply, cookies, issued)
     if (issued.refused !== 'too_many_codes') return proveRefusals.sendRefusal(reply, issued)
     return proveRefusals.sendRefusal(reply, refuse('too_many_requests', { retryAfter: issued.retryAfter }))

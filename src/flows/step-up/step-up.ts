@@ -4,6 +4,7 @@ import type { PasskeyCredential } from '../../contract/passkeys.js'
 import type { ProofMethod } from '../../contract/proofs.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Factors } from '../../domain/factors/factors.js'
+import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
 import { holderOf, type MailedCodes, mailedCodeLifetime } from '../../domain/mailed-codes/mailed-codes.js'
 import type { Mails } from '../../domain/mails/mails.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
@@ -11,6 +12,7 @@ import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Proofs } from '../../domain/proofs/proofs.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { Visit } from '../../domain/sign-in/sign-ins.js'
 import type { Method } from '../../domain/tokens/tokens.js'
 import type { User, Users } from '../../domain/users/users.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
@@ -23,6 +25,7 @@ type Dependencies = {
   proofs: Proofs
   factors: Factors
   passkeys: Passkeys
+  knownDevices: KnownDevices
   mailedCodes: MailedCodes
   mails: Mails
   events: Events
@@ -70,7 +73,7 @@ const createWays = ({ passwords, mailedCodes }: Dependencies): Record<'password'
 })
 
 /** A request: what was given, what this browser kept of the challenge if that is a passkey, and who sent it. */
-type Request = { given: GivenProof; kept: string | undefined; client: Client; language: Language }
+type Request = { given: GivenProof; kept: string | undefined; visit: Visit }
 
 const bindingOf = ({ userId, sessionId }: SessionCaller) => `${userId} ${sessionId}`
 
@@ -97,20 +100,25 @@ export const createStepUp = (deps: Dependencies) => {
     })
 
   /** A code of the app or a recovery code. What uses it up also renews the session. */
-  const proveByCode = async (caller: SessionCaller, code: string, client: Client, language: Language) => {
+  const proveByCode = async (caller: SessionCaller, code: string, { client, knownDevices, language }: Visit) => {
     const { userId, sessionId } = caller
-    const issued = await factors.prove({ userId, code, client, language }, async (sql, user, accept, method) => {
-      if (!(await accept())) return refuse('wrong_second_factor')
-      return (await sessions.rotateWithoutGrace(sql, sessionId, user, client, method)) ?? refuse('not_authenticated')
-    })
+    const device = deps.knownDevices.find(userId, knownDevices ?? [])
+    const issued = await factors.prove(
+      { userId, code, client, device, language },
+      async (sql, user, accept, method) => {
+        if (!(await accept())) return refuse('wrong_second_factor')
+        return (await sessions.rotateWithoutGrace(sql, sessionId, user, client, method)) ?? refuse('not_authenticated')
+      },
+    )
     const kind = isRefused(issued) ? 'step_up_failed' : 'stepped_up'
     await events.record({ kind, userId, sessionId, reason: 'code' }, client)
     return issued
   }
 
   /** The use of the passkey is written down in one transaction with the session's new tokens. */
-  const proveByPasskey = async (caller: SessionCaller, credential: PasskeyCredential, { kept, client }: Request) => {
+  const proveByPasskey = async (caller: SessionCaller, credential: PasskeyCredential, { kept, visit }: Request) => {
     const { userId, sessionId } = caller
+    const { client } = visit
     const proven = await passkeys.verify('step_up', { credential, kept, binding: bindingOf(caller) }, userId)
     const issued = isRefused(proven)
       ? refuse('passkey_rejected')
@@ -140,14 +148,15 @@ export const createStepUp = (deps: Dependencies) => {
   }
 
   const prove = async (caller: SessionCaller, request: Request) => {
-    const { given, client, language } = request
+    const { given, visit } = request
+    const { client } = visit
     if (Object.keys(given).length !== 1) return refuse('bad_request', { message: 'Send exactly one proof' })
     const found = await prover(caller)
     if (isRefused(found)) return found
     const { user, methods } = found
     const { code, credential, password, mailedCode } = given
     if (credential && methods.includes('passkey')) return proveByPasskey(caller, credential, request)
-    if (code !== undefined && methods.includes('totp')) return proveByCode(caller, code, client, language)
+    if (code !== undefined && methods.includes('totp')) return proveByCode(caller, code, visit)
     if (password !== undefined && methods.includes('password'))
       return proveBy(caller, user, ways.password, password, client)
     if (mailedCode !== undefined && methods.includes('mail'))

@@ -4,12 +4,12 @@ import { isRefused } from '../../contract/outcome.js'
 import { Accepted, LinkState, SignedIn } from '../../contract/schemas.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
-import { clientOf } from '../../http/client.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
 import { sendSignedIn } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import type { SignInCookies } from '../../http/sign-in-cookies.js'
 import type { createVerifyEmail } from './verify-email.js'
 
 /** The same body in every case: it does not show whether the email has an account or has got too many mails. */
@@ -75,9 +75,11 @@ type Dependencies = {
   registrations: Registrations
   limits: Limits
   cookies: Cookies
+  signInCookies: SignInCookies
 }
 
-export const verifyEmailRoutes = (server: Server, { verifyEmail, registrations, limits, cookies }: Dependencies) => {
+export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
+  const { verifyEmail, registrations, limits, cookies, signInCookies } = deps
   const onRequest = limits.byNetwork
   server.post('/api/auth/verify-email/check', { schema: checkSchema, onRequest }, async (request) => {
     const browserToken = cookies.read(request, registrationCookie.name)
@@ -94,7 +96,7 @@ export const verifyEmailRoutes = (server: Server, { verifyEmail, registrations, 
 
   server.post('/api/auth/verify-email', { schema, onRequest }, async (request, reply) => {
     const browserToken = cookies.read(request, registrationCookie.name)
-    const result = await verifyEmail(request.body, browserToken, clientOf(request))
+    const result = await verifyEmail(request.body, browserToken, signInCookies.visitOf(request))
     if (isRefused(result)) return verifyRefusals.sendRefusal(reply, result)
     cookies.clear(reply, registrationCookie.name, { sameSite: 'Strict' })
     return sendSignedIn(reply, cookies, result)

@@ -2,8 +2,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
-import type { Client } from '../../domain/sessions/client.js'
-import type { SignIns } from '../../domain/sign-in/sign-ins.js'
+import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 
 type Proof = { token?: string | undefined; code?: string | undefined; password?: string | undefined }
 
@@ -33,13 +32,13 @@ export const createVerifyEmail = (deps: {
     return needsPassword && password !== undefined ? byPassword(token, password) : pending
   }
 
-  return async (proof: Proof, browserToken: string | undefined, client: Client) => {
+  return async (proof: Proof, browserToken: string | undefined, visit: Visit) => {
     const pending = await prove(proof, browserToken)
     if (isRefused(pending)) return pending
     const completed = await registrations.complete(pending)
     if (isRefused(completed)) return completed
     const { user, invited } = completed
-    if (invited) await events.record({ kind: 'invitation_used', userId: user.id }, client)
-    return signIns.byRegistration(user, client)
+    if (invited) await events.record({ kind: 'invitation_used', userId: user.id }, visit.client)
+    return signIns.byRegistration(user, visit)
   }
 }

@@ -100,7 +100,7 @@ type Instruments = ReturnType<typeof createInstruments>
 
 const outcomes: readonly RefreshOutcome[] = ['rotated', 'raced', 'replaced', 'ended', 'theft']
 const refusalStatuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431, 500, 503]
-const limiters = ['login', 'confirm', 'general', 'session', 'sensitive', 'service']
+const limiters = ['login', 'account', 'confirm', 'general', 'session', 'sensitive', 'service']
 
 /**
  * Every series of a closed list starts at zero. Prometheus sees no increase in a series that first appears with 1, so an

@@ -18,6 +18,7 @@ const productionSettings = {
   WORKER_THREADS: '2',
   GENERAL_LIMIT: '1000000/15m',
   LOGIN_LIMIT: '1000000/15m',
+  ACCOUNT_LIMIT: '1000000/1h',
   DRAIN_DELAY: '300ms',
   LOG_LEVEL: 'info',
 }

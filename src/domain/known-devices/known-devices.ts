@@ -1,0 +1,60 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { type Clock, later } from '../../lib/clock.js'
+import { days } from '../../lib/durations.js'
+import { sameBytes } from '../../lib/random.js'
+
+export const knownDeviceLifetime = 365 * days
+
+/** A family computer: each account that has signed in here has its own value, the newest first. */
+export const mostAccounts = 5
+
+const nonceBytes = 16
+const macBytes = 16
+
+export type KnownDevices = ReturnType<typeof createKnownDevices>
+
+/**
+ * Browsers that have been signed in to an account before. Nothing is stored: the browser has a nonce for each account, and a MAC
+ * over both. It proves nothing about the user. Failures in such a browser are counted by its nonce, so that guesses of
+ * others do not stop it.
+ */
+export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; clock: Clock }) => {
+  const macWith = (key: Buffer, userId: string, nonce: Uint8Array) =>
+    createHmac('sha256', key).update(`${userId} `).update(nonce).digest().subarray(0, macBytes)
+
+  /** It begins with the time: a copy of the cookie is not worth something for ever. */
+  const newNonce = () => {
+    const nonce = randomBytes(nonceBytes)
+    nonce.writeUInt32BE(Math.floor(clock.now().getTime() / 1000))
+    return nonce
+  }
+
+  const hasExpired = (nonce: Buffer) => later(new Date(nonce.readUInt32BE() * 1000), knownDeviceLifetime) <= clock.now()
+
+  /** The nonce in a value of this account. */
+  const nonceIn = (value: string, userId: string) => {
+    const bytes = Buffer.from(value, 'base64url')
+    if (bytes.length !== nonceBytes + macBytes) return undefined
+    const [nonce, mac] = [bytes.subarray(0, nonceBytes), bytes.subarray(nonceBytes)]
+    const isOurs = keys.some((key) => sameBytes(macWith(key, userId, nonce), mac))
+    return isOurs && !hasExpired(nonce) ? nonce.toString('hex') : undefined
+  }
+
+  const make = (userId: string) => {
+    const [key] = keys
+    if (!key) throw new Error('There is no key for known devices')
+    const nonce = newNonce()
+    return Buffer.concat([nonce, macWith(key, userId, nonce)]).toString('base64url')
+  }
+
+  return {
+    /** What failures of this browser are counted by; undefined if none of its values belongs to the account. */
+    find: (userId: string, values: readonly string[]) =>
+      values.map((value) => nonceIn(value, userId)).find((nonce) => nonce !== undefined),
+    /** The values for the browser, with a new one for this account: a copy that was stolen before is counted apart. */
+    remember: (userId: string, values: readonly string[]) => [
+      make(userId),
+      ...values.filter((value) => nonceIn(value, userId) === undefined).slice(0, mostAccounts - 1),
+    ],
+  }
+}

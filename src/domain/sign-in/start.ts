@@ -1,0 +1,39 @@
+import type { Clock } from '../../lib/clock.js'
+import { readDevice } from '../../lib/device.js'
+import type { Transaction } from '../../platform/database/database.js'
+import type { KnownDevices } from '../known-devices/known-devices.js'
+import type { Mails } from '../mails/mails.js'
+import type { FirstProof, Issued, Sessions, SignedInUser } from '../sessions/sessions.js'
+import type { Users } from '../users/users.js'
+import type { Visit } from './sign-ins.js'
+
+/** A session that has begun, and what makes its browser known from now on; undefined if the browser's cookie was not seen. */
+export type Started = Issued & { knownDevices: readonly string[] | undefined }
+
+type Dependencies = {
+  sessions: Sessions
+  users: Pick<Users, 'noteFirstSignIn'>
+  mails: Pick<Mails, 'queue'>
+  knownDevices: KnownDevices
+  clock: Clock
+}
+
+/**
+ * Begins a session, and tells the owner if the account has not been used in this browser before. One transaction: no such session
+ * is there without its mail. The first sign-in of an account needs none.
+ */
+export const createStart =
+  ({ sessions, users, mails, knownDevices, clock }: Dependencies) =>
+  async (sql: Transaction, user: SignedInUser, proof: FirstProof, visit: Visit): Promise<Started | undefined> => {
+    const { client, language, knownDevices: values } = visit
+    const issued = await sessions.beginSession(user, proof, client, sql)
+    if (!issued) return undefined
+    const isFirst = await users.noteFirstSignIn(sql, user.id)
+    const isKnown = knownDevices.find(user.id, values ?? []) !== undefined
+    if (!isFirst && !isKnown) {
+      const { username, email: to } = user
+      const device = { ...readDevice(client.userAgent), ip: client.ip, at: clock.now() }
+      await mails.queue(sql, { to, template: 'new-device', values: { username, ...device }, language })
+    }
+    return { ...issued, knownDevices: values && knownDevices.remember(user.id, values) }
+  }

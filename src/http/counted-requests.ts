@@ -1,0 +1,107 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { LimitCode } from '../contract/limits.js'
+import { refusals } from '../contract/refusals.js'
+import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
+import type { Rejection } from './limited-events.js'
+
+export type Limiter = {
+  name: string
+  limit: Limit
+  code: LimitCode
+  refundsSuccess?: true
+  /** Only a refusal has its headers: others are about a limiter that the client can do more about. */
+  silent?: true
+}
+
+/** The bodies of docs/specification.md, 7, word for word: they carry no code. */
+const limitedBody = (code: LimitCode) => {
+  const { status: _, ...body } = refusals[code]
+  return body
+}
+
+const setLimitHeaders = (reply: FastifyReply, { name, limit }: Limiter, { remaining, resetsIn }: Reservation) => {
+  const seconds = Math.max(1, Math.ceil(resetsIn / 1000))
+  reply.headers({
+    'RateLimit-Limit': limit.maximum,
+    'RateLimit-Remaining': remaining,
+    'RateLimit-Reset': seconds,
+    'RateLimit-Policy': `"${name}";q=${limit.maximum};w=${Math.ceil(limit.window / 1000)}`,
+    RateLimit: `"${name}";r=${remaining};t=${seconds}`,
+  })
+  return seconds
+}
+
+type Held = { limiter: Limiter; key: string; reservation: Reservation }
+
+export type CountedRequests = ReturnType<typeof createCountedRequests>
+
+/** What a request has reserved in which counters, until it is answered. */
+export const createCountedRequests = ({
+  cache,
+  onRejection,
+}: {
+  cache: Cache
+  onRejection: (rejection: Rejection, request: FastifyRequest) => Promise<void>
+}) => {
+  const held = new WeakMap<FastifyRequest, readonly Held[]>()
+  const successes = new WeakSet<FastifyRequest>()
+  const heldBy = (request: FastifyRequest) => held.get(request) ?? []
+
+  const reserve = async (limiter: Limiter, subject: string, request: FastifyRequest): Promise<Held> => {
+    const key = `${limiter.name}:${subject}`
+    const counted = { limiter, key, reservation: await cache.reserve(key, limiter.limit) }
+    if (counted.reservation.granted) held.set(request, [...heldBy(request), counted])
+    return counted
+  }
+
+  const reject = async ({ limiter, key, reservation }: Held, request: FastifyRequest, reply: FastifyReply) => {
+    await onRejection({ limiter: limiter.name, key, resetsIn: reservation.resetsIn }, request)
+    const body = limitedBody(limiter.code)
+    const seconds = setLimitHeaders(reply, limiter, reservation)
+    // The ceiling of a name is answered like the login limiter, whose wait is part of its body.
+    const wait = limiter.silent && 'retryAfter' in body ? body.retryAfter : seconds
+    return reply.header('Retry-After', wait).status(429).send(body)
+  }
+
+  /** Gives back what can be given back. */
+  const release = async (request: FastifyRequest, reply: FastifyReply) => {
+    const mine = heldBy(request).filter(({ limiter }) => limiter.refundsSuccess)
+    held.delete(request)
+    for (const { limiter, key, reservation } of mine) {
+      await cache.refund(key, reservation.window)
+      if (!limiter.silent) setLimitHeaders(reply, limiter, { ...reservation, remaining: reservation.remaining + 1 })
+    }
+  }
+
+  /** Reserves, or answers. What was reserved before in other counters is given back then: nothing is compared. */
+  const count = async (limiter: Limiter, subject: string, request: FastifyRequest, reply: FastifyReply) => {
+    const counted = await reserve(limiter, subject, request)
+    if (!counted.reservation.granted) {
+      await release(request, reply)
+      return reject(counted, request, reply)
+    }
+    if (!limiter.silent) setLimitHeaders(reply, limiter, counted.reservation)
+    return undefined
+  }
+
+  /**
+   * An attempt that succeeded, or that we could not check, is given back before the answer is sent. 422 is a success here:
+   * the proof was right, only the new password was not.
+   */
+  const refundSuccess = async (request: FastifyRequest, reply: FastifyReply) => {
+    const failed = reply.statusCode >= 400 && reply.statusCode < 500 && reply.statusCode !== 422
+    if (!failed || successes.has(request)) await release(request, reply)
+  }
+
+  return {
+    reserve,
+    count,
+    release,
+    refundSuccess,
+    holds: (request: FastifyRequest, { name }: Limiter) => heldBy(request).some(({ limiter }) => limiter.name === name),
+    /** The proof was right although the answer is a refusal: the attempt is given back. */
+    countAsSuccess: (request: FastifyRequest) => {
+      successes.add(request)
+    },
+  }
+}

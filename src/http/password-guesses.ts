@@ -1,0 +1,80 @@
+import { createHmac } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { KnownDevices } from '../domain/known-devices/known-devices.js'
+import { loginKey, type Users } from '../domain/users/users.js'
+import { hours } from '../lib/durations.js'
+import { nilUuid } from '../lib/uuid.js'
+import type { Limit } from '../platform/cache/cache.js'
+import type { Callers } from './caller.js'
+import { clientNetwork } from './client.js'
+import type { CountedRequests, Limiter } from './counted-requests.js'
+import type { SignInCookies } from './sign-in-cookies.js'
+
+const ofDevices: Limiter = {
+  name: 'device',
+  limit: { maximum: 10, window: 1 * hours },
+  code: 'too_many_logins',
+  refundsSuccess: true,
+  silent: true,
+}
+
+type Dependencies = {
+  counted: CountedRequests
+  /** The limiter by client network. */
+  login: Limiter
+  /** For all unknown devices together, by the name that was typed. */
+  ofNames: Limit
+  /** `own`: a known device has its own count of the login limiter. */
+  knownDevicesCount: 'shared' | 'own'
+  /** Names are counted under their MAC: people type passwords into the name field. */
+  nameKeys: readonly Buffer[]
+  knownDevices: KnownDevices
+  signInCookies: Pick<SignInCookies, 'knownIn'>
+  callers: Callers
+  users: Pick<Users, 'findByLogin'>
+}
+
+/**
+ * Guesses from many networks at one account. Unknown devices share one ceiling for each name that is typed, whether it exists or
+ * not. A known device is not stopped by it, but has a few tries only, and counts as unknown when they are used up.
+ */
+export const createPasswordGuesses = (deps: Dependencies) => {
+  const { counted, login, knownDevicesCount, nameKeys, knownDevices, signInCookies, callers, users } = deps
+  const ofNames: Limiter = { ...ofDevices, name: 'account', limit: deps.ofNames }
+  const markOf = (name: string) =>
+    createHmac('sha256', nameKeys[0] ?? '')
+      .update(loginKey(name))
+      .digest('base64url')
+
+  type Guess = { device: string | undefined; name: string }
+
+  const count = async ({ device, name }: Guess, request: FastifyRequest, reply: FastifyReply) => {
+    const isKnown = device !== undefined && (await counted.reserve(ofDevices, device, request)).reservation.granted
+    if (!counted.holds(request, login)) {
+      const subject = isKnown && knownDevicesCount === 'own' ? `device:${device}` : clientNetwork(request)
+      const limited = await counted.count(login, subject, request, reply)
+      if (limited) return limited
+    }
+    return isKnown ? undefined : counted.count(ofNames, markOf(name), request, reply)
+  }
+
+  return {
+    /** Before the body of a sign-in is read: one that cannot be read counts too. */
+    beforeName: async (request: FastifyRequest, reply: FastifyReply) =>
+      knownDevicesCount === 'own' && signInCookies.knownIn(request).length > 0
+        ? undefined
+        : counted.count(login, clientNetwork(request), request, reply),
+    /** For a body with `username`. The work is the same for a name that does not exist. */
+    byName: async (request: FastifyRequest, reply: FastifyReply) => {
+      const { username: name } = request.body as { username: string }
+      const values = signInCookies.knownIn(request)
+      const user = values.length > 0 ? await users.findByLogin(name) : undefined
+      return count({ device: knownDevices.find(user?.id ?? nilUuid, values), name }, request, reply)
+    },
+    /** For a caller who proves it with the password. */
+    byCaller: async (request: FastifyRequest, reply: FastifyReply) => {
+      const { userId, username: name } = callers.of(request)
+      return count({ device: knownDevices.find(userId, signInCookies.knownIn(request)), name }, request, reply)
+    },
+  }
+}

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addAuthenticator } from '../support/authenticator.js'
+import { type Browser, createBrowser } from '../support/client.js'
+import { createCookieJar } from '../support/cookie-jar.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { goToProvider, signInWith, startProviders, type TestProviders } from '../support/providers/test-providers.js'
+
+let providers: TestProviders
+let latchkey: Latchkey
+beforeAll(async () => {
+  providers = await startProviders()
+  latchkey = await startLatchkey({ settings: providers.settings })
+})
+afterAll(async () => {
+  await latchkey?.stop()
+  await providers?.close()
+})
+
+const firefox = 'Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0'
+const login = (username: string, tab = latchkey.browser(), headers: Record<string, string> = {}) =>
+  tab.post('/login', { username, password: goodPassword }, { headers })
+
+/** The mails about new devices that were queued for an account, whether they are sent yet or not. */
+const noticesTo = async (name: string) => {
+  const rows = await latchkey.sql.query(
+    "select 1 from outgoing_mail where kind = 'new-device' and recipient_key = $1",
+    [`${name}@example.com`],
+  )
+  return rows.length
+}
+const knownDevices = (tab: Browser) => tab.jar.get('known_device')?.split('.') ?? []
+
+describe('a sign-in on a device that the account has not seen', () => {
+  it('sends a mail, from the second sign-in on, and none for a device that is known', async () => {
+    const owner = await latchkey.signedUp('ada')
+    expect(knownDevices(owner)).toHaveLength(1)
+    expect((await login('ada', owner)).status).toBe(200)
+    expect(await noticesTo('ada')).toBe(0)
+    const elsewhere = latchkey.browser()
+    const headers = { 'user-agent': firefox, 'x-forwarded-for': '203.0.113.9' }
+    expect((await login('ada', elsewhere, headers)).status).toBe(200)
+    const { subject, text } = await latchkey.mailTo('ada@example.com', /New sign-in/)
+    expect(subject).toBe('New sign-in to Latchkey')
+    expect(text).toMatch(/Device: Firefox, Windows\. IP address: 203\.0\.113\.9\. Time: .* UTC\./)
+    // The only link changes nothing when a program opens it.
+    expect(text.match(/https?:\S+/g)).toEqual([`${latchkey.url}/forgot-password`])
+    expect((await login('ada', elsewhere)).status).toBe(200)
+    expect(await noticesTo('ada')).toBe(1)
+    await login('ada', latchkey.browser(), { 'accept-language': 'de' })
+    await latchkey.mailTo('ada@example.com', /Neue Anmeldung/)
+    for (let round = 0; round < 6; round++) expect((await login('ada')).status).toBe(200)
+    expect(await noticesTo('ada')).toBe(5)
+  })
+
+  it('sends no mail for the first sign-in of an account that an operator has made', async () => {
+    const tab = await latchkey.signedUp('imported')
+    await tab.act('/api/auth/logout')
+    await latchkey.sql.query("update users set first_signed_in_at = null where username = 'imported'")
+    expect((await login('imported')).status).toBe(200)
+    expect(await noticesTo('imported')).toBe(0)
+    expect((await login('imported')).status).toBe(200)
+    expect(await noticesTo('imported')).toBe(1)
+  })
+
+  it('sends one mail for a sign-in in two steps, when the session starts', async () => {
+    const owner = await latchkey.signedUp('coded')
+    const app = await addAuthenticator(owner, latchkey)
+    const tab = latchkey.browser()
+    expect((await login('coded', tab)).status).toBe(202)
+    expect([knownDevices(tab), await noticesTo('coded')]).toEqual([[], 0])
+    expect((await tab.post('/api/auth/second-factor', { code: app.code() })).status).toBe(200)
+    expect([knownDevices(tab).length, await noticesTo('coded')]).toEqual([1, 1])
+  })
+
+  it('knows a browser that a provider sends back without its Strict cookies, and the other accounts in it', async () => {
+    const tab = await latchkey.signedUp('family')
+    providers.issuer.become({ email: 'family@example.com' })
+    /** As a browser does it: the cookie stays in the jar, and is not sent with the callback. */
+    const withProvider = async (headers: Record<string, string> = {}) => {
+      const sentAtBegin = headers['sec-fetch-site'] !== 'cross-site'
+      const kept = tab.jar.get('known_device') ?? ''
+      if (!sentAtBegin) tab.jar.delete('known_device')
+      const begun = await tab.get('/api/auth/provider-a', { headers })
+      const answer = await fetch(begun.headers.get('location') ?? '', { redirect: 'manual' })
+      const { pathname, search } = new URL(answer.headers.get('location') ?? '')
+      tab.jar.delete('known_device')
+      const arrived = await tab.get(pathname + search, {
+        headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' },
+      })
+      if (!arrived.setCookies.some((cookie) => cookie.startsWith('known_device='))) tab.jar.set('known_device', kept)
+      return arrived.headers.get('location')
+    }
+    expect(await withProvider()).toBe('/dashboard')
+    expect([knownDevices(tab).length, await noticesTo('family')]).toEqual([1, 0])
+    await latchkey.signedUp('brother')
+    expect((await login('brother', tab)).status).toBe(200)
+    expect([knownDevices(tab).length, await noticesTo('brother')]).toEqual([2, 1])
+    expect(await withProvider()).toBe('/dashboard')
+    expect([knownDevices(tab).length, await noticesTo('family')]).toEqual([2, 0])
+    expect((await login('brother', tab)).status).toBe(200)
+    expect(await noticesTo('brother')).toBe(1)
+    // Begun by a link on another site: the browser has shown no cookie at all, so nothing is overwritten.
+    const before = knownDevices(tab)
+    expect(await withProvider({ 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' })).toBe('/dashboard')
+    expect(knownDevices(tab)).toEqual(before)
+  })
+})
+
+describe('the sessions of a user', () => {
+  const sessionsOf = async (tab: Browser) =>
+    (await tab.get('/api/auth/sessions')).body.sessions as {
+      id: string
+      current: boolean
+      methods: string[]
+      provider: string | null
+    }[]
+
+  it('say how they were proven', async () => {
+    const owner = await latchkey.signedUp('proven')
+    providers.issuer.become({ sub: 'proven', email: 'proven@example.com' })
+    const other = latchkey.browser()
+    await signInWith(other, 'provider-a')
+    const mine = (await sessionsOf(other)).map(({ current, methods, provider }) => ({ current, methods, provider }))
+    expect(mine).toHaveLength(2)
+    expect(mine).toContainEqual({ current: true, methods: ['provider'], provider: 'provider_a' })
+    expect(mine).toContainEqual({ current: false, methods: ['pwd'], provider: null })
+    const app = await addAuthenticator(owner, latchkey)
+    await owner.act('/api/auth/step-up', { code: app.code() })
+    expect((await sessionsOf(owner)).map(({ methods }) => methods)).toEqual([['pwd', 'otp']])
+  })
+
+  it('are a hundred at most, also when many start at once: the oldest end at once', async () => {
+    const first = await latchkey.signedUp('eager')
+    latchkey.clock.advance(1000)
+    const second = latchkey.browser()
+    await login('eager', second)
+    latchkey.clock.advance(1000)
+    const count = async () =>
+      (
+        await latchkey.sql.query(
+          "select 1 from refresh_token_records where user_id = (select id from users where username = 'eager')",
+        )
+      ).length
+    for (let round = 0; round < 4; round++) await Promise.all(Array.from({ length: 25 }, () => login('eager')))
+    expect(await count()).toBe(100)
+    // The access token of an ended session is refused by this instance at once.
+    for (const tab of [first, second]) {
+      expect((await tab.get('/api/auth/me')).status).toBe(401)
+      expect((await tab.post('/api/auth/refresh')).status).toBe(401)
+    }
+    const last = latchkey.browser()
+    expect((await login('eager', last)).status).toBe(200)
+    expect([await count(), (await last.get('/api/auth/me')).status]).toEqual([100, 200])
+  })
+})
+
+it('a provider that is unlinked is told to the owner', async () => {
+  const tab = await latchkey.signedUp('linked')
+  providers.issuer.become({ sub: 'linked', email: 'linked@example.com' })
+  await comeBackLinked(tab)
+  expect((await tab.remove('/api/auth/providers/provider-a')).status).toBe(204)
+  expect((await latchkey.mailTo('linked@example.com', /can no longer/)).text).toContain('was just disconnected')
+  expect((await tab.remove('/api/auth/providers/provider-a')).status).toBe(404)
+})
+
+const comeBackLinked = async (tab: Browser) => {
+  const other = createBrowser(latchkey.url, createCookieJar(tab.jar))
+  await other.get(await goToProvider(other, 'provider-a'))
+}
