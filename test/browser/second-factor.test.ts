@@ -36,6 +36,14 @@ it('switches two-step sign-in on, and signs in with a code and with a recovery c
   await page.getByRole('heading', { name: 'Enter your code' }).waitFor()
   expect(await page.getByLabel('Code from the app').getAttribute('inputmode')).toBe('numeric')
   expect(await page.getByLabel('Code from the app').getAttribute('autocomplete')).toBe('one-time-code')
+  // A broken connection does not end the sign-in.
+  await page.route('**/api/auth/second-factor', (route) => route.abort())
+  await page.reload()
+  const again = page.getByRole('button', { name: 'Try again' })
+  await again.waitFor()
+  await page.unroute('**/api/auth/second-factor')
+  await again.click()
+  await page.getByLabel('Code from the app').waitFor()
   // The code that confirmed the app is used up.
   latchkey.clock.advance(30_000)
   const code = app.code()

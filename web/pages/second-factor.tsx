@@ -22,16 +22,20 @@ const SecondFactor = () => {
   const returnTo = returnToInAddress()
   const [waiting, setWaiting] = useState<SecondFactorWaiting>()
   const [failure, setFailure] = useState<string>()
+  /** The service could not say whether the sign-in goes on. */
+  const [unasked, setUnasked] = useState<string>()
   const ask = useStableCallback(async () => {
     const answer = await client.checkSecondFactor()
-    if (answer.refused) setFailure(sentenceFor(answer))
-    else setWaiting(answer.value)
+    if (!answer.refused) setWaiting(answer.value)
+    else if (answer.refused === 'challenge_over') setFailure(sentenceFor(answer))
+    else setUnasked(sentenceFor(answer))
   })
   useEffect(() => {
     void ask()
   }, [])
 
   if (failure !== undefined) return <Over sentence={failure} returnTo={returnTo} />
+  if (unasked !== undefined) return <Unasked sentence={unasked} />
   if (!waiting) return <LoadingCard />
   return waiting.methods.includes('totp') ? (
     <Code waiting={waiting} returnTo={returnTo} onOver={setFailure} />
@@ -138,5 +142,13 @@ const Over = ({ sentence, returnTo }: { sentence: string; returnTo: string | und
     </Card>
   )
 }
+
+const Unasked = ({ sentence }: { sentence: string }) => (
+  <Card>
+    <Heading text={useWords('second-factor').heading} />
+    <Notice kind="error">{sentence}</Notice>
+    <Button onPress={() => location.reload()}>{useWords('second-factor').tryAgain}</Button>
+  </Card>
+)
 
 mount(SecondFactor)

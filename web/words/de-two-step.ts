@@ -15,6 +15,7 @@ export const twoStep: typeof english = {
     useRecoveryCode: 'Wiederherstellungscode verwenden',
     useApp: 'Authenticator-App verwenden',
     signInAgain: 'Erneut anmelden',
+    tryAgain: 'Erneut versuchen',
   },
   'two-step': {
     title: 'Anmeldung in zwei Schritten',

@@ -12,6 +12,7 @@ export const twoStep = {
     useRecoveryCode: 'Use a recovery code',
     useApp: 'Use the authenticator app',
     signInAgain: 'Sign in again',
+    tryAgain: 'Try again',
   },
   'two-step': {
     title: 'Two-step sign-in',

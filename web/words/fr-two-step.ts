@@ -14,6 +14,7 @@ export const twoStep: typeof english = {
     useRecoveryCode: 'Utiliser un code de secours',
     useApp: 'Utiliser l’application d’authentification',
     signInAgain: 'Se reconnecter',
+    tryAgain: 'Réessayer',
   },
   'two-step': {
     title: 'Connexion en deux étapes',

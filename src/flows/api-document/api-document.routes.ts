@@ -31,6 +31,12 @@ const document = {
     securitySchemes: {
       accessToken: { type: 'apiKey', in: 'cookie', name: 'access_token', description: 'Set by every sign-in' },
       refreshToken: { type: 'apiKey', in: 'cookie', name: 'refresh_token', description: 'Set by every sign-in' },
+      challenge: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: 'challenge',
+        description: 'Set by a sign-in that is not finished',
+      },
       csrfToken: {
         type: 'apiKey',
         in: 'header',

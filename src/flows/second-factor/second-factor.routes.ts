@@ -20,14 +20,20 @@ const { responses, sendRefusal } = routeRefusals(
   'unavailable',
 )
 
+const needsChallenge = {
+  security: [{ challenge: [] }],
+  description: 'Needs the challenge cookie. The number of requests is limited.',
+}
 const lookSchema = {
   tags: ['sign in'],
   summary: 'What the sign-in of this browser still needs',
+  ...needsChallenge,
   response: { 200: SecondFactorWaiting, ...lookRefusals.responses },
 }
 const schema = {
   tags: ['sign in'],
   summary: 'Finish a sign-in with a code of the authenticator app or a recovery code',
+  ...needsChallenge,
   body: Type.Object({
     code: Type.String({ minLength: 1, maxLength: 64, description: 'Spaces and hyphens are ignored' }),
     trustDevice: Type.Optional(
