@@ -1,9 +1,10 @@
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { knownDeviceLifetime } from '../domain/known-devices/known-devices.js'
+import { registrationLifetime } from '../domain/registrations/registrations.js'
 import type { Issued } from '../domain/sessions/sessions.js'
 import type { Started } from '../domain/sign-in/start.js'
-import { hours, seconds } from '../lib/durations.js'
+import { seconds } from '../lib/durations.js'
 
 type Attributes = { sameSite: 'Strict' | 'Lax' }
 type Line = Attributes & { maxAge: number; domain?: string | undefined }
@@ -16,7 +17,7 @@ const sessionCookies = ['access_token', 'refresh_token'] as const
 const isSessionCookie = (name: string) => sessionCookies.some((known) => known === name)
 
 /** Ties the confirmation of an email to the browser that registered it. Other browsers also need the password. */
-export const registrationCookie = { name: 'registration', maxAge: (1 * hours) / seconds }
+export const registrationCookie = { name: 'registration', maxAge: registrationLifetime / seconds }
 
 /** Makes failures in this browser count apart from those of others. It signs nobody in. */
 export const knownDeviceCookie = {

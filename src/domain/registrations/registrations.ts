@@ -14,7 +14,7 @@ import type { NewUser, User, Users } from '../users/users.js'
 import type { GateRefusal } from './registration-gate.js'
 import * as store from './registrations.store.js'
 
-const lifetime = 24 * hours
+export const registrationLifetime = 24 * hours
 /** For a whole registration: a new mail gives no new tries, which would allow more guesses. */
 const tries = 5
 const mostBrowsers = 5
@@ -87,7 +87,7 @@ export const createRegistrations = (deps: Dependencies) => {
     database.transaction(async (sql) => {
       const now = clock.now()
       const id = uuidv7(now)
-      const expiresAt = later(now, lifetime)
+      const expiresAt = later(now, registrationLifetime)
       const [token, browserToken] = [randomToken(), randomToken()]
       await store.insertPending(sql, {
         id,
@@ -210,7 +210,7 @@ export const createRegistrations = (deps: Dependencies) => {
         const [mine] = await store.lockWaiting(sql, pending.id, now)
         if (!mine) return refuse('already_confirmed')
         const { user } = pending
-        const whose = { email: user.email, openAt: later(mine.expires_at, -lifetime) }
+        const whose = { email: user.email, openAt: later(mine.expires_at, -registrationLifetime) }
         const admitted = await invitations.admit(sql, whose, () => users.createWithPassword(sql, user))
         // Another registration with the same invitation may have been faster.
         if (isRefused(admitted))
