@@ -14,7 +14,7 @@ type Dependencies = { cookies: Cookies; tokens: Tokens; loadedKeys: Pick<LoadedK
 
 /**
  * The access check: who is calling, from the signed cookie and the list of ended sessions in memory. It asks no store, so no
- * store can delay it.
+ * store can delay it; only a token of an unknown key waits (`learnKey`).
  */
 export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => {
   const known = new WeakMap<FastifyRequest, Caller>()
