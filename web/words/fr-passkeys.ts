@@ -6,14 +6,14 @@ export const passkeys: Pick<Words, 'passkeys'> = {
     lead: 'Connectez-vous avec votre empreinte, votre visage ou le code de votre appareil, sans mot de passe.',
     use: 'Utiliser une clé d’accès',
     add: 'Ajouter une clé d’accès',
-    added: 'La clé d’accès a été ajoutée : {name}.',
+    added: 'La clé d’accès a été ajoutée : {name}.',
     noneChosen:
       'Aucune clé d’accès n’a été utilisée. Si cet appareil n’en a pas pour ce site, utilisez un autre moyen.',
     exists: 'Cet appareil a déjà une clé d’accès pour votre compte.',
     wrongAddress:
       'Les clés d’accès ne fonctionnent pas à cette adresse, car le site est configuré pour une autre adresse.',
     numericAddress:
-      'Les clés d’accès ont besoin d’un nom dans l’adresse. Elles ne fonctionnent pas avec une adresse en chiffres : utilisez localhost.',
+      'Les clés d’accès ont besoin d’un nom dans l’adresse. Elles ne fonctionnent pas avec une adresse en chiffres : utilisez localhost.',
     unsupported: 'Ce navigateur ne prend pas en charge les clés d’accès.',
     otherBrowser:
       'Votre compte demande ici une clé d’accès, et ce navigateur ne les prend pas en charge. Veuillez utiliser un autre navigateur.',

@@ -48,7 +48,7 @@ export const french: Letters = {
   invitation: ({ token, validFor }, { productName, addresses }) => ({
     subject: `Votre invitation à ${productName}`,
     blocks: [
-      { text: `Vous êtes invité à créer un compte sur ${productName}. Pour cela, ouvrez ce lien :` },
+      { text: `Vous êtes invité à créer un compte sur ${productName}. Pour cela, ouvrez ce lien :` },
       { link: addresses.invite(token), label: 'Créer mon compte' },
       {
         text: `L’invitation est réservée à cette adresse. Elle ne sert qu’une fois et reste valable ${timeSpan(validFor, 'fr')}. Si vous ne souhaitez pas de compte, vous pouvez ignorer cet e-mail.`,
@@ -108,7 +108,7 @@ export const french: Letters = {
     subject: `Votre code pour ${productName}`,
     blocks: [
       {
-        text: `Une modification de votre compte ${username} chez ${productName} doit être confirmée. Saisissez ce code sur la page qui le demande :`,
+        text: `Une modification de votre compte ${username} chez ${productName} doit être confirmée. Saisissez ce code sur la page qui le demande :`,
       },
       { code },
       {
@@ -168,7 +168,7 @@ export const french: Letters = {
         text: `La connexion en deux étapes vient d’être activée pour votre compte ${username} sur ${productName} : pour vous connecter, il faut maintenant un code d’une application d’authentification. Tous les autres appareils ont été déconnectés.`,
       },
       {
-        text: `Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe et demandez à l’exploitant de ${productName} de réinitialiser la connexion en deux étapes :`,
+        text: `Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe et demandez à l’exploitant de ${productName} de réinitialiser la connexion en deux étapes :`,
       },
       { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
     ],
@@ -181,7 +181,7 @@ export const french: Letters = {
       {
         text: `La connexion en deux étapes vient d’être désactivée pour votre compte ${username} sur ${productName}. Tous les autres appareils ont été déconnectés.`,
       },
-      { text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe et réactivez-la :' },
+      { text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe et réactivez-la :' },
       { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
     ],
     footer: accountFooter(productName),
@@ -193,7 +193,7 @@ export const french: Letters = {
       {
         text: `De nouveaux codes de secours viennent d’être créés pour votre compte ${username} sur ${productName}. Les anciens ne fonctionnent plus.`,
       },
-      { text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe :' },
+      { text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe :' },
       { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
     ],
     footer: accountFooter(productName),
@@ -203,10 +203,10 @@ export const french: Letters = {
     subject: `Un code de secours pour ${productName} a été utilisé`,
     blocks: [
       {
-        text: `Un code de secours vient d’être utilisé pour votre compte ${username} sur ${productName}. Codes restants : ${left}.`,
+        text: `Un code de secours vient d’être utilisé pour votre compte ${username} sur ${productName}. Codes restants : ${left}.`,
       },
       {
-        text: 'Si c’était vous, créez de nouveaux codes avant d’utiliser le dernier. Sinon, choisissez dès maintenant un nouveau mot de passe :',
+        text: 'Si c’était vous, créez de nouveaux codes avant d’utiliser le dernier. Sinon, choisissez dès maintenant un nouveau mot de passe :',
       },
       { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
     ],
@@ -219,7 +219,7 @@ export const french: Letters = {
       {
         text: `Quelqu’un, peut-être vous, a saisi trois codes erronés pour votre compte ${username} sur ${productName}. Le code n’est demandé qu’après le bon mot de passe ou une connexion avec un fournisseur.`,
       },
-      { text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe :' },
+      { text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe :' },
       { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
     ],
     footer: accountFooter(productName),
@@ -229,10 +229,10 @@ export const french: Letters = {
     subject: `Nouvelle clé d’accès pour ${productName}`,
     blocks: [
       {
-        text: `Une clé d’accès vient d’être ajoutée à votre compte ${username} sur ${productName} : ${passkeyName}. Elle permet de se connecter sans mot de passe.`,
+        text: `Une clé d’accès vient d’être ajoutée à votre compte ${username} sur ${productName} : ${passkeyName}. Elle permet de se connecter sans mot de passe.`,
       },
       {
-        text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe, puis connectez-vous et supprimez cette clé d’accès :',
+        text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe, puis connectez-vous et supprimez cette clé d’accès :',
       },
       { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
     ],
@@ -243,9 +243,9 @@ export const french: Letters = {
     subject: `Une clé d’accès pour ${productName} a été supprimée`,
     blocks: [
       {
-        text: `Une clé d’accès vient d’être supprimée de votre compte ${username} sur ${productName} : ${passkeyName}. Elle ne permet plus de se connecter. Tous les autres appareils ont été déconnectés.`,
+        text: `Une clé d’accès vient d’être supprimée de votre compte ${username} sur ${productName} : ${passkeyName}. Elle ne permet plus de se connecter. Tous les autres appareils ont été déconnectés.`,
       },
-      { text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe :' },
+      { text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe :' },
       { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
     ],
     footer: accountFooter(productName),
@@ -258,7 +258,7 @@ export const french: Letters = {
         text: `Un administrateur a désactivé la connexion en deux étapes de votre compte ${username} sur ${productName} et supprimé ses clés d’accès. Tous les appareils ont été déconnectés.`,
       },
       {
-        text: 'Connectez-vous et configurez-les de nouveau. Si vous ne l’avez pas demandé, dites-le à l’administrateur :',
+        text: 'Connectez-vous et configurez-les de nouveau. Si vous ne l’avez pas demandé, dites-le à l’administrateur :',
       },
       { link: addresses.login, label: 'Se connecter' },
     ],
