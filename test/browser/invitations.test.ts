@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openStores } from '../../src/commands/open-stores.js'
 import { fillIn, keepPicture, linkIn, openChromium, press, visit } from '../support/chromium.js'
-import { goodPassword, type Latchkey } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { startProviders, startService, type TestProviders } from '../support/providers/test-providers.js'
 import { latchkey as run } from '../support/terminal.js'
 
@@ -86,6 +86,19 @@ it('another person takes the invitation with a provider, which must know the inv
   await continueAt()
   await page.getByRole('heading', { name: 'Hello, Bea Example' }).waitFor()
   await context.close()
+})
+
+it('where registration is closed, no page offers it', async () => {
+  const closed = await startLatchkey({ settings: { REGISTRATION: 'closed' } })
+  const { page, context } = await visit(browser, closed)
+  await page.goto('/login')
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+  expect(await page.getByRole('link', { name: 'Create an account' }).count()).toBe(0)
+  await page.goto('/register')
+  await page.getByText('Registration is closed. Ask your administrator for an account.').waitFor()
+  expect(await page.locator('form, .provider-buttons').count()).toBe(0)
+  await context.close()
+  await closed.stop()
 })
 
 it('the command lists and withdraws invitations, and says what it did not do', async () => {

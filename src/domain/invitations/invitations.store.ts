@@ -3,7 +3,8 @@ import { selectList } from '../../platform/database/select-list.js'
 
 export type InvitationRow = { email: string; created_at: Date; expires_at: Date }
 
-const columns = selectList<InvitationRow>({ email: true, created_at: true, expires_at: true })
+const invitation = { email: true, created_at: true, expires_at: true } as const
+const columns = selectList<InvitationRow>(invitation)
 
 /** An account that came into being in another way, such as an import, leaves an invitation that is of no use any more. */
 const hasAccount = 'exists (select 1 from users where users.email_key = invitations.email_key)'
@@ -11,20 +12,22 @@ const hasAccount = 'exists (select 1 from users where users.email_key = invitati
 /** One row for each address: a new invitation replaces the one before it. */
 export const replace = (
   sql: Sql,
-  invitation: { email: string; emailKey: string; tokenHash: Uint8Array; now: Date; expiresAt: Date },
+  given: { email: string; emailKey: string; tokenHash: Uint8Array; now: Date; expiresAt: Date },
 ) =>
   sql.query(
     `insert into invitations (email_key, email, token_hash, created_at, expires_at) values ($1, $2, $3, $4, $5)
      on conflict (email_key) do update
      set email = excluded.email, token_hash = excluded.token_hash, created_at = excluded.created_at,
          expires_at = excluded.expires_at`,
-    [invitation.emailKey, invitation.email, invitation.tokenHash, invitation.now, invitation.expiresAt],
+    [given.emailKey, given.email, given.tokenHash, given.now, given.expiresAt],
   )
 
+type KeyedRow = InvitationRow & { email_key: string }
+
 export const selectByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
-  sql.query<InvitationRow & { email_key: string }>(
-    `select ${selectList<InvitationRow & { email_key: string }>({ email: true, created_at: true, expires_at: true, email_key: true })}
-     from invitations where token_hash = $1 and expires_at > $2`,
+  sql.query<KeyedRow>(
+    `select ${selectList<KeyedRow>({ ...invitation, email_key: true })} from invitations
+     where token_hash = $1 and expires_at > $2`,
     [tokenHash, now],
   )
 
