@@ -84,7 +84,10 @@ describe.each(ways)('in $name', ({ name, sentBackBy, shownBy }) => {
 /** Runs in the page. */
 const tick = async (name: string) => document.querySelector<HTMLInputElement>(`[name=${name}]`)?.click()
 
-it('a trusted browser is asked for no code when a provider sends it back', async () => {
+const noticesOfNewDevices = async () =>
+  (await direct.sql.query("select 1 from outgoing_mail where kind = 'new-device'")).length
+
+it('a trusted browser is asked for no code when a provider sends it back, and is not taken for a new device', async () => {
   const elsewhere = direct.browser()
   await signInWith(elsewhere, 'provider-a')
   const app = await addAuthenticator(elsewhere, direct)
@@ -96,10 +99,12 @@ it('a trusted browser is asked for no code when a provider sends it back', async
   await tab.evaluate(tick, 'trustDevice')
   await tab.press('Continue')
   await tab.see('Hello, Ada Example')
+  const notices = await noticesOfNewDevices()
   await tab.press('Sign out')
   await tab.see('You are signed out.')
   await tab.press('Continue with Google')
   await tab.see('Hello, Ada Example')
+  expect([notices > 0, await noticesOfNewDevices()]).toEqual([true, notices])
   await tab.close()
 })
 

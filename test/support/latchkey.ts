@@ -94,6 +94,8 @@ export const startLatchkey = async (
       throw error
     },
   })
+  // On a busy machine it may take longer than the service waits before it opens its port.
+  if (options.stores === 'embedded') await app.prepared
   const { publicUrl } = app.config
 
   const mails = () => app.platform.mailbox?.mails() ?? []
