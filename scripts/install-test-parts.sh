@@ -32,6 +32,7 @@ fi
 need firefox-esr firefox-esr firefox
 need prometheus promtool
 need haproxy haproxy
+need oathtool oathtool
 
 if [[ "${1:-}" == --long ]]; then
   need patroni patroni

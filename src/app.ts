@@ -64,6 +64,7 @@ import { createCallers } from './http/caller.js'
 import { createCeremonyCookies } from './http/ceremony-cookies.js'
 import { createCookies } from './http/cookies.js'
 import { createCsrf } from './http/csrf.js'
+import { createEnrolling } from './http/enrolling.js'
 import { createFreshness } from './http/freshness.js'
 import { createLimitedEvents } from './http/limited-events.js'
 import { createLimits } from './http/limits.js'
@@ -84,9 +85,9 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
     domain: config.cookieDomain,
   })
   const callers = createCallers({ cookies, tokens, loadedKeys })
-  const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers })
   const trustedFor = config.trustedDevices === 'off' ? undefined : config.trustedDevices
   const signInCookies = createSignInCookies({ cookies, trustedFor })
+  const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers, signInCookies })
   const reportLimited = createLimitedEvents({ events, clock })
   const limits = createLimits({
     cache: platform.cache,
@@ -107,6 +108,7 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
   })
   const freshness = createFreshness({ callers, sessions, proofs, clock, freshFor: config.freshFor })
   const attemptCookies = createAttemptCookies({ cookies, attempts })
+  const enrolling = createEnrolling({ callers, csrf, signInCookies, freshness })
   const ceremonyCookies = createCeremonyCookies({ cookies })
   const pendingLink = createPendingLinkCookie({ cookies, links })
   const serviceCallers = createServiceCallers({ serviceKeys: platform.serviceKeys, limits })
@@ -116,6 +118,7 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
     csrf,
     limits,
     freshness,
+    enrolling,
     signInCookies,
     attemptCookies,
     ceremonyCookies,
@@ -128,7 +131,7 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
 type Gates = ReturnType<typeof makeGates> & { isClosing: () => boolean }
 
 /** Second factors and passkeys: signing in with them, adding and removing them. */
-const registerFactorVerbs = (server: Server, dependencies: Platform & Nouns & Gates) => {
+const registerFactorVerbs = (server: Server, dependencies: Platform & Nouns & Gates & { required: boolean }) => {
   secondFactorRoutes(server, dependencies)
   factorsRoutes(server, { ...dependencies, ownFactors: createOwnFactors(dependencies) })
   passkeysRoutes(server, { ...dependencies, ownPasskeys: createOwnPasskeys(dependencies) })
@@ -158,7 +161,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
     link: createLink(dependencies),
     unlink: createUnlink(dependencies),
   })
-  registerFactorVerbs(server, dependencies)
+  registerFactorVerbs(server, { ...dependencies, required: config.secondFactor === 'required' })
   refreshRoutes(server, dependencies)
   logoutRoutes(server, { ...dependencies, logout: createLogout(dependencies) })
   stepUpRoutes(server, { ...dependencies, stepUp: createStepUp(dependencies) })

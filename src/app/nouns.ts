@@ -86,9 +86,10 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
   const webhooks = createWebhooks({ database, clock, receiver, onOutcome: metrics?.countWebhook, log })
   const sessions = createSessions({ ...config, database, tokens, clock, onEnded: endedSessions.add, webhooks })
   const events = makeEvents(platform, { clock, log, nameMarks: createNameMarks(keysFor(nameMarksPurpose)), webhooks })
+  const mailedCodes = createMailedCodes({ database, clock, mails, codeKeys: keysFor('mailed code') })
   const codeKeys = keysFor('registration code')
   const registering = makeRegistrationNouns(config, { database, clock, users, mails, codeKeys })
-  const made = { users, sessions, mails, events, webhooks, providers, sealedValues, ...registering }
+  const made = { users, sessions, mails, mailedCodes, events, webhooks, providers, sealedValues, ...registering }
   return {
     ...made,
     keysFor,
@@ -99,7 +100,6 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
     passwords: createPasswords({ workers, cost: config.bcryptCost, productName }),
     oneTimeTokens: createOneTimeTokens({ database, clock }),
     content: createContent({ database, clock }),
-    mailedCodes: createMailedCodes({ database, clock, codeKeys: keysFor('mailed code') }),
     attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),
     links: createPendingLinks({ seal: sealFor('pending link'), clock }),
     ...makeSignInNouns(config, { ...platform, ...made, clock, sealFor, keysFor }),

@@ -5,6 +5,7 @@ import { createFactors } from '../domain/factors/factors.js'
 import { createTrustedDevices } from '../domain/factors/trusted-devices.js'
 import type { Invitations } from '../domain/invitations/invitations.js'
 import { createKnownDevices } from '../domain/known-devices/known-devices.js'
+import type { MailedCodes } from '../domain/mailed-codes/mailed-codes.js'
 import type { Mails } from '../domain/mails/mails.js'
 import { createCeremonies } from '../domain/passkeys/ceremonies.js'
 import { createPasskeys } from '../domain/passkeys/passkeys.js'
@@ -14,6 +15,7 @@ import type { createProviders } from '../domain/providers/providers.js'
 import type { SealedValues } from '../domain/sealed-values/sealed-values.js'
 import type { Sessions } from '../domain/sessions/sessions.js'
 import { createChallenges } from '../domain/sign-in/challenges.js'
+import { createEnrolments } from '../domain/sign-in/enrolments.js'
 import { createSignIns } from '../domain/sign-in/sign-ins.js'
 import type { Users } from '../domain/users/users.js'
 import type { Webhooks } from '../domain/webhooks/webhooks.js'
@@ -35,6 +37,7 @@ type Dependencies = {
   webhooks: Webhooks
   sealFor: (purpose: string) => Seal
   invitations: Invitations
+  mailedCodes: MailedCodes
   events: Events
   cache: Cache
   keysFor: (purpose: string) => Buffer[]
@@ -43,7 +46,7 @@ type Dependencies = {
 /** The nouns that decide who gets a session, and what proves who a user is. */
 export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const { trustedDevices: trusted, productName } = config
-  const { database, clock, users, mails, invitations, providers, metrics } = deps
+  const { database, clock, users, mails, mailedCodes, invitations, providers, metrics } = deps
   const nameOf = (provider: ProviderId) => providers[provider]?.name ?? provider
   const identities = createIdentities({ database, users, mails, nameOf, invitations })
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: trusted === 'off' ? undefined : trusted })
@@ -61,7 +64,9 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
     relyingParty: { id: hostname, origin, name: productName },
   })
   const challenges = createChallenges({ database, clock })
-  const signIns = createSignIns({ ...deps, factors, trustedDevices, knownDevices, passkeys, challenges, identities })
-  const proofs = createProofs({ users, factors, passkeys })
-  return { identities, factors, trustedDevices, knownDevices, passkeys, challenges, signIns, proofs }
+  const enrolments = createEnrolments({ database, challenges, mailedCodes, users })
+  const required = config.secondFactor === 'required'
+  const nouns = { identities, factors, trustedDevices, knownDevices, passkeys, challenges, enrolments }
+  const signIns = createSignIns({ ...deps, ...nouns, required })
+  return { ...nouns, signIns, proofs: createProofs({ users, factors, passkeys }) }
 }

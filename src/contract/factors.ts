@@ -2,6 +2,13 @@
 export const secondFactorMethods = ['passkey', 'totp', 'recovery_code'] as const
 export type SecondFactorMethod = (typeof secondFactorMethods)[number]
 
+/** What a sign-in goes on with: a proof of the account's factor, or adding the first one. */
+export const nextSteps = ['second_factor', 'enrolment'] as const
+export type NextStep = (typeof nextSteps)[number]
+
+/** The factors that can be added at an enrolment. */
+export const enrolmentMethods: readonly SecondFactorMethod[] = ['totp', 'passkey']
+
 /**
  * One factor or two: a passkey is two by itself, a password or a provider needs a code beside it. A mailed code and a trusted
  * device never count.

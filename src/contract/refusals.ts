@@ -77,6 +77,21 @@ export const refusals = {
     error: 'Too many passkeys',
     message: 'Remove a passkey before you add another one',
   },
+  mailed_code_required: {
+    status: 403,
+    error: 'Mailed code required',
+    message: 'Enter the code that is mailed to you before you add a second factor',
+  },
+  not_enrolling: {
+    status: 409,
+    error: 'No enrolment',
+    message: 'This account has a second factor. Finish the sign-in with it.',
+  },
+  last_factor: {
+    status: 409,
+    error: 'Last factor',
+    message: 'A second factor is required here. Add another one before you remove this one.',
+  },
   totp_is_on: { status: 409, error: 'Already on', message: 'Two-step sign-in is on. Switch it off first.' },
   totp_is_off: { status: 409, error: 'Not on', message: 'Two-step sign-in is off' },
   no_totp_begun: {

@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { type SecondFactorMethod, secondFactorMethods } from './factors.js'
+import { nextSteps, type SecondFactorMethod, secondFactorMethods } from './factors.js'
 import { feedbackIds, passwordErrorIds } from './password-rules.js'
 import { type ProofMethod, proofMethods } from './proofs.js'
 import { type ProviderId, providerIdPattern } from './providers.js'
@@ -93,19 +93,19 @@ export const SignedIn = Type.Object(
 )
 export type SignedIn = Static<typeof SignedIn>
 
-const secondFactor = { methods: Type.Array(OneOf<SecondFactorMethod>(secondFactorMethods)) }
+const nextStep = { next: OneOf(nextSteps), methods: Type.Array(OneOf<SecondFactorMethod>(secondFactorMethods)) }
 
-/** The first proof was right, and the account asks for a second one. */
-export const SecondFactorNeeded = Type.Object(
-  { next: Type.Literal('second_factor'), ...secondFactor },
-  { title: 'SecondFactorNeeded' },
-)
+/** The first proof was right, and the account asks for a second one, or has to add one: then `methods` are those to choose from. */
+export const SecondFactorNeeded = Type.Object(nextStep, { title: 'SecondFactorNeeded' })
 export type SecondFactorNeeded = Static<typeof SecondFactorNeeded>
 
 export const SecondFactorWaiting = Type.Object(
   {
-    ...secondFactor,
+    ...nextStep,
     expiresAt: Moment,
+    mailedCodeRequired: Type.Boolean({
+      description: 'Whether the code of the mail is missing, before a factor can be added',
+    }),
     trustDevice: Type.Boolean({ description: 'Whether this browser can be trusted' }),
   },
   { title: 'SecondFactorWaiting' },
@@ -185,6 +185,17 @@ export const Passkey = Type.Object(
 )
 export type Passkey = Static<typeof Passkey>
 
+/** A factor that was added during a sign-in also finishes it. */
+const finishedSignIn = {
+  user: Type.Optional(SignedIn.properties.user),
+  accessTokenExpiresAt: Type.Optional(SignedIn.properties.accessTokenExpiresAt),
+}
+const addedFactor = { description: 'With `user` and `accessTokenExpiresAt` if it finished a sign-in' }
+export const PasskeyAdded = Type.Object(
+  { ...Passkey.properties, ...finishedSignIn },
+  { title: 'PasskeyAdded', ...addedFactor },
+)
+
 const TrustedDevice = Type.Object(
   { id: Id, ip: Type.String(), ...device, createdAt: Moment, expiresAt: Moment },
   { title: 'TrustedDevice' },
@@ -218,6 +229,11 @@ export const RecoveryCodes = Type.Object(
   { title: 'RecoveryCodes' },
 )
 export type RecoveryCodes = Static<typeof RecoveryCodes>
+
+export const TotpConfirmed = Type.Object(
+  { ...RecoveryCodes.properties, ...finishedSignIn },
+  { title: 'TotpConfirmed', ...addedFactor },
+)
 
 export const AccountEvent = Type.Object(
   { id: Id, kind: Type.String(), reason: Nullable(Type.String()), ip: Type.String(), ...device, createdAt: Moment },

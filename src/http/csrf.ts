@@ -6,6 +6,7 @@ import { randomToken, sameBytes } from '../lib/random.js'
 import type { Callers } from './caller.js'
 import type { Cookies } from './cookies.js'
 import { sendRefusal } from './errors.js'
+import type { SignInCookies } from './sign-in-cookies.js'
 
 const cookieName = 'csrf_secret'
 const cookieLifetime = (30 * days) / 1000
@@ -14,44 +15,62 @@ const tokenShape = /^([\w-]{43})\.([\w-]{43})$/
 
 export type Csrf = ReturnType<typeof createCsrf>
 
+type Dependencies = {
+  keys: readonly Buffer[]
+  cookies: Cookies
+  callers: Callers
+  signInCookies: Pick<SignInCookies, 'challengeOf'>
+}
+
 /**
- * A token is a nonce and an HMAC over it, the secret in its own cookie and the session. A sibling host that
- * plants a secret does not have our key, and a token of one session is not valid in another.
+ * A token is a nonce and an HMAC over it, the secret in its own cookie and the session, or the sign-in that waits. A sibling host
+ * that plants a secret does not have our key, and a token of one session is not valid in another.
  */
-export const createCsrf = (deps: { keys: readonly Buffer[]; cookies: Cookies; callers: Callers }) => {
-  const { keys, cookies, callers } = deps
+export const createCsrf = ({ keys, cookies, callers, signInCookies }: Dependencies) => {
+  const challengeOf = (request: FastifyRequest) => {
+    const challenge = signInCookies.challengeOf(request)
+    return challenge === undefined ? undefined : `challenge ${challenge}`
+  }
+  const holderOf = (request: FastifyRequest) => callers.sessionOf(request) ?? challengeOf(request) ?? ''
 
   const secretOf = (request: FastifyRequest) => {
     const secret = cookies.read(request, cookieName)
     return secret && secretShape.test(secret) ? secret : undefined
   }
 
-  const signature = (key: Buffer, request: FastifyRequest, secret: string, nonce: string) =>
-    createHmac('sha256', key)
-      .update(`${nonce}.${secret}.${callers.sessionOf(request) ?? ''}`)
-      .digest()
+  const signature = (key: Buffer, holder: string, secret: string, nonce: string) =>
+    createHmac('sha256', key).update(`${nonce}.${secret}.${holder}`).digest()
 
-  const isValid = (request: FastifyRequest) => {
+  const isValid = (request: FastifyRequest, holder = holderOf(request)) => {
     const secret = secretOf(request)
     const header = request.headers['x-csrf-token']
     const [, nonce, mac] = tokenShape.exec(typeof header === 'string' ? header : '') ?? []
     if (!secret || !nonce || !mac) return false
     const given = Buffer.from(mac, 'base64url')
-    return keys.some((key) => sameBytes(signature(key, request, secret, nonce), given))
+    return keys.some((key) => sameBytes(signature(key, holder, secret, nonce), given))
   }
 
   return {
-    /** The token for this browser's secret, which is created if there is none yet. */
-    issue: (request: FastifyRequest, reply: FastifyReply) => {
+    /** The token for this browser's secret, which is created if there is none yet. For the session, unless the sign-in that waits is meant. */
+    issue: (request: FastifyRequest, reply: FastifyReply, forChallenge: boolean) => {
+      const holder = (forChallenge ? challengeOf(request) : undefined) ?? holderOf(request)
       const present = secretOf(request)
       const secret = present ?? randomToken()
       if (!present) cookies.set(reply, cookieName, secret, { sameSite: 'Strict', maxAge: cookieLifetime })
       const nonce = randomToken()
       const [newest] = keys
       if (!newest) throw new Error('There is no key to sign CSRF tokens with')
-      return `${nonce}.${signature(newest, request, secret, nonce).toString('base64url')}`
+      return `${nonce}.${signature(newest, holder, secret, nonce).toString('base64url')}`
     },
     required: async (request: FastifyRequest, reply: FastifyReply) =>
       isValid(request) ? undefined : sendRefusal(reply, refuse('invalid_csrf_token')),
+    isOfSession: (request: FastifyRequest) => {
+      const session = callers.sessionOf(request)
+      return session !== undefined && isValid(request, session)
+    },
+    isOfChallenge: (request: FastifyRequest) => {
+      const challenge = challengeOf(request)
+      return challenge !== undefined && isValid(request, challenge)
+    },
   }
 }

@@ -41,12 +41,8 @@ type Dependencies = {
   onRejection: (rejection: Rejection, request: FastifyRequest) => Promise<void>
 }
 
-export type Limits = ReturnType<typeof createLimits>
-
-export const createLimits = (deps: Dependencies) => {
-  const { cache, callers, onRejection, general, sensitive } = deps
-  const counted = createCountedRequests({ cache, onRejection })
-
+/** Whom a request counts for. */
+const createSubjects = (callers: Callers) => {
   /** Each signed-in caller has its own count, so that an office behind one address does not lock itself out. */
   const sessionOf: Subject = (request) => `session:${callers.of(request).sessionId}`
 
@@ -59,6 +55,19 @@ export const createLimits = (deps: Dependencies) => {
     return session === undefined ? clientNetwork(request) : `session:${session}`
   }
 
+  const callerOrClientNetwork: Subject = (request) =>
+    callers.peek(request) === undefined ? clientNetwork(request) : sessionOf(request)
+
+  return { sessionOf, userOf, keyOf, sessionOrClientNetwork, callerOrClientNetwork }
+}
+
+export type Limits = ReturnType<typeof createLimits>
+
+export const createLimits = (deps: Dependencies) => {
+  const { cache, callers, onRejection, general, sensitive } = deps
+  const counted = createCountedRequests({ cache, onRejection })
+
+  const { sessionOf, userOf, keyOf, sessionOrClientNetwork, callerOrClientNetwork } = createSubjects(callers)
   const codes = new Map<unknown, LimitCode>()
 
   const answering = (code: LimitCode, hook: Hook) => {
@@ -101,8 +110,13 @@ export const createLimits = (deps: Dependencies) => {
     byNetwork: hook(ofRequests, clientNetwork),
     /** For routes behind `callers.required`. */
     bySession: hook(ofRequests, sessionOf),
+    /** For routes that a sign-in which waits may use, too. */
+    bySessionOrNetwork: hook(ofRequests, callerOrClientNetwork),
     /** The mails to one account with a code, whichever session asks for them. */
     mailedCodes: hook(ofMailedCodes, userOf),
+    /** The same from inside a handler, for a user who is not signed in yet. */
+    mailedCodesTo: (userId: string, request: FastifyRequest, reply: FastifyReply) =>
+      counted.count(ofMailedCodes, `user:${userId}`, request, reply),
     /** Separate from the general limit: a session that has used that up can still be refreshed and ended. */
     session: hook(ofSessions, sessionOrClientNetwork),
     /** For other programs: each key has its own count. */

@@ -1,14 +1,28 @@
 import type { FastifyReply } from 'fastify'
 import type { Issued } from '../domain/sessions/sessions.js'
+import type { Entry } from '../domain/sign-in/sign-ins.js'
 import type { Started } from '../domain/sign-in/start.js'
 import type { Cookies } from './cookies.js'
+import type { SignInCookies } from './sign-in-cookies.js'
 
-const send = (reply: FastifyReply, { user, accessTokenExpiresAt }: Issued) =>
-  reply.send({ user, accessTokenExpiresAt: accessTokenExpiresAt.toISOString() })
+const send = (reply: FastifyReply, { user, accessTokenExpiresAt }: Issued, more?: object) =>
+  reply.send({ user, accessTokenExpiresAt: accessTokenExpiresAt.toISOString(), ...more })
 
-export const sendSignedIn = (reply: FastifyReply, cookies: Cookies, started: Started) => {
+/** `more` is what the answer has besides. */
+export const sendSignedIn = (reply: FastifyReply, cookies: Cookies, started: Started, more?: object) => {
   cookies.startSession(reply, started)
-  return send(reply, started)
+  return send(reply, started, more)
+}
+
+/** Where a first proof has led: signed in, or what is still missing. */
+export const sendEntry = (
+  reply: FastifyReply,
+  { cookies, signInCookies }: { cookies: Cookies; signInCookies: SignInCookies },
+  entry: Entry,
+) => {
+  if ('issued' in entry) return sendSignedIn(reply, cookies, entry.issued)
+  signInCookies.keepChallenge(reply, entry.challenge)
+  return reply.status(202).send({ next: entry.next, methods: entry.methods })
 }
 
 export const sendRenewed = (reply: FastifyReply, cookies: Cookies, issued: Issued) => {

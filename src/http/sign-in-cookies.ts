@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { languageFrom } from '../contract/languages.js'
+import type { Refused } from '../contract/outcome.js'
 import { mostAccounts } from '../domain/known-devices/known-devices.js'
 import { challengeLifetime } from '../domain/sign-in/challenges.js'
 import type { Visit } from '../domain/sign-in/sign-ins.js'
@@ -34,6 +35,11 @@ export const createSignInCookies = ({
 
   const trustedIn = (request: FastifyRequest) => valuesIn(request, trustedDevice.name)
   const knownIn = (request: FastifyRequest) => valuesIn(request, knownDeviceCookie.name)
+  /** Only one that came: a browser that another site sent here withholds a Strict cookie that is still good. */
+  const clearChallenge = (reply: FastifyReply) => {
+    const came = cookies.names(reply.request).includes(challenge.name)
+    if (came) cookies.clear(reply, challenge.name, challenge)
+  }
 
   return {
     challengeOf: (request: FastifyRequest) => {
@@ -42,10 +48,9 @@ export const createSignInCookies = ({
     },
     keepChallenge: (reply: FastifyReply, token: string) =>
       cookies.set(reply, challenge.name, token, { ...challenge, maxAge: challengeLifetime / seconds }),
-    /** Only one that came: a browser that another site sent here withholds a Strict cookie that is still good. */
-    clearChallenge: (reply: FastifyReply) => {
-      const came = cookies.names(reply.request).includes(challenge.name)
-      if (came) cookies.clear(reply, challenge.name, challenge)
+    clearChallenge,
+    clearIfOver: (reply: FastifyReply, { refused }: Refused) => {
+      if (refused === 'challenge_over') clearChallenge(reply)
     },
     trust: (reply: FastifyReply, tokens: readonly string[]) => {
       const value = tokens.slice(0, mostAccounts).join('.')

@@ -1,7 +1,8 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Browser, Page } from 'playwright-core'
+import decodeQR from 'qr/decode.js'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { createAuthenticator } from '../support/authenticator.js'
-import { fillIn, keepPicture, openChromium, signIn, visit } from '../support/chromium.js'
+import { fillIn, keepPicture, openChromium, press, register, signIn, visit } from '../support/chromium.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
@@ -62,5 +63,66 @@ it('switches two-step sign-in on, and signs in with a code and with a recovery c
   await fillIn(page, { 'Recovery code': codes[0] ?? '' })
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByText('Recovery codes left: 9.').waitFor()
+  await context.close()
+})
+
+/** What a phone sees: the picture on the page, read as pixels. */
+const readQrCode = async (page: Page) => {
+  const png = await page.getByRole('img', { name: 'QR code' }).screenshot()
+  const blank = await page.context().newPage()
+  const image = await blank.evaluate(
+    async (source) => {
+      const picture = new Image()
+      picture.src = source
+      await picture.decode()
+      const { width, height } = picture
+      const context = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d')
+      context?.drawImage(picture, 0, 0)
+      return { width, height, data: [...(context?.getImageData(0, 0, width, height).data ?? [])] }
+    },
+    `data:image/png;base64,${png.toString('base64')}`,
+  )
+  await blank.close()
+  return decodeQR({ ...image, data: Uint8Array.from(image.data) })
+}
+
+it('leads a user without a second factor over a mailed code, an app and the recovery codes to the page they wanted', async () => {
+  const required = await startLatchkey({ settings: { SECOND_FACTOR: 'required' } })
+  onTestFinished(required.stop)
+  const { page, context, faults } = await visit(browser, required)
+  await register(page, 'mia', '/register?returnTo=%2Fdashboard%3Ffrom%3Dreports')
+  const { text } = await required.mailTo('mia@example.com')
+  await page.goto(/http\S+#token=\S+/.exec(text)?.[0] ?? '')
+  await press(page, 'Confirm my email')
+  await page.getByRole('heading', { name: 'Set up a second step' }).waitFor()
+  await keepPicture(page, 'enrolment-begun')
+  await press(page, 'Send the code')
+  const mail = await required.mailTo('mia@example.com', /Your code for/)
+  await fillIn(page, { 'Code from the email': 'AAAA-AAAA' })
+  await press(page, 'Confirm')
+  await page.getByText('This is not the code of our newest email.').waitFor()
+  await keepPicture(page, 'enrolment-mail')
+  await fillIn(page, { 'Code from the email': /^\s*(\S{4}-?\S{4})\s*$/m.exec(mail.text)?.[1] ?? '' })
+  await press(page, 'Confirm')
+  // The sign-in that waits survives a reload.
+  await page.getByRole('button', { name: 'Set up an app' }).waitFor()
+  await page.reload()
+  await press(page, 'Set up an app')
+  const uri = await readQrCode(page)
+  expect(decodeURIComponent(uri)).toContain('otpauth://totp/Latchkey:mia@example.com?')
+  await keepPicture(page, 'enrolment-app')
+  const app = createAuthenticator(new URL(uri).searchParams.get('secret') ?? '', required)
+  await fillIn(page, { 'Code from the app': app.code() })
+  await press(page, 'Confirm')
+  await page.getByRole('heading', { name: 'Save your recovery codes' }).waitFor()
+  expect(await page.locator('.recovery-codes code').count()).toBe(10)
+  await keepPicture(page, 'enrolment-codes')
+  await press(page, 'I have saved them')
+  await page.getByRole('heading', { level: 1, name: 'mia' }).waitFor()
+  expect(new URL(page.url()).search).toBe('?from=reports')
+  await press(page, 'Switch off')
+  await press(page, 'Yes, switch off')
+  await page.getByText('A second step is required here.').waitFor()
+  expect(faults).toEqual([])
   await context.close()
 })

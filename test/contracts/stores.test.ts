@@ -130,6 +130,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     const id = uuidv7(now)
     const record = {
       ...{ id, userId, tokenHash: bytes(fill), methods: ['pwd'], trustedDevice: null, provider: null },
+      secondFactorRequired: false,
       ...{ issuedAt: now, provenAt: now, expiresAt: at(30 * days), clockOffset: 0, client },
     }
     expect(await sessions.insertRecord(sql, { ...record, passwordHash: 'hash' })).toEqual([{ id }])

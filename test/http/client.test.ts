@@ -60,7 +60,7 @@ describe('the client', () => {
     await expect.poll(() => latchkey.mails().filter(({ to }) => to === email).length).toBe(2)
     const token = await tokenIn(email)
     expect(accepted(await client.checkVerification({ token })).state).toBe('waiting')
-    expect(accepted(await client.verifyEmail({ token })).user).toMatchObject({ username: 'ada', email })
+    expect(accepted(await client.verifyEmail({ token }))).toMatchObject({ user: { username: 'ada', email } })
 
     accepted(await client.changePassword({ currentPassword: goodPassword, newPassword }))
     const other = openClient()

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp } from '../../src/app.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { addAuthenticator, createAuthenticator } from '../support/authenticator.js'
+import { createBrowser } from '../support/client.js'
 import { testPostgres } from '../support/databases.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { secretOf } from '../support/site/instance.js'
 import { until } from '../support/until.js'
 
 const path = '/api/auth/second-factor'
@@ -117,5 +120,41 @@ describe('the owner of an account with two-step sign-in', () => {
     expect((await tab.get('/api/auth/verify?factors=2')).status).toBe(204)
     expect((await tab.act('/api/auth/change-password', passwords)).status).toBe(204)
     expect((await tab.remove('/api/auth/totp')).status).toBe(204)
+  })
+
+  it('goes on with its codes while the sealing key is changed, and no instance starts without the key', async () => {
+    const { app } = await enrolled('sealed')
+    const { config, clock } = latchkey
+    const [older = '', newer] = [latchkey.app.platform.secrets[0], secretOf('n')]
+    const sealed = () => latchkey.sql.query('select secret from totp_secrets order by user_id')
+    const startWith = (...sealingKey: string[]) =>
+      startApp({ ...config, port: 0, sealingKey }, { clock, log: latchkey.app.log, onFatal: () => undefined })
+    const signInAt = async ({ port }: { port: number }) => {
+      clock.advance(30 * seconds)
+      const tab = createBrowser(`http://localhost:${port}`)
+      const headers = { origin: latchkey.url }
+      await tab.post('/login', { username: 'sealed', password: goodPassword }, { headers })
+      return (await tab.post(path, { code: app.code() }, { headers })).status
+    }
+    const running = [latchkey.app]
+    const before = await sealed()
+    // The steps of docs/operating.md. The instance of the step before serves until the next one does.
+    for (const keys of [[older, newer], [newer, older], [newer]]) {
+      running.push(await startWith(...keys))
+      for (const instance of running.slice(-2)) expect(await signInAt(instance.config)).toBe(200)
+    }
+    const after = await sealed()
+    expect(after).not.toEqual(before)
+    for (const keys of [[older], [secretOf('f')]]) {
+      const failed = startWith(...keys).then(async (started) => {
+        running.push(started)
+        await started.prepared
+      })
+      await expect(failed).rejects.toThrow('cannot be opened: the key that sealed them is missing')
+    }
+    expect(await sealed()).toEqual(after)
+    // The other tests of this file go on with the first instance.
+    running.push(await startWith(older, newer))
+    for (const instance of running.slice(1)) await instance.close()
   })
 })

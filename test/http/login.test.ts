@@ -20,6 +20,36 @@ describe('signing in with a password', () => {
     for (const token of [tab.jar.get('access_token'), tab.jar.get('refresh_token')]) expect(text).not.toContain(token)
   })
 
+  it('answers an account without a second factor as specified, byte for byte', async () => {
+    const tab = latchkey.browser()
+    const account = { username: 'exact', email: 'exact@example.com', password: goodPassword }
+    await tab.post('/api/auth/register', account)
+    const token = /#token=([\w-]+)/.exec((await latchkey.mailTo(account.email)).text)?.[1]
+    const answers = [
+      await tab.post('/api/auth/verify-email', { token }),
+      await tab.post('/login', { username: 'exact', password: goodPassword }),
+      await tab.post('/api/auth/refresh'),
+    ]
+    const [{ id } = { id: '' }] = await latchkey.sql.query<{ id: string }>(
+      "select id from users where username = 'exact'",
+    )
+    const names =
+      'cache-control connection content-length content-security-policy content-type cross-origin-embedder-policy ' +
+      'cross-origin-opener-policy cross-origin-resource-policy date keep-alive origin-agent-cluster ratelimit ' +
+      'ratelimit-limit ratelimit-policy ratelimit-remaining ratelimit-reset referrer-policy set-cookie ' +
+      'strict-transport-security x-content-type-options x-dns-prefetch-control x-download-options x-frame-options ' +
+      'x-permitted-cross-domain-policies x-xss-protection'
+    for (const { status, text, headers } of answers) {
+      const [, expiry = ''] = /"accessTokenExpiresAt":"([^"]+)"/.exec(text) ?? []
+      expect(expiry).toBe(new Date(expiry).toISOString())
+      expect([status, text]).toEqual([
+        200,
+        `{"user":{"id":"${id}","username":"exact","email":"exact@example.com","name":null},"accessTokenExpiresAt":"${expiry}"}`,
+      ])
+      expect([...new Set(headers.keys())].sort().join(' ')).toBe(names)
+    }
+  })
+
   it('answers an unknown user, a wrong password and a refused one alike', async () => {
     await latchkey.signedUp('alike')
     const tab = latchkey.browser()

@@ -13,10 +13,18 @@ export const createAuthenticator = (secret: string, { clock }: Pick<Latchkey, 'c
 export const addAuthenticator = async (tab: Browser, latchkey: Pick<Latchkey, 'clock'>) => {
   const begun = await tab.act('/api/auth/totp')
   const app = createAuthenticator(String(begun.body.secret), latchkey)
-  const confirm = () => tab.act('/api/auth/totp/confirm', { code: app.code(-30_000) })
+  const confirm = async () => {
+    const code = app.code(-30_000)
+    return { ...(await tab.act('/api/auth/totp/confirm', { code })), code }
+  }
   const first = await confirm()
   // The step may have changed on the way: then the code was two steps old.
   const confirmed = first.status === 401 ? await confirm() : first
   if (confirmed.status !== 200) throw new Error(`Two-step sign-in could not be switched on: ${confirmed.text}`)
-  return { ...app, begun: begun.body, recoveryCodes: confirmed.body.recoveryCodes as string[] }
+  return {
+    ...app,
+    confirmedBy: confirmed.code,
+    begun: begun.body,
+    recoveryCodes: confirmed.body.recoveryCodes as string[],
+  }
 }

@@ -18,6 +18,7 @@ const needed: { program: TestProgram; name: string; debian: string; macos: strin
   { program: 'firefox', name: 'Firefox', debian: 'firefox-esr', macos: '--cask firefox' },
   { program: 'promtool', name: 'promtool', debian: 'prometheus', macos: 'prometheus' },
   { program: 'haproxy', name: 'HAProxy', debian: 'haproxy', macos: 'haproxy' },
+  { program: 'oathtool', name: 'oathtool', debian: 'oathtool', macos: 'oath-toolkit' },
 ]
 
 /** Vitest calls this once before the first test, and what it returns after the last. */

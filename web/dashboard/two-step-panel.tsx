@@ -1,15 +1,16 @@
 import { useState } from 'preact/hooks'
+import type { Refusal } from '../../packages/client/src/client.js'
 import type { Factors, TotpBegun } from '../../src/contract/schemas.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { useDisclosure } from '../focus.js'
 import { useSettings, useWords } from '../settings.js'
+import { AddApp, RecoveryCodes } from '../two-step/steps.js'
 import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
 import { fullDate } from './dates.js'
 import { Panel } from './panel.js'
 import { TrustedDevices } from './trusted-devices.js'
-import { AddApp, RecoveryCodes } from './two-step-steps.js'
 
 type Props = { factors: Factors | undefined; onChanged: () => Promise<void> }
 
@@ -45,7 +46,7 @@ export const TwoStepPanel = ({ factors, onChanged }: Props) => {
   if (begun) {
     return (
       <Panel title={words.title}>
-        <AddApp begun={begun} onAdded={changed} onCancel={() => setBegun(undefined)} />
+        <AddingApp begun={begun} onAdded={changed} onCancel={() => setBegun(undefined)} />
       </Panel>
     )
   }
@@ -60,6 +61,31 @@ export const TwoStepPanel = ({ factors, onChanged }: Props) => {
         </Button>
       )}
     </Panel>
+  )
+}
+
+type AddingProps = { begun: TotpBegun; onAdded: (recoveryCodes: string[]) => Promise<void>; onCancel: () => void }
+
+const AddingApp = ({ begun, onAdded, onCancel }: AddingProps) => {
+  const { cancel } = useWords('dashboard')
+  const { withFreshSignIn, showRefusal } = useDashboardActions()
+  const showIfSignedOut = (refusal: Refusal) => {
+    if (refusal.refused !== 'not_authenticated') return false
+    showRefusal(refusal)
+    return true
+  }
+  return (
+    <>
+      <AddApp
+        begun={begun}
+        confirm={(proof) => withFreshSignIn(() => client.confirmTotp(proof))}
+        onAdded={onAdded}
+        onRefused={showIfSignedOut}
+      />
+      <Button look="quiet" onPress={onCancel}>
+        {cancel}
+      </Button>
+    </>
   )
 }
 

@@ -15,8 +15,9 @@ import { PasskeyButton } from '../passkeys/passkey-button.js'
 import { useProblems, useSentences } from '../refusals.js'
 import { useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
+import { Enrolment } from '../two-step/enrolment.js'
 
-/** The second step of a sign-in: a code of the authenticator app, or a recovery code. */
+/** The second step of a sign-in: a code of the authenticator app, or a recovery code, or adding the first factor. */
 const SecondFactor = () => {
   const sentenceFor = useSentences()
   const returnTo = returnToInAddress()
@@ -37,6 +38,7 @@ const SecondFactor = () => {
   if (failure !== undefined) return <Over sentence={failure} returnTo={returnTo} />
   if (unasked !== undefined) return <Unasked sentence={unasked} />
   if (!waiting) return <LoadingCard />
+  if (waiting.next === 'enrolment') return <Enrolment waiting={waiting} returnTo={returnTo} onOver={setFailure} />
   return waiting.methods.includes('totp') ? (
     <Code waiting={waiting} returnTo={returnTo} onOver={setFailure} />
   ) : (

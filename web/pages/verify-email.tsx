@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Refusal } from '../../packages/client/src/client.js'
 import type { RefusalCode } from '../../src/contract/refusals.js'
-import type { LinkState } from '../../src/contract/schemas.js'
+import type { LinkState, SecondFactorNeeded, SignedIn } from '../../src/contract/schemas.js'
 import { client } from '../client.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
@@ -104,7 +104,7 @@ const ConfirmForm = ({ token, link, onResult }: ConfirmProps) => {
 
   const submit = async ({ password }: Values): Promise<Problems | undefined> => {
     const answer = await client.verifyEmail({ token, password })
-    if (!answer.refused) return finish(storedReturnTo())
+    if (!answer.refused) return goOn(answer.value, storedReturnTo())
     const result = resultOf(answer)
     if (answer.refused === 'password_required') setAsksPassword(true)
     else if (result !== undefined) await onResult(result)
@@ -156,7 +156,7 @@ const ByCode = () => {
     const typed = code.replace(/[\s-]/g, '').toUpperCase()
     if (typed.length !== 8) return { fields: { code: [words.codeShape] } }
     const answer = await client.verifyEmail({ code: typed })
-    if (!answer.refused) return finish(returnTo)
+    if (!answer.refused) return goOn(answer.value, returnTo)
     const found = resultOf(answer)
     if (answer.refused === 'tries_used_up') setNoTriesLeft(true)
     else if (found !== undefined) setResult(await forVisitor(found))
@@ -265,11 +265,22 @@ const useCanEnterCode = (isOffered: boolean) => {
   return can
 }
 
-const finish = (returnTo: string | undefined) => {
+const forgetRegistration = () => {
   forgetToken()
   storeReturnTo(undefined)
   storeEmail(undefined)
+}
+
+const finish = (returnTo: string | undefined) => {
+  forgetRegistration()
   redirectAfterSignIn(returnTo)
+}
+
+/** The user is signed in, or has to add a second factor first. */
+const goOn = (answer: SignedIn | SecondFactorNeeded, returnTo: string | undefined) => {
+  forgetRegistration()
+  if ('next' in answer) location.replace(withReturnTo('/second-factor', returnTo))
+  else redirectAfterSignIn(returnTo)
   return undefined
 }
 

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import type { PasskeyCredential, Proof, Refusal } from '../../packages/client/src/client.js'
 import type { ProofMethod } from '../../src/contract/proofs.js'
 import { client } from '../client.js'
@@ -6,11 +5,11 @@ import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { HiddenUsername } from '../components/hidden-username.js'
 import { Notice } from '../components/notice.js'
-import { SendAgain } from '../components/send-again.js'
 import { passkeySupport } from '../passkeys/ceremonies.js'
 import { PasskeyButton } from '../passkeys/passkey-button.js'
 import { useProblems } from '../refusals.js'
 import { useWords } from '../settings.js'
+import { MailedCode } from './mailed-code.js'
 
 type Props = {
   /** What the account can prove with, the best first. */
@@ -81,46 +80,9 @@ const ByPassword = ({ username, prove }: WayProps) => {
   )
 }
 
-const ByMail = ({ prove }: WayProps) => {
-  const words = useWords('step-up')
-  const problemsOf = useProblems()
-  const [isSent, setSent] = useState(false)
-
-  const send = async () => {
-    const answer = await client.mailStepUpCode()
-    if (answer.refused) return problemsOf(answer)
-    setSent(true)
-    return undefined
-  }
-
-  if (!isSent) {
-    return (
-      <>
-        <p>{words.mailLead}</p>
-        <Form submitLabel={words.sendCode} onSubmit={send}>
-          {null}
-        </Form>
-      </>
-    )
-  }
-  return (
-    <>
-      <p role="status">{words.mailSent}</p>
-      <Form key="code" submitLabel={words.confirm} onSubmit={({ code = '' }: Values) => prove({ mailedCode: code })}>
-        <Field
-          name="code"
-          label={words.code}
-          hint={words.codeHint}
-          autoComplete="one-time-code"
-          maxLength={32}
-          code
-          focused
-        />
-      </Form>
-      <SendAgain send={client.mailStepUpCode} sent={words.sentAgain} />
-    </>
-  )
-}
+const ByMail = ({ prove }: WayProps) => (
+  <MailedCode send={client.mailStepUpCode} enter={(mailedCode) => prove({ mailedCode })} />
+)
 
 /** One field for both: they are told apart by their shape. */
 const ByCode = ({ prove }: WayProps) => {

@@ -16,7 +16,7 @@ export const sections = {
   'verify-email': ['verify-email', 'common', 'refusals'],
   'forgot-password': ['forgot-password', 'common', 'refusals'],
   'reset-password': ['reset-password', 'common', 'refusals', 'password'],
-  'second-factor': ['second-factor', 'common', 'refusals', 'passkeys'],
+  'second-factor': ['second-factor', 'enrolment', 'two-step', 'step-up', 'passkeys', 'common', 'refusals'],
   'step-up': ['step-up', 'common', 'refusals', 'passkeys'],
   invite: ['invite', 'register', 'common', 'refusals', 'password'],
   dashboard: ['dashboard', 'two-step', 'passkeys', 'common', 'refusals', 'password', 'step-up'],

@@ -17,6 +17,14 @@ export const twoStep: typeof english = {
     signInAgain: 'Erneut anmelden',
     tryAgain: 'Erneut versuchen',
   },
+  enrolment: {
+    heading: 'Zweiten Schritt einrichten',
+    lead: 'Hier braucht jedes Konto einen zweiten Schritt für die Anmeldung. Bevor Sie ihn einrichten, prüfen wir, ob das Konto Ihnen gehört.',
+    choose:
+      'Richten Sie jetzt den zweiten Schritt ein. Sie brauchen dafür eine Authenticator-App auf Ihrem Telefon oder Computer.',
+    useApp: 'App einrichten',
+    savedHeading: 'Wiederherstellungscodes speichern',
+  },
   'two-step': {
     title: 'Anmeldung in zwei Schritten',
     offLead:

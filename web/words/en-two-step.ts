@@ -14,6 +14,13 @@ export const twoStep = {
     signInAgain: 'Sign in again',
     tryAgain: 'Try again',
   },
+  enrolment: {
+    heading: 'Set up a second step',
+    lead: 'Here every account needs a second step for signing in. Before you set it up, we check that the account is yours.',
+    choose: 'Now add the second step. You need an authenticator app on your phone or computer.',
+    useApp: 'Set up an app',
+    savedHeading: 'Save your recovery codes',
+  },
   'two-step': {
     title: 'Two-step sign-in',
     offLead: 'With it, signing in also needs a code from an app on your phone. A stolen password is then not enough.',

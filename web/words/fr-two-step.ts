@@ -16,6 +16,14 @@ export const twoStep: typeof english = {
     signInAgain: 'Se reconnecter',
     tryAgain: 'Réessayer',
   },
+  enrolment: {
+    heading: 'Configurer une deuxième étape',
+    lead: 'Ici, chaque compte a besoin d’une deuxième étape pour la connexion. Avant de la configurer, nous vérifions que le compte est bien le vôtre.',
+    choose:
+      'Configurez maintenant la deuxième étape. Il vous faut une application d’authentification sur votre téléphone ou votre ordinateur.',
+    useApp: 'Configurer une application',
+    savedHeading: 'Enregistrez vos codes de secours',
+  },
   'two-step': {
     title: 'Connexion en deux étapes',
     offLead:

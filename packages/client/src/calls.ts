@@ -18,6 +18,7 @@ import type {
   TotpBegun,
 } from '../../../src/contract/schemas.js'
 import type { Answer } from './answers.js'
+import { createEnrolmentCalls } from './enrolment-calls.js'
 import { createPasskeyCalls } from './passkey-calls.js'
 import type { Presence } from './presence.js'
 import type { Renewal } from './renewal.js'
@@ -51,8 +52,12 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
   const change = <Value = undefined>(method: Method, path: string, body?: object) =>
     asSignedIn(() => sendWithCsrfToken<Value>(method, path, body))
 
-  const signIn = async <Value extends SignedIn | SecondFactorNeeded = SignedIn>(path: string, body: object) => {
-    const answer = await withoutRenewal(() => post<Value>(path, body))
+  const signIn = async <Value extends SignedIn | SecondFactorNeeded = SignedIn>(
+    path: string,
+    body: object,
+    sendIt = post,
+  ) => {
+    const answer = await withoutRenewal(() => sendIt<Value>(path, body))
     if (!answer.refused && 'user' in answer.value) learn(answer.value.user, 'this_tab')
     return answer
   }
@@ -65,7 +70,8 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
 
   return {
     ...createPasskeyCalls({ post, change, signIn }),
-    /** With two-step sign-in the answer has `next` instead of a user: ask for a code, and call `secondFactor`. */
+    ...createEnrolmentCalls({ post, sendWithCsrfToken, signIn }),
+    /** The answer may have `next` instead of a user: go on with `secondFactor`, or with `mailEnrolmentCode`, or on the page /second-factor. */
     login: (credentials: { username: string; password: string }) =>
       signIn<SignedIn | SecondFactorNeeded>('login', credentials),
     /** What the sign-in of this browser still needs. */
@@ -74,7 +80,7 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
     register: (registration: Registration) => post<Accepted>('register', registration),
     /** The address that an invitation is for. */
     checkInvitation: (link: { token: string }) => post<{ email: string }>('invite/check', link),
-    verifyEmail: (proof: EmailProof) => signIn('verify-email', proof),
+    verifyEmail: (proof: EmailProof) => signIn<SignedIn | SecondFactorNeeded>('verify-email', proof),
     /** The state of a mailed link, or of the registration that this browser began. */
     checkVerification: (link: { token?: string } = {}) => post<LinkState>('verify-email/check', link),
     resendVerification: () => post<Accepted>('verify-email/resend'),

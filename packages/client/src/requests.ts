@@ -7,7 +7,7 @@ const timeout = 20_000
 
 /** Requests to the service, with its cookies. Paths are below `/api/auth/`. */
 export const createRequests = (baseUrl: string, fetch: Fetch) => {
-  let csrfToken: string | undefined
+  const csrfTokens: Record<string, string | undefined> = {}
 
   const send = <Value>(method: Method, path: string, body?: object, token?: string): Promise<Answer<Value>> =>
     answerOf(() =>
@@ -24,22 +24,31 @@ export const createRequests = (baseUrl: string, fetch: Fetch) => {
     method: Method,
     path: string,
     body: object | undefined,
+    holder: string,
   ): Promise<Answer<Value>> => {
-    if (csrfToken === undefined) {
-      const issued = await send<{ csrfToken: string }>('GET', 'csrf-token')
+    if (!csrfTokens[holder]) {
+      const issued = await send<{ csrfToken: string }>('GET', `csrf-token${holder}`)
       if (issued.refused) return issued
-      csrfToken = issued.value.csrfToken
+      csrfTokens[holder] = issued.value.csrfToken
     }
-    return send<Value>(method, path, body, csrfToken)
+    return send<Value>(method, path, body, csrfTokens[holder])
   }
 
-  /** A request that changes something for a signed-in user carries a token that other sites cannot read. */
-  const sendWithCsrfToken = async <Value>(method: Method, path: string, body?: object): Promise<Answer<Value>> => {
-    const first = await sendWithKnownToken<Value>(method, path, body)
+  /**
+   * A request that changes something for a signed-in user carries a token that other sites cannot read. `holder` is the query of
+   * another token than that of the session.
+   */
+  const sendWithCsrfToken = async <Value>(
+    method: Method,
+    path: string,
+    body?: object,
+    holder = '',
+  ): Promise<Answer<Value>> => {
+    const first = await sendWithKnownToken<Value>(method, path, body, holder)
     if (first.refused !== 'invalid_csrf_token') return first
     // The secret of the token has changed, perhaps in another tab. Get a new token and try once more.
-    csrfToken = undefined
-    return sendWithKnownToken<Value>(method, path, body)
+    csrfTokens[holder] = undefined
+    return sendWithKnownToken<Value>(method, path, body, holder)
   }
 
   return { send, sendWithCsrfToken }

@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { testProgram } from '../../../test/support/servers/programs.js'
 import { newRecoveryCodes, readCode } from './recovery-codes.js'
 import { base32, codeOf, fromBase32, newSecret, otpauthUri, stepAt, stepOf } from './totp.js'
 
@@ -42,6 +45,14 @@ describe('the codes of an authenticator app', () => {
       period: '30',
     })
   })
+})
+
+it('agrees with oathtool on a hundred codes of a random secret', async () => {
+  const [random, now] = [newSecret(), 1_763_000_000]
+  const args = ['--totp', '--base32', '--now', `@${now}`, '--window', '99', random]
+  const { stdout } = await promisify(execFile)(testProgram('oathtool'), args)
+  const ours = Array.from({ length: 100 }, (_, at) => codeOf(random, stepAt(now) + at))
+  expect(ours).toEqual(stdout.trim().split('\n'))
 })
 
 describe('what a user enters', () => {

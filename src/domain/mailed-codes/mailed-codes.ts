@@ -1,33 +1,47 @@
 import { randomUUID } from 'node:crypto'
-import { refuse } from '../../contract/outcome.js'
+import type { Language } from '../../contract/languages.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { codeOf, isCodeOf } from '../../lib/mailed-code.js'
 import type { Database, Sql } from '../../platform/database/database.js'
+import type { Mails } from '../mails/mails.js'
 import * as store from './mailed-codes.store.js'
 
-export const mailedCodeLifetime = 10 * minutes
+const mailedCodeLifetime = 10 * minutes
 const tries = 5
 
-/** Only this session can use the code. */
-export const holderOf = ({ sessionId }: { sessionId: string }) => `session ${sessionId}`
+/** Only this session, or this sign-in that waits, can use the code. */
+export const holderOf = (holder: { sessionId: string } | { challengeId: string }) =>
+  'sessionId' in holder ? `session ${holder.sessionId}` : `challenge ${holder.challengeId}`
 
 export type MailedCodes = ReturnType<typeof createMailedCodes>
 
-type Dependencies = { database: Database; clock: Clock; codeKeys: readonly Buffer[] }
+type Dependencies = { database: Database; clock: Clock; codeKeys: readonly Buffer[]; mails: Pick<Mails, 'queue'> }
+type Recipient = { id: string; email: string; username: string }
+type CodeMail = 'step-up-code' | 'enrolment-code'
 
 /** Short codes that prove that the user can read the mails of the account. */
-export const createMailedCodes = ({ database, clock, codeKeys }: Dependencies) => {
+export const createMailedCodes = ({ database, clock, codeKeys, mails }: Dependencies) => {
   const [codeKey] = codeKeys
   if (!codeKey) throw new Error('There is no key to make codes with')
 
   return {
-    /** A new code for the mail, and how to keep it: the code before it works until then. */
-    make: (holder: string, userId: string) => {
+    /** Mails a new code, which replaces the one before it. */
+    send: async (
+      holder: string,
+      { id: userId, email: to, username }: Recipient,
+      template: CodeMail,
+      language: Language,
+    ) => {
       const id = randomUUID()
       const expiresAt = later(clock.now(), mailedCodeLifetime)
-      const keep = (sql: Sql) => store.upsertCode(sql, { holder, id, userId, tries, expiresAt })
-      return { code: codeOf(codeKey, id), keep }
+      const values = { code: codeOf(codeKey, id), validFor: mailedCodeLifetime, username }
+      await database.transaction(async (sql) => {
+        const queued = await mails.queue(sql, { to, template, values, language })
+        // Without a new mail the code of the last one still works.
+        if (!isRefused(queued)) await store.upsertCode(sql, { holder, id, userId, tries, expiresAt })
+      })
     },
     /** The id of the code if it is right. It can be used until `take`. */
     check: async (holder: string, userId: string, code: string) => {

@@ -107,6 +107,21 @@ export const english: Letters = {
     footer: accountFooter(productName),
   }),
 
+  'enrolment-code': ({ username, code, validFor }, { productName, addresses }) => ({
+    subject: `Your code for ${productName}`,
+    blocks: [
+      {
+        text: `You are signing in to ${productName} as ${username}, and a second step has to be set up for this account. Enter this code on the page that asks for it:`,
+      },
+      { code },
+      {
+        text: `The code works for ${timeSpan(validFor, 'en')}. Do not give it to anyone. If you are not signing in, someone else may know your password. Choose a new one now:`,
+      },
+      { link: addresses.forgotPassword, label: 'Choose a new password' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
   'provider-linked': ({ username, providerName }, { productName, addresses }) => ({
     subject: `${providerName} can now sign you in to ${productName}`,
     blocks: [

@@ -118,6 +118,21 @@ export const french: Letters = {
     footer: accountFooter(productName),
   }),
 
+  'enrolment-code': ({ username, code, validFor }, { productName, addresses }) => ({
+    subject: `Votre code pour ${productName}`,
+    blocks: [
+      {
+        text: `Vous êtes en train de vous connecter à ${productName} en tant que ${username}, et une deuxième étape doit être configurée pour ce compte. Saisissez ce code sur la page qui le demande :`,
+      },
+      { code },
+      {
+        text: `Ce code reste valable ${timeSpan(validFor, 'fr')}. Ne le donnez à personne. Si vous n’êtes pas en train de vous connecter, quelqu’un d’autre connaît peut-être votre mot de passe. Choisissez-en un nouveau dès maintenant :`,
+      },
+      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
   'provider-linked': ({ username, providerName }, { productName, addresses }) => ({
     subject: `Vous pouvez maintenant vous connecter à ${productName} avec ${providerName}`,
     blocks: [

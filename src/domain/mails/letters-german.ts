@@ -115,6 +115,21 @@ export const german: Letters = {
     footer: accountFooter(productName),
   }),
 
+  'enrolment-code': ({ username, code, validFor }, { productName, addresses }) => ({
+    subject: `Ihr Code für ${productName}`,
+    blocks: [
+      {
+        text: `Sie melden sich gerade als ${username} bei ${productName} an. Für dieses Konto muss noch ein zweiter Schritt eingerichtet werden. Geben Sie diesen Code auf der Seite ein, die danach fragt:`,
+      },
+      { code },
+      {
+        text: `Der Code ist ${timeSpan(validFor, 'de')} gültig. Geben Sie ihn niemandem weiter. Wenn Sie sich gerade nicht anmelden, kennt vielleicht jemand anderes Ihr Passwort. Wählen Sie dann sofort ein neues:`,
+      },
+      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
   'provider-linked': ({ username, providerName }, { productName, addresses }) => ({
     subject: `Anmeldung bei ${productName} jetzt auch mit ${providerName}`,
     blocks: [

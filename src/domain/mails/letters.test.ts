@@ -14,6 +14,7 @@ const values: MailValues = {
   'reset-password': { token: 'TOKEN', validFor: 30 * minutes, hasPassword: true },
   'password-changed': { username: '"><script>alert(1)</script>' },
   'password-reset': { username: "o'hara" },
+  'enrolment-code': { username: 'ada', code: 'K7QP-2MXW', validFor: 10 * minutes },
   'step-up-code': { username: 'ada', code: 'K7QP-2MXW', validFor: 10 * minutes },
   'provider-unlinked': { username: 'ada', providerName: 'Google' },
   'new-device': { username: 'ada', browser: 'Firefox', system: 'Windows', ip: '192.0.2.1', at: new Date(0) },

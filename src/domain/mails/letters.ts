@@ -21,6 +21,7 @@ export type MailValues = {
   'password-changed': { username: string }
   'password-reset': { username: string }
   'step-up-code': { username: string; code: string /** Milliseconds. */; validFor: number }
+  'enrolment-code': { username: string; code: string /** Milliseconds. */; validFor: number }
   'provider-linked': { username: string; providerName: string }
   'provider-unlinked': { username: string; providerName: string }
   'new-device': { username: string; browser: string | null; system: string | null; ip: string; at: Date }

@@ -30,6 +30,7 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'new-device': { mails: 5, within: 1 * hours },
   // Only an operator causes it.
   invitation: undefined,
+  'enrolment-code': { mails: 5, within: 1 * hours },
   'password-changed': undefined,
   'password-reset': undefined,
   'provider-linked': undefined,

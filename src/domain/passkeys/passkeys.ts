@@ -158,13 +158,23 @@ export const createPasskeys = (deps: Dependencies) => {
     return shownPasskey(row)
   }
 
-  /** The last way in stays. The caller holds a lock on the user's row: of two removals at once the second sees the first. */
-  const remove = async (sql: Transaction, user: User, id: string, language: Language) => {
+  /**
+   * The last way in stays, and with `isNeeded` the last passkey. The caller holds a lock on the user's row: of two removals at
+   * once the second sees the first.
+   */
+  const remove = async (
+    sql: Transaction,
+    user: User,
+    id: string,
+    { language, isNeeded }: { language: Language; isNeeded: boolean },
+  ) => {
     const rows = await store.selectOfUser(sql, user.id)
     const removed = rows.find((row) => row.id === id)
     if (!removed) return refuse('not_found')
     const isOtherWay = (row: store.PasskeyRow) => row.id !== id && row.relying_party === relyingParty.id
-    const hasOtherWay = user.passwordHash !== undefined || user.providers.length > 0 || rows.some(isOtherWay)
+    const hasOtherPasskey = rows.some(isOtherWay)
+    if (isNeeded && !hasOtherPasskey && removed.relying_party === relyingParty.id) return refuse('last_factor')
+    const hasOtherWay = user.passwordHash !== undefined || user.providers.length > 0 || hasOtherPasskey
     if (!hasOtherWay) return refuse('last_way_in')
     await store.remove(sql, id)
     const values = { username: user.username, passkeyName: removed.name }

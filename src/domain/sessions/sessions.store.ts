@@ -41,8 +41,8 @@ export type Proof = { methods: readonly string[]; provenAt: Date }
 /**
  * Starts a session only while the user is enabled and, if a hash is given, still has the password that was checked. The
  * lock waits for a change of the password that is under way; a later one finds this session. It also waits for other sign-ins of
- * the user, so that the sessions can be counted afterwards. A trigger inserts nothing if the
- * account has TOTP and neither the methods nor a trusted device stand for it.
+ * the user, so that the sessions can be counted afterwards. A trigger inserts nothing if the account needs a second factor and
+ * neither the methods nor a trusted device stand for it.
  */
 export const insertRecord = (
   sql: Sql,
@@ -59,14 +59,15 @@ export const insertRecord = (
     passwordHash: string | null
     trustedDevice: string | null
     provider: string | null
+    secondFactorRequired: boolean
   },
 ) =>
   sql.query(
     `insert into refresh_token_records
        (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
-        methods, authenticated_at, trusted_device, provider)
+        methods, authenticated_at, trusted_device, provider, second_factor_required)
      select $1::uuid, u.id, $3::bytea, 0, $4::timestamptz, ${databaseNow('$5')}, $6::timestamptz, $7::text, $8::text, $4, $4,
-        $10::text[], $12::timestamptz, $11::uuid, $13::text
+        $10::text[], $12::timestamptz, $11::uuid, $13::text, $14::boolean
      from users as u
      where u.id = $2 and u.disabled_at is null and ($9::text is null or u.password_hash = $9)
      for no key update returning id`,
@@ -84,6 +85,7 @@ export const insertRecord = (
       record.trustedDevice,
       record.provenAt,
       record.provider,
+      record.secondFactorRequired,
     ],
   )
 

@@ -70,6 +70,8 @@ type Options = {
   refreshGrace: number
   renewGrace: number
   sessionMaxAge: number
+  /** `required`: every session needs a second factor, also of an account that has none. */
+  secondFactor?: 'optional' | 'required'
   /**
    * Told of each session that this process has ended or did not find, and of tokens that it has replaced, as soon as that is
    * committed.
@@ -112,7 +114,7 @@ export const createSessions = (options: Options) => {
 
   /**
    * Only `domain/sign-in` may call it: it decides who gets a session. Undefined if the user is disabled, if the password is
-   * not the one that was checked any more (a reset during a sign-in wins), or if the account needs a second factor.
+   * not the one that was checked any more (a reset during a sign-in wins), or if a second factor is needed.
    */
   const beginSession = async (
     user: SignedInUser,
@@ -150,6 +152,7 @@ export const createSessions = (options: Options) => {
       passwordHash: passwordHash ?? null,
       trustedDevice: trustedDevice ?? null,
       provider: provider ?? null,
+      secondFactorRequired: options.secondFactor === 'required',
     })
     if (begun.length === 0) return undefined
     await endings.endSurplus(sql, user.id)

@@ -2,18 +2,26 @@ import type { Sql } from '../../platform/database/database.js'
 import { selectList } from '../../platform/database/select-list.js'
 
 export type ChallengeRow = {
+  id: string
   user_id: string
+  kind: string
   method: string
   provider: string | null
   subject: string | null
+  mail_proven: boolean
+  tries_left: number
   expires_at: Date
 }
 
 const challenge = selectList<ChallengeRow>({
+  id: true,
   user_id: true,
+  kind: true,
   method: true,
   provider: true,
   subject: true,
+  mail_proven: 'mail_proven_at is not null',
+  tries_left: true,
   expires_at: true,
 })
 
@@ -23,6 +31,7 @@ export const insert = (
   begun: {
     hash: Uint8Array
     userId: string
+    kind: string
     method: string
     provider: string | null
     subject: string | null
@@ -31,11 +40,20 @@ export const insert = (
   },
 ) =>
   sql.query(
-    `insert into sign_in_challenges (hash, user_id, method, provider, subject, expires_at)
-     select $1::bytea, u.id, $3::text, $4::text, $5::text, $6::timestamptz from users as u
+    `insert into sign_in_challenges (hash, user_id, method, provider, subject, expires_at, kind)
+     select $1::bytea, u.id, $3::text, $4::text, $5::text, $6::timestamptz, $8::text from users as u
      where u.id = $2 and u.disabled_at is null and ($7::text is null or u.password_hash = $7)
      for share returning hash`,
-    [begun.hash, begun.userId, begun.method, begun.provider, begun.subject, begun.expiresAt, begun.passwordHash],
+    [
+      begun.hash,
+      begun.userId,
+      begun.method,
+      begun.provider,
+      begun.subject,
+      begun.expiresAt,
+      begun.passwordHash,
+      begun.kind,
+    ],
   )
 
 const isOpen = 'hash = $1 and tries_left > 0 and expires_at > $2'
@@ -52,6 +70,13 @@ export const reserveTry = (sql: Sql, hash: Uint8Array, now: Date) =>
 
 export const giveBackTry = (sql: Sql, hash: Uint8Array) =>
   sql.query('update sign_in_challenges set tries_left = tries_left + 1 where hash = $1', [hash])
+
+/** The code was right: its try is given back. */
+export const proveMail = (sql: Sql, hash: Uint8Array, now: Date) =>
+  sql.query(
+    'update sign_in_challenges set mail_proven_at = $2, tries_left = tries_left + 1 where hash = $1 returning hash',
+    [hash, now],
+  )
 
 export const lock = (sql: Sql, hash: Uint8Array) =>
   sql.query('select 1 from sign_in_challenges where hash = $1 for update', [hash])

@@ -1,3 +1,4 @@
+import type { NextStep } from '../../contract/factors.js'
 import { isProviderId, type ProviderId } from '../../contract/providers.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
@@ -11,26 +12,37 @@ export const challengeLifetime = 10 * minutes
 /** The first proof of a sign-in. `link` is written together with the session. */
 export type Begun = {
   userId: string
+  kind: NextStep
   passwordHash?: string | undefined
   provider?: ProviderId | undefined
   link?: Identity | undefined
 }
 
+/** `id` is what codes and secrets of this sign-in are bound to; it opens nothing. */
 export type Challenge = {
+  id: string
   userId: string
+  kind: NextStep
   method: 'pwd' | 'provider'
   provider: ProviderId | undefined
   link: Identity | undefined
+  /** Whether the code was entered that was mailed for this enrolment. */
+  mailProven: boolean
+  triesLeft: number
   expiresAt: Date
 }
 
 const fromRow = (row: store.ChallengeRow): Challenge => {
   const provider = isProviderId(row.provider) ? row.provider : undefined
   return {
+    id: row.id,
     userId: row.user_id,
+    kind: row.kind === 'enrolment' ? 'enrolment' : 'second_factor',
     method: provider ? 'provider' : 'pwd',
     provider,
     link: provider && row.subject !== null ? { provider, subject: row.subject } : undefined,
+    mailProven: row.mail_proven,
+    triesLeft: row.tries_left,
     expiresAt: row.expires_at,
   }
 }
@@ -38,16 +50,17 @@ const fromRow = (row: store.ChallengeRow): Challenge => {
 export type Challenges = ReturnType<typeof createChallenges>
 
 /**
- * Sign-ins that wait for the second proof. A trigger deletes those of a user whose password, email or factors change, and of one
+ * Sign-ins that wait for the second proof, or for an enrolment. A trigger deletes those of a user whose password, email or factors change, and of one
  * who is disabled.
  */
 export const createChallenges = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** The id for the browser; undefined if the password has changed since it was checked, or the user was disabled. */
-  begin: async ({ userId, passwordHash, provider, link }: Begun) => {
+  begin: async ({ userId, kind, passwordHash, provider, link }: Begun) => {
     const token = randomToken()
     const inserted = await store.insert(database, {
       hash: fingerprint(token),
       userId,
+      kind,
       method: provider ? 'provider' : 'pwd',
       provider: provider ?? null,
       subject: link?.subject ?? null,
@@ -66,6 +79,9 @@ export const createChallenges = ({ database, clock }: { database: Database; cloc
     const [row] = await store.reserveTry(database, fingerprint(token), clock.now())
     return row && fromRow(row)
   },
+  /** After a right mailed code. False if it was used or voided in the meantime. */
+  proveMail: async (sql: Sql, token: string) =>
+    (await store.proveMail(sql, fingerprint(token), clock.now())).length > 0,
   giveBackTry: (token: string) => store.giveBackTry(database, fingerprint(token)),
   /** False if it was used or voided in the meantime. */
   lock: async (sql: Sql, token: string) => (await store.lock(sql, fingerprint(token))).length > 0,

@@ -1,10 +1,10 @@
-import type { SecondFactorMethod } from '../../contract/factors.js'
+import { enrolmentMethods, type NextStep, type SecondFactorMethod } from '../../contract/factors.js'
 import type { Language } from '../../contract/languages.js'
-import { isRefused, refuse } from '../../contract/outcome.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
-import type { Event, Events } from '../events/events.js'
+import type { Events } from '../events/events.js'
 import type { Factors } from '../factors/factors.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'
 import type { KnownDevices } from '../known-devices/known-devices.js'
@@ -12,10 +12,13 @@ import type { Mails } from '../mails/mails.js'
 import type { Passkeys, ProvenPasskey } from '../passkeys/passkeys.js'
 import type { Identities } from '../providers/identities.js'
 import type { Client } from '../sessions/client.js'
-import type { FirstProof, Sessions, SignedInUser } from '../sessions/sessions.js'
+import type { FirstProof, Sessions } from '../sessions/sessions.js'
 import type { Identity, User, Users } from '../users/users.js'
 import type { Begun, Challenge, Challenges } from './challenges.js'
-import { createStart, type Started } from './start.js'
+import type { Enrolments } from './enrolments.js'
+import { createNextSteps } from './next-steps.js'
+import { createSessionStart } from './session-start.js'
+import type { Started } from './start.js'
 
 /** A browser that signs in: what it knows from earlier sign-ins, and the language of mails about it. */
 export type Visit = {
@@ -26,8 +29,8 @@ export type Visit = {
   language: Language
 }
 
-/** Where a first proof leads: to a session, or to a challenge for the second proof. */
-export type Entry = { issued: Started } | { challenge: string; methods: SecondFactorMethod[] }
+/** Where a first proof leads: to a session, or to a challenge for what is still missing. */
+export type Entry = { issued: Started } | { challenge: string; next: NextStep; methods: readonly SecondFactorMethod[] }
 
 type Dependencies = {
   database: Database
@@ -40,6 +43,9 @@ type Dependencies = {
   trustedDevices: TrustedDevices
   passkeys: Pick<Passkeys, 'accept' | 'countUsable'>
   challenges: Challenges
+  enrolments: Enrolments
+  /** Whether every session needs a second factor, also of an account that has none. */
+  required: boolean
   identities: Pick<Identities, 'write'>
   clock: Clock
 }
@@ -50,6 +56,17 @@ type ByProvider = {
 }
 type SecondProof = { token: string; code: string; trustDevice: boolean }
 
+/** Rolls a transaction back: a factor must not stay without the session, or its recovery codes would never be shown. */
+class Undone extends Error {
+  override name = 'Undone'
+}
+
+const orUndone = <Result>(work: Promise<Result>) =>
+  work.catch((error: unknown) => {
+    if (error instanceof Undone) return refuse('challenge_over')
+    throw error
+  })
+
 export type SignIns = ReturnType<typeof createSignIns>
 
 /**
@@ -57,61 +74,34 @@ export type SignIns = ReturnType<typeof createSignIns>
  * `sessionBegan` is the one sign of it, whatever kind of event a user reads.
  */
 export const createSignIns = (deps: Dependencies) => {
-  const { database, events, factors, trustedDevices, knownDevices, passkeys, users, challenges, identities } = deps
-  const start = createStart(deps)
-
-  /** What finishes a challenge of this user, the best first. */
-  const methodsOf = async (userId: string): Promise<SecondFactorMethod[]> => {
-    const codes = await factors.methodsOf(userId)
-    return (await passkeys.countUsable(userId)) > 0 ? ['passkey', ...codes] : codes
-  }
-
-  const began = async (
-    issued: Started,
-    client: Client,
-    event: Pick<Event, 'kind' | 'provider' | 'reason' | 'sessionBegan'>,
-  ) => {
-    await events.record({ ...event, userId: issued.user.id, sessionId: issued.sessionId }, client)
-    return issued
-  }
-
-  /** A link that waited is written together with the session: the user's row is locked, and both are there or none. */
-  const beginWithLink = (sql: Transaction, user: User, proof: FirstProof, link: Identity, visit: Visit) =>
-    identities
-      .write(sql, user, link, visit.language)
-      .then((linked) => (linked ? start(sql, user, proof, visit) : undefined))
-
-  const begin = (sql: Transaction, user: User, proof: FirstProof, link: Identity | undefined, visit: Visit) =>
-    link ? beginWithLink(sql, user, proof, link, visit) : start(sql, user, proof, visit)
+  const { database, events, factors, trustedDevices, knownDevices, passkeys, users, challenges, enrolments } = deps
+  const { start, began, begin, beginWithLink, beganByProvider, beganByChallenge } = createSessionStart(deps)
+  const { methodsOf, nextFor, hasFactor } = createNextSteps(deps)
 
   /**
-   * Decides: a session, or a challenge. The insert of the session is the check: it inserts none if the account needs a second
-   * proof, also if that was switched on a moment ago. Undefined if the account has changed since its first proof.
+   * Decides: a session, or a challenge. The insert of the session is the check: it inserts none if a second proof is needed,
+   * also if that was switched on a moment ago. Undefined if the account has changed since its first proof.
    */
   const enter = async (
     user: User,
     proof: FirstProof,
-    begun: Omit<Begun, 'userId'>,
+    begun: Omit<Begun, 'userId' | 'kind'>,
     visit: Visit,
   ): Promise<Entry | undefined> => {
     const issued = begun.link ? undefined : await database.transaction((sql) => start(sql, user, proof, visit))
     if (issued) return { issued }
-    if (!(await factors.hasTotp(user.id))) return undefined
-    const trustedDevice = await trustedDevices.find(user.id, visit.trustedDevices)
+    const step = await nextFor(user.id)
+    if (!step) return undefined
+    const { allowsTrustedDevice, next, methods } = step
+    const trustedDevice = allowsTrustedDevice ? await trustedDevices.find(user.id, visit.trustedDevices) : undefined
     if (trustedDevice !== undefined) {
       const trusted = await database.transaction((sql) =>
         begin(sql, user, { ...proof, trustedDevice }, begun.link, visit),
       )
       return trusted && { issued: trusted }
     }
-    const challenge = await challenges.begin({ ...begun, userId: user.id })
-    return challenge === undefined ? undefined : { challenge, methods: await methodsOf(user.id) }
-  }
-
-  const beganByProvider = async (issued: Started, { provider, first }: ByProvider, client: Client) => {
-    const { sessionId, user } = issued
-    if (first) await events.record({ kind: first, userId: user.id, sessionId, provider }, client)
-    return began(issued, client, { kind: 'signed_in', provider, sessionBegan: provider })
+    const challenge = await challenges.begin({ ...begun, userId: user.id, kind: next })
+    return challenge === undefined ? undefined : { challenge, next, methods }
   }
 
   /** One transaction: the code is used up, the challenge is gone, the link is written and the session begins, or nothing of it. */
@@ -164,11 +154,13 @@ export const createSignIns = (deps: Dependencies) => {
     },
 
     /** The user has just proven the email address of the new account, and chosen or entered its password. */
-    byRegistration: async (user: SignedInUser, visit: Visit) => {
-      // The account was made a moment ago: it has no second factor.
-      const issued = await database.transaction((sql) => start(sql, user, { methods: ['pwd'] }, visit))
-      if (!issued) throw new Error('The user was disabled or deleted while signing in')
-      return began(issued, visit.client, { kind: 'registered', sessionBegan: 'registration' })
+    byRegistration: async (user: User, visit: Visit) => {
+      const entry = await enter(user, { methods: ['pwd'] }, {}, visit)
+      if (!entry) throw new Error('The user was disabled or deleted while signing in')
+      if ('issued' in entry)
+        await began(entry.issued, visit.client, { kind: 'registered', sessionBegan: 'registration' })
+      else await events.record({ kind: 'registered', userId: user.id }, visit.client)
+      return entry
     },
 
     /** `first` is what the sign-in did to the account before; `link` is what it does together with the session. */
@@ -177,6 +169,9 @@ export const createSignIns = (deps: Dependencies) => {
       const entry = await enter(user, { methods: ['provider'], provider }, { provider, link }, visit)
       if (!entry) throw new Error('The account changed while signing in')
       if ('issued' in entry) await beganByProvider(entry.issued, how, visit.client)
+      // The account is there already. A link is written later, with the session.
+      else if (how.first === 'registered')
+        await events.record({ kind: 'registered', userId: user.id, provider }, visit.client)
       return entry
     },
 
@@ -207,25 +202,62 @@ export const createSignIns = (deps: Dependencies) => {
     bySecondFactor: async (second: SecondProof, visit: Visit) => {
       const challenge = await challenges.reserveTry(second.token)
       if (!challenge) return refuse('challenge_over')
+      if (challenge.kind === 'enrolment') {
+        await challenges.giveBackTry(second.token)
+        return refuse('mailed_code_required')
+      }
       const finished = await finish(challenge, second, visit)
       if (isRefused(finished)) {
         // The account waits: the code was not compared.
         if (finished.refused === 'too_many_codes') await challenges.giveBackTry(second.token)
         return finished
       }
-      const { provider, link } = challenge
-      const { client } = visit
-      if (provider) {
-        await beganByProvider(finished.issued, { provider, first: link && 'provider_linked' }, client)
-      } else await began(finished.issued, client, { kind: 'signed_in', reason: 'password', sessionBegan: 'password' })
+      await beganByChallenge(finished.issued, challenge, visit.client)
       return finished
     },
 
-    /** What finishes the challenge of this browser, and until when; undefined if there is none. */
+    /**
+     * Adds the first factor of an account and begins its session, in one transaction: the user's row is locked, and both
+     * happen or none. `add` gets the id of the sign-in, which what it confirms is bound to.
+     */
+    byEnrolment: async <Added extends object, Code extends string>(
+      { token, second }: { token: string; second: 'otp' | 'passkey' },
+      visit: Visit,
+      add: (sql: Transaction, user: User, challengeId: string) => Promise<Added | Refused<Code>>,
+    ) => {
+      const open = await enrolments.findOpen(token)
+      if (isRefused(open)) return open
+      const { challenge } = open
+      const finished = await orUndone(
+        database.transaction(async (sql) => {
+          const user = await users.lock(sql, challenge.userId)
+          if (!user || user.disabled || !(await challenges.lock(sql, token))) return refuse('challenge_over')
+          // Added in another browser just before this sign-in began to wait.
+          if (await hasFactor(user.id, sql)) return refuse('challenge_over')
+          const added = await add(sql, user, challenge.id)
+          if (isRefused(added)) return added
+          await challenges.remove(sql, token)
+          const { method, provider, link } = challenge
+          const issued = await begin(sql, user, { methods: [method, second], provider }, link, visit)
+          if (!issued) throw new Undone()
+          return { issued, added: added as Added }
+        }),
+      )
+      if ('issued' in finished) await beganByChallenge(finished.issued, challenge, visit.client)
+      return finished
+    },
+
+    /** Whether a first proof is not enough for this account: then a link to it is written together with the session. */
+    needsMore: async (userId: string) => (await nextFor(userId)) !== undefined,
+
+    /** What the sign-in of this browser still needs, and until when; undefined if there is none. */
     challengeOf: async (token: string) => {
       const challenge = await challenges.find(token)
       if (!challenge) return undefined
-      return { expiresAt: challenge.expiresAt, methods: await methodsOf(challenge.userId) }
+      const { kind: next, userId, expiresAt, mailProven } = challenge
+      const isEnrolment = next === 'enrolment'
+      const methods = isEnrolment ? [...enrolmentMethods] : await methodsOf(userId)
+      return { next, methods, expiresAt, mailedCodeRequired: isEnrolment && !mailProven }
     },
   }
 }

@@ -5,11 +5,18 @@ import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 
-const { responses, sendRefusal } = routeRefusals('cross_site', 'unavailable')
+const { responses, sendRefusal } = routeRefusals('bad_request', 'cross_site', 'unavailable')
 
 const schema = {
   tags: ['request forgery'],
   summary: 'The token to send as X-CSRF-Token, and the cookie that it belongs to',
+  querystring: Type.Object({
+    for: Type.Optional(
+      Type.Literal('challenge', {
+        description: 'A token for the sign-in that waits, also if this browser has a session',
+      }),
+    ),
+  }),
   response: {
     200: withHeaders(Type.Object({ csrfToken: Type.String() }), { 'Set-Cookie': 'csrf_secret, if there was none' }),
     ...responses,
@@ -20,6 +27,6 @@ export const csrfTokenRoutes = (server: Server, { csrf }: { csrf: Csrf }) => {
   server.get('/api/auth/csrf-token', { schema, exposeHeadRoute: false }, async (request, reply) => {
     // A navigation from another site comes without the Strict cookie: a new secret would replace the one in use.
     if (request.headers['sec-fetch-site'] === 'cross-site') return sendRefusal(reply, refuse('cross_site'))
-    return reply.send({ csrfToken: csrf.issue(request, reply) })
+    return reply.send({ csrfToken: csrf.issue(request, reply, request.query.for !== undefined) })
   })
 }

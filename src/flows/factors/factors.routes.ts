@@ -1,16 +1,20 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { renderSVG } from 'uqr'
 import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
-import { Factors, NoContent, RecoveryCodes, TotpBegun } from '../../contract/schemas.js'
+import { Factors, NoContent, RecoveryCodes, TotpBegun, TotpConfirmed } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
+import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
+import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
+import { sendSignedIn, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import type { SignInCookies } from '../../http/sign-in-cookies.js'
 import { uuidPattern } from '../../lib/uuid.js'
 import type { createOwnFactors } from './factors.js'
 
@@ -18,8 +22,10 @@ const gates = ['not_authenticated', 'invalid_csrf_token', 'cross_site', 'too_man
 const fresh = [...gates, 'fresh_sign_in_required'] as const
 
 const listRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
-const beginRefusals = routeRefusals(...fresh, 'totp_is_on')
-const confirmRefusals = routeRefusals(...fresh, 'bad_request', 'wrong_second_factor', 'totp_is_on', 'no_totp_begun')
+const enrolling = [...fresh, 'challenge_over', 'mailed_code_required', 'totp_is_on'] as const
+const beginRefusals = routeRefusals(...enrolling)
+const confirmRefusals = routeRefusals(...enrolling, 'bad_request', 'wrong_second_factor', 'no_totp_begun')
+const removeRefusals = routeRefusals(...fresh, 'totp_is_off', 'last_factor')
 const changeRefusals = routeRefusals(...fresh, 'totp_is_off')
 const deviceRefusals = routeRefusals(...fresh, 'bad_request', 'not_found')
 
@@ -32,19 +38,25 @@ const schemas = {
   },
   begin: {
     tags,
+    security: enrollerSecurity,
     summary: 'Begin to add an authenticator app; confirm it with a code within 10 minutes',
     response: { 200: TotpBegun, ...beginRefusals.responses },
   },
   confirm: {
     tags,
-    summary: 'Switch two-step sign-in on; ends the other sessions and shows the recovery codes once',
+    security: enrollerSecurity,
+    summary:
+      'Switch two-step sign-in on; ends the other sessions and shows the recovery codes once. At an enrolment it also signs in',
     body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 64 }) }),
-    response: { 200: RecoveryCodes, ...confirmRefusals.responses },
+    response: {
+      200: withHeaders(TotpConfirmed, { 'Set-Cookie': 'At an enrolment: access_token and refresh_token' }),
+      ...confirmRefusals.responses,
+    },
   },
   remove: {
     tags,
     summary: 'Switch two-step sign-in off; ends the other sessions',
-    response: { 204: NoContent, ...changeRefusals.responses },
+    response: { 204: NoContent, ...removeRefusals.responses },
   },
   renew: {
     tags,
@@ -65,12 +77,17 @@ type Dependencies = {
   csrf: Csrf
   limits: Limits
   freshness: Freshness
+  enrolling: Enrolling
+  cookies: Cookies
+  signInCookies: SignInCookies
 }
 
-export const factorsRoutes = (server: Server, { ownFactors, callers, csrf, limits, freshness }: Dependencies) => {
+export const factorsRoutes = (server: Server, deps: Dependencies) => {
+  const { ownFactors, callers, csrf, limits, freshness, enrolling, cookies, signInCookies } = deps
   const reading = [callers.required, limits.bySession]
   const changing = [callers.required, csrf.required, limits.bySession]
   const sensitive = [...changing, freshness.required]
+  const adding = [enrolling.required, limits.bySessionOrNetwork, enrolling.fresh]
   const requestOf = (request: FastifyRequest) => ({
     caller: callers.of(request),
     client: clientOf(request),
@@ -82,20 +99,35 @@ export const factorsRoutes = (server: Server, { ownFactors, callers, csrf, limit
     return isRefused(listed) ? listRefusals.sendRefusal(reply, listed) : reply.send(listed)
   })
 
-  server.post('/api/auth/totp', { schema: schemas.begin, onRequest: sensitive }, async (request, reply) => {
-    const begun = await ownFactors.begin(callers.of(request))
-    if (isRefused(begun)) return beginRefusals.sendRefusal(reply, begun)
-    return reply.send({ ...begun, qr: renderSVG(begun.uri, { border: 4 }) })
+  server.post('/api/auth/totp', { schema: schemas.begin, onRequest: adding }, async (request, reply) => {
+    const by = enrolling.of(request)
+    const begun = await ('caller' in by ? ownFactors.begin(by.caller) : ownFactors.beginAtEnrolment(by.challenge))
+    if (!isRefused(begun)) return reply.send({ ...begun, qr: renderSVG(begun.uri, { border: 4 }) })
+    signInCookies.clearIfOver(reply, begun)
+    return beginRefusals.sendRefusal(reply, begun)
   })
 
-  server.post('/api/auth/totp/confirm', { schema: schemas.confirm, onRequest: sensitive }, async (request, reply) => {
-    const confirmed = await ownFactors.confirm(request.body.code, requestOf(request))
+  const confirmAtEnrolment = async (code: string, token: string, request: FastifyRequest, reply: FastifyReply) => {
+    const finished = await ownFactors.confirmAtEnrolment(code, token, signInCookies.visitOf(request))
+    if (isRefused(finished)) {
+      signInCookies.clearIfOver(reply, finished)
+      return confirmRefusals.sendRefusal(reply, finished)
+    }
+    signInCookies.clearChallenge(reply)
+    const { issued, recoveryCodes } = finished
+    return sendSignedIn(reply, cookies, issued, { recoveryCodes })
+  }
+
+  server.post('/api/auth/totp/confirm', { schema: schemas.confirm, onRequest: adding }, async (request, reply) => {
+    const [by, { code }] = [enrolling.of(request), request.body]
+    if ('challenge' in by) return confirmAtEnrolment(code, by.challenge, request, reply)
+    const confirmed = await ownFactors.confirm(code, requestOf(request))
     return isRefused(confirmed) ? confirmRefusals.sendRefusal(reply, confirmed) : reply.send(confirmed)
   })
 
   server.delete('/api/auth/totp', { schema: schemas.remove, onRequest: sensitive }, async (request, reply) => {
     const removed = await ownFactors.remove(requestOf(request))
-    return isRefused(removed) ? changeRefusals.sendRefusal(reply, removed) : reply.status(204).send()
+    return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : reply.status(204).send()
   })
 
   server.post('/api/auth/recovery-codes', { schema: schemas.renew, onRequest: sensitive }, async (request, reply) => {

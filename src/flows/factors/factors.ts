@@ -9,6 +9,8 @@ import type { Client } from '../../domain/sessions/client.js'
 import { createLockedAccount } from '../../domain/sessions/locked-account.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Challenges } from '../../domain/sign-in/challenges.js'
+import type { Enrolments } from '../../domain/sign-in/enrolments.js'
+import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import type { User, Users } from '../../domain/users/users.js'
 import type { Webhooks } from '../../domain/webhooks/webhooks.js'
 import { readDevice } from '../../lib/device.js'
@@ -19,12 +21,16 @@ type Dependencies = {
   users: Users
   sessions: Sessions
   factors: Factors
-  passkeys: Pick<Passkeys, 'list'>
+  passkeys: Pick<Passkeys, 'list' | 'countUsable'>
   trustedDevices: TrustedDevices
   challenges: Pick<Challenges, 'removeAll'>
   mails: Mails
   webhooks: Webhooks
   events: Events
+  signIns: Pick<SignIns, 'byEnrolment'>
+  enrolments: Pick<Enrolments, 'findOpen'>
+  /** Whether every account needs a second factor. */
+  required: boolean
 }
 type Request = { caller: SessionCaller; client: Client; language: Language }
 type FactorMail = 'totp-added' | 'totp-removed' | 'recovery-codes-renewed'
@@ -32,14 +38,20 @@ type FactorMail = 'totp-added' | 'totp-removed' | 'recovery-codes-renewed'
 /** The factors of the caller's account. A route lets only fresh sessions change them. */
 export const createOwnFactors = (deps: Dependencies) => {
   const { users, sessions, factors, passkeys, trustedDevices, challenges, mails, webhooks, events } = deps
+  const { signIns, enrolments, required } = deps
 
   const change = createLockedAccount(deps)
 
   const tell = (sql: Transaction, user: User, template: FactorMail, language: Language) =>
     mails.queue(sql, { to: user.email, template, values: { username: user.username }, language })
 
-  const afterTotpChange = async (sql: Transaction, user: User, template: FactorMail, { caller, language }: Request) => {
-    await sessions.endAll(user.id, { except: caller.sessionId, sql })
+  const afterTotpChange = async (
+    sql: Transaction,
+    user: User,
+    template: FactorMail,
+    { caller, language }: Pick<Request, 'language'> & { caller?: SessionCaller },
+  ) => {
+    await sessions.endAll(user.id, { ...(caller && { except: caller.sessionId }), sql })
     await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor: 'totp' })
     await tell(sql, user, template, language)
   }
@@ -72,6 +84,28 @@ export const createOwnFactors = (deps: Dependencies) => {
       return factors.begin({ userId, sessionId, account: user.email })
     },
 
+    /** For a sign-in that cannot go on without a factor. */
+    beginAtEnrolment: async (token: string) => {
+      const open = await enrolments.findOpen(token)
+      if (isRefused(open)) return open
+      const { challenge, user } = open
+      return factors.begin({ userId: user.id, sessionId: challenge.id, account: user.email })
+    },
+
+    /** Switches it on and finishes the sign-in. */
+    confirmAtEnrolment: async (code: string, token: string, visit: Visit) => {
+      const finished = await signIns.byEnrolment({ token, second: 'otp' }, visit, async (sql, user, sessionId) => {
+        const added = await factors.confirm(sql, { userId: user.id, sessionId, code })
+        if (!isRefused(added)) await afterTotpChange(sql, user, 'totp-added', visit)
+        return added
+      })
+      if (!('issued' in finished)) return finished
+      const { issued, added } = finished
+      const { user, sessionId } = issued
+      await events.record({ kind: 'totp_added', userId: user.id, sessionId }, visit.client)
+      return { issued, recoveryCodes: added.recoveryCodes }
+    },
+
     confirm: async (code: string, request: Request) => {
       const { userId, sessionId } = request.caller
       const confirmed = await change(request.caller, async (sql, user) => {
@@ -86,7 +120,10 @@ export const createOwnFactors = (deps: Dependencies) => {
     remove: async (request: Request) => {
       const { userId, sessionId } = request.caller
       const removed = await change(request.caller, async (sql, user) => {
-        if (!(await factors.remove(sql, userId))) return refuse('totp_is_off')
+        if (!(await factors.hasTotp(userId, sql))) return refuse('totp_is_off')
+        // The user's row is locked: of two requests at once the second one sees what the first has left.
+        if (required && (await passkeys.countUsable(userId, sql)) === 0) return refuse('last_factor')
+        await factors.remove(sql, userId)
         await afterTotpChange(sql, user, 'totp-removed', request)
         return undefined
       })

@@ -1,29 +1,33 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import { longestPasskeyName, PasskeyCreationOptions, PasskeyCredential } from '../../contract/passkeys.js'
-import { NoContent, Passkey } from '../../contract/schemas.js'
+import { NoContent, Passkey, PasskeyAdded } from '../../contract/schemas.js'
 import { clientDataOf } from '../../domain/passkeys/verification.js'
 import type { Callers } from '../../http/caller.js'
 import type { CeremonyCookies } from '../../http/ceremony-cookies.js'
 import { clientOf } from '../../http/client.js'
+import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
+import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
-import { withHeaders } from '../../http/responses.js'
+import { sendSignedIn, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import type { SignInCookies } from '../../http/sign-in-cookies.js'
 import { uuidPattern } from '../../lib/uuid.js'
 import type { createOwnPasskeys } from './passkeys.js'
 
 const gates = ['not_authenticated', 'invalid_csrf_token', 'cross_site', 'too_many_requests', 'unavailable'] as const
 const fresh = [...gates, 'fresh_sign_in_required'] as const
 
-const beginRefusals = routeRefusals(...fresh)
-const addRefusals = routeRefusals(...fresh, 'bad_request', 'passkey_rejected', 'too_many_passkeys')
+const enrolling = [...fresh, 'challenge_over', 'mailed_code_required'] as const
+const beginRefusals = routeRefusals(...enrolling)
+const addRefusals = routeRefusals(...enrolling, 'bad_request', 'passkey_rejected', 'too_many_passkeys')
 const renameRefusals = routeRefusals(...gates, 'bad_request', 'not_found')
-const removeRefusals = routeRefusals(...fresh, 'bad_request', 'not_found', 'last_way_in')
+const removeRefusals = routeRefusals(...fresh, 'bad_request', 'not_found', 'last_way_in', 'last_factor')
 
 const tags = ['factors']
 const name = Type.String({ minLength: 1, maxLength: longestPasskeyName })
@@ -31,6 +35,7 @@ const params = Type.Object({ id: Type.String({ pattern: uuidPattern }) })
 const schemas = {
   begin: {
     tags,
+    security: enrollerSecurity,
     summary: 'Begin to add a passkey; answer the challenge within 5 minutes',
     response: {
       200: withHeaders(PasskeyCreationOptions, { 'Set-Cookie': 'Binds the challenge to this browser' }),
@@ -39,9 +44,13 @@ const schemas = {
   },
   add: {
     tags,
-    summary: 'Add a passkey',
+    security: enrollerSecurity,
+    summary: 'Add a passkey. At an enrolment this also signs in',
     body: Type.Object({ credential: PasskeyCredential, name: Type.Optional(name) }),
-    response: { 201: Passkey, ...addRefusals.responses },
+    response: {
+      201: withHeaders(PasskeyAdded, { 'Set-Cookie': 'At an enrolment: access_token and refresh_token' }),
+      ...addRefusals.responses,
+    },
   },
   rename: {
     tags,
@@ -65,30 +74,51 @@ type Dependencies = {
   csrf: Csrf
   limits: Limits
   freshness: Freshness
+  enrolling: Enrolling
+  cookies: Cookies
+  signInCookies: SignInCookies
 }
 
 export const passkeysRoutes = (server: Server, deps: Dependencies) => {
-  const { ownPasskeys, ceremonyCookies, callers, csrf, limits, freshness } = deps
+  const { ownPasskeys, ceremonyCookies, callers, csrf, limits, freshness, enrolling, cookies, signInCookies } = deps
   const path = '/api/auth/passkeys'
   const changing = [callers.required, csrf.required, limits.bySession]
   const sensitive = [...changing, freshness.required]
+  const adding = [enrolling.required, limits.bySessionOrNetwork, enrolling.fresh]
   const requestOf = (request: FastifyRequest) => ({
     caller: callers.of(request),
     client: clientOf(request),
     language: languageFrom(request.headers['accept-language']),
   })
 
-  server.post(`${path}/options`, { schema: schemas.begin, onRequest: sensitive }, async (request, reply) => {
-    const begun = await ownPasskeys.begin(callers.of(request))
-    if (isRefused(begun)) return beginRefusals.sendRefusal(reply, begun)
+  server.post(`${path}/options`, { schema: schemas.begin, onRequest: adding }, async (request, reply) => {
+    const by = enrolling.of(request)
+    const begun = await ('caller' in by ? ownPasskeys.begin(by.caller) : ownPasskeys.beginAtEnrolment(by.challenge))
+    if (isRefused(begun)) {
+      signInCookies.clearIfOver(reply, begun)
+      return beginRefusals.sendRefusal(reply, begun)
+    }
     ceremonyCookies.keep(request, reply, begun.ceremony)
     return reply.send(begun.options)
   })
 
-  server.post(path, { schema: schemas.add, onRequest: sensitive }, async (request, reply) => {
+  type Made = Parameters<typeof ownPasskeys.add>[0]
+  const addAtEnrolment = async (made: Made, token: string, request: FastifyRequest, reply: FastifyReply) => {
+    const finished = await ownPasskeys.addAtEnrolment(made, token, signInCookies.visitOf(request))
+    if (isRefused(finished)) {
+      signInCookies.clearIfOver(reply, finished)
+      return addRefusals.sendRefusal(reply, finished)
+    }
+    signInCookies.clearChallenge(reply)
+    return sendSignedIn(reply.status(201), cookies, finished.issued, finished.added)
+  }
+
+  server.post(path, { schema: schemas.add, onRequest: adding }, async (request, reply) => {
     const { credential, name: given } = request.body
     const kept = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
-    const added = await ownPasskeys.add({ credential, kept, name: given }, requestOf(request))
+    const [by, made] = [enrolling.of(request), { credential, kept, name: given }]
+    if ('challenge' in by) return addAtEnrolment(made, by.challenge, request, reply)
+    const added = await ownPasskeys.add(made, requestOf(request))
     return isRefused(added) ? addRefusals.sendRefusal(reply, added) : reply.status(201).send(added)
   })
 

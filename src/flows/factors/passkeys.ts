@@ -2,23 +2,38 @@ import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { PasskeyCredential } from '../../contract/passkeys.js'
 import type { Events } from '../../domain/events/events.js'
+import type { Factors } from '../../domain/factors/factors.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Client } from '../../domain/sessions/client.js'
 import { createLockedAccount } from '../../domain/sessions/locked-account.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { Enrolments } from '../../domain/sign-in/enrolments.js'
+import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import type { Users } from '../../domain/users/users.js'
 import { readDevice } from '../../lib/device.js'
 import type { Database } from '../../platform/database/database.js'
 
-type Dependencies = { database: Database; users: Users; sessions: Sessions; passkeys: Passkeys; events: Events }
+type Dependencies = {
+  database: Database
+  users: Users
+  sessions: Sessions
+  passkeys: Passkeys
+  factors: Pick<Factors, 'hasTotp'>
+  events: Events
+  signIns: Pick<SignIns, 'byEnrolment'>
+  enrolments: Pick<Enrolments, 'findOpen'>
+  /** Whether every account needs a second factor. */
+  required: boolean
+}
 type Request = { caller: SessionCaller; client: Client; language: Language }
 type Made = { credential: PasskeyCredential; kept: string | undefined; name: string | undefined }
 
-const bindingOf = ({ userId, sessionId }: SessionCaller) => `${userId} ${sessionId}`
+const bindingOf = ({ userId, sessionId }: Pick<SessionCaller, 'userId' | 'sessionId'>) => `${userId} ${sessionId}`
+const nameFor = (name: string | undefined, { userAgent }: Client) => name ?? readDevice(userAgent).device
 
 /** The passkeys of the caller's account. A route lets only fresh sessions add and remove them. */
 export const createOwnPasskeys = (deps: Dependencies) => {
-  const { users, sessions, passkeys, events } = deps
+  const { users, sessions, passkeys, factors, events, signIns, enrolments, required } = deps
   const change = createLockedAccount(deps)
 
   return {
@@ -32,12 +47,36 @@ export const createOwnPasskeys = (deps: Dependencies) => {
       const { userId, sessionId } = caller
       const made = await passkeys.verifyNew({ credential, kept, binding: bindingOf(caller) })
       if (isRefused(made)) return made
-      const usualName = readDevice(client.userAgent).device
       const added = await change(caller, (sql, user) =>
-        passkeys.add(sql, user, made, { name: name ?? usualName, language }),
+        passkeys.add(sql, user, made, { name: nameFor(name, client), language }),
       )
       if (!isRefused(added)) await events.record({ kind: 'passkey_added', userId, sessionId }, client)
       return added
+    },
+
+    /** For a sign-in that cannot go on without a factor. */
+    beginAtEnrolment: async (token: string) => {
+      const open = await enrolments.findOpen(token)
+      if (isRefused(open)) return open
+      const { challenge, user } = open
+      return passkeys.registrationOptions(user, bindingOf({ userId: user.id, sessionId: challenge.id }))
+    },
+
+    /** Adds it and finishes the sign-in. */
+    addAtEnrolment: async ({ credential, kept, name }: Made, token: string, visit: Visit) => {
+      const open = await enrolments.findOpen(token)
+      if (isRefused(open)) return open
+      const binding = bindingOf({ userId: open.user.id, sessionId: open.challenge.id })
+      const made = await passkeys.verifyNew({ credential, kept, binding })
+      if (isRefused(made)) return made
+      const { client, language } = visit
+      const finished = await signIns.byEnrolment({ token, second: 'passkey' }, visit, (sql, user) =>
+        passkeys.add(sql, user, made, { name: nameFor(name, client), language }),
+      )
+      if (!('issued' in finished)) return finished
+      const { user, sessionId } = finished.issued
+      await events.record({ kind: 'passkey_added', userId: user.id, sessionId }, client)
+      return finished
     },
 
     rename: async (id: string, name: string, { caller, client }: Request) => {
@@ -53,7 +92,8 @@ export const createOwnPasskeys = (deps: Dependencies) => {
     remove: async (id: string, { caller, client, language }: Request) => {
       const { userId, sessionId } = caller
       const removed = await change(caller, async (sql, user) => {
-        const refused = await passkeys.remove(sql, user, id, language)
+        const isNeeded = required && !(await factors.hasTotp(userId, sql))
+        const refused = await passkeys.remove(sql, user, id, { language, isNeeded })
         if (!refused) await sessions.endAll(userId, { except: sessionId, sql })
         return refused
       })

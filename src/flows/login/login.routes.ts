@@ -3,7 +3,7 @@ import { isRefused } from '../../contract/outcome.js'
 import { SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
-import { sendSignedIn, withHeaders } from '../../http/responses.js'
+import { sendEntry, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { SignInCookies } from '../../http/sign-in-cookies.js'
@@ -54,11 +54,7 @@ export const loginRoutes = (server: Server, { login, limits, cookies, signInCook
       const visit = signInCookies.visitOf(request)
       const client = { ...visit.client, typedName: username }
       const result = await login(username, password, browserToken, { ...visit, client })
-      if (!isRefused(result)) {
-        if ('issued' in result) return sendSignedIn(reply, cookies, result.issued)
-        signInCookies.keepChallenge(reply, result.challenge)
-        return reply.status(202).send({ next: 'second_factor', methods: result.methods })
-      }
+      if (!isRefused(result)) return sendEntry(reply, { cookies, signInCookies }, result)
       if (result.refused === 'email_not_confirmed') {
         // The password was also compared with the account's, if there is one. Otherwise an attacker could register the email
         // again before each guess, and never reach the limit.

@@ -1,7 +1,10 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { enrolmentMethods } from '../../contract/factors.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
-import { SecondFactorWaiting, SignedIn } from '../../contract/schemas.js'
+import { Accepted, SecondFactorNeeded, SecondFactorWaiting, SignedIn } from '../../contract/schemas.js'
 import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
+import type { Enrolments } from '../../domain/sign-in/enrolments.js'
 import type { SignIns } from '../../domain/sign-in/sign-ins.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
@@ -14,11 +17,16 @@ const lookRefusals = routeRefusals('challenge_over', 'too_many_requests', 'unava
 const { responses, sendRefusal } = routeRefusals(
   'bad_request',
   'wrong_second_factor',
+  'wrong_mailed_code',
+  'mailed_code_void',
+  'mailed_code_required',
   'challenge_over',
+  'not_enrolling',
   'cross_site',
   'too_many_requests',
   'unavailable',
 )
+const mailRefusals = routeRefusals('challenge_over', 'not_enrolling', 'cross_site', 'too_many_requests', 'unavailable')
 
 const needsChallenge = {
   security: [{ challenge: [] }],
@@ -32,22 +40,33 @@ const lookSchema = {
 }
 const schema = {
   tags: ['sign in'],
-  summary: 'Finish a sign-in with a code of the authenticator app or a recovery code',
+  summary:
+    'Finish a sign-in with a code of the authenticator app or a recovery code, or open its enrolment with a mailed code',
   ...needsChallenge,
+  description: `${needsChallenge.description} Takes \`code\` or \`mailedCode\`. After a mailed code a second factor can be added, which finishes the sign-in.`,
   body: Type.Object({
-    code: Type.String({ minLength: 1, maxLength: 64, description: 'Spaces and hyphens are ignored' }),
+    code: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Spaces and hyphens are ignored' })),
+    mailedCode: Type.Optional(Type.String({ minLength: 1, maxLength: 32, description: 'At an enrolment' })),
     trustDevice: Type.Optional(
       Type.Boolean({ description: 'Ask for no code in this browser for a while. Not with a recovery code' }),
     ),
   }),
   response: {
     200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token and refresh_token; trusted_device if it was asked for' }),
+    202: SecondFactorNeeded,
     ...responses,
   },
+}
+const mailSchema = {
+  tags: ['sign in'],
+  summary: 'Mail the code that opens the enrolment of a sign-in',
+  ...needsChallenge,
+  response: { 202: Accepted, ...mailRefusals.responses },
 }
 
 type Dependencies = {
   signIns: SignIns
+  enrolments: Enrolments
   trustedDevices: Pick<TrustedDevices, 'areOffered'>
   signInCookies: SignInCookies
   cookies: Cookies
@@ -55,7 +74,7 @@ type Dependencies = {
 }
 
 export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
-  const { signIns, trustedDevices, signInCookies, cookies, limits } = deps
+  const { signIns, enrolments, trustedDevices, signInCookies, cookies, limits } = deps
   const path = '/api/auth/second-factor'
   const onRequest = limits.byNetwork
 
@@ -66,19 +85,30 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
       signInCookies.clearChallenge(reply)
       return lookRefusals.sendRefusal(reply, refuse('challenge_over'))
     }
-    const { methods, expiresAt } = waiting
-    return reply.send({ methods, expiresAt: expiresAt.toISOString(), trustDevice: trustedDevices.areOffered })
+    const trustDevice = waiting.next === 'second_factor' && trustedDevices.areOffered
+    return reply.send({ ...waiting, expiresAt: waiting.expiresAt.toISOString(), trustDevice })
   })
+
+  const openEnrolment = async (request: FastifyRequest, reply: FastifyReply, mailedCode: string) => {
+    const token = signInCookies.challengeOf(request)
+    const opened = token === undefined ? refuse('challenge_over') : await enrolments.enterMailedCode(token, mailedCode)
+    if (!isRefused(opened)) return reply.status(202).send({ next: 'enrolment', methods: enrolmentMethods })
+    signInCookies.clearIfOver(reply, opened)
+    return sendRefusal(reply, opened)
+  }
 
   server.post(path, { schema, onRequest }, async (request, reply) => {
     const token = signInCookies.challengeOf(request)
-    const { code, trustDevice = false } = request.body
+    const { code, mailedCode, trustDevice = false } = request.body
+    if ((code === undefined) === (mailedCode === undefined))
+      return sendRefusal(reply, refuse('bad_request', { message: 'Send code or mailedCode' }))
+    if (code === undefined) return openEnrolment(request, reply, mailedCode ?? '')
     const finished =
       token === undefined
         ? refuse('challenge_over')
         : await signIns.bySecondFactor({ token, code, trustDevice }, signInCookies.visitOf(request))
     if (isRefused(finished)) {
-      if (finished.refused === 'challenge_over') signInCookies.clearChallenge(reply)
+      signInCookies.clearIfOver(reply, finished)
       if (finished.refused !== 'too_many_codes') return sendRefusal(reply, finished)
       const { retryAfter } = finished
       return sendRefusal(reply, refuse('too_many_requests', { retryAfter }))
@@ -86,5 +116,18 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
     signInCookies.clearChallenge(reply)
     if (finished.trustedDevices !== undefined) signInCookies.trust(reply, finished.trustedDevices)
     return sendSignedIn(reply, cookies, finished.issued)
+  })
+
+  server.post(`${path}/mail`, { schema: mailSchema, onRequest }, async (request, reply) => {
+    const token = signInCookies.challengeOf(request)
+    const challenge = token === undefined ? refuse('challenge_over') : await enrolments.find(token)
+    if (isRefused(challenge)) {
+      signInCookies.clearIfOver(reply, challenge)
+      return mailRefusals.sendRefusal(reply, challenge)
+    }
+    const limited = await limits.mailedCodesTo(challenge.userId, request, reply)
+    if (limited) return limited
+    await enrolments.mailCode(challenge, signInCookies.visitOf(request).language)
+    return reply.status(202).send({ message: 'A mail is on its way' })
   })
 }

@@ -1,6 +1,5 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
-import type { Factors } from '../../domain/factors/factors.js'
 import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens.js'
 import type { Attempt } from '../../domain/providers/attempt.js'
 import type { Identities, Resolved, ResolvingRefusal } from '../../domain/providers/identities.js'
@@ -21,7 +20,6 @@ type Visit = SignInVisit & { provider: Provider; callback: URL; attempt: Attempt
 
 type Dependencies = {
   identities: Identities
-  factors: Pick<Factors, 'hasTotp'>
   signIns: SignIns
   oneTimeTokens: OneTimeTokens
   events: Events
@@ -33,7 +31,7 @@ const changes = { create: 'registered', link: 'provider_linked', sign_in: undefi
  * The second half of a sign-in at a provider: the browser is back with an answer. A failure at the provider is a refusal, a
  * failure on our side is `callback_failed`. No exception is thrown, so that the browser always gets a page.
  */
-export const createSocialSignIn = ({ identities, factors, signIns, oneTimeTokens, events }: Dependencies) => {
+export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events }: Dependencies) => {
   const failed = async (
     { provider, client }: Pick<Visit, 'provider' | 'client'>,
     refused: SocialRefusal,
@@ -61,9 +59,12 @@ export const createSocialSignIn = ({ identities, factors, signIns, oneTimeTokens
       // The browser sends no Strict cookies from the provider's site, so the session is not known here.
       return { profile, linker: { userId, sessionId } }
     }
-    // A link to an account with a second factor is written together with the session.
-    const mustWait = (userId: string) => factors.hasTotp(userId)
-    const resolved = await identities.resolve({ provider: provider.id, profile, language, mustWait })
+    const resolved = await identities.resolve({
+      provider: provider.id,
+      profile,
+      language,
+      mustWait: signIns.needsMore,
+    })
     return isRefused(resolved) ? failed(visit, resolved.refused) : signIn(visit, resolved)
   }
 

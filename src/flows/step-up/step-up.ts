@@ -5,8 +5,7 @@ import type { ProofMethod } from '../../contract/proofs.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
-import { holderOf, type MailedCodes, mailedCodeLifetime } from '../../domain/mailed-codes/mailed-codes.js'
-import type { Mails } from '../../domain/mails/mails.js'
+import { holderOf, type MailedCodes } from '../../domain/mailed-codes/mailed-codes.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Proofs } from '../../domain/proofs/proofs.js'
@@ -27,7 +26,6 @@ type Dependencies = {
   passkeys: Passkeys
   knownDevices: KnownDevices
   mailedCodes: MailedCodes
-  mails: Mails
   events: Events
 }
 
@@ -79,7 +77,7 @@ const bindingOf = ({ userId, sessionId }: SessionCaller) => `${userId} ${session
 
 /** Proves again who the user of a session is. The session is fresh afterwards, and has new tokens. */
 export const createStepUp = (deps: Dependencies) => {
-  const { database, users, sessions, proofs, factors, passkeys, mailedCodes, mails, events } = deps
+  const { database, users, sessions, proofs, factors, passkeys, mailedCodes, events } = deps
   const ways = createWays(deps)
 
   /** The caller's user, and what counts as a proof for it. */
@@ -178,13 +176,7 @@ export const createStepUp = (deps: Dependencies) => {
     if (isRefused(found)) return found
     const { user, methods } = found
     if (!methods.includes('mail')) return refuse('fresh_sign_in_required', { methods })
-    const { code, keep } = mailedCodes.make(holderOf(caller), user.id)
-    const values = { code, validFor: mailedCodeLifetime, username: user.username }
-    await database.transaction(async (sql) => {
-      const queued = await mails.queue(sql, { to: user.email, template: 'step-up-code', values, language })
-      // Without a new mail the code of the last one still works.
-      if (!isRefused(queued)) await keep(sql)
-    })
+    await mailedCodes.send(holderOf(caller), user, 'step-up-code', language)
     return undefined
   }
 

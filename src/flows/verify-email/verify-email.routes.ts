@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
 import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
-import { Accepted, LinkState, SignedIn } from '../../contract/schemas.js'
+import { Accepted, LinkState, SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
-import { sendSignedIn } from '../../http/responses.js'
+import { sendEntry, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { SignInCookies } from '../../http/sign-in-cookies.js'
@@ -55,7 +55,11 @@ const schema = {
     code: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
     password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
   }),
-  response: { 200: SignedIn, ...verifyRefusals.responses },
+  response: {
+    200: SignedIn,
+    202: withHeaders(SecondFactorNeeded, { 'Set-Cookie': 'challenge, if a second factor must be added first' }),
+    ...verifyRefusals.responses,
+  },
 }
 
 const checkSchema = {
@@ -99,6 +103,6 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
     const result = await verifyEmail(request.body, browserToken, signInCookies.visitOf(request))
     if (isRefused(result)) return verifyRefusals.sendRefusal(reply, result)
     cookies.clear(reply, registrationCookie.name, { sameSite: 'Strict' })
-    return sendSignedIn(reply, cookies, result)
+    return sendEntry(reply, { cookies, signInCookies }, result)
   })
 }

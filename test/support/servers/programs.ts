@@ -47,6 +47,7 @@ const programs = {
   firefox: ['firefox-esr', 'firefox'],
   promtool: ['promtool'],
   haproxy: ['haproxy'],
+  oathtool: ['oathtool'],
   patroni: ['patroni'],
   patronictl: ['patronictl'],
   etcd: ['etcd'],

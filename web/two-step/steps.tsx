@@ -1,27 +1,29 @@
 import { useState } from 'preact/hooks'
+import type { Answer, Refusal } from '../../packages/client/src/client.js'
 import type { TotpBegun } from '../../src/contract/schemas.js'
-import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { useProblems } from '../refusals.js'
 import { useWords } from '../settings.js'
-import { useDashboardActions } from './dashboard-actions.js'
 
-type AddProps = { begun: TotpBegun; onAdded: (recoveryCodes: string[]) => Promise<void>; onCancel: () => void }
+type AddProps = {
+  begun: TotpBegun
+  confirm: (proof: { code: string }) => Promise<Answer<{ recoveryCodes: string[] }>>
+  onAdded: (recoveryCodes: string[]) => void | Promise<void>
+  /** Whether the page has dealt with the refusal itself. */
+  onRefused: (refusal: Refusal) => boolean
+}
 
 /** Scan or copy the secret, then prove with a code that the app has it. */
-export const AddApp = ({ begun, onAdded, onCancel }: AddProps) => {
+export const AddApp = ({ begun, confirm, onAdded, onRefused }: AddProps) => {
   const words = useWords('two-step')
-  const { cancel } = useWords('dashboard')
-  const actions = useDashboardActions()
   const problemsOf = useProblems({ wrong_second_factor: 'code' })
 
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
-    const answer = await actions.withFreshSignIn(() => client.confirmTotp({ code }))
-    if (!answer.refused) await onAdded(answer.value.recoveryCodes)
-    else if (answer.refused === 'not_authenticated') actions.showRefusal(answer)
-    else return problemsOf(answer)
+    const answer = await confirm({ code })
+    if (answer.refused) return onRefused(answer) ? undefined : problemsOf(answer)
+    await onAdded(answer.value.recoveryCodes)
     return undefined
   }
 
@@ -46,9 +48,6 @@ export const AddApp = ({ begun, onAdded, onCancel }: AddProps) => {
           focused
         />
       </Form>
-      <Button look="quiet" onPress={onCancel}>
-        {cancel}
-      </Button>
     </>
   )
 }

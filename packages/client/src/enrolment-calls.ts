@@ -1,0 +1,34 @@
+import type { PasskeyCreationOptions, PasskeyCredential } from '../../../src/contract/passkeys.js'
+import type {
+  Accepted,
+  Passkey,
+  RecoveryCodes,
+  SecondFactorNeeded,
+  SignedIn,
+  TotpBegun,
+} from '../../../src/contract/schemas.js'
+import type { Answer } from './answers.js'
+import type { Requests } from './requests.js'
+
+type Post = <Value>(path: string, body?: object) => Promise<Answer<Value>>
+type Dependencies = Pick<Requests, 'sendWithCsrfToken'> & {
+  post: Post
+  signIn: <Value extends SignedIn>(path: string, body: object, sendIt: Post) => Promise<Answer<Value>>
+}
+
+/** After `next: "enrolment"`: mail a code, and open the enrolment with it. Then a factor can be added, which signs in. */
+export const createEnrolmentCalls = ({ post, sendWithCsrfToken, signIn }: Dependencies) => {
+  /** For the sign-in that waits, also if the browser has a session. */
+  const atEnrolment: Post = (path, body) => sendWithCsrfToken('POST', path, body, '?for=challenge')
+
+  return {
+    mailEnrolmentCode: () => post<Accepted>('second-factor/mail'),
+    openEnrolment: (proof: { mailedCode: string }) => post<SecondFactorNeeded>('second-factor', proof),
+    beginTotpToSignIn: () => atEnrolment<TotpBegun>('totp'),
+    confirmTotpToSignIn: (proof: { code: string }) =>
+      signIn<SignedIn & RecoveryCodes>('totp/confirm', proof, atEnrolment),
+    passkeyOptionsToSignIn: () => atEnrolment<PasskeyCreationOptions>('passkeys/options'),
+    addPasskeyToSignIn: (made: { credential: PasskeyCredential; name?: string | undefined }) =>
+      signIn<SignedIn & Passkey>('passkeys', made, atEnrolment),
+  }
+}

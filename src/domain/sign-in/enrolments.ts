@@ -1,0 +1,60 @@
+import type { Language } from '../../contract/languages.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { Database } from '../../platform/database/database.js'
+import { holderOf, type MailedCodes } from '../mailed-codes/mailed-codes.js'
+import type { Users } from '../users/users.js'
+import type { Challenges } from './challenges.js'
+
+type Dependencies = {
+  database: Database
+  challenges: Challenges
+  mailedCodes: MailedCodes
+  users: Pick<Users, 'findById'>
+}
+
+export type Enrolments = ReturnType<typeof createEnrolments>
+
+/**
+ * Sign-ins that go on when their user has added a second factor. Before that the user enters a code that was mailed to the
+ * account's address: a stolen password alone must not be enough to add the thief's factor.
+ */
+export const createEnrolments = ({ database, challenges, mailedCodes, users }: Dependencies) => {
+  const find = async (token: string) => {
+    const challenge = await challenges.find(token)
+    if (!challenge) return refuse('challenge_over')
+    return challenge.kind === 'enrolment' ? challenge : refuse('not_enrolling')
+  }
+
+  return {
+    find,
+
+    /** The sign-in and its user, once a factor may be added. A challenge of another kind opens nothing here. */
+    findOpen: async (token: string) => {
+      const challenge = await find(token)
+      if (isRefused(challenge))
+        return refuse(challenge.refused === 'not_enrolling' ? 'not_authenticated' : 'challenge_over')
+      if (!challenge.mailProven) return refuse('mailed_code_required')
+      const user = await users.findById(challenge.userId)
+      return user && !user.disabled ? { challenge, user } : refuse('challenge_over')
+    },
+
+    mailCode: async ({ id, userId }: { id: string; userId: string }, language: Language) => {
+      const user = await users.findById(userId)
+      if (user) await mailedCodes.send(holderOf({ challengeId: id }), user, 'enrolment-code', language)
+    },
+
+    /** A wrong code uses up a try of the sign-in, also if another mail was sent meanwhile. */
+    enterMailedCode: async (token: string, code: string) => {
+      const found = await find(token)
+      if (isRefused(found)) return found
+      const challenge = await challenges.reserveTry(token)
+      if (!challenge) return refuse('challenge_over')
+      const checked = await mailedCodes.check(holderOf({ challengeId: challenge.id }), challenge.userId, code)
+      if (isRefused(checked)) return challenge.triesLeft > 0 ? checked : refuse('challenge_over')
+      return database.transaction(async (sql) => {
+        if (!(await mailedCodes.take(sql, checked.id))) return refuse('mailed_code_void')
+        return (await challenges.proveMail(sql, token)) ? challenge : refuse('challenge_over')
+      })
+    },
+  }
+}

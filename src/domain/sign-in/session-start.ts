@@ -1,0 +1,56 @@
+import type { ProviderId } from '../../contract/providers.js'
+import type { Transaction } from '../../platform/database/database.js'
+import type { Event, Events } from '../events/events.js'
+import type { Identities } from '../providers/identities.js'
+import type { Client } from '../sessions/client.js'
+import type { FirstProof } from '../sessions/sessions.js'
+import type { Identity, User } from '../users/users.js'
+import type { Challenge } from './challenges.js'
+import type { Visit } from './sign-ins.js'
+import { createStart, type Started } from './start.js'
+
+type Dependencies = Parameters<typeof createStart>[0] & {
+  events: Pick<Events, 'record'>
+  identities: Pick<Identities, 'write'>
+}
+type ByProvider = { provider: ProviderId; first: 'registered' | 'provider_linked' | undefined }
+
+/** How sessions begin inside a transaction, and what is recorded of each that began. */
+export const createSessionStart = (deps: Dependencies) => {
+  const { events, identities } = deps
+  const start = createStart(deps)
+
+  const began = async (
+    issued: Started,
+    client: Client,
+    event: Pick<Event, 'kind' | 'provider' | 'reason' | 'sessionBegan'>,
+  ) => {
+    await events.record({ ...event, userId: issued.user.id, sessionId: issued.sessionId }, client)
+    return issued
+  }
+
+  /** A link that waited is written together with the session: the user's row is locked, and both are there or none. */
+  const beginWithLink = (sql: Transaction, user: User, proof: FirstProof, link: Identity, visit: Visit) =>
+    identities
+      .write(sql, user, link, visit.language)
+      .then((linked) => (linked ? start(sql, user, proof, visit) : undefined))
+
+  const beganByProvider = async (issued: Started, { provider, first }: ByProvider, client: Client) => {
+    const { sessionId, user } = issued
+    if (first) await events.record({ kind: first, userId: user.id, sessionId, provider }, client)
+    return began(issued, client, { kind: 'signed_in', provider, sessionBegan: provider })
+  }
+
+  return {
+    start,
+    began,
+    beginWithLink,
+    begin: (sql: Transaction, user: User, proof: FirstProof, link: Identity | undefined, visit: Visit) =>
+      link ? beginWithLink(sql, user, proof, link, visit) : start(sql, user, proof, visit),
+    beganByProvider,
+    beganByChallenge: (issued: Started, { provider, link }: Challenge, client: Client) =>
+      provider
+        ? beganByProvider(issued, { provider, first: link && 'provider_linked' }, client)
+        : began(issued, client, { kind: 'signed_in', reason: 'password', sessionBegan: 'password' }),
+  }
+}

@@ -1,0 +1,262 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { minutes, seconds } from '../../src/lib/durations.js'
+import { onlyAddress } from '../providers/provider-setup.js'
+import { addAuthenticator, createAuthenticator } from '../support/authenticator.js'
+import { type Enrolling, enrolment, path, startEnrolling } from '../support/enrolling.js'
+import type { Latchkey } from '../support/latchkey.js'
+import { createPasskey, signInWith as signInWithPasskey } from '../support/passkey.js'
+import { sessionCookiesOf, signInWith, usersOf } from '../support/providers/test-providers.js'
+
+let setup: Enrolling
+let latchkey: Latchkey
+beforeAll(async () => {
+  setup = await startEnrolling()
+  latchkey = setup.latchkey
+})
+afterAll(() => setup.stop())
+
+// Comes first: the provider's clock is the real one, and the other tests move ours.
+it('leads a new account of a provider, and one that is to be linked, to the enrolment first', async () => {
+  await setup.providers.nextTurn()
+  const tab = latchkey.browser()
+  const answer = await signInWith(tab, 'provider-a', '?returnTo=/reports')
+  expect([answer.location, sessionCookiesOf(answer)]).toEqual(['/second-factor?returnTo=%2Freports', []])
+  const name = setup.providers.nameOf('ada')
+  await tab.post(`${path}/mail`)
+  await tab.post(path, { mailedCode: await setup.mailedCode(name) })
+  const app = await setup.begin(tab)
+  expect((await setup.confirm(tab, app.code())).status).toBe(200)
+  expect(
+    await latchkey.sql.query('select methods from refresh_token_records where second_factor_required'),
+  ).toContainEqual({ methods: ['provider', 'otp'] })
+
+  const linked = setup.providers.nameOf('bob')
+  await setup.registered(linked)
+  setup.providers.providers.github.become({ login: 'bob-there' }, onlyAddress(`${linked}@example.com`))
+  const linking = latchkey.browser()
+  expect((await signInWith(linking, 'provider-b')).location).toMatch(/^\/second-factor/)
+  const linkOf = async () => (await usersOf(latchkey)).find(({ username }) => username === linked)?.provider_b_id
+  expect(await linkOf()).toBe(null)
+  await linking.post(`${path}/mail`)
+  await linking.post(path, { mailedCode: await setup.mailedCode(linked) })
+  const second = await setup.begin(linking)
+  expect((await setup.confirm(linking, second.code())).status).toBe(200)
+  expect(await linkOf()).toBe('583231')
+})
+
+it('leads from a registration over a mailed code and an app to the session', async () => {
+  const { tab, answer } = await setup.registered('ada')
+  expect([answer.status, answer.body]).toEqual([202, enrolment])
+  expect(sessionCookiesOf(answer)).toEqual([])
+  expect(answer.setCookies.some((cookie) => cookie.startsWith('challenge='))).toBe(true)
+  const waiting = await tab.get(path)
+  expect(waiting.body).toEqual({
+    ...enrolment,
+    mailedCodeRequired: true,
+    trustDevice: false,
+    expiresAt: expect.any(String),
+  })
+
+  // Nothing but the mail works now.
+  for (const refused of [
+    await tab.act('/api/auth/totp'),
+    await setup.confirm(tab, '123456'),
+    await tab.post(path, { code: '123456' }),
+  ])
+    expect([refused.status, refused.body.code]).toEqual([403, 'mailed_code_required'])
+  expect((await tab.post(`${path}/mail`)).status).toBe(202)
+  expect((await tab.post(path, { mailedCode: await setup.mailedCode('ada') })).body).toEqual(enrolment)
+  expect((await tab.get(path)).body.mailedCodeRequired).toBe(false)
+
+  expect((await tab.post('/api/auth/totp')).body.code).toBe('invalid_csrf_token')
+  const app = await setup.begin(tab)
+  expect((await setup.confirm(tab, 'abc')).body.code).toBe('wrong_second_factor')
+  const finished = await setup.confirm(tab, app.code())
+  expect([finished.status, Object.keys(finished.body)]).toEqual([
+    200,
+    ['recoveryCodes', 'user', 'accessTokenExpiresAt'],
+  ])
+  expect(finished.body.recoveryCodes).toHaveLength(10)
+  expect(sessionCookiesOf(finished)).toHaveLength(2)
+  expect(tab.jar.get('challenge')).toBe(undefined)
+  expect((await tab.get('/api/auth/verify?factors=2')).status).toBe(204)
+  expect((await tab.get('/api/auth/factors')).body).toMatchObject({ totp: { createdAt: expect.any(String) } })
+  const { events } = (await tab.get('/api/auth/events')).body as { events: { kind: string }[] }
+  expect(events.map(({ kind }) => kind).sort()).toEqual(['registered', 'signed_in', 'totp_added'])
+  await setup.mailTo('ada@example.com', /sign-in for .* is on/)
+
+  latchkey.clock.advance(30 * seconds)
+  const again = await setup.login('ada')
+  expect(again.answer.body).toEqual({ next: 'second_factor', methods: ['totp', 'recovery_code'] })
+  expect((await again.tab.post(`${path}/mail`)).body.code).toBe('not_enrolling')
+  expect((await again.tab.post(path, { mailedCode: 'AAAA-AAAA' })).body.code).toBe('not_enrolling')
+  expect((await again.tab.act('/api/auth/totp')).status).toBe(401)
+  expect((await again.tab.post(path, { code: app.code() })).status).toBe(200)
+})
+
+it('gives nothing else to a browser whose enrolment is open', async () => {
+  await setup.registered('bea')
+  const tab = await setup.opened('bea')
+  const changes = [
+    'recovery-codes',
+    'step-up',
+    'step-up/mail',
+    'change-password',
+    'logout-all',
+    'providers/provider-a/link',
+  ]
+  for (const each of changes) expect([each, (await tab.act(`/api/auth/${each}`, {})).status]).toEqual([each, 401])
+  for (const each of ['me', 'account', 'factors', 'sessions', 'events', 'verify'])
+    expect([each, (await tab.get(`/api/auth/${each}`)).status]).toEqual([each, 401])
+  expect((await tab.post('/api/auth/refresh')).status).toBe(401)
+  expect((await tab.remove('/api/auth/totp')).status).toBe(401)
+  expect(await setup.sessionsOf('bea')).toEqual([])
+})
+
+it('ends after five wrong mailed codes, however many mails there were', async () => {
+  await setup.registered('cy')
+  const { tab } = await setup.login('cy')
+  await tab.post(`${path}/mail`)
+  const code = await setup.mailedCode('cy')
+  expect((await tab.post(path, { mailedCode: 'wrong' })).body.code).toBe('wrong_mailed_code')
+  await tab.post(`${path}/mail`)
+  const wrong = await Promise.all(Array.from({ length: 6 }, () => tab.copy().post(path, { mailedCode: 'wrong' })))
+  expect(wrong.filter(({ body }) => body.code === 'wrong_mailed_code')).toHaveLength(3)
+  expect(wrong.filter(({ body }) => body.code === 'challenge_over')).toHaveLength(3)
+  const over = await tab.post(path, { mailedCode: code })
+  expect([over.status, over.body.code, tab.jar.get('challenge')]).toEqual([401, 'challenge_over', undefined])
+  for (const body of [{}, { code: '123456', mailedCode: 'x' }, { mailedCode: 'x'.repeat(33) }, { mailedCode: 7 }])
+    expect((await (await setup.login('cy')).tab.post(path, body)).status).toBe(400)
+})
+
+it('sends five mails an hour to an account, whichever sign-in asks for them, and a code opens its own sign-in only', async () => {
+  await setup.registered('dot')
+  const { tab } = await setup.login('dot')
+  await tab.post(`${path}/mail`)
+  const code = await setup.mailedCode('dot')
+  const other = (await setup.login('dot')).tab
+  expect((await other.post(path, { mailedCode: code })).body.code).toBe('mailed_code_void')
+  const mails = await Promise.all(Array.from({ length: 6 }, () => other.post(`${path}/mail`)))
+  expect(mails.map(({ status }) => status).sort()).toEqual([202, 202, 202, 202, 429, 429])
+  const limited = mails.find(({ status }) => status === 429)
+  expect(limited?.body).toEqual({ error: 'Too many requests', message: 'Please slow down' })
+  expect((await tab.post(path, { mailedCode: code })).status).toBe(202)
+})
+
+it('is over when the password, the email or the factors change, and after ten minutes', async () => {
+  const cases: [string, (username: string) => Promise<unknown>][] = [
+    ['password', (name) => latchkey.sql.query("update users set password_hash = 'x' where username = $1", [name])],
+    ['email', (name) => latchkey.sql.query("update users set email_key = 'x@y' where username = $1", [name])],
+    ['disabled', (name) => latchkey.sql.query('update users set disabled_at = now() where username = $1', [name])],
+    ['other-browser', async (name) => addAuthenticator(await setup.signedInBefore(name), latchkey)],
+    ['late', async () => latchkey.clock.advance(10 * minutes + 1 * seconds)],
+  ]
+  for (const [name, change] of cases) {
+    await setup.registered(name)
+    const tab = await setup.opened(name)
+    const app = await setup.begin(tab)
+    await change(name)
+    const over = await setup.confirm(tab, app.code())
+    expect([name, over.status, over.body.code]).toEqual([name, 401, 'challenge_over'])
+    expect(sessionCookiesOf(over)).toEqual([])
+    expect([name, await setup.factorsOf(name)]).toEqual([name, name === 'other-browser' ? 1 : 0])
+  }
+})
+
+it('adds one factor and begins one session, whoever confirms at the same time', async () => {
+  await setup.registered('eli')
+  const signedIn = await setup.signedInBefore('eli')
+  const tab = await setup.opened('eli')
+  const app = await setup.begin(tab)
+  const code = app.code()
+  const copies = Array.from({ length: 5 }, () => tab.copy())
+  const answers = await Promise.all(copies.map((each) => setup.confirm(each, code)))
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+  expect(answers.every(({ status }) => status < 500)).toBe(true)
+  expect(await setup.sessionsOf('eli')).toEqual([{ methods: ['pwd', 'otp'] }])
+  expect((await signedIn.get('/api/auth/me')).status).toBe(401)
+})
+
+it('lets sessions from before the switch continue, and adds the factor to the account that the CSRF token is bound to', async () => {
+  await setup.registered('fay')
+  await setup.registered('gus')
+  const tab = await setup.signedInBefore('fay')
+  expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+  // The browser has a session of one account now, and a sign-in of the other that waits.
+  await setup.opened('gus', tab)
+  expect((await tab.get('/api/auth/me')).body.user).toMatchObject({ username: 'fay' })
+  const forChallenge = async () => String((await tab.get('/api/auth/csrf-token?for=challenge')).body.csrfToken)
+  const post = async (url: string, body?: object) =>
+    tab.post(url, body, { headers: { 'x-csrf-token': await forChallenge() } })
+  const ofGus = createAuthenticator(String((await post('/api/auth/totp')).body.secret), latchkey)
+  const ofFay = await setup.begin(tab)
+  expect((await post('/api/auth/logout')).body.code).toBe('invalid_csrf_token')
+  expect((await setup.confirm(tab, ofFay.code())).body).toEqual({ recoveryCodes: expect.any(Array) })
+  const finished = await post('/api/auth/totp/confirm', { code: ofGus.code() })
+  expect(finished.body).toMatchObject({ user: { username: 'gus' } })
+  expect((await tab.get('/api/auth/csrf-token?for=session')).status).toBe(400)
+})
+
+it('enrols a passkey, which is then the second step after the password, and can be removed only beside another factor', async () => {
+  await setup.registered('ivy')
+  const waiting = (await setup.login('ivy')).tab
+  expect((await waiting.act('/api/auth/passkeys/options')).body.code).toBe('mailed_code_required')
+  const tab = await setup.opened('ivy')
+  const passkey = createPasskey(latchkey.url)
+  const options = (await tab.act('/api/auth/passkeys/options')).body
+  // Bound to the sign-in that asked for it.
+  const elsewhere = tab.copy()
+  elsewhere.jar.keep([`challenge=${waiting.jar.get('challenge')}; Path=/`])
+  const foreign = await elsewhere.act('/api/auth/passkeys', { credential: passkey.create(options) })
+  expect(foreign.status).toBe(403)
+  const credential = passkey.create((await tab.act('/api/auth/passkeys/options')).body)
+  const added = await tab.act('/api/auth/passkeys', { credential, name: 'Key' })
+  expect([added.status, added.body]).toMatchObject([201, { name: 'Key', user: { username: 'ivy' } }])
+  expect(sessionCookiesOf(added)).toHaveLength(2)
+  expect(await setup.sessionsOf('ivy')).toEqual([{ methods: ['pwd', 'passkey'] }])
+  expect((await waiting.post(`${path}/mail`)).body.code).toBe('challenge_over')
+  for (const { body } of await Promise.all([0, 1].map(() => tab.remove(`/api/auth/passkeys/${added.body.id}`))))
+    expect(body.code).toBe('last_factor')
+
+  const again = await setup.login('ivy')
+  expect(again.answer.body).toEqual({ next: 'second_factor', methods: ['passkey'] })
+  expect((await again.tab.act('/api/auth/totp')).status).toBe(401)
+  expect((await again.tab.post(path, { code: '123456' })).status).toBe(401)
+  expect((await signInWithPasskey(again.tab, passkey)).status).toBe(200)
+  expect(await setup.sessionsOf('ivy')).toEqual([{ methods: ['pwd', 'passkey'] }, { methods: ['pwd', 'passkey'] }])
+
+  await addAuthenticator(tab, latchkey)
+  const both = await Promise.all([tab.remove('/api/auth/totp'), tab.remove(`/api/auth/passkeys/${added.body.id}`)])
+  expect(both.map(({ status }) => status).sort()).toEqual([204, 409])
+})
+
+it('keeps the last factor, also in two requests at once, and a trusted device skips no enrolment', async () => {
+  await setup.registered('hal')
+  const tab = await setup.opened('hal')
+  const app = await setup.begin(tab)
+  await setup.confirm(tab, app.code())
+  for (const { status, body } of await Promise.all([tab.remove('/api/auth/totp'), tab.remove('/api/auth/totp')]))
+    expect([status, body.code]).toEqual([409, 'last_factor'])
+
+  latchkey.clock.advance(30 * seconds)
+  const trusting = (await setup.login('hal')).tab
+  expect((await trusting.post(path, { code: app.code(), trustDevice: true })).status).toBe(200)
+  expect((await setup.login('hal', trusting.copy())).answer.status).toBe(200)
+  const [device] = await latchkey.sql.query<{ id: string; user_id: string }>('select id, user_id from trusted_devices')
+  await latchkey.sql.query('delete from totp_secrets where user_id = $1', [device?.user_id])
+  // As if its removal had been overlooked.
+  await latchkey.sql.query(
+    `insert into trusted_devices select $1, $2, sha256($3::bytea), '', '', now(), now() + interval '1 day'`,
+    [device?.id, device?.user_id, Buffer.from(trusting.jar.get('trusted_device') ?? '')],
+  )
+  expect((await setup.login('hal', trusting.copy())).answer.body).toEqual(enrolment)
+  const inserted = await latchkey.sql.query(
+    `insert into refresh_token_records
+       (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
+        trusted_device, second_factor_required)
+     values (gen_random_uuid(), $2, '\\x00', 0, now(), now(), now() + interval '1 day', '', '', now(), now(), $1, true)
+     returning id`,
+    [device?.id, device?.user_id],
+  )
+  expect(inserted).toEqual([])
+})

@@ -1,0 +1,51 @@
+import { useState } from 'preact/hooks'
+import type { Answer } from '../../packages/client/src/client.js'
+import { Field } from '../components/field.js'
+import { Form, type Problems, type Values } from '../components/form.js'
+import { SendAgain } from '../components/send-again.js'
+import { useProblems } from '../refusals.js'
+import { useWords } from '../settings.js'
+
+type Props = { send: () => Promise<Answer<unknown>>; enter: (code: string) => Promise<Problems | undefined> }
+
+/** Mails a code to the address of the account, and takes it. */
+export const MailedCode = ({ send, enter }: Props) => {
+  const words = useWords('step-up')
+  const problemsOf = useProblems()
+  const [isSent, setSent] = useState(false)
+
+  const sendFirst = async () => {
+    const answer = await send()
+    if (answer.refused) return problemsOf(answer)
+    setSent(true)
+    return undefined
+  }
+
+  if (!isSent) {
+    return (
+      <>
+        <p>{words.mailLead}</p>
+        <Form submitLabel={words.sendCode} onSubmit={sendFirst}>
+          {null}
+        </Form>
+      </>
+    )
+  }
+  return (
+    <>
+      <p role="status">{words.mailSent}</p>
+      <Form key="code" submitLabel={words.confirm} onSubmit={({ code = '' }: Values) => enter(code)}>
+        <Field
+          name="code"
+          label={words.code}
+          hint={words.codeHint}
+          autoComplete="one-time-code"
+          maxLength={32}
+          code
+          focused
+        />
+      </Form>
+      <SendAgain send={send} sent={words.sentAgain} />
+    </>
+  )
+}
