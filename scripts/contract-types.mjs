@@ -33,7 +33,8 @@ const readContract = async () => {
     stdin: {
       contents: `import * as bodies from './src/contract/schemas.js'
         import * as passkeys from './src/contract/passkeys.js'
-        export const schemas = { ...bodies, ...passkeys }
+        import { AccountExport } from './src/contract/account-export.js'
+        export const schemas = { ...bodies, ...passkeys, AccountExport }
         export { proofMethods } from './src/contract/proofs.js'
         export { refusalCodes } from './src/contract/refusals.js'`,
       resolveDir: home,

@@ -13,13 +13,18 @@ import { accessCheckRoutes } from './flows/access-check/access-check.routes.js'
 import { createFastLane } from './flows/access-check/fast-lane.js'
 import { createRenewal } from './flows/access-check/renewal.js'
 import { accountRoutes } from './flows/account/account.routes.js'
+import { createProfile } from './flows/account/profile.js'
 import { apiDocumentRoutes } from './flows/api-document/api-document.routes.js'
 import { createChangePassword } from './flows/change-password/change-password.js'
 import { changePasswordRoutes } from './flows/change-password/change-password.routes.js'
 import { contentRoutes } from './flows/content/content.routes.js'
 import { csrfTokenRoutes } from './flows/csrf-token/csrf-token.routes.js'
+import { createDeleteOwnAccount } from './flows/delete-account/delete-account.js'
+import { deleteAccountRoutes } from './flows/delete-account/delete-account.routes.js'
 import { devMailboxRoutes } from './flows/dev-mailbox/dev-mailbox.routes.js'
 import { eventsRoutes } from './flows/events/events.routes.js'
+import { createExportAccount } from './flows/export-account/export-account.js'
+import { exportAccountRoutes } from './flows/export-account/export-account.routes.js'
 import { createOwnFactors } from './flows/factors/factors.js'
 import { factorsRoutes } from './flows/factors/factors.routes.js'
 import { createOwnPasskeys } from './flows/factors/passkeys.js'
@@ -138,6 +143,13 @@ const registerFactorVerbs = (server: Server, dependencies: Platform & Nouns & Ga
   passkeyLoginRoutes(server, { ...dependencies, passkeyLogin: createPasskeyLogin(dependencies) })
 }
 
+/** What users do with their own account. */
+const registerAccountVerbs = (server: Server, dependencies: Platform & Nouns & Gates) => {
+  accountRoutes(server, { ...dependencies, profile: createProfile(dependencies) })
+  deleteAccountRoutes(server, { ...dependencies, deleteOwnAccount: createDeleteOwnAccount(dependencies) })
+  exportAccountRoutes(server, { ...dependencies, exportAccount: createExportAccount(dependencies) })
+}
+
 /** The verbs. Each routes file names its addresses; docs/openapi.json lists all of them. */
 const registerVerbs = async (server: Server, config: Config, platform: Platform, nouns: Nouns, gates: Gates) => {
   const dependencies = { ...platform, ...nouns, ...gates }
@@ -168,7 +180,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   sessionsRoutes(server, { ...dependencies, ownSessions: createOwnSessions(dependencies) })
   accessCheckRoutes(server, { ...dependencies, renewal: createRenewal(dependencies) })
   jwksRoutes(server, dependencies)
-  accountRoutes(server, dependencies)
+  registerAccountVerbs(server, dependencies)
   eventsRoutes(server, dependencies)
   passwordStrengthRoutes(server, dependencies)
   csrfTokenRoutes(server, dependencies)

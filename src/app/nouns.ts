@@ -19,6 +19,7 @@ import { createSessions } from '../domain/sessions/sessions.js'
 import { createLoadedKeys } from '../domain/signing-keys/loaded-keys.js'
 import { createSigningKeys } from '../domain/signing-keys/signing-keys.js'
 import { createTokens } from '../domain/tokens/tokens.js'
+import { createUsernames } from '../domain/users/usernames.js'
 import { createUsers } from '../domain/users/users.js'
 import { createWebhooks, type Webhooks } from '../domain/webhooks/webhooks.js'
 import type { Clock } from '../lib/clock.js'
@@ -76,7 +77,8 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
   const keysFor = (purpose: string) => secrets.map((secret) => deriveKey(secret, purpose))
   const { publicUrl, productName, mailFrom: from } = config
   const { endedSessions, sealedValues, signingKeys, loadedKeys, tokens } = makeTokens(config, platform, clock, log)
-  const users = createUsers({ database, clock })
+  const usernames = createUsernames({ database, clock, kept: config.reservedUsernames })
+  const users = createUsers({ database, clock, usernames })
   const brand = themeOf(config)
   const sealFor = (purpose: string) => createSeal(keysFor(purpose))
   const seal = sealFor('outgoing mail')
@@ -89,7 +91,8 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
   const mailedCodes = createMailedCodes({ database, clock, mails, codeKeys: keysFor('mailed code') })
   const codeKeys = keysFor('registration code')
   const registering = makeRegistrationNouns(config, { database, clock, users, mails, codeKeys })
-  const made = { users, sessions, mails, mailedCodes, events, webhooks, providers, sealedValues, ...registering }
+  const ofUsers = { usernames, users, sessions, mails, mailedCodes, events }
+  const made = { ...ofUsers, webhooks, providers, sealedValues, ...registering }
   return {
     ...made,
     keysFor,
@@ -138,6 +141,7 @@ export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => 
     nouns.mailedCodes,
     registrations,
     nouns.invitations,
+    nouns.usernames,
     events,
     mails,
     webhooks,

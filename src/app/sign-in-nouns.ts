@@ -1,5 +1,6 @@
 import type { Config } from '../config.js'
 import type { ProviderId } from '../contract/providers.js'
+import { createAccountDeletion } from '../domain/accounts/account-deletion.js'
 import type { Events } from '../domain/events/events.js'
 import { createFactors } from '../domain/factors/factors.js'
 import { createTrustedDevices } from '../domain/factors/trusted-devices.js'
@@ -68,5 +69,6 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const required = config.secondFactor === 'required'
   const nouns = { identities, factors, trustedDevices, knownDevices, passkeys, challenges, enrolments }
   const signIns = createSignIns({ ...deps, ...nouns, required })
-  return { ...nouns, signIns, proofs: createProofs({ users, factors, passkeys }) }
+  const deleteAccount = createAccountDeletion(deps)
+  return { ...nouns, deleteAccount, signIns, proofs: createProofs({ users, factors, passkeys }) }
 }

@@ -30,14 +30,17 @@ export type CommandPasswords = {
 export type Stores = {
   database: Database
   clock: Clock
-  users: Pick<Users, 'findById' | 'findByLogin' | 'lock' | 'createWithPassword' | 'disable' | 'enable'>
+  users: Pick<
+    Users,
+    'findById' | 'findByLogin' | 'lock' | 'lockForDeletion' | 'remove' | 'createWithPassword' | 'disable' | 'enable'
+  >
   bulkUsers: BulkUsers
   /** Those that are configured. */
   providers: readonly ProviderId[]
   sessions: Pick<Sessions, 'endAll'>
   passwords: CommandPasswords
   content: Pick<Content, 'load'>
-  events: Pick<Events, 'record' | 'between' | 'about'>
+  events: Pick<Events, 'record' | 'between' | 'about' | 'forgetNames'>
   signingKeys: Pick<SigningKeys, 'list' | 'rotate' | 'replaceAll'>
   webhooks: Pick<Webhooks, 'oldest' | 'retryAll' | 'queue'>
   factors: Pick<Factors, 'hasTotp' | 'remove'>

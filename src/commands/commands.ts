@@ -9,6 +9,7 @@ import { migrate } from './migrate.js'
 import { serve } from './serve.js'
 import { serviceKeyAdd } from './service-key-add.js'
 import { userAdd } from './user-add.js'
+import { userDelete } from './user-delete.js'
 import { userExport } from './user-export.js'
 import { userFactorsReset } from './user-factors-reset.js'
 import { userImport } from './user-import.js'
@@ -27,6 +28,7 @@ const commands: Readonly<Record<string, Command>> = {
   'user list': userList,
   'user disable': userDisable,
   'user enable': userEnable,
+  'user delete': userDelete,
   'user sessions end': userSessionsEnd,
   'user factors reset': userFactorsReset,
   'user import': userImport,

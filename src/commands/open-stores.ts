@@ -21,6 +21,7 @@ import { createSessions } from '../domain/sessions/sessions.js'
 import { createSigningKeys } from '../domain/signing-keys/signing-keys.js'
 import { createTokens } from '../domain/tokens/tokens.js'
 import { createBulkUsers } from '../domain/users/bulk.js'
+import { createUsernames } from '../domain/users/usernames.js'
 import { createUsers } from '../domain/users/users.js'
 import { createWebhooks } from '../domain/webhooks/webhooks.js'
 import { systemClock as clock } from '../lib/clock.js'
@@ -87,7 +88,9 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
   const tokens = createTokens({ secrets, clock, issuer: publicUrl })
   const sealedValues = createSealedValues(config.sealingKey ?? secrets, sealedColumns)
   const webhooks = createWebhooks({ database, clock, log: commandLog() })
-  const users = createUsers({ database, clock })
+  // RESERVED_USERNAMES is for users who choose a name themselves.
+  const usernames = createUsernames({ database, clock })
+  const users = createUsers({ database, clock, usernames })
   const mails = outbox(config, database, secrets)
   const events = createEvents({
     database,
@@ -109,7 +112,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     addresses: addressesOf(publicUrl),
     factors: createFactors({ database, cache, clock, users, sealedValues, trustedDevices, mails, events, productName }),
     passkeys: createPasskeyRecords({ database }),
-    bulkUsers: createBulkUsers({ database }),
+    bulkUsers: createBulkUsers({ database, usernames }),
     providers: byProvider(config.providers).map(([id]) => id),
     sessions: createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, webhooks }),
     passwords: forCommands(createPasswords({ workers, cost, productName })),

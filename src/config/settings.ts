@@ -9,6 +9,7 @@ import { readSmtpAddress, type SmtpServer } from '../platform/mail/smtp-address.
 import { mailSender } from './mail-sender.js'
 import { providerSettings } from './provider-settings.js'
 import { registrationDomains } from './registration-domains.js'
+import { commonlyReserved, reservedUsernames } from './reserved-usernames.js'
 import { weaknessOfSecret } from './secret-strength.js'
 import {
   duration,
@@ -121,6 +122,7 @@ export const settings = {
   MAIL_FROM: { read: mailSender, fallback: 'Latchkey <no-reply@localhost>', meaning: 'Sender of the mails: one address, with or without a name before it. Required in production.' },
   REGISTRATION: { read: oneOf('open', 'invited', 'closed'), fallback: 'open', meaning: 'Who can create an account. `open`: anyone with an email address. `invited`: only users with an invitation, and the page says so. `closed`: the same, but the pages do not offer registration at all. `latchkey invite EMAIL` sends an invitation; it works with each of the three. Users who have an account can always sign in.' },
   REGISTRATION_DOMAINS: { read: registrationDomains, fallback: '', otherwise: 'all', meaning: 'Domains, separated by commas, such as `example.com`: only addresses of exactly these domains, and not of those below them, can register, create an account with a provider, or become the new address of an account. An invitation overrides this.' },
+  RESERVED_USERNAMES: { read: reservedUsernames, fallback: commonlyReserved, meaning: 'Usernames that no user can choose, separated by commas; they are compared as usernames are, so `Admin` is reserved too. A list of your own replaces the default. `off`: none. The command line can give such a name to a user.' },
   AFTER_SIGN_IN: { read: ownPath, fallback: '/dashboard', meaning: 'Path of this site to which a user goes after signing in, if no other page was requested. If your application shares the host, name one of its pages.' },
   COOKIE_DOMAIN: { read: cookieDomain, otherwise: 'this host only', meaning: 'Domain for which the session cookies are set, such as `example.com` with `PUBLIC_URL=https://auth.example.com`. Every host below it gets the tokens of your users, so all of them must be yours. All other cookies stay with this host.' },
   ALLOWED_ORIGINS: { read: list(exactOrigin), fallback: '', otherwise: 'none', meaning: 'Sites, separated by commas, whose pages may use `/api/auth/` with the cookies of the user, and to which a sign-in may lead back, such as `https://app.example.com`. The cookies are sent only from hosts of one domain (`COOKIE_DOMAIN`). Production needs `https`.' },

@@ -43,6 +43,7 @@ export const loginNotices = [
   'sign_in',
   'session_ended',
   'password_reset',
+  'account_deleted',
 ] as const
 export type LoginNotice = (typeof loginNotices)[number]
 

@@ -198,6 +198,13 @@ export const refusals = {
     message: 'The new password is the current one. Choose a different password.',
   },
 
+  // Deleting the account
+  other_username: {
+    status: 400,
+    error: 'Other username',
+    message: 'This is not your username. Nothing was deleted.',
+  },
+
   // Proving it again
   wrong_mailed_code: {
     status: 401,

@@ -24,6 +24,7 @@ export const writableTables: readonly string[] = [
   'wrong_codes',
   'passkeys',
   'used_passkey_challenges',
+  'reserved_usernames',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations']
 

@@ -2,7 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type Refused, refuse } from '../contract/outcome.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
 import type { FreshSignInRequired, PasswordRejected } from '../contract/schemas.js'
-import { StoreUnavailable } from '../platform/database/database.js'
+import { isForeignKeyViolation, StoreUnavailable } from '../platform/database/database.js'
 
 /** A refusal with what its body may add to the table: a more exact message, what is wrong with a password, or how to prove it. */
 type Answered = Refused<RefusalCode> & { message?: string; retryAfter?: number } & Partial<
@@ -55,6 +55,8 @@ const validationMessage = (error: FastifyError) => {
 
 const refusalFor = (error: FastifyError): Answered => {
   if (error instanceof StoreUnavailable) return refuse('unavailable')
+  // Every reference in the database is one to a user: the account was deleted while the request was under way.
+  if (isForeignKeyViolation(error)) return refuse('not_authenticated')
   if (error.validation) return refuse('bad_request', { message: validationMessage(error) })
   const known = frameworkRefusals[error.code]
   if (known) return refuse(known)

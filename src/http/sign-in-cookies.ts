@@ -58,6 +58,17 @@ export const createSignInCookies = ({
     },
     /** The values of this browser's known_device cookie. */
     knownIn,
+    trustedIn,
+    /** Clears these values of an account that is gone; those of other accounts stay. */
+    forget: (request: FastifyRequest, reply: FastifyReply, gone: readonly string[]) => {
+      const maxAge = Math.floor(trustedFor / seconds)
+      for (const cookie of [{ ...trustedDevice, maxAge }, knownDeviceCookie]) {
+        const values = valuesIn(request, cookie.name)
+        const others = values.filter((value) => !gone.includes(value))
+        if (others.length === 0) cookies.clear(reply, cookie.name, cookie)
+        else if (others.length < values.length) cookies.set(reply, cookie.name, others.join('.'), cookie)
+      }
+    },
     visitOf: (request: FastifyRequest): Visit => ({
       client: clientOf(request),
       trustedDevices: trustedIn(request),

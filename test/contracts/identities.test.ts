@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ProviderId } from '../../src/contract/providers.js'
 import { readEmail } from '../../src/domain/users/email.js'
 import { readUsername } from '../../src/domain/users/username.js'
+import { createUsernames } from '../../src/domain/users/usernames.js'
 import { createUsers, type Users } from '../../src/domain/users/users.js'
 import { systemClock } from '../../src/lib/clock.js'
 import { type TestStore, testStores } from '../support/stores.js'
@@ -29,7 +30,8 @@ describe.each(testStores)('identities on $name', ({ open }) => {
 
   beforeAll(async () => {
     store = await open()
-    users = createUsers({ database: store.database, clock: systemClock })
+    const stores = { database: store.database, clock: systemClock }
+    users = createUsers({ ...stores, usernames: createUsernames(stores) })
   })
   afterAll(() => store.drop())
   beforeEach(() => store.database.query('delete from users'))

@@ -74,10 +74,10 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     for (const rows of found) expect(rows).toMatchObject([{ id, email: 'Ada@Example.com', created_at: now }])
     const again = { id: uuidv7(now), ...namesOf('ADA'), name: null, passwordHash: 'other', now }
     expect(await users.insertWithPassword(sql, again)).toEqual([])
-    expect(await users.selectFreeSuffix(sql, 'ada')).toEqual([{ suffix: 2 }])
+    expect(await users.selectFreeSuffix(sql, 'ada', [], new Date())).toEqual([{ suffix: 2 }])
     await addUser('ada-2')
-    expect(await users.selectFreeSuffix(sql, 'ada')).toEqual([{ suffix: 3 }])
-    expect(await users.selectFreeSuffix(sql, 'bea')).toEqual([{ suffix: 1 }])
+    expect(await users.selectFreeSuffix(sql, 'ada', [], new Date())).toEqual([{ suffix: 3 }])
+    expect(await users.selectFreeSuffix(sql, 'bea', [], new Date())).toEqual([{ suffix: 1 }])
 
     expect(await users.replaceHash(sql, id, 'not it', 'new')).toEqual([])
     expect(await users.replaceHash(sql, id, 'hash', 'new')).toEqual([{ id }])

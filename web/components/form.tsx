@@ -20,7 +20,7 @@ export type Values = Record<string, string>
 type Props = {
   children: ComponentChildren
   submitLabel: string
-  look?: 'primary' | 'plain'
+  look?: 'primary' | 'plain' | 'danger'
   /** Adds what else the page knows to be wrong, so that everything is shown at once and not one thing after another. */
   check?: (values: Values, invalid: FieldProblems) => Promise<FieldProblems>
   /** Returns what is wrong, or nothing when it is done. */

@@ -1,10 +1,15 @@
 import type { Account } from '../../src/contract/schemas.js'
+import { Button } from '../components/button.js'
+import { useDisclosure } from '../focus.js'
 import { useWords } from '../settings.js'
+import { EditNames } from './edit-names.js'
 import { Panel } from './panel.js'
 
 export const AccountPanel = ({ account }: { account: Account }) => {
   const words = useWords('dashboard')
   const common = useWords('common')
+  const { edit } = useWords('account-life')
+  const { isOpen, setOpen, containerProps } = useDisclosure(edit)
   return (
     <Panel title={words.account}>
       <dl class="account-facts">
@@ -21,6 +26,13 @@ export const AccountPanel = ({ account }: { account: Account }) => {
           <dd>{account.email}</dd>
         </div>
       </dl>
+      <div {...containerProps}>
+        {isOpen ? (
+          <EditNames account={account} onDone={() => setOpen(false)} />
+        ) : (
+          <Button onPress={() => setOpen(true)}>{edit}</Button>
+        )}
+      </div>
     </Panel>
   )
 }

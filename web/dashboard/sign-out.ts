@@ -3,7 +3,7 @@ import { unmount } from '../mount.js'
 import { redirectToLogin } from '../navigation.js'
 
 /** Clears the screen first, so that the browser keeps no picture of the account for its back button. */
-export const leaveSignedOut = (notice: 'signed_out' | 'signed_out_everywhere') => {
+export const leaveSignedOut = (notice: 'signed_out' | 'signed_out_everywhere' | 'account_deleted') => {
   unmount()
   location.replace(`/login?notice=${notice}`)
 }

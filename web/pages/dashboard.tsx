@@ -1,6 +1,7 @@
 import type { Account } from '../../src/contract/schemas.js'
 import { AccountPanel } from '../dashboard/account-panel.js'
 import { type DashboardActions, DashboardActionsContext } from '../dashboard/dashboard-actions.js'
+import { DataPanel, DeletePanel } from '../dashboard/data-panel.js'
 import { EventsPanel } from '../dashboard/events-panel.js'
 import { useFinishedLink, useLinkErrorInAddress } from '../dashboard/linking.js'
 import { NotLoaded, PanelNotLoaded } from '../dashboard/not-loaded.js'
@@ -83,6 +84,8 @@ const Panels = ({ account, sessions, events, reload }: Loaded & { reload: () => 
         <PasskeysPanel factors={factors} onChanged={loadFactors} />
         <TwoStepPanel factors={factors} onChanged={loadFactors} />
         <SignOutEverywherePanel />
+        <DataPanel />
+        <DeletePanel account={account} />
       </div>
     </div>
   )

@@ -19,5 +19,5 @@ export const sections = {
   'second-factor': ['second-factor', 'enrolment', 'two-step', 'step-up', 'passkeys', 'common', 'refusals'],
   'step-up': ['step-up', 'common', 'refusals', 'passkeys'],
   invite: ['invite', 'register', 'common', 'refusals', 'password'],
-  dashboard: ['dashboard', 'two-step', 'passkeys', 'common', 'refusals', 'password', 'step-up'],
+  dashboard: ['dashboard', 'account-life', 'two-step', 'passkeys', 'common', 'refusals', 'password', 'step-up'],
 } as const satisfies Record<PageName, readonly (keyof Words)[]>

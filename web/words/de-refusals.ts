@@ -71,6 +71,7 @@ export const refusals: Record<RefusalCode, string> = {
   wrong_current_password: 'Das ist nicht Ihr aktuelles Passwort.',
   password_unchanged: 'Wählen Sie ein anderes Passwort. Das ist Ihr aktuelles.',
 
+  other_username: 'Das ist nicht Ihr Benutzername. Es wurde nichts gelöscht.',
   wrong_mailed_code: 'Das ist nicht der Code aus unserer neuesten E-Mail. Bitte prüfen Sie ihn.',
   mailed_code_void:
     'Dieser Code ist abgelaufen, oder alle fünf Versuche sind aufgebraucht. Bitte fordern Sie eine neue E-Mail an.',

@@ -1,4 +1,5 @@
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
+import { accountLife } from './de-account.js'
 import { invite } from './de-invite.js'
 import { passkeys } from './de-passkeys.js'
 import { password } from './de-password.js'
@@ -67,6 +68,7 @@ export const de: Words = {
       sign_in: 'Melden Sie sich an, um fortzufahren.',
       session_ended: 'Ihre Sitzung ist beendet. Melden Sie sich an, um dort weiterzumachen, wo Sie waren.',
       password_reset: 'Ihr Passwort wurde geändert. Melden Sie sich mit dem neuen an.',
+      account_deleted: 'Ihr Konto wurde gelöscht.',
     } satisfies Record<LoginNotice, string>,
   },
   register: {
@@ -256,6 +258,8 @@ export const de: Words = {
       password_change_failed: 'Passwortänderung fehlgeschlagen',
       stepped_up: 'Noch einmal bestätigt, dass Sie es sind',
       step_up_failed: 'Fehlgeschlagene Bestätigung, dass Sie es sind',
+      name_changed: 'Name geändert',
+      username_changed: 'Benutzername geändert',
       provider_linked: 'Mit {provider} verbunden',
       provider_unlinked: 'Verbindung mit {provider} getrennt',
       second_factor_failed: 'Falscher Anmeldecode',
@@ -275,6 +279,7 @@ export const de: Words = {
       other: 'Kontoaktivität',
     },
   },
+  ...accountLife,
   ...twoStep,
   ...invite,
   ...passkeys,

@@ -66,6 +66,7 @@ export const refusals: Record<RefusalCode, string> = {
   wrong_current_password: 'This is not your current password.',
   password_unchanged: 'Choose a different password. This is your current one.',
 
+  other_username: 'This is not your username. Nothing was deleted.',
   wrong_mailed_code: 'This is not the code of our newest email. Check it and try again.',
   mailed_code_void: 'This code has expired, or all five attempts are used up. Ask for a new email.',
 

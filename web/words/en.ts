@@ -1,4 +1,5 @@
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
+import { accountLife } from './en-account.js'
 import { invite } from './en-invite.js'
 import { passkeys } from './en-passkeys.js'
 import { password } from './en-password.js'
@@ -67,6 +68,7 @@ export const en = {
       sign_in: 'Sign in to continue.',
       session_ended: 'Your session has ended. Sign in to continue where you were.',
       password_reset: 'Your password was changed. Sign in with the new one.',
+      account_deleted: 'Your account was deleted.',
     } satisfies Record<LoginNotice, string>,
   },
   register: {
@@ -248,6 +250,8 @@ export const en = {
       password_change_failed: 'Password change failed',
       stepped_up: 'Confirmed again that it is you',
       step_up_failed: 'Failed attempt to confirm that it is you',
+      name_changed: 'Name changed',
+      username_changed: 'Username changed',
       provider_linked: '{provider} connected',
       provider_unlinked: '{provider} disconnected',
       second_factor_failed: 'Wrong sign-in code',
@@ -267,6 +271,7 @@ export const en = {
       other: 'Account activity',
     },
   },
+  ...accountLife,
   ...twoStep,
   ...invite,
   ...passkeys,

@@ -1,5 +1,6 @@
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import type { Words } from './en.js'
+import { accountLife } from './fr-account.js'
 import { invite } from './fr-invite.js'
 import { passkeys } from './fr-passkeys.js'
 import { password } from './fr-password.js'
@@ -67,6 +68,7 @@ export const fr: Words = {
       sign_in: 'Connectez-vous pour continuer.',
       session_ended: 'Votre session est terminée. Connectez-vous pour reprendre là où vous en étiez.',
       password_reset: 'Votre mot de passe a été modifié. Connectez-vous avec le nouveau.',
+      account_deleted: 'Votre compte a été supprimé.',
     } satisfies Record<LoginNotice, string>,
   },
   register: {
@@ -252,6 +254,8 @@ export const fr: Words = {
       password_change_failed: 'Échec de la modification du mot de passe',
       stepped_up: 'Identité confirmée à nouveau',
       step_up_failed: 'Échec de la confirmation d’identité',
+      name_changed: 'Nom modifié',
+      username_changed: 'Nom d’utilisateur modifié',
       provider_linked: '{provider} associé',
       provider_unlinked: '{provider} dissocié',
       second_factor_failed: 'Code de connexion erroné',
@@ -271,6 +275,7 @@ export const fr: Words = {
       other: 'Activité du compte',
     },
   },
+  ...accountLife,
   ...twoStep,
   ...invite,
   ...passkeys,

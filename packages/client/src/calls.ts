@@ -3,7 +3,6 @@ import { linkedProviderPath } from '../../../src/contract/provider-paths.js'
 import type { ProviderId } from '../../../src/contract/providers.js'
 import type {
   Accepted,
-  Account,
   AccountEvent,
   Caller,
   Factors,
@@ -17,6 +16,7 @@ import type {
   Strength,
   TotpBegun,
 } from '../../../src/contract/schemas.js'
+import { createAccountCalls } from './account-calls.js'
 import type { Answer } from './answers.js'
 import { createEnrolmentCalls } from './enrolment-calls.js'
 import { createPasskeyCalls } from './passkey-calls.js'
@@ -51,6 +51,8 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
   const read = <Value>(path: string) => asSignedIn(() => send<Value>('GET', path))
   const change = <Value = undefined>(method: Method, path: string, body?: object) =>
     asSignedIn(() => sendWithCsrfToken<Value>(method, path, body))
+  const replaceTokens = <Value = undefined>(method: Method, path: string, body: object) =>
+    asSignedIn(() => withoutRenewal(() => sendWithCsrfToken<Value>(method, path, body)))
 
   const signIn = async <Value extends SignedIn | SecondFactorNeeded = SignedIn>(
     path: string,
@@ -95,7 +97,7 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
       if (!answer.refused) learn(answer.value.user)
       return answer
     },
-    account: () => read<{ user: Account }>('account'),
+    ...createAccountCalls({ read, change, replaceTokens, signOut }),
     sessions: () => read<{ sessions: Session[] }>('sessions'),
     events: () => read<{ events: AccountEvent[] }>('events'),
     factors: () => read<Factors>('factors'),
@@ -106,12 +108,11 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
     removeTrustedDevice: (id: string) => change('DELETE', `trusted-devices/${encodeURIComponent(id)}`),
     endSession: (id: string) => change('DELETE', `sessions/${encodeURIComponent(id)}`),
     changePassword: (passwords: { currentPassword: string; newPassword: string }) =>
-      asSignedIn(() => withoutRenewal(() => sendWithCsrfToken<undefined>('POST', 'change-password', passwords))),
+      replaceTokens('POST', 'change-password', passwords),
     /** What the user can prove with that it is them. */
     stepUpMethods: () => read<StepUpMethods>('step-up'),
     /** Proves it again. Afterwards what was refused with `fresh_sign_in_required` can be repeated. */
-    stepUp: (proof: Proof) =>
-      asSignedIn(() => withoutRenewal(() => sendWithCsrfToken<SignedIn>('POST', 'step-up', proof))),
+    stepUp: (proof: Proof) => replaceTokens<SignedIn>('POST', 'step-up', proof),
     /** Mails the code for an account that can prove it in no other way. */
     mailStepUpCode: () => change<Accepted>('POST', 'step-up/mail', {}),
     /** Go to the `location` of the answer. The provider sends the user back to the account page, which finishes the link. */

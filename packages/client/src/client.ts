@@ -5,6 +5,7 @@ import { createRenewal } from './renewal.js'
 import { createRenewingFetch } from './renewing-fetch.js'
 import { createRequests, type Fetch } from './requests.js'
 
+export type { AccountExport } from '../../../src/contract/account-export.js'
 export type {
   PasskeyCreationOptions,
   PasskeyCredential,

@@ -29,6 +29,7 @@ const columns = selectList<EventRow>({
   created_at: true,
 })
 
+/** Nothing about a user who was deleted in the meantime. */
 export const insertEvent = (
   sql: Sql,
   event: {
@@ -46,7 +47,9 @@ export const insertEvent = (
 ) =>
   sql.query<{ username: string | null }>(
     `insert into events (id, kind, user_id, username, name_mark, session_id, reason, request_id, ip, user_agent, created_at)
-     values ($1, $2, $3, (select username from users where users.id = $3), $4, $5, $6, $7, $8, $9, $10)
+     select $1, $2, u.id, u.username, $4, $5, $6, $7, $8, $9, $10
+     from (select $3::uuid as wanted) as given left join users as u on u.id = wanted
+     where wanted is null or u.id is not null
      returning username`,
     [
       event.id,
@@ -64,6 +67,10 @@ export const insertEvent = (
 
 export const selectRecentOfUser = (sql: Sql, userId: string, limit: number) =>
   sql.query<EventRow>(`select ${columns} from events where user_id = $1 order by id desc limit $2`, [userId, limit])
+
+/** Attempts with the name from before there was an account. */
+export const forgetNames = (sql: Sql, nameMarks: readonly string[]) =>
+  sql.query('update events set name_mark = null where name_mark = any($1::text[])', [nameMarks])
 
 /** From one id to before another, newest first. */
 export type Span = { from: string; before: string; kind: string | null; limit: number }

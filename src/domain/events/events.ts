@@ -23,6 +23,9 @@ export const eventKinds = [
   'password_change_failed',
   'stepped_up',
   'step_up_failed',
+  'name_changed',
+  'username_changed',
+  'account_deleted',
   'provider_linked',
   'provider_unlinked',
   'second_factor_failed',
@@ -42,6 +45,7 @@ export const eventKinds = [
   'user_enabled',
   'sessions_ended',
   'factors_reset',
+  'user_deleted',
   'users_imported',
   'users_exported',
   'content_loaded',
@@ -136,7 +140,9 @@ export const createEvents = (options: {
       }
       for (const listener of listeners) listener(recorded, event)
     },
-    recent: (userId: string) => store.selectRecentOfUser(database, userId, 50),
+    recent: (userId: string, limit = 50) => store.selectRecentOfUser(database, userId, limit),
+    /** For names that no longer belong to anyone. */
+    forgetNames: (sql: Sql, names: readonly string[]) => store.forgetNames(sql, names.flatMap(nameMarks.all)),
     /** Newest first, as are those below. */
     between: (query: EventQuery) => store.selectSpan(database, spanOf(query)),
     /** About a user, about a name without an account, or both. */

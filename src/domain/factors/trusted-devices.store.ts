@@ -43,6 +43,12 @@ export const selectGood = (sql: Sql, hashes: readonly Uint8Array[], now: Date) =
     [hashes, now],
   )
 
+export const selectHashes = (sql: Sql, userId: string, hashes: readonly Uint8Array[]) =>
+  sql.query<{ hash: Uint8Array }>('select hash from trusted_devices where user_id = $1 and hash = any($2::bytea[])', [
+    userId,
+    hashes,
+  ])
+
 export const selectOfUser = (sql: Sql, userId: string, now: Date) =>
   sql.query<TrustedDeviceRow>(
     `select ${device} from trusted_devices where user_id = $1 and expires_at > $2

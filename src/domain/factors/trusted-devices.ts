@@ -1,5 +1,5 @@
 import { type Clock, later } from '../../lib/clock.js'
-import { fingerprint, randomToken } from '../../lib/random.js'
+import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import type { Client } from '../sessions/client.js'
@@ -44,6 +44,11 @@ export const createTrustedDevices = ({
     if (lifetime === undefined || tokens.length === 0) return undefined
     const [row] = await store.selectByHash(database, userId, tokens.map(fingerprint), clock.now())
     return row?.id
+  },
+  /** Those of these values of a browser that belong to this account. */
+  tokensOf: async (userId: string, tokens: readonly string[]) => {
+    const rows = await store.selectHashes(database, userId, tokens.map(fingerprint))
+    return tokens.filter((token) => rows.some(({ hash }) => sameBytes(hash, fingerprint(token))))
   },
   list: (userId: string) => store.selectOfUser(database, userId, clock.now()),
   remove: async (id: string, userId: string) => (await store.deleteOfUser(database, id, userId)).length > 0,

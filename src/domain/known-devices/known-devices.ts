@@ -51,6 +51,9 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
     /** What failures of this browser are counted by; undefined if none of its values belongs to the account. */
     find: (userId: string, values: readonly string[]) =>
       values.map((value) => nonceIn(value, userId)).find((nonce) => nonce !== undefined),
+    /** Those of the values that belong to this account. */
+    valuesOf: (userId: string, values: readonly string[]) =>
+      values.filter((value) => nonceIn(value, userId) !== undefined),
     /** The values for the browser, with a new one for this account: a copy that was stolen before is counted apart. */
     remember: (userId: string, values: readonly string[]) => [
       make(userId),

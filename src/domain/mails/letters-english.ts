@@ -1,4 +1,5 @@
 import type { Letters } from './letters.js'
+import { englishAccount } from './letters-english-account.js'
 import { timeSpan } from './time-spans.js'
 import { writtenDevice, writtenTime } from './written-device.js'
 
@@ -9,6 +10,8 @@ const visitorFooter = (productName: string) =>
 const accountFooter = (productName: string) => `This email is about your account at ${productName}.`
 
 export const english: Letters = {
+  ...englishAccount,
+
   'verify-email': ({ token, code, validFor }, { productName, addresses }) => ({
     subject: `Confirm your email for ${productName}`,
     blocks: [

@@ -1,4 +1,5 @@
 import type { Letters } from './letters.js'
+import { frenchAccount } from './letters-french-account.js'
 import { timeSpan } from './time-spans.js'
 import { writtenDevice, writtenTime } from './written-device.js'
 
@@ -8,6 +9,8 @@ const visitorFooter = (productName: string) =>
 const accountFooter = (productName: string) => `Cet e-mail concerne votre compte ${productName}.`
 
 export const french: Letters = {
+  ...frenchAccount,
+
   'verify-email': ({ token, code, validFor }, { productName, addresses }) => ({
     subject: `Confirmez votre adresse e-mail pour ${productName}`,
     blocks: [

@@ -1,4 +1,5 @@
 import type { Letters } from './letters.js'
+import { germanAccount } from './letters-german-account.js'
 import { timeSpan } from './time-spans.js'
 import { writtenDevice, writtenTime } from './written-device.js'
 
@@ -8,6 +9,8 @@ const visitorFooter = (productName: string) =>
 const accountFooter = (productName: string) => `Diese E-Mail betrifft Ihr Konto bei ${productName}.`
 
 export const german: Letters = {
+  ...germanAccount,
+
   'verify-email': ({ token, code, validFor }, { productName, addresses }) => ({
     subject: `Bestätigen Sie Ihre E-Mail-Adresse für ${productName}`,
     blocks: [

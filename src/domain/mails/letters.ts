@@ -33,6 +33,8 @@ export type MailValues = {
   'passkey-added': { username: string; passkeyName: string }
   'passkey-removed': { username: string; passkeyName: string }
   'factors-reset': { username: string }
+  'username-changed': { username: string; formerUsername: string }
+  'account-deleted': { username: string; byOperator: boolean }
 }
 export type MailKind = keyof MailValues
 
@@ -42,6 +44,7 @@ export type Letter = { subject: string; blocks: Block[]; footer: string }
 
 export type Site = { productName: string; addresses: Addresses }
 export type Letters = { [Kind in MailKind]: (values: MailValues[Kind], site: Site) => Letter }
+export type AccountLetters = Pick<Letters, 'username-changed' | 'account-deleted'>
 
 export type Addresses = ReturnType<typeof addressesOf>
 

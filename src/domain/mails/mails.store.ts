@@ -10,19 +10,28 @@ export const lockRecipient = (sql: Sql, recipientKey: string, kind: string) =>
 
 export const insert = (
   sql: Sql,
-  mail: { id: string; recipientKey: string; kind: string; content: string },
+  mail: { id: string; recipientKey: string; recipient: string | null; kind: string; content: string },
   ceiling: { mails: number; within: number } | undefined,
   offset: number,
 ) =>
   sql.query<{ id: string }>(
-    `insert into outgoing_mail (id, recipient_key, kind, content, created_at, next_attempt_at)
-     select $1, $2, $3, $4, ${databaseNow('$5')}, ${databaseNow('$5')}
+    `insert into outgoing_mail (id, recipient_key, kind, content, created_at, next_attempt_at, recipient)
+     select $1, $2, $3, $4, ${databaseNow('$5')}, ${databaseNow('$5')}, $8
      where $6::int is null or $6::int > (
        select count(*) from outgoing_mail
        where recipient_key = $2 and kind = $3 and created_at > ${databaseNow('$5')} - ${milliseconds('$7')}
      )
      returning id`,
-    [mail.id, mail.recipientKey, mail.kind, mail.content, offset, ceiling?.mails ?? null, ceiling?.within ?? 0],
+    [
+      mail.id,
+      mail.recipientKey,
+      mail.kind,
+      mail.content,
+      offset,
+      ceiling?.mails ?? null,
+      ceiling?.within ?? 0,
+      mail.recipient,
+    ],
   )
 
 /**
@@ -69,6 +78,15 @@ export const countWaiting = (sql: Sql) =>
        select 1 from outgoing_mail where next_attempt_at is not null limit $1
      ) as due`,
     [countedUpTo],
+  )
+
+type MailedRow = { kind: string; created_at: Date; sent_at: Date | null }
+
+export const selectOfRecipient = (sql: Sql, recipient: string) =>
+  sql.query<MailedRow>(
+    `select ${selectList<MailedRow>({ kind: true, created_at: true, sent_at: true })} from outgoing_mail
+     where recipient = $1 order by id desc`,
+    [recipient],
   )
 
 /** Ids are ordered by time, so the oldest rows are found at the beginning of the primary key. */

@@ -43,6 +43,8 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'passkey-added': undefined,
   'passkey-removed': undefined,
   'factors-reset': undefined,
+  'username-changed': undefined,
+  'account-deleted': undefined,
 }
 
 /** `ada+news@example.com` is delivered to `ada@example.com`, so they share one limit. */
@@ -90,9 +92,12 @@ export const createMails = ({
   }
 
   const insert = async (sql: Sql, request: MailRequest) => {
+    // After the last mail nothing shows any more whom it was for.
+    const isLast = request.template === 'account-deleted'
     const row = {
       id: uuidv7(clock.now()),
-      recipientKey: recipientKey(request.to),
+      recipientKey: isLast ? '' : recipientKey(request.to),
+      recipient: isLast ? null : emailKey(request.to),
       kind: request.template,
       content: write(request),
     }
@@ -129,5 +134,14 @@ export const createMails = ({
     return row?.waiting ?? 0
   }
 
-  return { queue, purge, countWaiting, start: sender.start, stop: sender.stop, nudge: sender.nudge }
+  return {
+    queue,
+    purge,
+    /** What was mailed to an address in the last day or waits to be sent. */
+    sentTo: (email: string) => store.selectOfRecipient(database, emailKey(email)),
+    countWaiting,
+    start: sender.start,
+    stop: sender.stop,
+    nudge: sender.nudge,
+  }
 }

@@ -5,7 +5,7 @@ import { hours, minutes } from '../../lib/durations.js'
 import { codeOf, isCodeOf } from '../../lib/mailed-code.js'
 import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import type { Database, Sql } from '../../platform/database/database.js'
+import { type Database, isUniqueViolation, type Sql } from '../../platform/database/database.js'
 import type { Invitations } from '../invitations/invitations.js'
 import type { Mails } from '../mails/mails.js'
 import { emailKey, readEmail } from '../users/email.js'
@@ -205,22 +205,27 @@ export const createRegistrations = (deps: Dependencies) => {
      * invitation that was open then still counts, unless it was used or withdrawn.
      */
     complete: (pending: Pending): Promise<Completed> =>
-      database.transaction(async (sql): Promise<Completed> => {
-        const now = clock.now()
-        const [mine] = await store.lockWaiting(sql, pending.id, now)
-        if (!mine) return refuse('already_confirmed')
-        const { user } = pending
-        const whose = { email: user.email, openAt: later(mine.expires_at, -registrationLifetime) }
-        const admitted = await invitations.admit(sql, whose, () => users.createWithPassword(sql, user))
-        // Another registration with the same invitation may have been faster.
-        if (isRefused(admitted))
-          return (await users.findByEmail(user.email.email, sql)) ? refuse('already_registered') : admitted
-        const { created, invited } = admitted
-        if (isRefused(created))
-          return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken_since')
-        await store.markConfirmed(sql, pending.id, now)
-        return { user: created, invited }
-      }),
+      database
+        .transaction(async (sql): Promise<Completed> => {
+          const now = clock.now()
+          const [mine] = await store.lockWaiting(sql, pending.id, now)
+          if (!mine) return refuse('already_confirmed')
+          const { user } = pending
+          const whose = { email: user.email, openAt: later(mine.expires_at, -registrationLifetime) }
+          const admitted = await invitations.admit(sql, whose, () => users.createWithPassword(sql, user))
+          // Another registration with the same invitation may have been faster.
+          if (isRefused(admitted))
+            return (await users.findByEmail(user.email.email, sql)) ? refuse('already_registered') : admitted
+          const { created, invited } = admitted
+          if (isRefused(created))
+            return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken_since')
+          await store.markConfirmed(sql, pending.id, now)
+          return { user: created, invited }
+        })
+        .catch((error: unknown) => {
+          if (isUniqueViolation(error)) return refuse('username_taken_since')
+          throw error
+        }),
 
     purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
   }

@@ -9,6 +9,7 @@ export type SessionRow = {
   user_agent: string
   created_at: Date
   last_used_at: Date
+  expires_at: Date
   methods: string[]
   provider: string | null
 }
@@ -19,6 +20,7 @@ const session = selectList<SessionRow>({
   user_agent: true,
   created_at: true,
   last_used_at: true,
+  expires_at: true,
   methods: true,
   provider: true,
 })

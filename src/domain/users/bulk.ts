@@ -2,6 +2,7 @@ import { fingerprint } from '../../lib/random.js'
 import { nilUuid } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation } from '../../platform/database/database.js'
 import type { ImportedUser } from './imported-user.js'
+import type { Usernames } from './usernames.js'
 import * as store from './users-bulk.store.js'
 
 export type { ListedUser } from './users-bulk.store.js'
@@ -31,14 +32,24 @@ const keysOf = ({ id, email, username, identities }: ImportedUser) => ({
 export type BulkUsers = ReturnType<typeof createBulkUsers>
 
 /** Many users at once, for the command line. No request uses this. */
-export const createBulkUsers = ({ database }: { database: Database }) => {
+export const createBulkUsers = ({
+  database,
+  usernames,
+}: {
+  database: Database
+  usernames: Pick<Usernames, 'release'>
+}) => {
   const takenFor = async (users: readonly ImportedUser[]) => {
     const identities = users.flatMap((user) => user.identities)
-    const [rows, linked] = [
+    const names = users.map(({ username }) => username.key)
+    await usernames.release(database, names)
+    const [rows, linked, reserved] = [
       await store.selectTaken(database, users),
       identities.length > 0 ? await store.selectTakenIdentities(database, identities) : [],
+      await store.selectReserved(database, names),
     ]
     return new Set([
+      ...reserved.map((row) => `username ${row.username_key}`),
       ...rows.flatMap((row) => [`email ${row.email_key}`, `username ${row.username_key}`, `id ${row.id}`]),
       ...linked.map(({ provider, subject }) => `${provider} ${subject}`),
     ])

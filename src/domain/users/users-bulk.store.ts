@@ -62,6 +62,13 @@ export const selectTaken = (sql: Sql, users: readonly ImportedUser[]) =>
     [users.map((user) => user.email.key), users.map((user) => user.username.key), users.map((user) => user.id)],
   )
 
+/** Former names of other users. */
+export const selectReserved = (sql: Sql, keys: readonly string[]) =>
+  sql.query<{ username_key: string }>(
+    'select username_key from reserved_usernames where username_key = any($1::text[])',
+    [keys],
+  )
+
 export const selectTakenIdentities = (sql: Sql, identities: readonly Identity[]) =>
   sql.query<{ provider: string; subject: string }>(
     `select provider, subject from identities

@@ -35,6 +35,10 @@ const user = selectList<UserRow>(columns)
 
 export const selectById = (sql: Sql, id: string) => sql.query<UserRow>(`select ${user} from users where id = $1`, [id])
 
+/** Until the transaction ends no other one can change this user, or write a row that refers to it. */
+export const lockForDeletion = (sql: Sql, id: string) =>
+  sql.query<UserRow>(`select ${user} from users where id = $1 for update`, [id])
+
 /** Until the transaction ends no other one can change this user. Rows that refer to the user can still be written. */
 export const lockById = (sql: Sql, id: string) =>
   sql.query<UserRow>(`select ${user} from users where id = $1 for no key update`, [id])
@@ -52,11 +56,14 @@ export const selectByIdentity = (sql: Sql, { provider, subject }: Identity) =>
     [provider, subject],
   )
 
-export const selectFreeSuffix = (sql: Sql, key: string) =>
+/** The first number that makes the name free. `kept` are names that no user may take. */
+export const selectFreeSuffix = (sql: Sql, key: string, kept: readonly string[], now: Date) =>
   sql.query<{ suffix: number | null }>(
-    `select min(n)::int as suffix from generate_series(1, 500) as n
-     where not exists (select 1 from users where username_key = case n when 1 then $1 else $1 || '-' || n end)`,
-    [key],
+    `select min(n)::int as suffix from generate_series(1, 500) as n,
+       lateral (select case n when 1 then $1 else $1 || '-' || n end as wanted) as named
+     where not exists (select 1 from users where username_key = wanted) and wanted <> all($2::text[])
+       and not exists (select 1 from reserved_usernames where username_key = wanted and reserved_until > $3)`,
+    [key, kept, now],
   )
 
 type Inserted = { id: string; email: Email; username: Username; name: string | null; now: Date }
@@ -118,6 +125,22 @@ export const replaceHash = (sql: Sql, userId: string, oldHash: string, newHash: 
   sql.query(
     `update users set password_hash = $3, rehashes = rehashes + 1 where id = $1 and password_hash = $2 returning id`,
     [userId, oldHash, newHash],
+  )
+
+export const updateName = (sql: Sql, userId: string, name: string | null) =>
+  sql.query('update users set name = $2 where id = $1', [userId, name])
+
+/** Triggers do the rest: see migrations, `forget_user`. */
+export const deleteUser = (sql: Sql, userId: string) =>
+  sql.query('delete from users where id = $1 returning id', [userId])
+
+export type IdentityRow = { provider: string; subject: string; linked_at: Date }
+
+export const selectIdentities = (sql: Sql, userId: string) =>
+  sql.query<IdentityRow>(
+    `select ${selectList<IdentityRow>({ provider: true, subject: true, linked_at: true })} from identities
+     where user_id = $1 order by provider`,
+    [userId],
   )
 
 export const updateDisabled = (sql: Sql, userId: string, disabledAt: Date | null) =>

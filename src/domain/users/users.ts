@@ -5,6 +5,7 @@ import { uuidv7 } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
 import { type Email, emailKey } from './email.js'
 import { type Username, usernameFrom, usernameKey, withSuffix } from './username.js'
+import type { Usernames } from './usernames.js'
 import * as store from './users.store.js'
 
 export type User = {
@@ -60,7 +61,13 @@ export const loginKey = (login: string) => (isEmail(login) ? emailKey(login) : u
 
 export type Users = ReturnType<typeof createUsers>
 
-export const createUsers = ({ database, clock }: { database: Database; clock: Clock }) => {
+type Dependencies = {
+  database: Database
+  clock: Clock
+  usernames: Pick<Usernames, 'kept' | 'isTaken' | 'release'>
+}
+
+export const createUsers = ({ database, clock, usernames }: Dependencies) => {
   const findById = (id: string, sql: Sql = database) => first(store.selectById(sql, id))
   const findByEmail = (email: string, sql: Sql = database) => first(store.selectByEmail(sql, emailKey(email)))
   const findByUsername = (username: string) => first(store.selectByUsername(database, usernameKey(username)))
@@ -72,11 +79,14 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
   /** Which unique value is taken; undefined if it is free again. */
   const obstacle = async (sql: Sql, user: { email: Email; username: Username }) => {
     if (await first(store.selectByEmail(sql, user.email.key))) return refuse('email_taken')
-    if (await first(store.selectByUsername(sql, user.username.key))) return refuse('username_taken')
-    return undefined
+    return (await usernames.isTaken(sql, user.username.key)) ? refuse('username_taken') : undefined
   }
 
+  /** A name that gets reserved for its former owner at this moment is a unique violation. */
   const createWithPassword = async (sql: Sql, user: NewUser) => {
+    const taken = await obstacle(sql, user)
+    if (taken) return taken
+    await usernames.release(sql, [user.username.key])
     const now = clock.now()
     const insert = () => first(store.insertWithPassword(sql, { ...user, id: uuidv7(now), now }))
     const created = (await insert()) ?? (await obstacle(sql, user)) ?? (await insert())
@@ -96,8 +106,9 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
     for (let tries = 0; tries < 20; tries++) {
       const now = clock.now()
       const id = uuidv7(now)
-      const [free] = await store.selectFreeSuffix(database, wanted.key)
+      const [free] = await store.selectFreeSuffix(database, wanted.key, usernames.kept, now)
       const username = withSuffix(wanted, free?.suffix ?? id.slice(-6))
+      await usernames.release(database, [username.key])
       const inserting = database.transaction((sql) =>
         admit(sql, () => first(store.insertFromProvider(sql, { ...user, username, id, now }))),
       )
@@ -135,8 +146,9 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
       await store.lockById(sql, id)
       return findById(id, sql)
     },
+    /** The same before the user is deleted: it also waits for rows that refer to the user and are not committed yet. */
+    lockForDeletion: (sql: Sql, id: string) => first(store.lockForDeletion(sql, id)),
     findByEmail,
-    findByUsername,
     findByLogin,
     findByIdentity,
     createWithPassword,
@@ -153,6 +165,10 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
     /** Whether it is the first time that this user signs in. */
     noteFirstSignIn: async (sql: Sql, userId: string) =>
       (await store.noteFirstSignIn(sql, userId, clock.now())).length > 0,
+    setName: (sql: Sql, userId: string, name: string | null) => store.updateName(sql, userId, name),
+    identitiesOf: (userId: string) => store.selectIdentities(database, userId),
+    /** Everything of the user goes with it. */
+    remove: async (sql: Sql, userId: string) => (await store.deleteUser(sql, userId)).length > 0,
     disable: (userId: string, sql: Sql = database) => store.updateDisabled(sql, userId, clock.now()),
     enable: (userId: string, sql: Sql = database) => store.updateDisabled(sql, userId, null),
   }

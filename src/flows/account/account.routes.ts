@@ -1,34 +1,94 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { refuse } from '../../contract/outcome.js'
-import { Account } from '../../contract/schemas.js'
+import { languageFrom } from '../../contract/languages.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { Account, SignedIn } from '../../contract/schemas.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Callers } from '../../http/caller.js'
+import { clientOf } from '../../http/client.js'
+import type { Cookies } from '../../http/cookies.js'
+import type { Csrf } from '../../http/csrf.js'
+import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
+import { sendRenewed, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import type { Changes, createProfile } from './profile.js'
 
 const { responses, sendRefusal } = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
+const changeRefusals = routeRefusals(
+  'bad_request',
+  'not_authenticated',
+  'invalid_csrf_token',
+  'cross_site',
+  'fresh_sign_in_required',
+  'username_length',
+  'username_at_sign',
+  'username_characters',
+  'username_alphabets',
+  'username_taken',
+  'too_many_requests',
+  'unavailable',
+)
 
 const schema = {
-  tags: ['who am I'],
+  tags: ['account'],
   summary: 'The stored user',
   response: { 200: Type.Object({ user: Account }), ...responses },
 }
+const changeSchema = {
+  tags: ['account'],
+  summary: 'Change the name or the username',
+  description:
+    'A new username needs a fresh sign-in, and is in the new tokens of this session; other sessions get it at their next renewal. The old one is reserved for its owner for 30 days. An empty name or null removes the name. A user can have five reserved usernames; then 429 says how long to wait.',
+  body: Type.Object({
+    name: Type.Optional(Type.Union([Type.String({ maxLength: 200 }), Type.Null()])),
+    // Longer than a username may be: its own rules say what is wrong, each with its code.
+    username: Type.Optional(Type.String({ maxLength: 1024 })),
+  }),
+  response: {
+    200: withHeaders(SignedIn, { 'Set-Cookie': 'New access_token and refresh_token' }),
+    ...changeRefusals.responses,
+  },
+}
 
-type Dependencies = { callers: Callers; users: Users; limits: Limits }
+type Dependencies = {
+  profile: ReturnType<typeof createProfile>
+  callers: Callers
+  users: Users
+  limits: Limits
+  csrf: Csrf
+  freshness: Freshness
+  cookies: Cookies
+}
 
-export const accountRoutes = (server: Server, { callers, users, limits }: Dependencies) => {
-  server.get(
-    '/api/auth/account',
-    { schema, onRequest: [callers.required, limits.bySession] },
-    async (request, reply) => {
-      const user = await users.findById(callers.of(request).userId)
-      if (!user || user.disabled) return sendRefusal(reply, refuse('not_authenticated'))
-      const { id, email, username, name, provider, providers } = user
-      const hasPassword = user.passwordHash !== undefined
-      return reply.send({
-        user: { id, email, username, name, provider, providers, hasPassword, createdAt: user.createdAt.toISOString() },
-      })
-    },
-  )
+export const accountRoutes = (server: Server, deps: Dependencies) => {
+  const { profile, callers, users, limits, csrf, freshness, cookies } = deps
+  const path = '/api/auth/account'
+
+  server.get(path, { schema, onRequest: [callers.required, limits.bySession] }, async (request, reply) => {
+    const user = await users.findById(callers.of(request).userId)
+    if (!user || user.disabled) return sendRefusal(reply, refuse('not_authenticated'))
+    const { id, email, username, name, provider, providers } = user
+    const hasPassword = user.passwordHash !== undefined
+    return reply.send({
+      user: { id, email, username, name, provider, providers, hasPassword, createdAt: user.createdAt.toISOString() },
+    })
+  })
+
+  const freshForUsername = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { username } = request.body as Changes
+    return username === undefined ? undefined : freshness.required(request, reply)
+  }
+
+  const onRequest = [callers.required, csrf.required, limits.bySession]
+  server.patch(path, { schema: changeSchema, onRequest, preHandler: freshForUsername }, async (request, reply) => {
+    const issued = await profile.change({
+      caller: callers.of(request),
+      changes: request.body,
+      client: clientOf(request),
+      language: languageFrom(request.headers['accept-language']),
+    })
+    return isRefused(issued) ? changeRefusals.sendRefusal(reply, issued) : sendRenewed(reply, cookies, issued)
+  })
 }

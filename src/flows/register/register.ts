@@ -7,7 +7,7 @@ import type { Registrations } from '../../domain/registrations/registrations.js'
 import { displayName } from '../../domain/users/display-name.js'
 import { type Email, readEmail } from '../../domain/users/email.js'
 import { readUsername } from '../../domain/users/username.js'
-import type { Users } from '../../domain/users/users.js'
+import type { Usernames } from '../../domain/users/usernames.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 
 type Request = {
@@ -19,7 +19,7 @@ type Request = {
 }
 
 type Dependencies = {
-  users: Users
+  usernames: Usernames
   passwords: Passwords
   registrations: Registrations
   registrationGate: RegistrationGate
@@ -31,7 +31,7 @@ type Dependencies = {
  * and time; only its owner sees the difference, in the mail.
  */
 export const createRegister = (deps: Dependencies) => {
-  const { users, passwords, registrations, registrationGate: gate, invitations } = deps
+  const { usernames, passwords, registrations, registrationGate: gate, invitations } = deps
 
   /** One refusal for every invitation that does not work, whatever is wrong with it and whoever has the address. */
   const refusalOfInvitation = async (token: string, email: Email) => {
@@ -53,7 +53,7 @@ export const createRegister = (deps: Dependencies) => {
     if (isRefused(username)) return username
     const person = { username: username.username, email: email.email, name }
     // Before the password, whose faults the page can ask for itself: so it can show everything at once.
-    if (await users.findByUsername(username.username)) return refuse('username_taken')
+    if (!(await usernames.mayBeChosen(username))) return refuse('username_taken')
     const rejected = await passwords.refusalFor(request.password, person)
     if (rejected) return rejected
     const passwordHash = await passwords.hash(request.password)

@@ -39,5 +39,9 @@ export class TransactionMisuse extends Error {
   override name = 'TransactionMisuse'
 }
 
+/** The row that this one refers to was deleted in the meantime. */
+export const isForeignKeyViolation = (error: unknown) =>
+  error instanceof Error && 'code' in error && error.code === '23503'
+
 /** Two statements wanted the same unique value at once, and this one came second. */
 export const isUniqueViolation = (error: unknown) => error instanceof Error && 'code' in error && error.code === '23505'

@@ -8,6 +8,7 @@ const unavailableCodes = new Set([
   '25006', // read-only: this server has become a standby
   '25P03', // idle in a transaction for too long
   '25P04', // the transaction took too long
+  '40P01', // two transactions waited for each other, and this one was chosen to give up
   '55P03', // a lock was not free in time
   '58030', // input or output error
 ])

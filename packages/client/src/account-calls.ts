@@ -1,0 +1,25 @@
+import type { AccountExport } from '../../../src/contract/account-export.js'
+import type { Account, SignedIn } from '../../../src/contract/schemas.js'
+import type { Answer } from './answers.js'
+import type { Method } from './requests.js'
+
+type Change = <Value = undefined>(method: Method, path: string, body: object) => Promise<Answer<Value>>
+type Ways = {
+  read: <Value>(path: string) => Promise<Answer<Value>>
+  change: Change
+  /** For changes that give the session new tokens. */
+  replaceTokens: Change
+  signOut: (answering: Promise<Answer<undefined>>) => Promise<Answer<undefined>>
+}
+
+/** What users do with their account itself. */
+export const createAccountCalls = ({ read, change, replaceTokens, signOut }: Ways) => ({
+  account: () => read<{ user: Account }>('account'),
+  /** A new username needs a fresh sign-in. The tokens have it at once. */
+  changeAccount: (changes: { name?: string | null; username?: string }) =>
+    replaceTokens<SignedIn>('PATCH', 'account', changes),
+  /** Everything that is stored about the user. */
+  exportData: () => read<AccountExport>('export'),
+  /** Deletes the account for good. The username is a sign that the user means it. */
+  deleteAccount: (sure: { username: string }) => signOut(change('POST', 'delete-account', sure)),
+})

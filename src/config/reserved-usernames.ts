@@ -1,0 +1,23 @@
+import { isRefused } from '../contract/outcome.js'
+import { readUsername } from '../domain/users/username.js'
+import { InvalidValue, list, type Read } from './setting-values.js'
+
+/**
+ * Names that seem to speak for the operator, names of accounts and mailboxes that many programs have, and words that a program
+ * which knows its users by name may take for something else.
+ */
+export const commonlyReserved = [
+  ...['admin', 'administrator', 'root', 'superuser', 'sysadmin', 'system', 'operator', 'moderator', 'staff'],
+  ...['official', 'team', 'support', 'help', 'helpdesk', 'info', 'contact', 'billing', 'sales', 'security', 'abuse'],
+  ...['postmaster', 'hostmaster', 'webmaster', 'mailer-daemon', 'noreply', 'no-reply', 'daemon', 'nobody', 'guest'],
+  ...['anonymous', 'everyone', 'all', 'public', 'service', 'api', 'www', 'me', 'self', 'null', 'undefined', 'none'],
+].join(',')
+
+const keyOf: Read<string> = (text) => {
+  const read = readUsername(text)
+  if (isRefused(read)) throw new InvalidValue('must be usernames, separated by commas, or `off`')
+  return read.key
+}
+
+/** The keys of the names. */
+export const reservedUsernames: Read<string[]> = (value) => (value === 'off' ? [] : list(keyOf)(value))

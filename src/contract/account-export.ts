@@ -1,0 +1,56 @@
+import { type Static, Type } from 'typebox'
+import { Account, Factors, Id, Moment } from './schemas.js'
+
+const Null = Type.Null()
+const Place = { ip: Type.String(), userAgent: Type.String() }
+
+/** Everything that is stored about a user, without secrets: no hash, no key and no token is in it. */
+export const AccountExport = Type.Object(
+  {
+    exportedAt: Moment,
+    account: Type.Object({ ...Account.properties }),
+    formerUsernames: Type.Array(
+      Type.Object({
+        username: Type.String({ description: 'In the form in which usernames are compared' }),
+        reservedUntil: Moment,
+      }),
+    ),
+    identities: Type.Array(
+      Type.Object({
+        provider: Type.String(),
+        subject: Type.String({ description: 'The account there' }),
+        linkedAt: Moment,
+      }),
+    ),
+    sessions: Type.Array(
+      Type.Object({
+        id: Id,
+        ...Place,
+        methods: Type.Array(Type.String()),
+        createdAt: Moment,
+        lastUsedAt: Moment,
+        expiresAt: Moment,
+      }),
+    ),
+    factors: Type.Object({
+      totp: Factors.properties.totp,
+      recoveryCodes: Factors.properties.recoveryCodes,
+      passkeys: Factors.properties.passkeys,
+    }),
+    trustedDevices: Type.Array(Type.Object({ id: Id, ...Place, createdAt: Moment, expiresAt: Moment })),
+    events: Type.Array(
+      Type.Object({
+        id: Id,
+        kind: Type.String(),
+        reason: Type.Union([Type.String(), Null]),
+        ...Place,
+        createdAt: Moment,
+      }),
+    ),
+    mails: Type.Array(Type.Object({ kind: Type.String(), createdAt: Moment, sentAt: Type.Union([Moment, Null]) }), {
+      description: 'Of the last day, and those that wait to be sent',
+    }),
+  },
+  { title: 'AccountExport' },
+)
+export type AccountExport = Static<typeof AccountExport>

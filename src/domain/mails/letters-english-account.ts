@@ -1,0 +1,32 @@
+import type { AccountLetters } from './letters.js'
+
+const accountFooter = (productName: string) => `This email is about your account at ${productName}.`
+
+export const englishAccount: AccountLetters = {
+  'username-changed': ({ username, formerUsername }, { productName, addresses }) => ({
+    subject: `Your username at ${productName} was changed`,
+    blocks: [
+      {
+        text: `Your username at ${productName} was just changed from ${formerUsername} to ${username}. Use the new one to sign in. Nobody else can have the old one for 30 days, and you can change back.`,
+      },
+      { text: 'If this was not you, choose a new password now, then change the username back:' },
+      { link: addresses.forgotPassword, label: 'Choose a new password' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'account-deleted': ({ username, byOperator }, { productName }) => ({
+    subject: `Your account at ${productName} was deleted`,
+    blocks: [
+      {
+        text: byOperator
+          ? `An administrator has deleted your account ${username} at ${productName}, with everything that was stored about it.`
+          : `Your account ${username} at ${productName} was just deleted, with everything that was stored about it. It cannot be restored.`,
+      },
+      {
+        text: `If you did not want this, tell the operator of ${productName}. You can register again with this address at any time.`,
+      },
+    ],
+    footer: `This is the last email about your account at ${productName}.`,
+  }),
+}

@@ -1,0 +1,34 @@
+import type { AccountLetters } from './letters.js'
+
+const accountFooter = (productName: string) => `Cet e-mail concerne votre compte ${productName}.`
+
+export const frenchAccount: AccountLetters = {
+  'username-changed': ({ username, formerUsername }, { productName, addresses }) => ({
+    subject: `Votre nom d’utilisateur sur ${productName} a été modifié`,
+    blocks: [
+      {
+        text: `Votre nom d’utilisateur sur ${productName} vient de passer de ${formerUsername} à ${username}. Utilisez le nouveau pour vous connecter. Pendant 30 jours, personne d’autre ne peut prendre l’ancien, et vous pouvez le reprendre.`,
+      },
+      {
+        text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe, puis rétablissez votre nom d’utilisateur :',
+      },
+      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'account-deleted': ({ username, byOperator }, { productName }) => ({
+    subject: `Votre compte sur ${productName} a été supprimé`,
+    blocks: [
+      {
+        text: byOperator
+          ? `Un administrateur a supprimé votre compte ${username} sur ${productName}, avec toutes les données qui s’y rattachaient.`
+          : `Votre compte ${username} sur ${productName} vient d’être supprimé, avec toutes les données qui s’y rattachaient. Il ne peut pas être restauré.`,
+      },
+      {
+        text: `Si vous ne l’avez pas voulu, contactez l’exploitant de ${productName}. Vous pouvez vous inscrire de nouveau avec cette adresse à tout moment.`,
+      },
+    ],
+    footer: `Ceci est le dernier e-mail concernant votre compte ${productName}.`,
+  }),
+}

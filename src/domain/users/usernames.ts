@@ -1,0 +1,67 @@
+import { type Refused, refuse } from '../../contract/outcome.js'
+import { type Clock, later } from '../../lib/clock.js'
+import { days, seconds } from '../../lib/durations.js'
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import { type Username, usernameKey } from './username.js'
+import * as store from './usernames.store.js'
+
+/** How long a former username stays with its owner. Links, mentions and programs that know users by name still use it. */
+const reservedFor = 30 * days
+/** So that no user collects names. */
+const mostFormerNames = 5
+
+type Named = { id: string; username: string }
+type RenameRefusal = Refused<'username_taken'> | (Refused<'too_many_requests'> & { retryAfter: number })
+
+export type Usernames = ReturnType<typeof createUsernames>
+
+/**
+ * Who may have which name. `kept` are the keys of names that users cannot take (`RESERVED_USERNAMES`). The database is the last
+ * check: a name that was taken or reserved in the meantime is a unique violation.
+ */
+export const createUsernames = (deps: { database: Database; clock: Clock; kept?: readonly string[] | undefined }) => {
+  const { database, clock } = deps
+  const kept = deps.kept ?? []
+
+  const isTaken = async (sql: Sql, key: string, userId: string | null = null) =>
+    (await store.selectHolder(sql, key, userId, clock.now())).length > 0
+
+  const secondsUntil = (moment: Date) => Math.ceil((moment.getTime() - clock.now().getTime()) / seconds)
+
+  /** Why this user cannot have the name; undefined for another spelling of the same name. */
+  const refusalFor = async (sql: Transaction, user: Named, wanted: Username): Promise<RenameRefusal | undefined> => {
+    if (wanted.key === usernameKey(user.username)) return undefined
+    const reserved = await store.selectOfUser(sql, user.id, clock.now())
+    const others = reserved.filter((row) => row.username_key !== wanted.key)
+    const wasMine = others.length < reserved.length
+    if ((!wasMine && kept.includes(wanted.key)) || (await isTaken(sql, wanted.key, user.id)))
+      return refuse('username_taken')
+    const [oldest] = others
+    return oldest && others.length >= mostFormerNames
+      ? refuse('too_many_requests', { retryAfter: secondsUntil(oldest.reserved_until) })
+      : undefined
+  }
+
+  /** After `refusalFor`, in the same transaction. The caller holds a lock on the user's row. */
+  const rename = async (sql: Transaction, user: Named, wanted: Username) => {
+    const former = usernameKey(user.username)
+    if (wanted.key !== former) {
+      await store.deleteExpired(sql, [wanted.key], clock.now())
+      await store.deleteReservation(sql, user.id, wanted.key)
+      await store.reserve(sql, user.id, former, later(clock.now(), reservedFor))
+    }
+    await store.updateUsername(sql, user.id, wanted)
+  }
+
+  return {
+    kept,
+    isTaken,
+    /** For a new user who chooses the name. */
+    mayBeChosen: async ({ key }: Username) => !kept.includes(key) && !(await isTaken(database, key)),
+    release: (sql: Sql, keys: readonly string[]) => store.deleteExpired(sql, keys, clock.now()),
+    refusalFor,
+    rename,
+    formerOf: (userId: string) => store.selectOfUser(database, userId, clock.now()),
+    purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
+  }
+}

@@ -1,0 +1,73 @@
+import type { Language } from '../../contract/languages.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { Events } from '../../domain/events/events.js'
+import type { Mails } from '../../domain/mails/mails.js'
+import type { Client } from '../../domain/sessions/client.js'
+import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import { displayName } from '../../domain/users/display-name.js'
+import { readUsername, type Username } from '../../domain/users/username.js'
+import type { Usernames } from '../../domain/users/usernames.js'
+import type { User, Users } from '../../domain/users/users.js'
+import { type Database, isUniqueViolation, type Transaction } from '../../platform/database/database.js'
+
+type Dependencies = {
+  database: Database
+  users: Users
+  usernames: Usernames
+  sessions: Sessions
+  mails: Mails
+  events: Events
+}
+export type Changes = { name?: string | null; username?: string }
+type Wanted = { name: string | null | undefined; username: Username | undefined }
+type Request = { caller: SessionCaller; changes: Changes; client: Client; language: Language }
+
+/** Changes the name and the username of the caller. The new tokens of the session have them at once, other sessions at their next renewal. */
+export const createProfile = (deps: Dependencies) => {
+  const { database, users, usernames, sessions, mails, events } = deps
+
+  const rename = async (sql: Transaction, user: User, wanted: Username, language: Language) => {
+    await usernames.rename(sql, user, wanted)
+    const values = { username: wanted.username, formerUsername: user.username }
+    await mails.queue(sql, { to: user.email, template: 'username-changed', values, language })
+  }
+
+  /** What can be refused comes first, then the tokens, which need a session that is not over, and then the changes. */
+  const apply = ({ caller, client, language }: Request, { name, username }: Wanted) =>
+    database.transaction(async (sql) => {
+      const user = await users.lock(sql, caller.userId)
+      if (!user || user.disabled) return refuse('not_authenticated')
+      const renames = username !== undefined && username.username !== user.username
+      const refused = renames ? await usernames.refusalFor(sql, user, username) : undefined
+      if (refused) return refused
+      const isNamed = name !== undefined && name !== user.name
+      const changed = { ...user, ...(renames && { username: username.username }), ...(isNamed && { name }) }
+      const issued = await sessions.rotateWithoutGrace(sql, caller.sessionId, changed, client)
+      if (!issued) return refuse('not_authenticated')
+      if (renames) await rename(sql, user, username, language)
+      if (isNamed) await users.setName(sql, user.id, name)
+      return { issued, renames, isNamed }
+    })
+
+  const change = async (request: Request) => {
+    const { caller, changes, client } = request
+    const { userId, sessionId } = caller
+    if (changes.name === undefined && changes.username === undefined)
+      return refuse('bad_request', { message: 'Send a name, a username or both' })
+    const username = changes.username === undefined ? undefined : readUsername(changes.username)
+    if (username && isRefused(username)) return username
+    const name = changes.name === undefined ? undefined : displayName(changes.name)
+    if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
+    const changed = await apply(request, { name, username }).catch((error: unknown) => {
+      // Another request has just taken the name.
+      if (isUniqueViolation(error)) return refuse('username_taken')
+      throw error
+    })
+    if (isRefused(changed)) return changed
+    if (changed.renames) await events.record({ kind: 'username_changed', userId, sessionId }, client)
+    if (changed.isNamed) await events.record({ kind: 'name_changed', userId, sessionId }, client)
+    return changed.issued
+  }
+
+  return { change }
+}

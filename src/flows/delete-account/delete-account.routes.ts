@@ -1,0 +1,70 @@
+import { Type } from 'typebox'
+import { languageFrom } from '../../contract/languages.js'
+import { isRefused } from '../../contract/outcome.js'
+import { NoContent } from '../../contract/schemas.js'
+import type { Callers } from '../../http/caller.js'
+import { type Cookies, registrationCookie } from '../../http/cookies.js'
+import type { Csrf } from '../../http/csrf.js'
+import type { Freshness } from '../../http/freshness.js'
+import type { Limits } from '../../http/limits.js'
+import type { PendingLinkCookie } from '../../http/pending-link-cookie.js'
+import { withHeaders } from '../../http/responses.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import type { SignInCookies } from '../../http/sign-in-cookies.js'
+import type { createDeleteOwnAccount } from './delete-account.js'
+
+const { responses, sendRefusal } = routeRefusals(
+  'bad_request',
+  'other_username',
+  'not_authenticated',
+  'invalid_csrf_token',
+  'cross_site',
+  'fresh_sign_in_required',
+  'too_many_requests',
+  'unavailable',
+)
+
+const schema = {
+  tags: ['account'],
+  summary: "Delete the caller's account and everything that is stored about it",
+  description:
+    'Needs a fresh sign-in, and the username as a sign that this account is meant. Nothing can be restored. Every session ends, the names are free at once, and a last mail is sent to the address.',
+  body: Type.Object({ username: Type.String({ minLength: 1, maxLength: 1024 }) }),
+  response: {
+    204: withHeaders(NoContent, { 'Set-Cookie': 'Clears all cookies of the account' }),
+    ...responses,
+  },
+}
+
+type Dependencies = {
+  deleteOwnAccount: ReturnType<typeof createDeleteOwnAccount>
+  callers: Callers
+  csrf: Csrf
+  limits: Limits
+  freshness: Freshness
+  cookies: Cookies
+  signInCookies: SignInCookies
+  pendingLink: PendingLinkCookie
+}
+
+export const deleteAccountRoutes = (server: Server, deps: Dependencies) => {
+  const { deleteOwnAccount, callers, csrf, limits, freshness, cookies, signInCookies, pendingLink } = deps
+  const onRequest = [callers.required, csrf.required, limits.bySession, freshness.required]
+
+  server.post('/api/auth/delete-account', { schema, onRequest }, async (request, reply) => {
+    const deleted = await deleteOwnAccount({
+      caller: callers.of(request),
+      username: request.body.username,
+      language: languageFrom(request.headers['accept-language']),
+      deviceValues: [...signInCookies.trustedIn(request), ...signInCookies.knownIn(request)],
+    })
+    if (isRefused(deleted)) return sendRefusal(reply, deleted)
+    cookies.clearSession(reply)
+    cookies.clear(reply, registrationCookie.name, { sameSite: 'Strict' })
+    pendingLink.clear(reply)
+    signInCookies.clearChallenge(reply)
+    signInCookies.forget(request, reply, deleted.ofAccount)
+    return reply.status(204).send()
+  })
+}

@@ -1,0 +1,42 @@
+import type { Language } from '../../contract/languages.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { AccountDeletion } from '../../domain/accounts/account-deletion.js'
+import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
+import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
+import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import { usernameKey } from '../../domain/users/username.js'
+
+type Dependencies = {
+  deleteAccount: AccountDeletion
+  sessions: Sessions
+  trustedDevices: TrustedDevices
+  knownDevices: KnownDevices
+}
+type Request = {
+  caller: SessionCaller
+  /** As the user has typed it, to show that they mean this account. */
+  username: string
+  language: Language
+  /** What the browser has in its cookies of trusted and known devices, for this and other accounts. */
+  deviceValues: readonly string[]
+}
+
+/** Deletes the caller's account. Returns which values of the browser's devices belonged to it. */
+export const createDeleteOwnAccount =
+  ({ deleteAccount, sessions, trustedDevices, knownDevices }: Dependencies) =>
+  async ({ caller, username, language, deviceValues }: Request) => {
+    const { userId } = caller
+    if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
+    const trusted = await trustedDevices.tokensOf(userId, deviceValues)
+    const ofAccount = [...trusted, ...knownDevices.valuesOf(userId, deviceValues)]
+    const deleted = await deleteAccount({
+      userId,
+      language,
+      refusalFor: (user) => {
+        if (user.disabled) return refuse('not_authenticated')
+        return usernameKey(username) === usernameKey(user.username) ? undefined : refuse('other_username')
+      },
+    })
+    if (!isRefused(deleted)) return { ofAccount }
+    return deleted.refused === 'no_user' ? refuse('not_authenticated') : deleted
+  }

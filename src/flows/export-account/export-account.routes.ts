@@ -1,0 +1,42 @@
+import { AccountExport } from '../../contract/account-export.js'
+import { isRefused } from '../../contract/outcome.js'
+import type { Callers } from '../../http/caller.js'
+import type { Freshness } from '../../http/freshness.js'
+import type { Limits } from '../../http/limits.js'
+import { withHeaders } from '../../http/responses.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import type { createExportAccount } from './export-account.js'
+
+const { responses, sendRefusal } = routeRefusals(
+  'not_authenticated',
+  'cross_site',
+  'fresh_sign_in_required',
+  'too_many_requests',
+  'unavailable',
+)
+
+const schema = {
+  tags: ['account'],
+  summary: 'Everything that is stored about the caller; needs a fresh sign-in',
+  response: {
+    200: withHeaders(AccountExport, { 'Content-Disposition': 'A browser saves it as a file' }),
+    ...responses,
+  },
+}
+
+type Dependencies = {
+  exportAccount: ReturnType<typeof createExportAccount>
+  callers: Callers
+  limits: Limits
+  freshness: Freshness
+}
+
+export const exportAccountRoutes = (server: Server, { exportAccount, callers, limits, freshness }: Dependencies) => {
+  const onRequest = [callers.required, limits.bySession, freshness.required]
+  server.get('/api/auth/export', { schema, onRequest }, async (request, reply) => {
+    const collected = await exportAccount(callers.of(request).userId)
+    if (isRefused(collected)) return sendRefusal(reply, collected)
+    return reply.header('Content-Disposition', 'attachment; filename="account-data.json"').send(collected)
+  })
+}

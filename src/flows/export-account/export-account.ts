@@ -1,0 +1,102 @@
+import type { AccountExport } from '../../contract/account-export.js'
+import { refuse } from '../../contract/outcome.js'
+import type { Events } from '../../domain/events/events.js'
+import type { Factors } from '../../domain/factors/factors.js'
+import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
+import type { Mails } from '../../domain/mails/mails.js'
+import type { Passkeys } from '../../domain/passkeys/passkeys.js'
+import type { Sessions } from '../../domain/sessions/sessions.js'
+import type { Usernames } from '../../domain/users/usernames.js'
+import type { User, Users } from '../../domain/users/users.js'
+import type { Clock } from '../../lib/clock.js'
+
+type Dependencies = {
+  clock: Clock
+  users: Users
+  usernames: Usernames
+  sessions: Sessions
+  factors: Factors
+  passkeys: Pick<Passkeys, 'list'>
+  trustedDevices: TrustedDevices
+  events: Events
+  mails: Mails
+}
+
+/** More than an account has in 90 days, unless it is attacked. */
+const mostEvents = 10_000
+
+type Client = { ip: string; user_agent: string }
+const placeOf = ({ ip, user_agent: userAgent }: Client) => ({ ip, userAgent })
+
+const accountOf = ({ passwordHash, disabled: _, createdAt, ...user }: User) => ({
+  ...user,
+  hasPassword: passwordHash !== undefined,
+  createdAt: createdAt.toISOString(),
+})
+
+/** Collects what is stored about a user. A new table with personal data is added here. */
+export const createExportAccount = (deps: Dependencies) => {
+  const { clock, users, usernames, sessions, factors, passkeys, trustedDevices, events, mails } = deps
+
+  const waysIn = async (id: string) => {
+    const { totp, recoveryCodesLeft } = await factors.describe(id)
+    return {
+      identities: (await users.identitiesOf(id)).map(({ provider, subject, linked_at }) => ({
+        provider,
+        subject,
+        linkedAt: linked_at.toISOString(),
+      })),
+      factors: {
+        totp: totp ? { createdAt: totp.toISOString() } : null,
+        recoveryCodes: { left: recoveryCodesLeft },
+        passkeys: await passkeys.list(id),
+      },
+      trustedDevices: (await trustedDevices.list(id)).map((row) => ({
+        id: row.id,
+        ...placeOf(row),
+        createdAt: row.created_at.toISOString(),
+        expiresAt: row.expires_at.toISOString(),
+      })),
+    }
+  }
+
+  const traces = async ({ id, email }: User) => ({
+    sessions: (await sessions.list(id)).map((row) => ({
+      id: row.id,
+      ...placeOf(row),
+      methods: row.methods,
+      createdAt: row.created_at.toISOString(),
+      lastUsedAt: row.last_used_at.toISOString(),
+      expiresAt: row.expires_at.toISOString(),
+    })),
+    events: (await events.recent(id, mostEvents)).map((row) => ({
+      id: row.id,
+      kind: row.kind,
+      reason: row.reason,
+      ...placeOf(row),
+      createdAt: row.created_at.toISOString(),
+    })),
+    mails: (await mails.sentTo(email)).map((row) => ({
+      kind: row.kind,
+      createdAt: row.created_at.toISOString(),
+      sentAt: row.sent_at?.toISOString() ?? null,
+    })),
+  })
+
+  return async (userId: string) => {
+    const user = await users.findById(userId)
+    if (!user || user.disabled) return refuse('not_authenticated')
+    const former = await usernames.formerOf(userId)
+    const collected: AccountExport = {
+      exportedAt: clock.now().toISOString(),
+      account: accountOf(user),
+      formerUsernames: former.map((row) => ({
+        username: row.username_key,
+        reservedUntil: row.reserved_until.toISOString(),
+      })),
+      ...(await waysIn(userId)),
+      ...(await traces(user)),
+    }
+    return collected
+  }
+}

@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { minutes } from '../../src/lib/durations.js'
+import { fillIn, keepPicture, openChromium, press, signIn, visit } from '../support/chromium.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+let latchkey: Latchkey
+let browser: Browser
+beforeAll(async () => {
+  ;[latchkey, browser] = await Promise.all([startLatchkey(), openChromium()])
+})
+afterAll(() => latchkey?.stop())
+
+const violationsOn = async (page: Page) => {
+  await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
+  const { violations } = await page.evaluate<AxeResults>('axe.run()')
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+}
+
+it('lets a user change their names, download their data and delete the account', async () => {
+  await latchkey.signedUp('ada')
+  await latchkey.signedUp('grace')
+  const { page, context, faults } = await visit(browser, latchkey)
+  await page.goto('/login')
+  await signIn(page, 'ada')
+
+  await press(page, 'Change name or username')
+  await fillIn(page, { Name: 'Ada Lovelace', Username: 'grace' })
+  await press(page, 'Save')
+  await page.getByText('This username is taken').waitFor()
+  await fillIn(page, { Username: 'lovelace' })
+  await keepPicture(page, 'account-names')
+  expect(await violationsOn(page)).toEqual([])
+  await press(page, 'Save')
+  await page.getByText('Your changes are saved.').waitFor()
+  await page.getByRole('heading', { name: 'Hello, Ada Lovelace' }).waitFor()
+  await page.getByText('Username changed').waitFor()
+
+  const downloading = page.waitForEvent('download')
+  await press(page, 'Download your data')
+  const download = await downloading
+  expect(download.suggestedFilename()).toBe('account-data.json')
+  expect(JSON.parse(await readFile(await download.path(), 'utf8')).account).toMatchObject({ username: 'lovelace' })
+
+  latchkey.clock.advance(11 * minutes)
+  await press(page, 'Delete account')
+  await fillIn(page, { 'To confirm, type your username: lovelace': 'ada' })
+  await keepPicture(page, 'account-deletion')
+  expect(await violationsOn(page)).toEqual([])
+  await press(page, 'Delete my account for good')
+  await page.getByRole('dialog').getByRole('textbox', { name: 'Password' }).fill(goodPassword)
+  await press(page, 'Confirm')
+  await page.getByText('This is not your username. Nothing was deleted.').waitFor()
+  await fillIn(page, { 'To confirm, type your username: lovelace': 'lovelace' })
+  await press(page, 'Delete my account for good')
+  await page.getByText('Your account was deleted.').waitFor()
+  expect(await latchkey.sql.query('select username from users')).toEqual([{ username: 'grace' }])
+  await page.goto('/dashboard')
+  await page.waitForURL('**/login?**')
+  expect(faults).toEqual([])
+  await context.close()
+})

@@ -1,0 +1,240 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openStores } from '../../src/commands/open-stores.js'
+import { minutes } from '../../src/lib/durations.js'
+import { addAuthenticator } from '../support/authenticator.js'
+import type { Browser } from '../support/client.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { latchkey as run } from '../support/terminal.js'
+import { until } from '../support/until.js'
+import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js'
+
+const secret = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
+let receiver: WebhookReceiver
+let latchkey: Latchkey
+let second: Latchkey
+
+beforeAll(async () => {
+  receiver = await startWebhookReceiver()
+  const webhooks = { WEBHOOK_URL: receiver.url, WEBHOOK_SECRET: receiver.secret, WEBHOOK_ALLOW_PRIVATE: 'true' }
+  latchkey = await startLatchkey({ settings: { JWT_SECRET: secret, ...webhooks } })
+  const { databaseUrl = '', redisUrl = '', redisPrefix, publicUrl } = latchkey.config
+  const shared = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix, PUBLIC_URL: publicUrl }
+  second = await startLatchkey({ settings: { JWT_SECRET: secret, ...shared }, clock: latchkey.clock })
+})
+afterAll(async () => {
+  await second.stop()
+  await latchkey.stop()
+  await receiver.stop()
+})
+
+const deleteAccount = (tab: Browser, username: string) => tab.act('/api/auth/delete-account', { username })
+const idOf = async (tab: Browser) => ((await tab.get('/api/auth/me')).body.user as { id: string }).id
+const login = (username: string, tab = latchkey.browser()) => tab.post('/login', { username, password: goodPassword })
+const addIdentity = (id: string, subject: string) =>
+  latchkey.sql.query(
+    "insert into identities (user_id, provider, subject, linked_at) values ($1, 'provider_b', $2, now())",
+    [id, subject],
+  )
+const tables = async () => {
+  const rows = await latchkey.sql.query<{ name: string }>(
+    `select c.relname as name from pg_class as c where relkind = 'r' and relnamespace = current_schema()::regnamespace`,
+  )
+  return rows.map(({ name }) => name)
+}
+/** The tables with a row that holds one of these texts, whatever the column. */
+const tablesWith = async (texts: readonly string[]) => {
+  const found: string[] = []
+  for (const table of await tables()) {
+    const pattern = texts.join('|').replaceAll('.', '\\.')
+    const rows = await latchkey.sql.query(`select t::text as row from ${table} as t where t::text ~* $1`, [pattern])
+    if (rows.length > 0) found.push(`${table}: ${JSON.stringify(rows)}`)
+  }
+  return found
+}
+const everythingInRedis = async () => {
+  const { redisUrl = '', redisPrefix } = latchkey.config
+  const redis = new Redis(redisUrl)
+  const keys = await redis.keys(`${redisPrefix}*`)
+  const values = await Promise.all(keys.map((key) => redis.dump(key)))
+  redis.disconnect()
+  return [...keys, ...values].join('\n')
+}
+
+describe('the deletion of an account', () => {
+  it('needs a fresh session and the username, and leaves neither the name nor the address anywhere', async () => {
+    const names = ['quagga', 'Zebra-Of-Old', 'quagga.mail@example.org', '203.0.113.77', 'Quagga Browser']
+    const [username = '', former = '', email = ''] = names
+    const tab = latchkey.browser()
+    await login(username, tab)
+    await latchkey.signedUp(former, { email })
+    const agent = { headers: { 'user-agent': 'Quagga Browser' }, address: '203.0.113.77' }
+    await tab.post('/login', { username: former, password: goodPassword }, agent)
+    await tab.send('PATCH', '/api/auth/account', { username, name: 'Quagga' }, { csrf: true, ...agent })
+    const id = await idOf(tab)
+    await addIdentity(id, `${username}-subject`)
+    await latchkey.sql.query("insert into invitations values ($1, $1, '\\x00', now(), now() + interval '1 day')", [
+      email,
+    ])
+    const app = await addAuthenticator(tab, latchkey)
+    const trusted = latchkey.browser()
+    await login(username, trusted)
+    await trusted.post('/api/auth/second-factor', { code: app.code(), trustDevice: true })
+    await login(username)
+    await latchkey.browser().post('/api/auth/reset-password', { email })
+    await latchkey.browser().post('/api/auth/register', { username: 'another', email, password: goodPassword })
+    await latchkey.browser().post('/login', { username, password: 'wrong' }, agent)
+    expect((await tablesWith([username, email])).length).toBeGreaterThan(5)
+    const kinds = () => latchkey.sql.query('select kind, count(*) from events group by kind order by kind')
+    const [before, thief] = [await kinds(), trusted.copy()]
+    expect((await second.browser().get('/api/auth/me', { headers: { cookie: thief.jar.header() } })).status).toBe(200)
+
+    expect((await trusted.post('/api/auth/delete-account', { username })).body.code).toBe('invalid_csrf_token')
+    expect((await deleteAccount(trusted, 'quagg')).body.code).toBe('other_username')
+    expect((await deleteAccount(trusted, '')).body.code).toBe('bad_request')
+    latchkey.clock.advance(11 * minutes)
+    expect((await deleteAccount(trusted, username)).body.code).toBe('fresh_sign_in_required')
+    await trusted.act('/api/auth/step-up', { code: app.code() })
+    const logged = latchkey.logLines.length
+    const deleted = await trusted.act('/api/auth/delete-account', { username: 'QUAGGA' })
+    expect(deleted.status).toBe(204)
+    expect([...trusted.jar.keys()]).toEqual(['csrf_secret'])
+
+    for (const each of [thief, tab]) expect((await each.get('/api/auth/me')).status).toBe(401)
+    const atSecond = () => second.browser().get('/api/auth/me', { headers: { cookie: thief.jar.header() } })
+    await expect.poll(async () => (await atSecond()).status).toBe(401)
+    expect((await thief.post('/api/auth/refresh')).status).toBe(401)
+    expect((await login(username)).status).toBe(401)
+    expect((await latchkey.mailTo(email, /was deleted/)).text).toContain('quagga')
+    await until('the last mail is marked as sent', async () => {
+      const rows = await latchkey.sql.query(
+        "select 1 from outgoing_mail where kind = 'account-deleted' and sent_at is null",
+      )
+      return rows.length === 0
+    })
+    const about = () => receiver.received.filter(({ body }) => body.data.user.id === id)
+    await expect.poll(() => about().map(({ type }) => type)).toContain('user.deleted')
+
+    expect(await tablesWith(names)).toEqual([])
+    // In production a mail server gets the last mail, and no log line has its address.
+    const log = latchkey.logLines.slice(logged).filter((line) => !line.includes('mail for the development mailbox'))
+    for (const text of [await everythingInRedis(), log.join('')]) expect(text).not.toMatch(/quagga|zebra-of-old/i)
+    const counted = (rows: Record<string, unknown>[], kind: string) => rows.find((row) => row.kind === kind)?.count ?? 0
+    const after = await kinds()
+    for (const { kind, count } of before)
+      expect([kind, Number(counted(after, String(kind))) >= Number(count)]).toEqual([kind, true])
+    expect(counted(after, 'account_deleted')).toBe(1)
+
+    // All names are free at once.
+    const identity = { provider: 'provider_b', subject: `${username}-subject` } as const
+    const again = { email: { email, key: email }, username: former, name: null, identity }
+    expect(await latchkey.app.nouns.users.createFromProvider(again)).toMatchObject({ email, username: former })
+  })
+
+  it('covers every table: what refers to a user goes with the user', async () => {
+    const referring = await latchkey.sql.query<{ name: string }>(
+      `select distinct table_name as name from information_schema.columns
+       where table_schema = current_schema() and column_name = 'user_id'`,
+    )
+    const cascading = await latchkey.sql.query<{ name: string }>(
+      `select distinct conrelid::regclass::text as name from pg_constraint
+       where contype = 'f' and confrelid = 'users'::regclass and confdeltype = 'c'`,
+    )
+    const known = new Set(cascading.map(({ name }) => name))
+    // `user.deleted` outlives its user; a trigger deletes the other webhooks.
+    const missing = referring.filter(({ name }) => !known.has(name)).map(({ name }) => name)
+    expect(missing).toEqual(['outgoing_webhooks'])
+  })
+
+  it('is all or nothing: a process that dies before the commit has deleted nothing', async () => {
+    const tab = await latchkey.signedUp('phoenix')
+    const id = await idOf(tab)
+    const countAll = async () => {
+      const counts: Record<string, unknown> = {}
+      // Webhooks leave the table as soon as they are sent.
+      for (const table of (await tables()).filter((name) => name !== 'outgoing_webhooks'))
+        [counts[table]] = await latchkey.sql.query(`select count(*) from ${table} where ${table}::text like '%${id}%'`)
+      return counts
+    }
+    const before = await countAll()
+    const dying = latchkey.sql.transaction(async (sql) => {
+      await latchkey.app.nouns.users.remove(sql, id)
+      await sql.query('select pg_terminate_backend(pg_backend_pid())')
+    })
+    await expect(dying).rejects.toThrow()
+    expect(await countAll()).toEqual(before)
+    expect((await tab.get('/api/auth/account')).status).toBe(200)
+  })
+
+  it('has one outcome beside anything that the user does at the same moment', async () => {
+    for (const round of [1, 2, 3]) {
+      const name = `racer${round}`
+      const tab = await latchkey.signedUp(name)
+      const id = await idOf(tab)
+      await latchkey.browser().post('/api/auth/reset-password', { email: `${name}@example.com` })
+      const { text } = await latchkey.mailTo(`${name}@example.com`, /reset-password/)
+      const token = /#token=([\w-]+)/.exec(text)?.[1]
+      const others = await Promise.all(
+        [1, 2].map(async () => {
+          const other = latchkey.browser()
+          await login(name, other)
+          return other
+        }),
+      )
+      const [one, two] = others as [Browser, Browser]
+      const atSecond = (path: string, body: object) =>
+        fetch(new URL(path, second.url), {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+          body: JSON.stringify(body),
+        })
+      const requests = [
+        () => tab.post('/api/auth/refresh'),
+        () => login(name),
+        () => atSecond('/login', { username: name, password: goodPassword }),
+        () => one.act('/api/auth/totp'),
+        () => one.act('/api/auth/step-up', { password: goodPassword }),
+        () => one.send('PATCH', '/api/auth/account', { name: 'Racer' }, { csrf: true }),
+        () => two.send('PATCH', '/api/auth/account', { username: `${name}-new` }, { csrf: true }),
+        () => two.act('/api/auth/providers/provider-a/link', {}),
+        () => latchkey.browser().post('/api/auth/reset-password', { email: `${name}@example.com` }),
+        () => latchkey.browser().post('/api/auth/reset-password/confirm', { token, password: goodPassword }),
+        () =>
+          addIdentity(id, `${name}-identity`).then(
+            () => ({ status: 204 }),
+            (error: { code: string }) => ({ status: error.code === '23503' ? 409 : 500 }),
+          ),
+      ]
+      const half = requests.length / 2
+      const before = requests.slice(0, half).map((send) => send())
+      const deletion = deleteAccount(two, name)
+      const answers = await Promise.all([...before, deletion, ...requests.slice(half).map((send) => send())])
+      expect(answers.filter(({ status }) => status >= 500)).toEqual([])
+      const rows = await latchkey.sql.query('select 1 from users where id = $1', [id])
+      // A change of the username, a reset or a step-up may have been first: then the deletion was refused.
+      expect((await deletion).status).toBe(rows.length === 0 ? 204 : (await deletion).status)
+      if (rows.length === 0)
+        for (const table of await tables())
+          if (!['outgoing_webhooks', 'events'].includes(table))
+            expect(
+              await latchkey.sql.query(`select 1 from ${table} where ${table}::text like '%${id}%'`),
+              table,
+            ).toEqual([])
+    }
+  })
+
+  it('is also a command, which asks for the username', async () => {
+    const store = { openStores: (role: 'service' | 'owner') => openStores(latchkey.config, role) }
+    const command = (...more: string[]) => run(store, ['user', 'delete', 'dodo', ...more])
+    await latchkey.signedUp('dodo')
+    expect(await command()).toMatchObject({ code: 1, err: expect.stringContaining('--yes') })
+    expect(await run(store, ['user', 'delete', 'dodo'], { typed: ['no\r'] })).toMatchObject({ code: 1 })
+    const [{ id } = {}] = await latchkey.sql.query<{ id: string }>("select id from users where username = 'dodo'")
+    expect(await command('--yes', '--json')).toMatchObject({ code: 0, out: `${JSON.stringify({ deleted: id })}\n` })
+    expect(await command('--yes')).toMatchObject({ code: 1, err: expect.stringContaining('There is no user') })
+    latchkey.app.nouns.mails.nudge()
+    expect((await latchkey.mailTo('dodo@example.com', /was deleted/)).text).toContain('administrator')
+    expect(await latchkey.sql.query("select reason from events where kind = 'user_deleted'")).toEqual([{ reason: id }])
+    expect(await tablesWith(['dodo'])).toEqual([])
+  })
+})

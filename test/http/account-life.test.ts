@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { days, minutes } from '../../src/lib/durations.js'
+import { addAuthenticator } from '../support/authenticator.js'
+import type { Browser } from '../support/client.js'
+import { testPostgres } from '../support/databases.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { until } from '../support/until.js'
+import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js'
+
+const secret = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
+const account = '/api/auth/account'
+let receiver: WebhookReceiver
+let latchkey: Latchkey
+
+beforeAll(async () => {
+  receiver = await startWebhookReceiver()
+  const webhooks = { WEBHOOK_URL: receiver.url, WEBHOOK_SECRET: receiver.secret, WEBHOOK_ALLOW_PRIVATE: 'true' }
+  latchkey = await startLatchkey({ settings: { JWT_SECRET: secret, ...webhooks } })
+})
+afterAll(async () => {
+  await latchkey.stop()
+  await receiver.stop()
+})
+
+const change = (tab: Browser, changes: object) => tab.send('PATCH', account, changes, { csrf: true })
+const register = async (username: string) => {
+  const registration = { username, email: `${Math.random()}@example.com`, password: goodPassword }
+  return (await latchkey.browser().post('/api/auth/register', registration)).body.code
+}
+const login = async (username: string, tab = latchkey.browser()) => {
+  const { status } = await tab.post('/login', { username, password: goodPassword })
+  if (status !== 200) throw new Error(`Signing in as ${username} gave ${status}`)
+  return tab
+}
+const idOf = async (tab: Browser) => ((await tab.get('/api/auth/me')).body.user as { id: string }).id
+const usernameOf = async (tab: Browser) => ((await tab.get('/api/auth/me')).body.user as { username: string }).username
+const webhooksAbout = (id: string) =>
+  receiver.received.filter(({ body }) => body.data.user.id === id).map(({ type }) => type)
+
+describe('the owner of an account', () => {
+  it('changes the name at any time and the username in a fresh session; the next token has both', async () => {
+    const tab = await latchkey.signedUp('ada')
+    const lovelace = await idOf(tab)
+    const other = await login('ada')
+    const thief = tab.copy()
+    latchkey.clock.advance(11 * minutes)
+    const renamed = await change(tab, { username: 'lovelace' })
+    expect([renamed.status, renamed.body.code]).toEqual([403, 'fresh_sign_in_required'])
+    const named = await change(tab, { name: '  Ada\u202e Lovelace ' })
+    expect(named.body.user).toMatchObject({ name: 'Ada Lovelace', username: 'ada' })
+    expect((await thief.get('/api/auth/me')).status).toBe(401)
+    await tab.act('/api/auth/step-up', { password: goodPassword })
+    const both = await change(tab, { name: '', username: ' Lovelace ' })
+    expect([both.status, both.body.user]).toMatchObject([200, { name: null, username: 'Lovelace' }])
+    expect((await tab.get('/api/auth/verify')).headers.get('x-auth-username')).toBe('Lovelace')
+    expect(await usernameOf(other)).toBe('ada')
+    await other.post('/api/auth/refresh')
+    expect(await usernameOf(other)).toBe('Lovelace')
+    expect((await latchkey.mailTo('ada@example.com', /username at .* was changed/)).text).toContain(
+      'from ada to Lovelace',
+    )
+    await expect.poll(() => webhooksAbout(lovelace)).toContain('user.updated')
+    const { events } = (await tab.get('/api/auth/events')).body as { events: { kind: string }[] }
+    expect(events.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['name_changed', 'username_changed']))
+  })
+
+  it('is told what is wrong with a change', async () => {
+    const tab = await latchkey.signedUp('curie')
+    const codeFor = async (changes: object) => (await change(tab, changes)).body.code
+    expect(await codeFor({})).toBe('bad_request')
+    expect(await codeFor({ username: 7 })).toBe('bad_request')
+    expect(await codeFor({ username: 'a@b' })).toBe('username_at_sign')
+    expect(await codeFor({ username: 'сurie' })).toBe('username_alphabets')
+    expect(await codeFor({ username: 'Support' })).toBe('username_taken')
+    expect((await tab.send('PATCH', account, { name: 'x' })).body.code).toBe('invalid_csrf_token')
+    expect((await latchkey.browser().send('PATCH', account, { name: 'x' })).status).toBe(401)
+    expect(await usernameOf(tab)).toBe('curie')
+  })
+
+  it('keeps a former username for 30 days, and can have it back', async () => {
+    const [tab, other] = [await latchkey.signedUp('former'), await latchkey.signedUp('other')]
+    expect((await change(tab, { username: 'newer' })).status).toBe(200)
+    for (const name of ['former', 'FORMER', 'ｆormer']) {
+      expect(await register(name)).toBe('username_taken')
+      expect((await change(other, { username: name })).body.code).toBe('username_taken')
+    }
+    const { users } = latchkey.app.nouns
+    const fromProvider = async (username: string, subject = username) => {
+      const email = { email: `${subject}@example.org`, key: `${subject}@example.org` }
+      const identity = { provider: 'provider_a', subject } as const
+      return users.createFromProvider({ email, username, name: null, identity })
+    }
+    expect(await fromProvider('former')).toMatchObject({ username: 'former-2' })
+    expect(await fromProvider('admin')).toMatchObject({ username: 'admin-2' })
+    expect((await change(tab, { username: 'Former' })).status).toBe(200)
+    expect((await change(tab, { username: 'newer' })).status).toBe(200)
+    latchkey.clock.advance(31 * days)
+    expect(await fromProvider('former', 'later')).toMatchObject({ username: 'former' })
+  })
+
+  it('collects at most five former usernames', async () => {
+    const tab = await latchkey.signedUp('many')
+    for (const number of [1, 2, 3, 4, 5]) expect((await change(tab, { username: `many${number}` })).status).toBe(200)
+    const sixth = await change(tab, { username: 'many6' })
+    expect([sixth.status, Number(sixth.headers.get('retry-after')) > 29 * 86_400]).toEqual([429, true])
+    expect((await change(tab, { username: 'MANY5' })).status).toBe(200)
+    expect((await change(tab, { username: 'many' })).status).toBe(200)
+  })
+
+  it('loses no former name to a statement that waited for the change', async () => {
+    await latchkey.signedUp('wanted')
+    await latchkey.signedUp('greedy')
+    const outside = testPostgres(String(latchkey.config.databaseUrl))
+    const take = () => outside.query("update users set username_key = 'wanted' where username = 'greedy'")
+    const isWaiting = async () =>
+      (
+        await outside.query(
+          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        )
+      ).length > 0
+    const { taken } = await latchkey.sql.transaction(async (sql) => {
+      await sql.query(
+        "insert into reserved_usernames select 'wanted', id, now() + interval '1 day' from users where username = 'wanted'",
+      )
+      await sql.query("update users set username = 'gone', username_key = 'gone' where username = 'wanted'")
+      const refusal = take().catch((error: unknown) => error)
+      await until('the other statement waits', isWaiting)
+      return { taken: refusal }
+    })
+    expect(await taken).toMatchObject({ code: '23505', constraint_name: 'users_username_taken' })
+    await outside.close()
+  })
+
+  it('gets everything that is stored about the account, and no secret', async () => {
+    const tab = await latchkey.signedUp('exported')
+    const { recoveryCodes, secret: totp } = await addAuthenticator(tab, latchkey)
+    await change(tab, { username: 'export' })
+    const { headers, text, body } = await tab.get('/api/auth/export')
+    expect(headers.get('content-disposition')).toBe('attachment; filename="account-data.json"')
+    expect(body).toMatchObject({
+      account: { username: 'export', email: 'exported@example.com', hasPassword: true },
+      formerUsernames: [{ username: 'exported' }],
+      sessions: [{ methods: ['pwd'] }],
+      factors: { recoveryCodes: { left: 10 } },
+      events: expect.arrayContaining([expect.objectContaining({ kind: 'registered' })]),
+      mails: expect.arrayContaining([expect.objectContaining({ kind: 'username-changed' })]),
+    })
+    for (const hidden of [...recoveryCodes, totp, goodPassword, '$2b$', 'eyJ', 'hash'])
+      expect(text).not.toContain(hidden)
+    latchkey.clock.advance(11 * minutes)
+    expect((await tab.get('/api/auth/export')).body.code).toBe('fresh_sign_in_required')
+    expect((await latchkey.browser().get('/api/auth/export')).status).toBe(401)
+  })
+})

@@ -1,0 +1,101 @@
+import { useState } from 'preact/hooks'
+import type { Account } from '../../src/contract/schemas.js'
+import { client } from '../client.js'
+import { Button } from '../components/button.js'
+import { Field } from '../components/field.js'
+import { Form, type Problems, type Values } from '../components/form.js'
+import { useDisclosure } from '../focus.js'
+import { useProblems } from '../refusals.js'
+import { useWords } from '../settings.js'
+import { fill } from '../words/format.js'
+import { useDashboardActions } from './dashboard-actions.js'
+import { Panel } from './panel.js'
+import { leaveSignedOut } from './sign-out.js'
+
+/** The browser saves the value as a file. */
+const saveAsFile = (value: object, name: string) => {
+  const address = URL.createObjectURL(new Blob([JSON.stringify(value, null, 2)], { type: 'application/json' }))
+  const link = Object.assign(document.createElement('a'), { href: address, download: name })
+  link.click()
+  URL.revokeObjectURL(address)
+}
+
+export const DataPanel = () => {
+  const words = useWords('account-life')
+  const actions = useDashboardActions()
+  const [busy, setBusy] = useState(false)
+
+  const download = async () => {
+    setBusy(true)
+    const answer = await actions.withFreshSignIn(client.exportData)
+    setBusy(false)
+    if (answer.refused) return actions.showRefusal(answer)
+    saveAsFile(answer.value, 'account-data.json')
+    actions.showSuccess(words.downloaded)
+  }
+
+  return (
+    <Panel title={words.data} lead={words.dataLead}>
+      <Button busy={busy} onPress={download}>
+        {words.download}
+      </Button>
+    </Panel>
+  )
+}
+
+export const DeletePanel = ({ account }: { account: Account }) => {
+  const words = useWords('account-life')
+  const { isOpen, setOpen, containerProps } = useDisclosure(words.delete)
+  return (
+    <Panel title={words.delete} lead={words.deleteLead}>
+      <div {...containerProps}>
+        {isOpen ? (
+          <DeleteAccount account={account} onCancel={() => setOpen(false)} />
+        ) : (
+          <Button onPress={() => setOpen(true)}>{words.delete}</Button>
+        )}
+      </div>
+    </Panel>
+  )
+}
+
+const DeleteAccount = ({ account, onCancel }: { account: Account; onCancel: () => void }) => {
+  const words = useWords('account-life')
+  const { cancel } = useWords('dashboard')
+  const actions = useDashboardActions()
+  const problemsOf = useProblems({ other_username: 'username' })
+
+  const submit = async ({ username = '' }: Values): Promise<Problems | undefined> => {
+    const answer = await actions.withFreshSignIn(() => client.deleteAccount({ username: username.trim() }))
+    if (!answer.refused) {
+      leaveSignedOut('account_deleted')
+      return undefined
+    }
+    // The user has closed the dialog that asked for a proof.
+    if (answer.refused === 'fresh_sign_in_required') return {}
+    if (answer.refused !== 'not_authenticated') return problemsOf(answer)
+    actions.showRefusal(answer)
+    return undefined
+  }
+
+  return (
+    <>
+      <ul class="what-is-lost">
+        {Object.values(words.lost).map((sentence) => (
+          <li key={sentence}>{sentence}</li>
+        ))}
+      </ul>
+      <Form submitLabel={words.deleteSure} look="danger" onSubmit={submit}>
+        <Field
+          name="username"
+          label={fill(words.typeUsername, { username: account.username })}
+          autoComplete="off"
+          focused
+        />
+      </Form>
+      <Button look="quiet" onPress={onCancel}>
+        {cancel}
+      </Button>
+    </>
+  )
+}

@@ -1,0 +1,91 @@
+import type { Account } from '../../src/contract/schemas.js'
+import { normalizedUsername, usernameRefusal } from '../../src/contract/username-rules.js'
+import { client } from '../client.js'
+import { Button } from '../components/button.js'
+import { Field } from '../components/field.js'
+import { type FieldProblems, Form, type Problems, type Values } from '../components/form.js'
+import { useProblems } from '../refusals.js'
+import { useWords } from '../settings.js'
+import { useDashboardActions } from './dashboard-actions.js'
+
+const ofUsername = {
+  username_length: 'username',
+  username_at_sign: 'username',
+  username_characters: 'username',
+  username_alphabets: 'username',
+  username_taken: 'username',
+}
+
+/** A wait that is longer than the limits of requests have. */
+const isWaitForNames = (retryAfter: number | undefined) => (retryAfter ?? 0) > 86_400
+
+type Props = { account: Account; onDone: () => void }
+
+const useChanges = ({ account, onDone }: Props) => {
+  const words = useWords('account-life')
+  const refusals = useWords('refusals')
+  const actions = useDashboardActions()
+  const problemsOf = useProblems(ofUsername)
+
+  const check = async ({ username = '' }: Values, invalid: FieldProblems): Promise<FieldProblems> => {
+    const code = invalid.username ? undefined : usernameRefusal(normalizedUsername(username))
+    return code ? { ...invalid, username: [refusals[code]] } : invalid
+  }
+
+  const submit = async ({ name = '', username = '' }: Values): Promise<Problems | undefined> => {
+    const changes = {
+      ...(name.trim() !== (account.name ?? '') && { name: name.trim() }),
+      ...(username.trim() !== account.username && { username: username.trim() }),
+    }
+    if (Object.keys(changes).length === 0) return { notice: words.nothingChanged }
+    const answer = await actions.withFreshSignIn(() => client.changeAccount(changes))
+    if (!answer.refused) {
+      onDone()
+      actions.showSuccess(words.saved)
+      await actions.reload()
+      return undefined
+    }
+    // The user has closed the dialog that asked for a proof.
+    if (answer.refused === 'fresh_sign_in_required') return {}
+    if (isWaitForNames(answer.retryAfter)) return { fields: { username: [words.tooManyNames] } }
+    if (answer.refused !== 'not_authenticated') return problemsOf(answer)
+    actions.showRefusal(answer)
+    return undefined
+  }
+
+  return { check, submit }
+}
+
+export const EditNames = (props: Props) => {
+  const { account, onDone } = props
+  const words = useWords('account-life')
+  const dashboard = useWords('dashboard')
+  const common = useWords('common')
+  const { check, submit } = useChanges(props)
+  return (
+    <>
+      <Form submitLabel={words.save} check={check} onSubmit={submit}>
+        <Field
+          name="name"
+          label={dashboard.name}
+          autoComplete="name"
+          required={false}
+          maxLength={200}
+          defaultValue={account.name ?? ''}
+          hint={words.nameHint}
+          focused
+        />
+        <Field
+          name="username"
+          label={common.username}
+          autoComplete="username"
+          defaultValue={account.username}
+          hint={words.usernameHint}
+        />
+      </Form>
+      <Button look="quiet" onPress={onDone}>
+        {dashboard.cancel}
+      </Button>
+    </>
+  )
+}

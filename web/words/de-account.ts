@@ -1,0 +1,28 @@
+import type { accountLife as english } from './en-account.js'
+
+export const accountLife: typeof english = {
+  'account-life': {
+    edit: 'Namen oder Benutzernamen ändern',
+    nameHint: 'Lassen Sie das Feld leer, um den Namen zu entfernen.',
+    usernameHint: 'Damit melden Sie sich an. Der alte bleibt 30 Tage lang für Sie reserviert.',
+    save: 'Speichern',
+    saved: 'Ihre Änderungen sind gespeichert.',
+    nothingChanged: 'Sie haben nichts geändert.',
+    tooManyNames: 'Sie haben Ihren Benutzernamen zu oft geändert. Versuchen Sie es in einigen Tagen noch einmal.',
+    data: 'Ihre Daten',
+    dataLead: 'Eine Datei mit allem, was über Sie gespeichert ist, im Format JSON.',
+    download: 'Daten herunterladen',
+    downloaded: 'Ihre Daten wurden als Datei gespeichert.',
+    delete: 'Konto löschen',
+    deleteLead: 'Löscht Ihr Konto endgültig.',
+    lost: {
+      data: 'Ihr Konto, Ihre Anmeldemöglichkeiten und Ihre Aktivitäten werden sofort gelöscht. Nichts davon lässt sich wiederherstellen.',
+      sessions: 'Sie werden auf allen Geräten abgemeldet.',
+      names: 'Ihr Benutzername und Ihre E-Mail-Adresse werden frei: Jeder kann den Benutzernamen wählen.',
+      applications:
+        'Anwendungen, die Sie mit diesem Konto benutzt haben, erfahren davon. Sie können eigene Daten behalten.',
+    },
+    typeUsername: 'Geben Sie zur Bestätigung Ihren Benutzernamen ein: {username}',
+    deleteSure: 'Mein Konto endgültig löschen',
+  },
+}
