@@ -100,7 +100,7 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
     loadedKeys,
     tokens,
     endedSessions,
-    passwords: createPasswords({ workers, cost: config.bcryptCost, productName }),
+    passwords: createPasswords({ workers, cost: config.bcryptCost, productName, leaked: platform.leakedPasswords }),
     oneTimeTokens: createOneTimeTokens({ database, clock }),
     content: createContent({ database, clock }),
     attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),

@@ -10,6 +10,7 @@ import type { Log } from '../platform/log.js'
 import { createDevelopmentMailbox } from '../platform/mail/development.js'
 import { createSmtpMailer } from '../platform/mail/smtp.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
+import { openLeakedPasswords } from './leaked-passwords.js'
 import { openProviders } from './open-providers.js'
 import { openWebhookReceiver } from './webhook-receiver.js'
 
@@ -43,11 +44,12 @@ const openMail = (config: Config, clock: Clock, log: Log) => {
 }
 
 /**
- * Opens the stores, the mailer, the worker threads and the providers, and closes them in the reverse order. Threads for passwords that are given stay
+ * Opens the list of leaked passwords, the stores, the mailer, the worker threads and the providers, and closes them in the reverse order. Threads for passwords that are given stay
  * open: services in one process can share them.
  */
 export const openPlatform = async (config: Config, clock: Clock, log: Log, given?: Workers) => {
   const secrets = config.jwtSecret ?? [await keptSecret(config.dataDir)]
+  const leakedPasswords = await openLeakedPasswords(config, log)
   const sealingSecrets = config.sealingKey ?? secrets
   const database = await openStore(config, log)
   const cache = await openCache({ url: config.redisUrl, prefix: config.redisPrefix, clock, log }).catch(
@@ -71,6 +73,7 @@ export const openPlatform = async (config: Config, clock: Clock, log: Log, given
     mailer,
     mailbox,
     outbound,
+    leakedPasswords,
     webhookReceiver: openWebhookReceiver(config),
     providerSettings: providers.settings,
     redirectUris: providers.redirectUris,
@@ -80,6 +83,7 @@ export const openPlatform = async (config: Config, clock: Clock, log: Log, given
       await mailer.close()
       await cache.close()
       await database.close()
+      await leakedPasswords?.close()
     },
   }
 }

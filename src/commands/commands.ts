@@ -6,6 +6,7 @@ import { events } from './events.js'
 import { inviteCommand } from './invite.js'
 import { keysList, keysRotate } from './keys.js'
 import { migrate } from './migrate.js'
+import { passwordsBuild } from './passwords-build.js'
 import { serve } from './serve.js'
 import { serviceKeyAdd } from './service-key-add.js'
 import { userAdd } from './user-add.js'
@@ -33,6 +34,7 @@ const commands: Readonly<Record<string, Command>> = {
   'user factors reset': userFactorsReset,
   'user import': userImport,
   'user export': userExport,
+  'passwords build': passwordsBuild,
   'content load': contentLoad,
   'service-key add': serviceKeyAdd,
   'keys list': keysList,

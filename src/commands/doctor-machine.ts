@@ -2,8 +2,11 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { leakedFileFault, readLeakedFile } from '../app/leaked-passwords.js'
 import { readServiceKeys } from '../app/service-keys-file.js'
 import type { Config } from '../config.js'
+import { isRefused } from '../contract/outcome.js'
+import { verifyLeakedFile } from '../domain/passwords/leaked-list.js'
 import { requireWorkerPackages } from '../domain/passwords/worker-packages.js'
 import { createWorkers } from '../domain/passwords/workers.js'
 import { seconds } from '../lib/durations.js'
@@ -38,6 +41,14 @@ const checkSecrets = ({ jwtSecret }: Config): Finding => {
 const checkServiceKeys = async (path: string): Promise<Finding> => {
   const keys = await readServiceKeys(path)
   return ok(`${counted(keys.length, 'key')} in ${path}`)
+}
+
+/** Reads all of it, which the start does not. */
+const checkLeakedPasswords = async (path: string): Promise<Finding> => {
+  const found = await readLeakedFile(path, verifyLeakedFile(path, AbortSignal.timeout(5 * seconds)))
+  if (isRefused(found)) throw leakedFileFault(path, found.refused)
+  const seen = found.isWhole ? 'complete and unchanged' : 'complete; too large to compare all of it here'
+  return ok(`${counted(found.count, 'leaked password')} in ${path}, ${seen}`)
 }
 
 const isWritable = (path: string) =>
@@ -94,13 +105,16 @@ const checkPasswords = async ({ bcryptCost }: Config): Promise<Finding> => {
 
 /** Checks that need no other server. */
 export const machineChecks = (config: Config): CheckGroup => {
-  const { serviceKeysFile } = config
+  const { serviceKeysFile, breachedPasswords } = config
   const checks: Check[] = [
     { name: 'proxy', run: () => checkProxy(config) },
     { name: 'secrets', run: () => checkSecrets(config) },
     { name: 'data directory', run: () => checkDataDirectory(config) },
     { name: 'threads', run: () => checkThreads(config) },
     { name: 'passwords', run: () => checkPasswords(config) },
+    ...(breachedPasswords === undefined
+      ? []
+      : [{ name: 'leaked passwords', run: () => checkLeakedPasswords(breachedPasswords) }]),
     ...(serviceKeysFile === undefined ? [] : [{ name: 'service keys', run: () => checkServiceKeys(serviceKeysFile) }]),
   ]
   return { checks }

@@ -1,3 +1,4 @@
+import { openLeakedPasswords } from '../app/leaked-passwords.js'
 import { openStore } from '../app/open-platform.js'
 import { migrateDatabase } from '../app/prepare-database.js'
 import type { Config } from '../config.js'
@@ -40,14 +41,24 @@ const busy = () => new CommandFailure('The password could not be checked in time
 
 const forCommands = (passwords: Passwords): CommandPasswords => ({
   faults: async (password, person) => {
-    const checked = await passwords.check(password, person)
-    if (isRefused(checked)) throw busy()
-    return checked.validation.errors
+    const rejected = await passwords.refusalFor(password, person)
+    if (rejected?.refused === 'busy') throw busy()
+    return rejected?.errors ?? []
   },
   hash: async (password) => {
     const hash = await passwords.hash(password)
     if (isRefused(hash)) throw busy()
     return hash
+  },
+})
+
+/** Opened when it is needed: most commands set no password. */
+const leakedFor = (config: Config) => ({
+  has: async (password: string) => {
+    const list = await openLeakedPasswords(config, commandLog())
+    const isLeaked = (await list?.has(password)) ?? false
+    await list?.close()
+    return isLeaked
   },
 })
 
@@ -115,7 +126,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     bulkUsers: createBulkUsers({ database, usernames }),
     providers: byProvider(config.providers).map(([id]) => id),
     sessions: createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, webhooks }),
-    passwords: forCommands(createPasswords({ workers, cost, productName })),
+    passwords: forCommands(createPasswords({ workers, cost, productName, leaked: leakedFor(config) })),
     content: createContent({ database, clock }),
     events,
     signingKeys: createSigningKeys({ database, clock, sealedValues }),

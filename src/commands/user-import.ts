@@ -23,6 +23,7 @@ import {
 import { counted } from './counted.js'
 import { loadFirebaseParameters } from './firebase-parameters.js'
 import { type Input, openInput } from './input.js'
+import { exitCodes, watchForInterruption } from './interruption.js'
 import { createProgress } from './progress.js'
 import type { UserFormat, UserRecord } from './user-records.js'
 
@@ -135,22 +136,6 @@ const reportCounts = async (
   await print(context.stdout, summary(counts, ignored, dryRun))
 }
 
-/** At the first Ctrl-C or SIGTERM the reading stops. The second one ends the process at once. */
-const watchForInterruption = (input: Input) => {
-  let received: 'SIGINT' | 'SIGTERM' | undefined
-  const stop = (signal: 'SIGINT' | 'SIGTERM') => {
-    received = signal
-    forget()
-    input.stop()
-  }
-  const forget = () => void process.off('SIGINT', stop).off('SIGTERM', stop)
-  process.on('SIGINT', stop).on('SIGTERM', stop)
-  return { signal: () => received, forget }
-}
-
-/** What a shell reports for a program that a signal has ended. */
-const exitCodes = { SIGINT: 130, SIGTERM: 143 }
-
 const importAll = async (stores: Stores, input: Input, plan: Plan, context: CommandContext) => {
   const { readUserRecords } = await import('./user-records.js')
   const progress = createProgress(context.stderr, input.size)
@@ -162,7 +147,7 @@ const importAll = async (stores: Stores, input: Input, plan: Plan, context: Comm
   let bytesRead = 0
   let rows = 0
   let isDone = false
-  const interruption = watchForInterruption(input)
+  const interruption = watchForInterruption(input.stop)
   try {
     for await (const { records, bytes } of readUserRecords(input, fieldNamed, plan.format)) {
       for (const record of records) {

@@ -29,7 +29,8 @@ const errorSentences = {
   too_weak: 'Password is too weak.',
   too_long: `Password must be at most ${longestPassword} characters`,
   unusable_characters: 'Password contains characters that cannot be used',
-} as const satisfies Record<PasswordRuleId | 'too_weak' | 'too_long' | 'unusable_characters', string>
+  leaked: 'This password is in a list of leaked passwords.',
+} as const satisfies Record<PasswordRuleId | 'too_weak' | 'too_long' | 'unusable_characters' | 'leaked', string>
 
 export type PasswordErrorId = keyof typeof errorSentences
 

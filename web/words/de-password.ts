@@ -22,6 +22,8 @@ export const password = {
     too_weak: 'Das Passwort ist zu schwach.',
     too_long: 'Das Passwort darf höchstens 256 Zeichen haben.',
     unusable_characters: 'Das Passwort enthält Zeichen, die nicht verwendet werden können.',
+    leaked:
+      'Dieses Passwort steht in einer Liste gestohlener Passwörter. Wählen Sie ein anderes, und ändern Sie es überall, wo Sie es verwenden.',
   } satisfies Record<Exclude<PasswordErrorId, PasswordRuleId>, string>,
   feedback: {
     straight_rows: 'Gerade Tastenreihen sind leicht zu erraten.',

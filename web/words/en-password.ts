@@ -23,6 +23,7 @@ export const password = {
     too_weak: 'This password is too weak.',
     too_long: 'A password can have at most 256 characters.',
     unusable_characters: 'This password contains characters that cannot be used.',
+    leaked: 'This password is in a list of leaked passwords. Choose another one, and change it wherever you use it.',
   } satisfies Record<Exclude<PasswordErrorId, PasswordRuleId>, string>,
   feedback: {
     straight_rows: 'Straight rows of keys on your keyboard are easy to guess.',

@@ -22,6 +22,8 @@ export const password = {
     too_weak: 'Le mot de passe est trop faible.',
     too_long: 'Le mot de passe ne doit pas dépasser 256 caractères.',
     unusable_characters: 'Le mot de passe contient des caractères non autorisés.',
+    leaked:
+      'Ce mot de passe figure dans une liste de mots de passe volés. Choisissez-en un autre et changez-le partout où vous l’utilisez.',
   } satisfies Record<Exclude<PasswordErrorId, PasswordRuleId>, string>,
   feedback: {
     straight_rows: 'Les touches qui se suivent sur le clavier sont faciles à deviner.',

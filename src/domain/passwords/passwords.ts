@@ -8,6 +8,7 @@ import {
 import type { Strength } from '../../contract/schemas.js'
 import { condensed, costOf, createDecoy } from './hashes.js'
 import { readImportedHash } from './imported-hashes.js'
+import type { LeakedList } from './leaked-list.js'
 import { unusable, validate } from './rules.js'
 import { noStrength, type PasswordStrength, type Person, personalInputs, strengthOf } from './strength.js'
 import type { Busy, Workers } from './workers.js'
@@ -27,9 +28,15 @@ export type Passwords = {
   verify(password: string, hash: string | null | undefined): Promise<Verified | Busy>
 }
 
-type Dependencies = { workers: Workers; cost: number; productName: string }
+type Dependencies = {
+  workers: Workers
+  cost: number
+  productName: string
+  /** Passwords that nobody may choose; without it, there are none. */
+  leaked?: Pick<LeakedList, 'has'> | undefined
+}
 
-export const createPasswords = ({ workers, cost, productName }: Dependencies): Passwords => {
+export const createPasswords = ({ workers, cost, productName, leaked }: Dependencies): Passwords => {
   const decoy = createDecoy(cost)
   // After the cost was lowered, some hashes have a higher one. Once one was seen, every failure takes as long as that. One step
   // at most: otherwise a single guess at an imported hash of a high cost would slow down the failures of everybody.
@@ -48,7 +55,8 @@ export const createPasswords = ({ workers, cost, productName }: Dependencies): P
   const refusalFor: Passwords['refusalFor'] = async (password, person) => {
     const checked = await check(password, person)
     if (isRefused(checked)) return checked
-    return checked.validation.valid ? undefined : rejectPassword(checked.ids)
+    if (!checked.validation.valid) return rejectPassword(checked.ids)
+    return (await leaked?.has(password)) ? rejectPassword({ errors: ['leaked'], feedback: [] }) : undefined
   }
 
   const verifyImported = async (password: string, hash: string): Promise<Verified | Busy> => {

@@ -1,0 +1,32 @@
+import { whyUnreadable } from '../config/unreadable.js'
+import type { Config } from '../config.js'
+import { isRefused } from '../contract/outcome.js'
+import type { FileFault } from '../domain/passwords/leaked-file.js'
+import { openLeakedList } from '../domain/passwords/leaked-list.js'
+import { OperatorError } from '../lib/operator-error.js'
+import type { Log } from '../platform/log.js'
+
+const faults: Readonly<Record<FileFault, string>> = {
+  foreign: 'is not a file that `latchkey passwords build` has made',
+  other_version: 'was made for another version of Latchkey: build it again',
+  truncated: 'is not complete: copy or build it again',
+  damaged: 'is damaged: copy or build it again',
+}
+
+export const leakedFileFault = (path: string, fault: FileFault) =>
+  new OperatorError(`BREACHED_PASSWORDS: ${path} ${faults[fault]}`)
+
+/** Runs `work` with the file, and says in one sentence why it cannot be read. */
+export const readLeakedFile = <Result>(path: string, work: Promise<Result>) =>
+  work.catch((error: unknown) => {
+    throw new OperatorError(`BREACHED_PASSWORDS: the file cannot be read: ${path} (${whyUnreadable(error)})`)
+  })
+
+/** The list that BREACHED_PASSWORDS names. */
+export const openLeakedPasswords = async ({ breachedPasswords: path }: Pick<Config, 'breachedPasswords'>, log: Log) => {
+  if (path === undefined) return undefined
+  const list = await readLeakedFile(path, openLeakedList(path, log))
+  if (isRefused(list)) throw leakedFileFault(path, list.refused)
+  log.info({ entries: list.count() }, 'leaked passwords are refused')
+  return list
+}

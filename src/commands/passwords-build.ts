@@ -1,0 +1,108 @@
+import { realpath, stat } from 'node:fs/promises'
+import { type Command, CommandFailure, print, readArguments, UsageFault } from './command.js'
+import { counted } from './counted.js'
+import { type Input, openInput } from './input.js'
+import { exitCodes, watchForInterruption } from './interruption.js'
+import { type ListKind, listKinds } from './password-lines.js'
+import { printableJson } from './printable-json.js'
+import { createProgress } from './progress.js'
+
+const kindFrom = (text: string | undefined): ListKind | undefined => {
+  const kind = listKinds.find((each) => each === text)
+  if (text !== undefined && kind === undefined) throw new UsageFault(`--as takes ${listKinds.join(' or ')}.`)
+  return kind
+}
+
+const sameFile = async (one: string, other: string) => {
+  const [first, second] = await Promise.all([one, other].map((path) => realpath(path).catch(() => undefined)))
+  return first !== undefined && first === second
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such folder',
+  EACCES: 'this user may not write there',
+  EISDIR: 'it is a folder',
+  ENOSPC: 'the disk is full: 8 bytes are needed for each line, and 4 for each entry of the file',
+  EROFS: 'the disk is read-only',
+}
+
+const cannotWrite = (path: string, error: unknown) => {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  const reason = code === undefined ? undefined : (reasons[code] ?? code)
+  return reason === undefined ? error : new CommandFailure(`${path} cannot be written: ${reason}.`)
+}
+
+type Progress = ReturnType<typeof createProgress>
+
+const readList = async (input: Input, as: ListKind | undefined, output: string, progress: Progress) => {
+  const [{ createPasswordLines }, { createLeakedListBuilder }] = await Promise.all([
+    import('./password-lines.js'),
+    import('../domain/passwords/leaked-builder.js'),
+  ])
+  const builder = await createLeakedListBuilder(output)
+  try {
+    const lines = createPasswordLines(as, builder.add)
+    let bytes = 0
+    for await (const chunk of input.bytes) {
+      const piece = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+      await lines.push(piece)
+      bytes += piece.length
+      progress.draw(bytes, lines.lines())
+    }
+    const read = await lines.end()
+    const entries = await builder.finish()
+    if (entries === 0) throw new CommandFailure('The list is empty. Nothing was written.')
+    return { ...read, entries }
+  } finally {
+    await builder.close()
+  }
+}
+
+export const passwordsBuild: Command = {
+  summary: 'Make the file for BREACHED_PASSWORDS from a list of leaked passwords',
+  help: `latchkey passwords build INPUT OUTPUT [--as passwords|hashes] [--json]
+
+INPUT is a list with one password on each line, or one SHA-1 hash in hexadecimal digits, alone or as HASH:COUNT. It may be - for
+standard input, need not be sorted, may repeat itself and may be of any size. OUTPUT is written beside its place and then
+renamed: a service that uses it sees the old file or the new one, and takes the new one without a restart.
+
+If the first line is a SHA-1 hash, all lines must be; otherwise all lines are passwords. Lines that are empty, longer than
+1,024 bytes or have the count 0 are skipped.
+
+The file has 4 bytes for each entry and 4 MB more. While it is made, the folder of OUTPUT also needs 8 bytes for each line.
+Needs no settings and no database. docs/leaked-passwords.md says where to get lists.
+
+  --as KIND     passwords or hashes, if the first line does not show it
+  --json        {"output": …, "kind": …, "lines": …, "skipped": …, "entries": …, "bytes": …}`,
+
+  run: async (args, context) => {
+    const { values, positionals } = readArguments(args, { as: { type: 'string' }, json: { type: 'boolean' } }, [
+      'INPUT',
+      'OUTPUT',
+    ])
+    const [from = '', output = ''] = positionals
+    const as = kindFrom(values.as)
+    if (from !== '-' && (await sameFile(from, output))) throw new CommandFailure('INPUT and OUTPUT are the same file.')
+    const input = await openInput(from, context)
+    const progress = createProgress(context.stderr, input.size)
+    const interruption = watchForInterruption(input.stop)
+    try {
+      const built = await readList(input, as, output, progress)
+      const { size: bytes } = await stat(output)
+      progress.clear()
+      const { lines, entries, skipped } = built
+      const skips = skipped > 0 ? ` ${counted(skipped, 'line')} skipped.` : ''
+      const said = `Wrote ${output}: ${counted(entries, 'entry', 'entries')} from ${counted(lines, 'line')} of ${built.kind}, ${counted(Math.ceil(bytes / 1e6), 'MB', 'MB')}.${skips}`
+      await print(context.stdout, values.json ? printableJson({ output, ...built, bytes }) : said)
+      return 0
+    } catch (error) {
+      const signal = interruption.signal()
+      if (!signal) throw cannotWrite(output, error)
+      await print(context.stderr, 'Interrupted: nothing was written.')
+      return exitCodes[signal]
+    } finally {
+      interruption.forget()
+      progress.clear()
+    }
+  },
+}

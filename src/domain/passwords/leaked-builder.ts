@@ -1,0 +1,149 @@
+import { createHash, type Hash } from 'node:crypto'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { entrySize, headSize, mostEntries, partsOf, prefixes, writeHead } from './leaked-file.js'
+
+const buckets = 1_024
+const prefixesInBucket = prefixes / buckets
+/** Of each bucket, so many values are in memory: 16 MB in all. */
+const bufferSize = 2_048
+const valueSize = Float64Array.BYTES_PER_ELEMENT
+const beyondEntry = 2 ** 32
+
+/** Sorts the first `length` values and drops repetitions; returns how many are left. */
+const sortUnique = (values: Float64Array, length: number) => {
+  const used = values.subarray(0, length).sort()
+  let kept = 0
+  for (let at = 0; at < length; at += 1) {
+    const value = used[at] ?? 0
+    if (kept > 0 && values[kept - 1] === value) continue
+    values[kept] = value
+    kept += 1
+  }
+  return kept
+}
+
+const bytesOf = (values: Float64Array) => Buffer.from(values.buffer, values.byteOffset, values.byteLength)
+
+/**
+ * The values of all buckets in one file without a name, in pieces: it is gone when the process ends, however that happens.
+ * A value has the 42 bits of a hash that its bucket does not say, which a number can hold exactly.
+ */
+const createScratch = (handle: FileHandle) => {
+  const pieces: { place: number; length: number }[][] = Array.from({ length: buckets }, () => [])
+  let end = 0
+
+  const write = async (bucket: number, values: Float64Array) => {
+    await handle.write(bytesOf(values), 0, values.byteLength, end)
+    pieces[bucket]?.push({ place: end, length: values.length })
+    end += values.byteLength
+  }
+
+  const read = async (bucket: number, rest: Float64Array) => {
+    const own = pieces[bucket] ?? []
+    const values = new Float64Array(own.reduce((sum, { length }) => sum + length, rest.length))
+    let filled = 0
+    for (const { place, length } of own) {
+      const target = bytesOf(values.subarray(filled, filled + length))
+      const { bytesRead } = await handle.read(target, 0, length * valueSize, place)
+      if (bytesRead < length * valueSize) throw new Error('A temporary file is shorter than what was written to it')
+      filled += length
+    }
+    values.set(rest, filled)
+    return values.subarray(0, sortUnique(values, values.length))
+  }
+
+  return { write, read }
+}
+
+/** Notes where the prefixes of this bucket begin, and returns the entries as they stand in the file. */
+const entriesOf = (bucket: number, values: Float64Array, begins: Uint32Array, first: number) => {
+  const bytes = Buffer.alloc(values.length * entrySize)
+  let at = 0
+  for (let prefix = 0; prefix < prefixesInBucket; prefix += 1) {
+    begins[bucket * prefixesInBucket + prefix] = first + at
+    for (; at < values.length && Math.floor((values[at] ?? 0) / beyondEntry) === prefix; at += 1)
+      bytes.writeUInt32BE((values[at] ?? 0) % beyondEntry, at * entrySize)
+  }
+  return bytes
+}
+
+const writeAll = async (handle: FileHandle, bytes: Buffer, place: number, hash?: Hash) => {
+  hash?.update(bytes)
+  for (let at = 0; at < bytes.length; )
+    at += (await handle.write(bytes, at, bytes.length - at, place + at)).bytesWritten
+}
+
+const syncFolder = async (path: string) => {
+  const folder = await open(dirname(path))
+  await folder.sync().finally(() => folder.close())
+}
+
+export type LeakedListBuilder = Awaited<ReturnType<typeof createLeakedListBuilder>>
+
+/**
+ * Sorts any number of SHA-1 hashes on disk, beside the file that they become. That file appears under its name when it is
+ * complete. Needs 8 bytes of disk for each hash meanwhile, and some 50 MB of memory for a billion of them.
+ */
+export const createLeakedListBuilder = async (path: string) => {
+  const part = `${path}.${process.pid}.part`
+  const scratchPath = `${part}.sort`
+  const scratchHandle = await open(scratchPath, 'w+', 0o600)
+  await rm(scratchPath)
+  const scratch = createScratch(scratchHandle)
+  const buffered = new Float64Array(buckets * bufferSize)
+  const filled = new Uint32Array(buckets)
+  const bufferOf = (bucket: number) => buffered.subarray(bucket * bufferSize, (bucket + 1) * bufferSize)
+
+  /** Of a password that is repeated again and again, only one in each piece is written. */
+  const makeRoom = async (bucket: number) => {
+    const values = bufferOf(bucket)
+    const kept = sortUnique(values, bufferSize)
+    filled[bucket] = kept > bufferSize / 2 ? 0 : kept
+    if (filled[bucket] === 0) await scratch.write(bucket, values.subarray(0, kept))
+  }
+
+  /** Takes a hash. Undefined in almost all cases, so that not every line waits for a promise. */
+  const add = (sha1: Buffer, at = 0): Promise<void> | undefined => {
+    const { prefix, entry } = partsOf(sha1, at)
+    const bucket = Math.floor(prefix / prefixesInBucket)
+    const next = filled[bucket] ?? 0
+    buffered[bucket * bufferSize + next] = (prefix % prefixesInBucket) * beyondEntry + entry
+    filled[bucket] = next + 1
+    return next + 1 === bufferSize ? makeRoom(bucket) : undefined
+  }
+
+  const writeFile = async (handle: FileHandle) => {
+    const begins = new Uint32Array(prefixes + 1)
+    const hash = createHash('sha256')
+    let count = 0
+    for (let bucket = 0; bucket < buckets; bucket += 1) {
+      const values = await scratch.read(bucket, bufferOf(bucket).subarray(0, filled[bucket]))
+      if (count + values.length > mostEntries) throw new Error(`A list has at most ${mostEntries} entries`)
+      await writeAll(handle, entriesOf(bucket, values, begins, count), headSize + count * entrySize, hash)
+      count += values.length
+    }
+    begins[prefixes] = count
+    await writeAll(handle, writeHead(begins, hash.digest()), 0)
+    await handle.sync()
+    return count
+  }
+
+  return {
+    add,
+    /** Returns how many different hashes there are. Without any, no file is written. */
+    finish: async () => {
+      const handle = await open(part, 'wx', 0o644)
+      const count = await writeFile(handle).finally(() => handle.close())
+      if (count === 0) return 0
+      await rename(part, path)
+      await syncFolder(path)
+      return count
+    },
+    /** Removes what is unfinished. */
+    close: async () => {
+      await scratchHandle.close()
+      await rm(part, { force: true })
+    },
+  }
+}
