@@ -103,16 +103,18 @@ const Code = ({ waiting, returnTo, onOver }: CodeProps) => {
 
 /** A sign-in with a passkey of the account also finishes the one that waits. */
 const ByPasskey = ({ returnTo, look }: { returnTo: string | undefined; look?: 'primary' }) => (
-  <PasskeyButton
-    {...(look && { look })}
-    options={client.passkeyLoginOptions}
-    prove={async (credential) => {
-      const answer = await client.passkeyLogin({ credential })
-      if (answer.refused) return answer
-      redirectAfterSignIn(returnTo)
-      return undefined
-    }}
-  />
+  <div class="other-way">
+    <PasskeyButton
+      {...(look && { look })}
+      options={client.passkeyLoginOptions}
+      prove={async (credential) => {
+        const answer = await client.passkeyLogin({ credential })
+        if (answer.refused) return answer
+        redirectAfterSignIn(returnTo)
+        return undefined
+      }}
+    />
+  </div>
 )
 
 const OnlyPasskey = ({ returnTo }: { returnTo: string | undefined }) => {
