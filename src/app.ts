@@ -78,6 +78,7 @@ import { createReturnToNotes } from './http/return-to-notes.js'
 import { createServer, type Server } from './http/server.js'
 import { createServiceCallers } from './http/service-callers.js'
 import { createSignInCookies } from './http/sign-in-cookies.js'
+import { typedNamesPurpose } from './http/typed-names.js'
 import { type Clock, systemClock } from './lib/clock.js'
 import { createLog, type Log } from './platform/log.js'
 
@@ -102,7 +103,7 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
     sensitive: config.sensitiveLimit,
     account: config.accountLimit,
     loginOfKnownDevices: config.loginLimitKnownDevices,
-    nameKeys: keysFor('typed names'),
+    nameKeys: keysFor(typedNamesPurpose),
     knownDevices,
     signInCookies,
     users,

@@ -5,6 +5,7 @@ import type { ProviderId } from '../contract/providers.js'
 import type { Content } from '../domain/content/content.js'
 import type { Events } from '../domain/events/events.js'
 import type { Factors } from '../domain/factors/factors.js'
+import type { TrustedDevices } from '../domain/factors/trusted-devices.js'
 import type { Invitations } from '../domain/invitations/invitations.js'
 import type { Addresses } from '../domain/mails/letters.js'
 import type { Mails } from '../domain/mails/mails.js'
@@ -19,6 +20,7 @@ import type { Clock } from '../lib/clock.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { accountName } from '../platform/account-name.js'
 import type { Database } from '../platform/database/database.js'
+import type { OperatorStores } from './operator-stores.js'
 
 /** What commands need: whether a password follows the rules, and its hash. */
 export type CommandPasswords = {
@@ -27,24 +29,33 @@ export type CommandPasswords = {
   hash(password: string): Promise<string>
 }
 
-export type Stores = {
+export type Stores = OperatorStores & {
   database: Database
   clock: Clock
   users: Pick<
     Users,
-    'findById' | 'findByLogin' | 'lock' | 'lockForDeletion' | 'remove' | 'createWithPassword' | 'disable' | 'enable'
+    | 'findById'
+    | 'findByLogin'
+    | 'lock'
+    | 'lockForDeletion'
+    | 'remove'
+    | 'createWithPassword'
+    | 'expirePassword'
+    | 'disable'
+    | 'enable'
   >
   bulkUsers: BulkUsers
   /** Those that are configured. */
   providers: readonly ProviderId[]
-  sessions: Pick<Sessions, 'endAll'>
+  sessions: Pick<Sessions, 'endAll' | 'endSome' | 'list'>
   passwords: CommandPasswords
   content: Pick<Content, 'load'>
   events: Pick<Events, 'record' | 'between' | 'about' | 'forgetNames'>
   signingKeys: Pick<SigningKeys, 'list' | 'rotate' | 'replaceAll'>
   webhooks: Pick<Webhooks, 'oldest' | 'retryAll' | 'queue'>
-  factors: Pick<Factors, 'hasTotp' | 'remove'>
+  factors: Pick<Factors, 'hasTotp' | 'remove' | 'describe'>
   passkeys: PasskeyRecords
+  trustedDevices: Pick<TrustedDevices, 'list'>
   mails: Pick<Mails, 'queue'>
   invitations: Pick<Invitations, 'invite' | 'open' | 'revoke'>
   /** Of our pages, for links. */

@@ -5,17 +5,21 @@ import { doctor } from './doctor.js'
 import { events } from './events.js'
 import { inviteCommand } from './invite.js'
 import { keysList, keysRotate } from './keys.js'
+import { limitsClear } from './limits-clear.js'
 import { migrate } from './migrate.js'
 import { passwordsBuild } from './passwords-build.js'
 import { serve } from './serve.js'
 import { serviceKeyAdd } from './service-key-add.js'
+import { sessionsEnd, userSessionsEnd, userSessionsList } from './sessions.js'
+import { stats } from './stats.js'
 import { userAdd } from './user-add.js'
 import { userDelete } from './user-delete.js'
 import { userExport } from './user-export.js'
 import { userFactorsReset } from './user-factors-reset.js'
 import { userImport } from './user-import.js'
-import { userList } from './user-list.js'
-import { userDisable, userEnable, userSessionsEnd } from './user-state.js'
+import { userList, userSearch } from './user-list.js'
+import { userShow } from './user-show.js'
+import { userDisable, userEnable, userExpirePassword } from './user-state.js'
 import { webhooksList, webhooksRetry } from './webhooks.js'
 
 /** Every command, in the order of the help. */
@@ -24,16 +28,23 @@ const commands: Readonly<Record<string, Command>> = {
   migrate,
   doctor,
   events,
+  stats,
   invite: inviteCommand,
   'user add': userAdd,
   'user list': userList,
+  'user search': userSearch,
+  'user show': userShow,
   'user disable': userDisable,
   'user enable': userEnable,
   'user delete': userDelete,
+  'user expire-password': userExpirePassword,
+  'user sessions list': userSessionsList,
   'user sessions end': userSessionsEnd,
   'user factors reset': userFactorsReset,
   'user import': userImport,
   'user export': userExport,
+  'sessions end': sessionsEnd,
+  'limits clear': limitsClear,
   'passwords build': passwordsBuild,
   'content load': contentLoad,
   'service-key add': serviceKeyAdd,
@@ -89,6 +100,9 @@ const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: Co
   return 2
 }
 
+/** The reader has closed the pipe, with this write or before it. */
+const closedPipe = new Set<unknown>(['EPIPE', 'ERR_STREAM_DESTROYED'])
+
 /** Runs the command that the arguments name, and returns its exit code. */
 export const runCommand = async (args: readonly string[], context: CommandContext): Promise<number> => {
   const isHelp = args.some(asksForHelp)
@@ -105,7 +119,7 @@ export const runCommand = async (args: readonly string[], context: CommandContex
   try {
     return await command.run(rest, context)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return 1
+    if (error instanceof Error && 'code' in error && closedPipe.has(error.code)) return 1
     if (!(error instanceof UsageFault) && !(error instanceof CommandFailure)) throw error
     const isUsage = error instanceof UsageFault
     await print(context.stderr, isUsage ? `${error.message} Try: latchkey ${name} --help` : error.message)

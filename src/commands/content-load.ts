@@ -14,6 +14,7 @@ import {
 import { counted } from './counted.js'
 import { asText, cannotRead, openInput } from './input.js'
 import { createJsonLinesReader, type JsonLine } from './json-lines.js'
+import { printableJson } from './printable-json.js'
 
 const longestPage = 10_000_000
 const slugShape = /^[a-z0-9]+(-[a-z0-9]+)*$/
@@ -81,16 +82,18 @@ const explainPrivilege = (error: unknown): never => {
 
 export const contentLoad: Command = {
   summary: 'Load the pages that signed-in users may read',
-  help: `latchkey content load FILE|FOLDER
+  help: `latchkey content load FILE|FOLDER [--json]
 
 Adds pages for signed-in users, and replaces those with the same slug. If one page is invalid, nothing is changed.
 A FILE (or - for standard input) has one JSON object on each line: {"slug": "…", "title": "…", "body": "…"}. In a FOLDER,
 every .md file is a page: the name of the file is the slug, and its first heading is the title.
 
-Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may only read content.`,
+Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may only read content.
+
+  --json    {"pages": …}`,
 
   run: async (args, context) => {
-    const { positionals } = readArguments(args, {}, ['FILE or FOLDER'])
+    const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['FILE or FOLDER'])
     const path = positionals[0] ?? ''
     const pages = (await isFolder(path)) ? await fromFolder(path) : await fromJsonLines(path, context)
     return withStores(context, 'owner', async ({ database, content, events }) => {
@@ -100,7 +103,7 @@ Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may
       await load.catch(explainPrivilege)
       const what = counted(pages.length, 'page')
       await events.record({ kind: 'content_loaded', reason: what }, operator(context))
-      await print(context.stdout, `Loaded ${what}.`)
+      await print(context.stdout, values.json ? printableJson({ pages: pages.length }) : `Loaded ${what}.`)
       return 0
     })
   },

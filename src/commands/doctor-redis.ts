@@ -1,33 +1,11 @@
-import { Cluster, type Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import type { Config } from '../config.js'
 import { seconds } from '../lib/durations.js'
-import { withTimeout } from '../lib/with-timeout.js'
-import { type RedisAddress, readRedisAddress } from '../platform/cache/redis-address.js'
-import { connectRedis, type RedisClient, requireDatabase } from '../platform/cache/redis-client.js'
-import { redisReason } from '../platform/cache/redis-failures.js'
+import { mastersOf, readyRedis } from '../platform/cache/ready-redis.js'
+import { readRedisAddress } from '../platform/cache/redis-address.js'
+import { connectRedis } from '../platform/cache/redis-client.js'
 import { validAddress } from '../platform/invalid-address.js'
 import { type CheckGroup, type Finding, failure, judgeClock, ok, warning, worstOf } from './doctor-check.js'
-
-const connectTimeout = 4 * seconds
-
-/** Connects, or rejects with the reason: the client itself would try for ever. */
-const ready = async (client: RedisClient, address: RedisAddress) => {
-  const unusable = (reason: string) => new Error(`Redis cannot be used: ${reason}`)
-  let reason = 'no answer'
-  client.on('error', (error: Error) => {
-    reason = redisReason(error, address)
-  })
-  const connected = new Promise<void>((resolve) => client.once('ready', () => resolve()))
-  await withTimeout(connected, connectTimeout, () => {
-    throw unusable(reason)
-  })
-  await requireDatabase(client, address).catch((error: Error) => {
-    throw unusable(redisReason(error, address))
-  })
-  return client
-}
-
-const mastersOf = (client: RedisClient): Redis[] => (client instanceof Cluster ? client.nodes('master') : [client])
 
 const fieldOf = (info: string, name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1] ?? ''
 
@@ -70,7 +48,7 @@ export const redisChecks = ({ redisUrl }: Config): CheckGroup => {
     return { checks: [{ name: 'redis', run: () => ok('not set: counters in process, for one instance') }] }
   const address = validAddress('REDIS_URL', readRedisAddress(redisUrl))
   const client = connectRedis(address, 2 * seconds)
-  const connected = ready(client, address)
+  const connected = readyRedis(client, address)
   connected.catch(() => undefined)
   const onceReached = (look: (masters: Redis[]) => Promise<Finding>) => () =>
     connected.then(

@@ -4,12 +4,15 @@ import { type Command, readArguments } from './command.js'
 import { counted } from './counted.js'
 import { type Check, type CheckGroup, type Finding, failure, ok, runCheck, warning } from './doctor-check.js'
 import { hideSecrets } from './doctor-secrets.js'
+import { printableJson } from './printable-json.js'
 
-const help = `latchkey doctor
+const help = `latchkey doctor [--json]
 
 Checks the settings and everything they refer to: the database with its roles, schema and durability, Redis, clocks, the
 proxy, mail, the providers, the data directory, threads and secrets. Prints one line for each: ok, warning or error.
-Changes nothing and prints no secret. The exit code is 1 if there was an error, and 0 otherwise.`
+Changes nothing and prints no secret. The exit code is 1 if there was an error, and 0 otherwise.
+
+  --json    one JSON object on each line: {"level": …, "name": …, "says": …}`
 
 type Line = Finding & { name: string }
 
@@ -56,7 +59,11 @@ const count = (lines: readonly Line[], level: 'error' | 'warning') =>
 const inOneLine = (text: string) => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
 
 /** Unlike other commands, works with invalid settings: that is when it is needed most. */
-export const examineSettings = async (env: Environment, stdout: Pick<Writable, 'write'>): Promise<number> => {
+export const examineSettings = async (
+  env: Environment,
+  stdout: Pick<Writable, 'write'>,
+  { json = false } = {},
+): Promise<number> => {
   const loaded = load(env)
   const config = 'production' in loaded ? loaded : undefined
   const faults = 'production' in loaded ? [] : loaded
@@ -64,9 +71,13 @@ export const examineSettings = async (env: Environment, stdout: Pick<Writable, '
   if (config) lines.push(...(await examine(config)))
   const hide = hideSecrets(config ? secretsIn(env) : [])
   const widest = Math.max(...lines.map(({ name }) => name.length))
-  for (const { level, name, says } of lines)
-    stdout.write(`${level.padEnd(7)}  ${name.padEnd(widest)}  ${inOneLine(hide(says))}\n`)
-  stdout.write(`\n${count(lines, 'error')}, ${count(lines, 'warning')}\n`)
+  for (const { level, name, says: found } of lines) {
+    const says = inOneLine(hide(found))
+    stdout.write(
+      json ? `${printableJson({ level, name, says })}\n` : `${level.padEnd(7)}  ${name.padEnd(widest)}  ${says}\n`,
+    )
+  }
+  if (!json) stdout.write(`\n${count(lines, 'error')}, ${count(lines, 'warning')}\n`)
   return lines.some(({ level }) => level === 'error') ? 1 : 0
 }
 
@@ -74,7 +85,7 @@ export const doctor: Command = {
   summary: 'Check the settings and everything they refer to; changes nothing',
   help,
   run: async (args, { environment, stdout }) => {
-    readArguments(args, {}, [])
-    return examineSettings(environment, stdout)
+    const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
+    return examineSettings(environment, stdout, { json: values.json ?? false })
   },
 }

@@ -1,15 +1,25 @@
 import { duration, InvalidValue } from '../config/setting-values.js'
 import { type EventKind, type EventQuery, type EventRow, eventKinds } from '../domain/events/events.js'
-import { escapeTerminalControls } from '../lib/terminal-controls.js'
+import { readAddress } from '../http/client.js'
 import { writtenMoment } from '../lib/written-moment.js'
-import { type Command, limitFrom, print, readArguments, type Stores, UsageFault, withStores } from './command.js'
+import {
+  type Command,
+  type CommandContext,
+  limitFrom,
+  print,
+  readArguments,
+  type Stores,
+  UsageFault,
+  withStores,
+} from './command.js'
+import { eventAsJson, eventsAsTable, followedHeading, followedLine } from './event-lines.js'
 import { findUser } from './find-user.js'
-import { asTable } from './table.js'
+import { followEvents } from './follow-events.js'
 
 const mostAtOnce = 10_000
 
 /** A time such as 2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d. */
-const momentFrom = (option: string, text: string, now: Date) => {
+export const momentFrom = (option: string, text: string, now: Date) => {
   const moment = writtenMoment(text)
   if (moment) return moment
   try {
@@ -26,46 +36,58 @@ const kindFrom = (text: string | undefined): EventKind | undefined => {
   return kind
 }
 
-const asJson = (row: EventRow) => {
-  const event = {
-    time: row.created_at.toISOString(),
-    kind: row.kind,
-    reason: row.reason,
-    userId: row.user_id,
-    username: row.username,
-    nameMark: row.name_mark,
-    sessionId: row.session_id,
-    requestId: row.request_id,
-    ip: row.ip,
-    userAgent: row.user_agent,
-  }
-  return escapeTerminalControls(JSON.stringify(event))
-}
+/** Words in lines of a help text, each as long as fits. */
+const inLines = (words: readonly string[], indent: string, width = 118) =>
+  words.reduce((text, word, at) => {
+    const next = `${word}${at < words.length - 1 ? ', ' : ''}`
+    const line = text.slice(text.lastIndexOf('\n') + 1)
+    return `${indent}${line}`.length + next.length > width ? `${text.trimEnd()}\n${indent}${next}` : text + next
+  }, '')
 
-const asLines = (rows: readonly EventRow[]) =>
-  asTable([
-    ['TIME', 'KIND', 'REASON', 'USER', 'ADDRESS', 'REQUEST'],
-    ...rows.map((row) => [
-      row.created_at.toISOString(),
-      row.kind,
-      row.reason ?? '',
-      row.username ?? (row.name_mark === null ? '' : `unknown (${row.name_mark})`),
-      row.ip,
-      row.request_id ?? '',
-    ]),
-  ])
-
-const find = async (stores: Stores, named: string | undefined, query: EventQuery) => {
-  if (named === undefined) return { rows: await stores.events.between(query), note: undefined }
+const search = async (stores: Stores, named: string | undefined) => {
+  if (named === undefined) return { find: stores.events.between, note: undefined }
   const user = await findUser(stores, named)
-  const rows = await stores.events.about({ name: named, ...(user && { userId: user.id }) }, query)
   const note = user ? undefined : `There is no user ${JSON.stringify(named)}: these are attempts under that name.`
-  return { rows, note }
+  const find = (query: EventQuery) => stores.events.about({ name: named, ...(user && { userId: user.id }) }, query)
+  return { find, note }
 }
+
+type Found = Awaited<ReturnType<typeof search>>['find']
+type Shown = { query: EventQuery; find: Found; json: boolean }
+
+const show = async ({ query, find, json }: Shown, { stdout, stderr }: CommandContext) => {
+  const rows = await find({ ...query, limit: query.limit + 1 })
+  const shown = rows.slice(0, query.limit).reverse()
+  if (json) for (const row of shown) await print(stdout, eventAsJson(row))
+  else await print(stdout, shown.length > 0 ? eventsAsTable(shown) : 'There are no such events.')
+  if (rows.length > query.limit) await print(stderr, 'Older events are not shown: use --limit, or an earlier --until.')
+  return 0
+}
+
+const follow = async ({ query, find, json }: Shown, since: Date | undefined, context: CommandContext) => {
+  if (!json) await print(context.stdout, followedHeading)
+  return followEvents(context, {
+    since,
+    find: (span) => find({ ...query, ...span }),
+    show: (row: EventRow) => print(context.stdout, json ? eventAsJson(row) : followedLine(row)),
+  })
+}
+
+const options = {
+  user: { type: 'string' },
+  kind: { type: 'string' },
+  ip: { type: 'string' },
+  since: { type: 'string' },
+  until: { type: 'string' },
+  limit: { type: 'string' },
+  follow: { type: 'boolean' },
+  json: { type: 'boolean' },
+} as const
 
 export const events: Command = {
   summary: 'Show what happened: sign-ins, refusals and why, changes by operators',
-  help: `latchkey events [--user USER] [--kind KIND] [--since TIME] [--until TIME] [--limit N] [--json]
+  help: `latchkey events [--user USER] [--kind KIND] [--ip ADDRESS] [--since TIME] [--until TIME] [--limit N] [--json]
+latchkey events --follow [--user USER] [--kind KIND] [--ip ADDRESS] [--since TIME] [--json]
 
 Shows events of the last 90 days, oldest first. REASON of a sign_in_failed says why a user could not sign in:
 wrong_password, unknown_user, disabled, …; rate_limited means that a limit refused the user's address. REQUEST is the
@@ -73,44 +95,34 @@ requestId of the log lines of the same request.
 
   --user USER     a username, an email or an id, or a name that has no account. Also shows when a limit refused an
                   address that this user has signed in from: a limit does not know the user
-  --kind KIND     one of ${eventKinds.slice(0, 7).join(', ')},
-                  ${eventKinds.slice(7, 14).join(', ')},
-                  ${eventKinds.slice(14).join(', ')}
-  --since TIME    2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d (default 24h)
+  --kind KIND     one of ${inLines(eventKinds, '                  ')}
+  --ip ADDRESS    only from this address; “command line” for what operators did
+  --since TIME    2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d (default 24h; with --follow, now)
   --until TIME    the same forms (default now)
   --limit N       only the newest N, 1 to ${mostAtOnce} (default 100)
+  --follow        go on with new events as they come, until Ctrl-C; waits for a database that is restarted
   --json          one JSON object on each line, for programs`,
 
   run: async (args, context) => {
-    const { values } = readArguments(
-      args,
-      {
-        user: { type: 'string' },
-        kind: { type: 'string' },
-        since: { type: 'string', default: '24h' },
-        until: { type: 'string', default: '0s' },
-        limit: { type: 'string', default: '100' },
-        json: { type: 'boolean' },
-      },
-      [],
-    )
+    const { values } = readArguments(args, options, [])
+    if (values.follow && (values.until ?? values.limit) !== undefined)
+      throw new UsageFault('--follow has no end: leave out --until and --limit.')
     const now = new Date()
     const kind = kindFrom(values.kind)
-    const since = momentFrom('--since', values.since, now)
+    const since = momentFrom('--since', values.since ?? (values.follow ? '0s' : '24h'), now)
     // Includes events of this very millisecond.
-    const until = new Date(momentFrom('--until', values.until, now).getTime() + 1)
-    const limit = limitFrom(values.limit, mostAtOnce)
+    const until = new Date(momentFrom('--until', values.until ?? '0s', now).getTime() + 1)
+    const limit = limitFrom(values.limit ?? '100', mostAtOnce)
     if (since >= until) throw new UsageFault('--since is later than --until.')
+    const ip = values.ip === undefined ? undefined : (readAddress(values.ip) ?? values.ip)
     return withStores(context, 'service', async (stores) => {
-      const query = { since, until, limit: limit + 1, ...(kind && { kind }) }
-      const { rows, note } = await find(stores, values.user, query)
-      const shown = rows.slice(0, limit).reverse()
+      const { find, note } = await search(stores, values.user)
       if (note) await print(context.stderr, note)
-      if (values.json) for (const row of shown) await print(context.stdout, asJson(row))
-      else await print(context.stdout, shown.length > 0 ? asLines(shown) : 'There are no such events.')
-      if (rows.length > limit)
-        await print(context.stderr, 'Older events are not shown: use --limit, or an earlier --until.')
-      return 0
+      const query = { since, until, limit, ...(kind && { kind }), ...(ip !== undefined && { ip }) }
+      const shown = { query, find, json: values.json ?? false }
+      return values.follow
+        ? follow(shown, values.since === undefined ? undefined : since, context)
+        : show(shown, context)
     })
   },
 }

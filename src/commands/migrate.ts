@@ -1,6 +1,7 @@
 import type { SchemaStatus } from '../platform/database/migrate.js'
 import { type Command, type CommandContext, CommandFailure, print, readArguments, UsageFault } from './command.js'
 import type { Place } from './migrate-database.js'
+import { printableJson } from './printable-json.js'
 
 /** Which older versions can still run on the schema. */
 const wayBack = (oldestProgram: number | null) =>
@@ -24,19 +25,32 @@ const noRole =
 const noGrantTo = (role: string) =>
   `Nothing was granted to ${role}: only the newer version knows which rights it needs now. Run \`latchkey migrate\` of that version.`
 
+const statusAsJson = ({ applied, pending, newer }: SchemaStatus) =>
+  printableJson({
+    applied: applied.map(({ name, appliedAt }) => ({ name, appliedAt: appliedAt.toISOString() })),
+    pending: pending.map(({ name }) => name),
+    newer,
+  })
+
 const showStatus = async (
   { tooNew, ...status }: SchemaStatus & { tooNew?: string },
+  json: boolean,
   { stdout, stderr }: CommandContext,
 ) => {
-  await print(stdout, statusLines(status).join('\n'))
+  await print(stdout, json ? statusAsJson(status) : statusLines(status).join('\n'))
   if (tooNew === undefined) return 0
   await print(stderr, tooNew)
   return 1
 }
 
-const showPlan = async (status: SchemaStatus, name: string, { stdout }: CommandContext) => {
+const showPlan = async (status: SchemaStatus, name: string, json: boolean, { stdout }: CommandContext) => {
   const names = status.pending.map(({ name }) => name)
-  await print(stdout, names.length === 0 ? nothingToApply(status, name) : `Would apply ${names.join(', ')} to ${name}.`)
+  if (json) await print(stdout, statusAsJson(status))
+  else
+    await print(
+      stdout,
+      names.length === 0 ? nothingToApply(status, name) : `Would apply ${names.join(', ')} to ${name}.`,
+    )
   return 0
 }
 
@@ -53,7 +67,7 @@ const roleFrom = (named: string | undefined, place: Place) => {
 
 export const migrate: Command = {
   summary: "Bring the database to this version's schema",
-  help: `latchkey migrate [--dry-run | --status] [--grant-to ROLE]
+  help: `latchkey migrate [--dry-run | --status] [--grant-to ROLE] [--json]
 
 Applies the migrations that are missing, as the role of DATABASE_OWNER_URL, or of DATABASE_URL if that owns the tables.
 No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) gets the rights it needs, and no others.
@@ -61,26 +75,32 @@ No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) g
   --dry-run          check the role of the service, show what would be applied, and change nothing
   --status           list every migration and when it was applied, and change nothing. The exit code is 1 if a newer
                      version has changed the schema so that this version must not run on it
-  --grant-to ROLE    the role of the service, if DATABASE_URL is not set here`,
+  --grant-to ROLE    the role of the service, if DATABASE_URL is not set here
+  --json             one JSON object, for programs: {"applied": […], "pending": […], "newer": […]}, where applied has what
+                     was applied by this run, or ever with --status and --dry-run`,
 
   run: async (args, context) => {
     const { values } = readArguments(
       args,
-      { 'dry-run': { type: 'boolean' }, status: { type: 'boolean' }, 'grant-to': { type: 'string' } },
+      {
+        'dry-run': { type: 'boolean' },
+        status: { type: 'boolean' },
+        'grant-to': { type: 'string' },
+        json: { type: 'boolean' },
+      },
       [],
     )
     if (values['dry-run'] && values.status) throw new UsageFault('--dry-run and --status cannot be used together.')
     const { applyMissing, nameOfPlace, placeFrom, planFor, statusOf } = await import('./migrate-database.js')
+    const json = values.json ?? false
     const place = placeFrom(context.environment)
     const name = nameOfPlace(place)
     const role = roleFrom(values['grant-to'], place)
-    if (values.status) return showStatus(await statusOf(place), context)
-    if (values['dry-run']) return showPlan(await planFor(place, role), name, context)
+    if (values.status) return showStatus(await statusOf(place), json, context)
+    if (values['dry-run']) return showPlan(await planFor(place, role), name, json, context)
     const { applied, status } = await applyMissing(place, role)
-    await print(
-      context.stdout,
-      applied.length === 0 ? nothingToApply(status, name) : `Applied ${applied.join(', ')} to ${name}.`,
-    )
+    const done = applied.length === 0 ? nothingToApply(status, name) : `Applied ${applied.join(', ')} to ${name}.`
+    await print(context.stdout, json ? printableJson({ applied, pending: [], newer: status.newer }) : done)
     if (role !== undefined && status.newer.length > 0) await print(context.stderr, noGrantTo(role))
     if ('ownerUrl' in place && role === undefined && !context.environment.DATABASE_URL)
       await print(context.stderr, noRole)

@@ -35,6 +35,7 @@ import { existingSecret } from '../platform/kept-secret.js'
 import { createLog } from '../platform/log.js'
 import { CommandFailure, type CommandPasswords, type Stores } from './command.js'
 import { commandLog } from './command-log.js'
+import { operatorStores } from './operator-stores.js'
 
 /** A command does not share its threads, so this happens only if the machine is far too slow. */
 const busy = () => new CommandFailure('The password could not be checked in time; try again.')
@@ -115,6 +116,8 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
   const cache = createMemoryCache({ clock, maximumKeys: 1 })
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: undefined })
   return {
+    ...operatorStores(config, { database, clock, secrets }),
+    trustedDevices,
     database,
     clock,
     users,

@@ -9,3 +9,6 @@ const escaped = (character: string) =>
 
 /** JSON for a terminal: every control character and invisible mark is written as an escape. */
 export const printableJson = (value: unknown) => JSON.stringify(value).replaceAll(unprintable, escaped)
+
+/** The same for text in one line. */
+export const printableText = (text: string) => text.replaceAll(unprintable, escaped)

@@ -6,6 +6,7 @@ import { readUsername } from '../domain/users/username.js'
 import { isOneLine } from '../lib/one-line.js'
 import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from './command.js'
 import { readPassword } from './password-prompt.js'
+import { printableJson } from './printable-json.js'
 
 const taken = {
   email_taken: 'The email already has an account.',
@@ -23,7 +24,7 @@ const nameFrom = (text: string | undefined) => {
 
 export const userAdd: Command = {
   summary: 'Add a user with a password',
-  help: `latchkey user add --email EMAIL --username NAME [--name DISPLAY_NAME] [--password-stdin]
+  help: `latchkey user add --email EMAIL --username NAME [--name DISPLAY_NAME] [--password-stdin] [--json]
 
 Adds a user who can sign in at once: the email counts as verified. REGISTRATION and REGISTRATION_DOMAINS do not matter here.
 The command asks for the password without showing it. The rules are the same as in a registration.
@@ -31,7 +32,8 @@ The command asks for the password without showing it. The rules are the same as 
   --email EMAIL       the address, required
   --username NAME     the name to sign in with, required
   --name DISPLAY_NAME the name to show
-  --password-stdin    read the password from standard input instead of asking`,
+  --password-stdin    read the password from standard input instead of asking
+  --json              {"id": …, "username": …}`,
 
   run: async (args, context) => {
     const { values } = readArguments(
@@ -41,6 +43,7 @@ The command asks for the password without showing it. The rules are the same as 
         username: { type: 'string' },
         name: { type: 'string' },
         'password-stdin': { type: 'boolean' },
+        json: { type: 'boolean' },
       },
       [],
     )
@@ -59,7 +62,8 @@ The command asks for the password without showing it. The rules are the same as 
       const user = await users.createWithPassword(database, { email, username, name, passwordHash })
       if (isRefused(user)) throw new CommandFailure(taken[user.refused])
       await events.record({ kind: 'user_added', userId: user.id }, operator(context))
-      await print(context.stdout, `Added ${user.username} (${user.id}).`)
+      const done = `Added ${user.username} (${user.id}).`
+      await print(context.stdout, values.json ? printableJson({ id: user.id, username: user.username }) : done)
       return 0
     })
   },

@@ -1,19 +1,23 @@
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from './command.js'
 import { counted } from './counted.js'
 import { requireUser } from './find-user.js'
+import { printableJson } from './printable-json.js'
 
 export const userFactorsReset: Command = {
   summary: 'Remove the second factors and passkeys of a user who lost the phone',
-  help: `latchkey user factors reset USER [--yes]
+  help: `latchkey user factors reset USER [--yes] [--json]
 
 Switches two-step sign-in off and removes all passkeys, for a user who has none of them any more. Make sure that it is really the
 user who asks: afterwards the password alone is enough. A user without a password sets one by "Forgot password?". Ends every session and every trusted device of the user, and sends the user a mail.
 USER is a username, an email or an id.
 
-  --yes   needed: without it, says what would happen and changes nothing`,
+  --yes     needed: without it, says what would happen and changes nothing
+  --json    one JSON object, for programs`,
 
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' } }, ['USER'])
+    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, json: { type: 'boolean' } }, [
+      'USER',
+    ])
     return withStores(
       context,
       'service',
@@ -21,7 +25,8 @@ USER is a username, an email or an id.
         const { id, username } = await requireUser({ users }, positionals[0] ?? '')
         const count = (await passkeys.list(id)).length
         if (!(await factors.hasTotp(id)) && count === 0) {
-          await print(context.stdout, `${username} has no two-step sign-in and no passkeys. Nothing was changed.`)
+          const said = `${username} has no two-step sign-in and no passkeys. Nothing was changed.`
+          await print(context.stdout, values.json ? printableJson({ id, username, changed: false }) : said)
           return 0
         }
         if (!values.yes)
@@ -39,9 +44,18 @@ USER is a username, an email or an id.
           return { removed, sessions: await sessions.endAll(id, { sql }) }
         })
         await stores.events.record({ kind: 'factors_reset', userId: id }, operator(context))
+        const done = `Switched off the two-step sign-in of ${username}; removed ${counted(ended.removed, 'passkey')}; ended ${counted(ended.sessions, 'session')}. A running service sends the mail.`
         await print(
           context.stdout,
-          `Switched off the two-step sign-in of ${username}; removed ${counted(ended.removed, 'passkey')}; ended ${counted(ended.sessions, 'session')}. A running service sends the mail.`,
+          values.json
+            ? printableJson({
+                id,
+                username,
+                changed: true,
+                passkeysRemoved: ended.removed,
+                sessionsEnded: ended.sessions,
+              })
+            : done,
         )
         return 0
       },

@@ -24,6 +24,7 @@ import { counted } from './counted.js'
 import { loadFirebaseParameters } from './firebase-parameters.js'
 import { type Input, openInput } from './input.js'
 import { exitCodes, watchForInterruption } from './interruption.js'
+import { printableJson } from './printable-json.js'
 import { createProgress } from './progress.js'
 import type { UserFormat, UserRecord } from './user-records.js'
 
@@ -32,7 +33,7 @@ const batchSize = 1_000
 type Counts = { added: number; existed: number; refused: number; withPassword: number; unknownHashes: number }
 /** A row that was refused, or a warning about one that was not. */
 type Remark = { line: number; text: string }
-type Plan = { format: UserFormat | undefined; forms: HashForms; dryRun: boolean }
+type Plan = { format: UserFormat | undefined; forms: HashForms; dryRun: boolean; json: boolean }
 type Waiting = { line: number; user: ImportedUser }
 
 const formatFrom = (text: string | undefined): UserFormat | undefined => {
@@ -126,14 +127,15 @@ const createImporter = (
 
 /** Also when it is interrupted: what was added stays, and the next run continues. */
 const reportCounts = async (
-  { counts, ignored, dryRun }: { counts: Counts; ignored: ReadonlySet<string>; dryRun: boolean },
+  { counts, ignored, dryRun, json }: { counts: Counts; ignored: ReadonlySet<string> } & Pick<Plan, 'dryRun' | 'json'>,
   { events }: Stores,
   context: CommandContext,
 ) => {
   const { added, existed, refused } = counts
   const what = `${added} added, ${existed} existed, ${refused} refused`
   if (!dryRun) await events.record({ kind: 'users_imported', reason: what }, operator(context))
-  await print(context.stdout, summary(counts, ignored, dryRun))
+  const asJson = () => printableJson({ ...counts, ignoredColumns: [...ignored], dryRun })
+  await print(context.stdout, json ? asJson() : summary(counts, ignored, dryRun))
 }
 
 const importAll = async (stores: Stores, input: Input, plan: Plan, context: CommandContext) => {
@@ -166,15 +168,14 @@ const importAll = async (stores: Stores, input: Input, plan: Plan, context: Comm
     interruption.forget()
     progress.clear()
     // Nothing was imported from input that is empty or has no columns, so there is nothing to count.
-    if (rows > 0 || isDone)
-      await reportCounts({ counts: importer.counts, ignored, dryRun: plan.dryRun }, stores, context)
+    if (rows > 0 || isDone) await reportCounts({ counts: importer.counts, ignored, ...plan }, stores, context)
   }
   return { ...importer.counts, interruptedBy: interruption.signal() }
 }
 
 export const userImport: Command = {
   summary: 'Add users from a CSV or JSON lines file',
-  help: `latchkey user import FILE [--format csv|jsonl] [--firebase-config FILE] [--salted-hex better-auth|node] [--dry-run]
+  help: `latchkey user import FILE [--format csv|jsonl] [--firebase-config FILE] [--salted-hex better-auth|node] [--dry-run] [--json]
 
 Adds users with the password hashes that another system made, so that their passwords keep working. REGISTRATION and
 REGISTRATION_DOMAINS do not matter here. FILE may be - for standard input. It must be UTF-8 text. A CSV file has commas between its columns, and their names in the first line; a
@@ -207,6 +208,7 @@ other rows are imported. A user whose email already exists is not changed, so an
 summary says how many users get a password: look at it in a dry run first, because a second import adds no passwords.
 
   --dry-run                 show what would happen and write nothing
+  --json                    the summary as one JSON object; refused rows are still lines on standard error
   --format FORMAT           csv or jsonl (without it: jsonl if the file begins with {, otherwise csv)
   --firebase-config FILE    the password hash parameters, as the Firebase console shows them
   --salted-hex SYSTEM       who made hashes of the form salt:hash: better-auth (the default) or node
@@ -221,6 +223,7 @@ The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C st
         'firebase-config': { type: 'string' },
         'salted-hex': { type: 'string' },
         'dry-run': { type: 'boolean' },
+        json: { type: 'boolean' },
       },
       ['FILE'],
     )
@@ -230,7 +233,12 @@ The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C st
     const { bcryptCost } = loadConfig(context.environment)
     const input = await openInput(positionals[0] ?? '', context)
     return withStores(context, 'service', async (stores) => {
-      const plan = { format, forms: { firebase, saltedHex, bcryptCost }, dryRun: values['dry-run'] ?? false }
+      const plan = {
+        format,
+        forms: { firebase, saltedHex, bcryptCost },
+        dryRun: values['dry-run'] ?? false,
+        json: values.json ?? false,
+      }
       const { refused, interruptedBy } = await importAll(stores, input, plan, context)
       if (!interruptedBy) return refused === 0 ? 0 : 1
       await print(context.stderr, 'Interrupted: run the same command again to import the rest.')

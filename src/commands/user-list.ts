@@ -67,3 +67,33 @@ Lists users, oldest first.
     })
   },
 }
+
+export const userSearch: Command = {
+  summary: 'Find users by a part of their name or email',
+  help: `latchkey user search TEXT [--limit N] [--json]
+
+Finds users whose username, email or name contains TEXT, in any case. An exact match comes first.
+
+  --limit N     how many, 1 to ${mostAtOnce} (default 50)
+  --json        one JSON object on each line, for programs
+
+The exit code is 1 if there is no such user.`,
+
+  run: async (args, context) => {
+    const options = { limit: { type: 'string', default: '50' }, json: { type: 'boolean' } } as const
+    const { values, positionals } = readArguments(args, options, ['TEXT'])
+    const limit = limitFrom(values.limit, mostAtOnce)
+    const text = (positionals[0] ?? '').trim()
+    if (text === '') throw new UsageFault('TEXT is empty.')
+
+    return withStores(context, 'service', async ({ bulkUsers }) => {
+      const found = await bulkUsers.search(text, limit + 1)
+      const users = found.slice(0, limit)
+      if (values.json) for (const user of users) await print(context.stdout, asJson(user))
+      else if (users.length > 0) await print(context.stdout, asLines(users))
+      if (users.length === 0) await print(context.stderr, 'There is no such user.')
+      if (found.length > limit) await print(context.stderr, 'There are more: use --limit, or more of the name.')
+      return users.length > 0 ? 0 : 1
+    })
+  },
+}

@@ -1,16 +1,20 @@
-import { type Command, operator, print, readArguments, withStores } from './command.js'
+import { type Command, CommandFailure, operator, print, readArguments, withStores } from './command.js'
 import { counted } from './counted.js'
 import { requireUser } from './find-user.js'
+import { printableJson } from './printable-json.js'
+
+const json = { json: { type: 'boolean' } } as const
+const jsonHelp = '\n\n  --json    one JSON object, for programs'
 
 export const userDisable: Command = {
   summary: 'Prevent a user from signing in, and end their sessions',
-  help: `latchkey user disable USER
+  help: `latchkey user disable USER [--json]
 
 The user cannot sign in until you enable them again, and all their sessions end: every instance refuses their access
-tokens within two seconds. USER is a username, an email or an id.`,
+tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
 
   run: async (args, context) => {
-    const { positionals } = readArguments(args, {}, ['USER'])
+    const { positionals, values } = readArguments(args, json, ['USER'])
     return withStores(context, 'service', async (stores) => {
       const user = await requireUser(stores, positionals[0] ?? '')
       // Disabled first, so that a sign-in between the two steps leaves no session behind.
@@ -20,7 +24,11 @@ tokens within two seconds. USER is a username, an email or an id.`,
       })
       await stores.events.record({ kind: 'user_disabled', userId: user.id }, operator(context))
       const done = user.disabled ? `${user.username} was disabled already` : `Disabled ${user.username}`
-      await print(context.stdout, `${done}; ended ${counted(ended, 'session')}.`)
+      const { id, username } = user
+      const told = values.json
+        ? printableJson({ id, username, disabled: true, changed: !user.disabled, sessionsEnded: ended })
+        : `${done}; ended ${counted(ended, 'session')}.`
+      await print(context.stdout, told)
       return 0
     })
   },
@@ -28,36 +36,62 @@ tokens within two seconds. USER is a username, an email or an id.`,
 
 export const userEnable: Command = {
   summary: 'Let a disabled user sign in again',
-  help: `latchkey user enable USER
+  help: `latchkey user enable USER [--json]
 
-USER is a username, an email or an id. Sessions that were ended stay ended.`,
+USER is a username, an email or an id. Sessions that were ended stay ended.${jsonHelp}`,
 
   run: async (args, context) => {
-    const { positionals } = readArguments(args, {}, ['USER'])
+    const { positionals, values } = readArguments(args, json, ['USER'])
     return withStores(context, 'service', async (stores) => {
       const user = await requireUser(stores, positionals[0] ?? '')
       await stores.users.enable(user.id)
       await stores.events.record({ kind: 'user_enabled', userId: user.id }, operator(context))
-      await print(context.stdout, user.disabled ? `Enabled ${user.username}.` : `${user.username} was not disabled.`)
+      const { id, username } = user
+      const done = user.disabled ? `Enabled ${username}.` : `${username} was not disabled.`
+      await print(
+        context.stdout,
+        values.json ? printableJson({ id, username, disabled: false, changed: user.disabled }) : done,
+      )
       return 0
     })
   },
 }
 
-export const userSessionsEnd: Command = {
-  summary: 'Sign a user out everywhere',
-  help: `latchkey user sessions end USER
+export const userExpirePassword: Command = {
+  summary: 'Make a password unusable: the user must choose a new one by mail',
+  help: `latchkey user expire-password USER [--yes] [--json]
 
-Ends every session of the user, on every device: every instance refuses their access tokens within two seconds. The user
-can sign in again at once; \`user disable\` prevents that. USER is a username, an email or an id.`,
+For a password that others may know. It works no longer, and every session and trusted device of the user ends. To sign in
+again, the user clicks “Forgot your password?” and chooses a new one with the link in the mail. Signing in with a provider goes
+on working. USER is a username, an email or an id.
+
+  --yes     needed: without it, says what would happen and changes nothing
+  --json    one JSON object, for programs`,
 
   run: async (args, context) => {
-    const { positionals } = readArguments(args, {}, ['USER'])
-    return withStores(context, 'service', async (stores) => {
-      const user = await requireUser(stores, positionals[0] ?? '')
-      const ended = await stores.sessions.endAll(user.id)
-      await stores.events.record({ kind: 'sessions_ended', userId: user.id }, operator(context))
-      await print(context.stdout, `Ended ${counted(ended, 'session')} of ${user.username}.`)
+    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...json }, ['USER'])
+    return withStores(context, 'service', async ({ database, users, sessions, webhooks, events }) => {
+      const { id, username, passwordHash } = await requireUser({ users }, positionals[0] ?? '')
+      if (passwordHash !== undefined && !values.yes)
+        throw new CommandFailure(
+          `The password of ${username} would no longer work, and ${username} would be signed out everywhere. Add --yes to do it.`,
+        )
+      const ended = await database.transaction(async (sql) => {
+        const user = await users.lock(sql, id)
+        if (user?.passwordHash === undefined) return undefined
+        await users.expirePassword(sql, id)
+        await webhooks.queue(sql, 'factor.changed', { user: { id }, factor: 'password' })
+        return sessions.endAll(id, { sql })
+      })
+      const changed = ended !== undefined
+      if (changed) await events.record({ kind: 'password_expired', userId: id }, operator(context))
+      const done = changed
+        ? `The password of ${username} no longer works; ended ${counted(ended, 'session')}.`
+        : `${username} has no password. Nothing was changed.`
+      await print(
+        context.stdout,
+        values.json ? printableJson({ id, username, changed, sessionsEnded: ended ?? 0 }) : done,
+      )
       return 0
     })
   },

@@ -1,5 +1,5 @@
 import type { WaitingWebhook } from '../domain/webhooks/webhooks.js'
-import { type Command, limitFrom, print, readArguments, withStores } from './command.js'
+import { type Command, limitFrom, operator, print, readArguments, withStores } from './command.js'
 import { counted } from './counted.js'
 import { printableJson } from './printable-json.js'
 import { asTable } from './table.js'
@@ -59,8 +59,9 @@ service sends them within seconds. Use this when a receiver that was away is bac
 
   run: async (args, context) => {
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
-    return withStores(context, 'service', async ({ webhooks }) => {
+    return withStores(context, 'service', async ({ webhooks, events }) => {
       const due = await webhooks.retryAll()
+      await events.record({ kind: 'webhooks_retried', reason: `${due} due` }, operator(context))
       await print(
         context.stdout,
         values.json ? printableJson({ due }) : `${counted(due, 'webhook is', 'webhooks are')} due now.`,

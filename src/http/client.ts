@@ -18,6 +18,12 @@ const canonical = (text: string) => {
     : address
 }
 
+/** The canonical form of a written address; undefined if it is none. */
+export const readAddress = (text: string) => {
+  const given = withoutPort(text)
+  return ipaddr.isValid(given) ? canonical(given).toString() : undefined
+}
+
 /** The client's address in its canonical form. If the given one is invalid, the address of the connection counts. */
 const canonicalAddress = (request: FastifyRequest) => {
   const given = withoutPort(request.ip)
@@ -31,13 +37,22 @@ export const clientOf = (request: FastifyRequest): Client => ({
   requestId: request.id,
 })
 
-/** What limits count by: an IPv4 address, or an IPv6 /64, which one customer usually has. */
+/** An IPv4 address, or an IPv6 /64, which one customer usually has. */
+const networkWith = (address: ipaddr.IPv4 | ipaddr.IPv6) =>
+  address.kind() === 'ipv4'
+    ? address.toString()
+    : `${ipaddr.fromByteArray(address.toByteArray().fill(0, 8)).toString()}/64`
+
+/** What limits count by. */
 export const clientNetwork = (request: FastifyRequest) => {
   const address = canonicalAddress(request)
-  if (!address) return 'unknown'
-  if (address.kind() === 'ipv4') return address.toString()
-  const bytes = address.toByteArray().fill(0, 8)
-  return `${ipaddr.fromByteArray(bytes).toString()}/64`
+  return address ? networkWith(address) : 'unknown'
+}
+
+/** What limits count a written address by, or a /64 that is written as one; undefined if it is neither. */
+export const networkOf = (text: string) => {
+  const address = readAddress(text.replace(/\/64$/, ''))
+  return address === undefined ? undefined : networkWith(ipaddr.process(address))
 }
 
 /**

@@ -1,7 +1,6 @@
-import { createHmac } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { KnownDevices } from '../domain/known-devices/known-devices.js'
-import { loginKey, type Users } from '../domain/users/users.js'
+import type { Users } from '../domain/users/users.js'
 import { hours } from '../lib/durations.js'
 import { nilUuid } from '../lib/uuid.js'
 import type { Limit } from '../platform/cache/cache.js'
@@ -9,6 +8,7 @@ import type { Callers } from './caller.js'
 import { clientNetwork } from './client.js'
 import type { CountedRequests, Limiter } from './counted-requests.js'
 import type { SignInCookies } from './sign-in-cookies.js'
+import { typedNameSubject } from './typed-names.js'
 
 const ofDevices: Limiter = {
   name: 'device',
@@ -26,7 +26,6 @@ type Dependencies = {
   ofNames: Limit
   /** `own`: a known device has its own count of the login limiter. */
   knownDevicesCount: 'shared' | 'own'
-  /** Names are counted under their MAC: people type passwords into the name field. */
   nameKeys: readonly Buffer[]
   knownDevices: KnownDevices
   signInCookies: Pick<SignInCookies, 'knownIn'>
@@ -41,10 +40,6 @@ type Dependencies = {
 export const createPasswordGuesses = (deps: Dependencies) => {
   const { counted, login, knownDevicesCount, nameKeys, knownDevices, signInCookies, callers, users } = deps
   const ofNames: Limiter = { ...ofDevices, name: 'account', limit: deps.ofNames }
-  const markOf = (name: string) =>
-    createHmac('sha256', nameKeys[0] ?? '')
-      .update(loginKey(name))
-      .digest('base64url')
 
   type Guess = { device: string | undefined; name: string }
 
@@ -55,7 +50,7 @@ export const createPasswordGuesses = (deps: Dependencies) => {
       const limited = await counted.count(login, subject, request, reply)
       if (limited) return limited
     }
-    return isKnown ? undefined : counted.count(ofNames, markOf(name), request, reply)
+    return isKnown ? undefined : counted.count(ofNames, typedNameSubject(nameKeys, name), request, reply)
   }
 
   return {

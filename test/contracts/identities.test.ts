@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ProviderId } from '../../src/contract/providers.js'
+import { createStats } from '../../src/domain/stats/stats.js'
 import { readEmail } from '../../src/domain/users/email.js'
 import { readUsername } from '../../src/domain/users/username.js'
 import { createUsernames } from '../../src/domain/users/usernames.js'
@@ -138,5 +139,14 @@ describe.each(testStores)('identities on $name', ({ open }) => {
     await store.database.query("insert into identities values ($1, 'provider_z', '1', now())", [ada.id])
     await store.database.query("update users set provider = 'provider_z'")
     expect(await users.findById(ada.id)).toMatchObject({ provider: 'provider_z', providers: ['provider_z'] })
+  })
+  it('are counted for operators, with everything else', async () => {
+    await withPassword('ada')
+    await newcomer('eve', google('1'))
+    const stats = createStats({ database: store.database, clock: systemClock })
+    expect(await stats.since(new Date(0))).toMatchObject({
+      ...{ users: 2, new_users: 2, disabled: 0, without_password: 1, with_totp: 0, with_passkeys: 0, sessions: 0 },
+      ...{ mails_waiting: 0, providers: [{ provider: 'provider_a', users: 1 }], events: [] },
+    })
   })
 })

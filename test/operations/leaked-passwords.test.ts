@@ -25,7 +25,7 @@ const build = (args: string[], input?: string | Buffer) =>
   latchkey(noStore, ['passwords', 'build', ...args], input === undefined ? {} : { input })
 const has = async (file: string, passwords: string[]) => {
   const list = await openLeakedPasswords({ breachedPasswords: at(file) }, silent)
-  const found = await Promise.all(passwords.map((password) => list?.has(password)))
+  const found = await Promise.all(passwords.map(async (password) => list?.has(password)))
   await list?.close()
   return found
 }

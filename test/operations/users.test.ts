@@ -170,7 +170,7 @@ describe('a command that is called wrongly', () => {
     const family = commandNames.filter((name) => name.startsWith('user '))
     const { code, out, err } = await latchkey(noStore, ['user'])
     expect({ code, out, lines: err.trimEnd().split('\n').length }).toEqual({ code: 2, out: '', lines: family.length })
-    expect((await latchkey(noStore, ['user', 'sessions'])).err).toMatch(/^ {2}latchkey user sessions end .*\n$/)
+    expect((await latchkey(noStore, ['user', 'factors'])).err).toMatch(/^ {2}latchkey user factors reset .*\n$/)
     expect((await latchkey(noStore, ['user', '--help', 'add'])).out).toBe(
       (await latchkey(noStore, ['user', 'add', '--help'])).out,
     )

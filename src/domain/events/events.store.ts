@@ -73,13 +73,15 @@ export const forgetNames = (sql: Sql, nameMarks: readonly string[]) =>
   sql.query('update events set name_mark = null where name_mark = any($1::text[])', [nameMarks])
 
 /** From one id to before another, newest first. */
-export type Span = { from: string; before: string; kind: string | null; limit: number }
+export type Span = { from: string; before: string; kind: string | null; ip: string | null; limit: number }
 
-export const selectSpan = (sql: Sql, { from, before, kind, limit }: Span) =>
+const inSpan = 'id >= $1 and id < $2 and ($3::text is null or kind = $3) and ($5::text is null or ip = $5)'
+
+export const selectSpan = (sql: Sql, { from, before, kind, ip, limit }: Span) =>
   sql.query<EventRow>(
     `select ${columns} from events
-     where id >= $1 and id < $2 and ($3::text is null or kind = $3) order by id desc limit $4`,
-    [from, before, kind, limit],
+     where ${inSpan} order by id desc limit $4`,
+    [from, before, kind, limit, ip],
   )
 
 /**
@@ -88,23 +90,23 @@ export const selectSpan = (sql: Sql, { from, before, kind, limit }: Span) =>
  */
 export const selectAbout = (
   sql: Sql,
-  { from, before, kind, limit }: Span,
+  { from, before, kind, ip, limit }: Span,
   who: { userId: string | null; nameMarks: string[] },
 ) =>
   sql.query<EventRow>(
-    `with mine as (select ip from events where user_id = $5 order by id desc limit 1000),
+    `with mine as (select ip from events where user_id = $6 order by id desc limit 1000),
      found as (
-       (select ${columns} from events where user_id = $5
-          and id >= $1 and id < $2 and ($3::text is null or kind = $3) order by id desc limit $4)
+       (select ${columns} from events where user_id = $6
+          and ${inSpan} order by id desc limit $4)
        union all
-       (select ${columns} from events where name_mark = any($6::text[])
-          and id >= $1 and id < $2 and ($3::text is null or kind = $3) order by id desc limit $4)
+       (select ${columns} from events where name_mark = any($7::text[])
+          and ${inSpan} order by id desc limit $4)
        union all
-       (select ${columns} from events where kind = 'rate_limited' and ip in (select ip from mine)
-          and id >= $1 and id < $2 and ($3::text is null or kind = $3) order by id desc limit $4)
+       (select ${columns} from events where kind = 'rate_limited' and user_id is null and ip in (select ip from mine)
+          and ${inSpan} order by id desc limit $4)
      )
      select ${columns} from found order by id desc limit $4`,
-    [from, before, kind, limit, who.userId, who.nameMarks],
+    [from, before, kind, limit, ip, who.userId, who.nameMarks],
   )
 
 /** Ids begin with their time, so the primary key is in order of age. */

@@ -28,6 +28,7 @@ export const eventKinds = [
   'account_deleted',
   'provider_linked',
   'provider_unlinked',
+  'second_factor_asked',
   'second_factor_failed',
   'totp_added',
   'totp_removed',
@@ -46,6 +47,9 @@ export const eventKinds = [
   'sessions_ended',
   'factors_reset',
   'user_deleted',
+  'password_expired',
+  'limits_cleared',
+  'webhooks_retried',
   'users_imported',
   'users_exported',
   'content_loaded',
@@ -84,7 +88,7 @@ export type EventListener = (recorded: RecordedEvent, event: Event) => void
 const reasonOf = ({ provider, reason }: Event) =>
   [provider, reason].filter((part) => part !== undefined).join(' ') || null
 
-export type EventQuery = { since: Date; until: Date; kind?: EventKind; limit: number }
+export type EventQuery = { since: Date; until: Date; kind?: EventKind; ip?: string; limit: number }
 
 const kept = 90 * days
 
@@ -100,10 +104,11 @@ export const createEvents = (options: {
 }) => {
   const { database, clock, nameMarks, listeners, onLost } = options
 
-  const spanOf = ({ since, until, kind, limit }: EventQuery): store.Span => ({
+  const spanOf = ({ since, until, kind, ip, limit }: EventQuery): store.Span => ({
     from: uuidFloor(since),
     before: uuidFloor(until),
     kind: kind ?? null,
+    ip: ip ?? null,
     limit,
   })
 

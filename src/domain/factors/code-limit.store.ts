@@ -26,7 +26,7 @@ export const reserve = (sql: Sql, userId: string, clockOffset: number) =>
   )
 
 export const selectWait = (sql: Sql, userId: string, clockOffset: number) =>
-  sql.query<{ seconds: number }>(
+  sql.query<{ seconds: number | null }>(
     `select extract(epoch from waits_until - ${now})::float8 as seconds from wrong_codes where user_id = $1`,
     [userId, clockOffset],
   )
@@ -39,17 +39,20 @@ export const giveBack = (sql: Sql, userId: string) =>
 
 /** Returns how many wrong codes there were in a day, this one included. Recovery codes count here, and not for the wait. */
 export const noteWrong = (sql: Sql, userId: string, clockOffset: number, isTotp: boolean) =>
-  sql.query<{ wrong: number }>(
+  sql.query<{ wrong: number; waits: boolean }>(
     `insert into wrong_codes as c (user_id, failures, window_began, last_wrong_at, wrong_in_day, day_began)
      values ($1, 0, ${now}, ${now}, 1, ${now})
      on conflict (user_id) do update set last_wrong_at = case when $3 then ${now} else c.last_wrong_at end,
        wrong_in_day = case when c.day_began > ${now} - interval '1 day' then c.wrong_in_day + 1 else 1 end,
        day_began = case when c.day_began > ${now} - interval '1 day' then c.day_began else ${now} end
-     returning wrong_in_day as wrong`,
+     returning wrong_in_day as wrong, coalesce(c.waits_until > ${now}, false) as waits`,
     [userId, clockOffset, isTotp],
   )
 
-export const forget = (sql: Sql, userId: string) => sql.query('delete from wrong_codes where user_id = $1', [userId])
+export const forget = (sql: Sql, userId: string) =>
+  sql.query('delete from wrong_codes where user_id = $1 returning user_id', [userId])
+
+export const forgetAll = (sql: Sql) => sql.query('delete from wrong_codes returning user_id')
 
 /** A wait lasts a day at most, and so does the count. */
 export const purge = (sql: Sql, clockOffset: number, limit: number) =>

@@ -37,10 +37,10 @@ export const createCodeLimit = ({ database, cache, clock }: { database: Database
     if (counted.at === 'device') await cache.refund(counted.key, counted.window)
     else await store.giveBack(database, userId)
   },
-  /** Whether the owner has to be told. */
+  /** Whether the owner has to be told, and whether the account waits from now on. */
   noteWrong: async (userId: string, isTotp: boolean) => {
     const [row] = await store.noteWrong(database, userId, clock.offset(), isTotp)
-    return row?.wrong === wrongBeforeMail
+    return { tellsOwner: row?.wrong === wrongBeforeMail, waits: isTotp && row?.waits === true }
   },
   forget: (sql: Sql, userId: string) => store.forget(sql, userId),
   purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.offset(), limit)).length,

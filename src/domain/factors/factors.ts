@@ -138,7 +138,9 @@ export const createFactors = (deps: Dependencies) => {
   const refuseWrong = async ({ userId, language, client }: Request, method: CodeMethod): Promise<CodeRefusal> => {
     onProof(method, 'wrong')
     await events.record({ kind: 'second_factor_failed', userId, reason: method }, client)
-    if (await codeLimit.noteWrong(userId, method === 'otp')) {
+    const { tellsOwner, waits } = await codeLimit.noteWrong(userId, method === 'otp')
+    if (waits) await events.record({ kind: 'rate_limited', userId, reason: 'codes' }, client)
+    if (tellsOwner) {
       const user = await users.findById(userId)
       const values = { username: user?.username ?? '' }
       if (user) await mails.queue(database, { to: user.email, template: 'wrong-codes', values, language })
@@ -197,7 +199,10 @@ export const createFactors = (deps: Dependencies) => {
   /** Proves that the user has the second factor, by a code of the app or a recovery code. */
   const prove = async <Result>(request: Request, work: Work<Result>): Promise<Result | CodeRefusal> => {
     const read = readCode(request.code)
-    if (!read) return refuse('wrong_second_factor')
+    if (!read) {
+      await events.record({ kind: 'second_factor_failed', userId: request.userId, reason: 'malformed' }, request.client)
+      return refuse('wrong_second_factor')
+    }
     const proveIt = read.method === 'otp' ? proveTotp : proveRecoveryCode
     return proveIt({ ...request, code: read.code }, work)
   }

@@ -76,7 +76,11 @@ const writeAll = async (handle: FileHandle, bytes: Buffer, place: number, hash?:
 
 const syncFolder = async (path: string) => {
   const folder = await open(dirname(path))
-  await folder.sync().finally(() => folder.close())
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
 }
 
 export type LeakedListBuilder = Awaited<ReturnType<typeof createLeakedListBuilder>>
@@ -129,12 +133,20 @@ export const createLeakedListBuilder = async (path: string) => {
     return count
   }
 
+  const writeAndClose = async (handle: FileHandle) => {
+    try {
+      return await writeFile(handle)
+    } finally {
+      await handle.close()
+    }
+  }
+
   return {
     add,
     /** Returns how many different hashes there are. Without any, no file is written. */
     finish: async () => {
       const handle = await open(part, 'wx', 0o644)
-      const count = await writeFile(handle).finally(() => handle.close())
+      const count = await writeAndClose(handle)
       if (count === 0) return 0
       await rename(part, path)
       await syncFolder(path)

@@ -46,6 +46,12 @@ export const createEndings = ({ database, onEnded, webhooks }: Dependencies) => 
       const ended = await store.deleteSurplus(sql, userId, mostSessions)
       sql.afterCommit(() => tell(ended.map(({ id }) => id)))
     },
+    /** A part of all sessions there are; returns how many. */
+    endSome: async (limit: number) => {
+      const ids = (await store.deleteSome(database, limit)).map(({ id }) => id)
+      tell(ids)
+      return ids.length
+    },
     endAll: async (userId: string, { except, sql }: { except?: string; sql?: Transaction } = {}) => {
       const ended = await store.deleteAllOfUser(sql ?? database, userId, except ?? null)
       const ids = ended.map(({ id }) => id)

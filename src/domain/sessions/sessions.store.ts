@@ -237,6 +237,12 @@ export const deleteRecordOfUser = (sql: Sql, id: string, userId: string) =>
     userId,
   ])
 
+export const deleteSome = (sql: Sql, limit: number) =>
+  sql.query<{ id: string }>(
+    'delete from refresh_token_records where id in (select id from refresh_token_records limit $1) returning id',
+    [limit],
+  )
+
 export const deleteAllOfUser = (sql: Sql, userId: string, except: string | null) =>
   sql.query<{ id: string }>(
     'delete from refresh_token_records where user_id = $1 and ($2::uuid is null or id <> $2) returning id',

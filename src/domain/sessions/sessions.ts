@@ -82,7 +82,7 @@ type Options = {
 
 export const createSessions = (options: Options) => {
   const { database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, onEnded = () => undefined } = options
-  const endings = createEndings({ database, onEnded, webhooks: options.webhooks })
+  const { endById, endStolen, endSurplus, ...endings } = createEndings({ ...options, onEnded })
 
   let purgeCursor = nilUuid
   let purgeRestsUntil = new Date(0)
@@ -155,7 +155,7 @@ export const createSessions = (options: Options) => {
       secondFactorRequired: options.secondFactor === 'required',
     })
     if (begun.length === 0) return undefined
-    await endings.endSurplus(sql, user.id)
+    await endSurplus(sql, user.id)
     return issue(user, { methods, provenAt }, claims, refreshToken)
   }
 
@@ -187,7 +187,7 @@ export const createSessions = (options: Options) => {
       if (!token) return ended
       return { issued: issue({ id: userId, ...user }, { methods, provenAt }, successor, token, now), raced: true }
     }
-    await endings.endStolen(sessionId, client)
+    await endStolen(sessionId, client)
     return refuse('theft', owner)
   }
 
@@ -274,11 +274,10 @@ export const createSessions = (options: Options) => {
 
     /** Ends the session of a refresh token, even of an old or expired one. Returns the user. */
     endByRefreshToken: async ({ claims }: RefreshToken) => {
-      const row = await endings.endById(claims.sid)
+      const row = await endById(claims.sid)
       return row && { userId: row.user_id, sessionId: claims.sid }
     },
-    end: endings.end,
-    endAll: endings.endAll,
+    ...endings,
     provenAt,
     isLive: async (caller: SessionCaller, sql?: Sql) => (await provenAt(caller, sql)) !== undefined,
     list: (userId: string) => store.selectOfUser(database, userId, clock.now()),

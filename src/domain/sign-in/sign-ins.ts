@@ -101,7 +101,10 @@ export const createSignIns = (deps: Dependencies) => {
       return trusted && { issued: trusted }
     }
     const challenge = await challenges.begin({ ...begun, userId: user.id, kind: next })
-    return challenge === undefined ? undefined : { challenge, next, methods }
+    if (challenge === undefined) return undefined
+    const reason = `${begun.provider ?? 'password'}${next === 'enrolment' ? ' enrolment' : ''}`
+    await events.record({ kind: 'second_factor_asked', userId: user.id, reason }, visit.client)
+    return { challenge, next, methods }
   }
 
   /** One transaction: the code is used up, the challenge is gone, the link is written and the session begins, or nothing of it. */

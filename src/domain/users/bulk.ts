@@ -1,7 +1,9 @@
 import { fingerprint } from '../../lib/random.js'
 import { nilUuid } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation } from '../../platform/database/database.js'
+import { emailKey } from './email.js'
 import type { ImportedUser } from './imported-user.js'
+import { usernameKey } from './username.js'
 import type { Usernames } from './usernames.js'
 import * as store from './users-bulk.store.js'
 
@@ -126,7 +128,10 @@ export const createBulkUsers = ({
     }
   }
 
+  const search = (text: string, limit: number) =>
+    store.selectMatching(database, { username: usernameKey(text), email: emailKey(text), name: text }, limit)
+
   const providers = async () => (await store.selectProviders(database)).map(({ provider }) => provider)
 
-  return { add, createTrial, page, everyone, providers }
+  return { add, createTrial, page, search, everyone, providers }
 }

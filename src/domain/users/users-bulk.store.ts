@@ -103,3 +103,12 @@ export const selectProviders = (sql: Sql) =>
 /** By key and not by offset: every page takes the same time, and no user is listed twice or missed. */
 export const selectPage = (sql: Sql, after: string, limit: number) =>
   sql.query<ListedUser>(`select ${listed} from users where id > $1 order by id limit $2`, [after, limit])
+
+/** Any part of the username, the email or the name; whole matches first. Reads the whole table. */
+export const selectMatching = (sql: Sql, part: { username: string; email: string; name: string }, limit: number) =>
+  sql.query<ListedUser>(
+    `select ${listed} from users
+     where strpos(username_key, nullif($1, '')) > 0 or strpos(email_key, nullif($2, '')) > 0 or strpos(lower(name), lower($3)) > 0
+     order by username_key <> $1 and email_key <> $2, id limit $4`,
+    [part.username, part.email, part.name, limit],
+  )

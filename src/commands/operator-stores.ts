@@ -1,0 +1,39 @@
+import type { Config } from '../config.js'
+import { createCodeWaits } from '../domain/factors/code-waits.js'
+import { createWaitingRegistrations } from '../domain/registrations/waiting-registrations.js'
+import { createStats } from '../domain/stats/stats.js'
+import { typedNameSubject, typedNamesPurpose } from '../http/typed-names.js'
+import type { Clock } from '../lib/clock.js'
+import { deriveKey } from '../lib/keys.js'
+import type { Database } from '../platform/database/database.js'
+
+export type OperatorStores = ReturnType<typeof operatorStores>
+
+type Dependencies = { database: Database; clock: Clock; secrets: readonly string[] }
+
+/** What only commands ask for: why a user cannot sign in, and how much there is of everything. */
+export const operatorStores = (config: Config, { database, clock, secrets }: Dependencies) => {
+  const { redisUrl, redisPrefix, loginLimit, sensitiveLimit, accountLimit } = config
+  const nameKeys = secrets.map((secret) => deriveKey(secret, typedNamesPurpose))
+  return {
+    limits: {
+      /** How many attempts a network has, by the name of the limiter. */
+      ofNetworks: { login: loginLimit.maximum, confirm: loginLimit.maximum, sensitive: sensitiveLimit.maximum },
+      /** How many attempts unknown devices have with one name. */
+      ofNames: accountLimit.maximum,
+      /** The counters of the names of a user, by name. Without the signing secret they cannot be found. */
+      keysOfNames: ({ username, email }: { username: string; email: string }) =>
+        nameKeys.length === 0 ? [] : [username, email].map((name) => `account:${typedNameSubject(nameKeys, name)}`),
+      /** Undefined without REDIS_URL: then the counters are in the memory of the service. */
+      openCounters: async () => {
+        if (redisUrl === undefined) return undefined
+        const { openSharedCounters } = await import('../platform/cache/shared-counters.js')
+        return openSharedCounters(redisUrl, redisPrefix)
+      },
+    },
+    /** The wait of an account after wrong codes. */
+    codeWaits: createCodeWaits({ database, clock }),
+    waitingRegistrations: createWaitingRegistrations({ database, clock }),
+    stats: createStats({ database, clock }),
+  }
+}

@@ -1,0 +1,184 @@
+import { isProviderId, providerLabel } from '../contract/providers.js'
+import type { EventRow } from '../domain/events/events.js'
+import type { User } from '../domain/users/users.js'
+import { days, seconds } from '../lib/durations.js'
+import { type Command, CommandFailure, print, readArguments, type Stores, withStores } from './command.js'
+import { counted } from './counted.js'
+import { eventAsObject, eventsAsTable } from './event-lines.js'
+import { findUser } from './find-user.js'
+import { networksOf, readLimitKey } from './limit-keys.js'
+import { printableJson, printableText } from './printable-json.js'
+import { sessionAsJson } from './sessions.js'
+import { asTable } from './table.js'
+
+const failures = new Set(['sign_in_failed', 'second_factor_failed', 'rate_limited', 'step_up_failed', 'refresh_theft'])
+const mostFailures = 10
+const mostEvents = 200
+const mostNetworks = 20
+
+/** A limit that refuses now. */
+type InForce = { limit: string; subject: string; until: string }
+
+const moment = (date: Date) => date.toISOString()
+
+const recentEvents = (stores: Stores, { id, username }: User) => {
+  const now = stores.clock.now().getTime()
+  const span = { since: new Date(now - 90 * days), until: new Date(now + 1 * days), limit: mostEvents }
+  return stores.events.about({ userId: id, name: username }, span)
+}
+
+/** Of the names of this account, and of networks from which somebody used it. Undefined if the counters cannot be read. */
+const countersInForce = async (
+  { limits }: Stores,
+  user: User,
+  rows: readonly EventRow[],
+): Promise<InForce[] | undefined> => {
+  const counters = await limits.openCounters().catch(() => undefined)
+  if (!counters) return undefined
+  try {
+    const networks = networksOf(rows.map((row) => row.ip)).slice(0, mostNetworks)
+    const maxima = new Map<string, number>(Object.entries(limits.ofNetworks))
+    const ofNetworks = networks.flatMap((network) => [...maxima.keys()].map((limit) => `${limit}:${network}`))
+    const ofNames = await counters.read(limits.keysOfNames(user))
+    const full = ofNames.filter(({ used }) => used >= limits.ofNames)
+    return [
+      ...full.map(({ ends }) => ({ limit: 'account', subject: user.username, until: moment(ends) })),
+      ...(await counters.read(ofNetworks)).flatMap(({ key, used, ends }) => {
+        const { limit, subject } = readLimitKey(key)
+        return used >= (maxima.get(limit) ?? Number.POSITIVE_INFINITY) ? [{ limit, subject, until: moment(ends) }] : []
+      }),
+    ]
+  } finally {
+    await counters.close()
+  }
+}
+
+const codesInForce = async ({ codeWaits, clock }: Stores, { id }: User): Promise<InForce[]> => {
+  const left = await codeWaits.secondsLeft(id)
+  if (left === 0) return []
+  return [{ limit: 'codes', subject: `user:${id}`, until: moment(new Date(clock.now().getTime() + left * seconds)) }]
+}
+
+const gather = async (stores: Stores, user: User) => {
+  const { totp, recoveryCodesLeft } = await stores.factors.describe(user.id)
+  const sessions = await stores.sessions.list(user.id)
+  const devices = await stores.trustedDevices.list(user.id)
+  const passkeys = await stores.passkeys.list(user.id)
+  const rows = await recentEvents(stores, user)
+  const inForce = await countersInForce(stores, user, rows)
+  const { id, username, email, name, disabled, createdAt, providers } = user
+  return {
+    rows: rows
+      .filter(({ kind }) => failures.has(kind))
+      .slice(0, mostFailures)
+      .toReversed(),
+    lastSignIn: rows.find(({ kind, user_id }) => kind === 'signed_in' && user_id === id),
+    knowsCounters: inForce !== undefined,
+    shown: {
+      ...{ id, username, email, name, createdAt: moment(createdAt), disabled },
+      password: user.passwordHash !== undefined,
+      providers,
+      totp: totp ? { createdAt: moment(totp) } : null,
+      recoveryCodesLeft,
+      passkeys: passkeys.length,
+      trustedDevices: devices.length,
+      sessions: sessions.map(sessionAsJson),
+      limits: [...(await codesInForce(stores, user)), ...(inForce ?? [])],
+    },
+  }
+}
+
+type Gathered = Awaited<ReturnType<typeof gather>>
+
+const stopOf =
+  (username: string) =>
+  ({ limit, subject, until }: InForce) => {
+    const ofUser = `latchkey limits clear --user ${username}`
+    if (limit === 'codes') return `Too many wrong codes: no code works until ${until}, a recovery code does. ${ofUser}`
+    if (limit === 'account')
+      return `Too many wrong passwords: browsers that never signed in here are refused until ${until}. ${ofUser}`
+    return `The limit "${limit}" refuses ${subject} until ${until}: latchkey limits clear --network ${subject}`
+  }
+
+/** What keeps the user from signing in now, in sentences. */
+const obstacles = ({ shown, knowsCounters }: Gathered) => {
+  const { disabled, password, passkeys, providers, username, limits } = shown
+  return [
+    ...(disabled ? [`The account is disabled: latchkey user enable ${username}`] : []),
+    ...(password || disabled
+      ? []
+      : [
+          `There is no password${providers.length + passkeys > 0 ? ', but another way to sign in' : ''}. “Forgot your password?” on the sign-in page sets one.`,
+        ]),
+    ...limits.map(stopOf(username)),
+    ...(knowsCounters ? [] : ['Which limits refuse now is not known here: the counters in Redis could not be read.']),
+  ]
+}
+
+const factorsOf = ({ totp, recoveryCodesLeft, trustedDevices }: Gathered['shown']) =>
+  totp
+    ? `on since ${totp.createdAt}; ${counted(recoveryCodesLeft, 'recovery code')} left, ${counted(trustedDevices, 'trusted device')}`
+    : 'off'
+
+const asLines = (found: Gathered) => {
+  const { shown, rows, lastSignIn } = found
+  const ways = [
+    ...(shown.password ? ['password'] : []),
+    ...(shown.passkeys > 0 ? [counted(shown.passkeys, 'passkey')] : []),
+    ...shown.providers.map((id) => (isProviderId(id) ? providerLabel(id) : id)),
+  ]
+  const [newest] = shown.sessions
+  const facts = asTable([
+    ['username', shown.username],
+    ['id', shown.id],
+    ['email', shown.email],
+    ['name', shown.name ?? ''],
+    ['created', shown.createdAt],
+    ['state', shown.disabled ? 'disabled' : 'enabled'],
+    ['signs in with', ways.join(', ') || 'nothing'],
+    ['two-step sign-in', factorsOf(shown)],
+    ['sessions', newest ? `${shown.sessions.length}, last used ${newest.lastUsedAt} from ${newest.ip}` : 'none'],
+    ['last sign-in', lastSignIn ? `${moment(lastSignIn.created_at)} from ${lastSignIn.ip}` : 'none in 90 days'],
+  ])
+  const stops = obstacles(found).map(printableText)
+  const failed = rows.length > 0 ? `Last failures:\n${eventsAsTable(rows)}` : 'No failures in 90 days.'
+  return [facts, ...(stops.length > 0 ? [stops.join('\n')] : []), failed].join('\n\n')
+}
+
+const noSuchUser = async ({ waitingRegistrations }: Stores, named: string) => {
+  const waiting = await waitingRegistrations.has(named)
+  const hint = waiting ? ' A registration under this name waits until its email is confirmed.' : ''
+  return new CommandFailure(
+    `There is no user ${printableText(JSON.stringify(named))}.${hint} Attempts under that name: latchkey events --user NAME`,
+  )
+}
+
+export const userShow: Command = {
+  summary: 'Show everything about a user: why can they not sign in?',
+  help: `latchkey user show USER [--json]
+
+Shows the account, how the user signs in, two-step sign-in, sessions, what keeps the user from signing in now, and the last
+${mostFailures} failures with their reasons, also refusals of addresses that the account was used from. USER is a username, an email or
+an id. An account exists only when its email was confirmed, or when an operator or a provider vouched for it.
+
+  --json    one JSON object, for programs`,
+
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['USER'])
+    const [named = ''] = positionals
+    return withStores(context, 'service', async (stores) => {
+      const user = await findUser(stores, named)
+      if (!user) throw await noSuchUser(stores, named)
+      const found = await gather(stores, user)
+      const { shown, rows, lastSignIn } = found
+      const asObject = {
+        ...shown,
+        lastSignIn: lastSignIn ? eventAsObject(lastSignIn) : null,
+        obstacles: obstacles(found),
+        failures: rows.map(eventAsObject),
+      }
+      await print(context.stdout, values.json ? printableJson(asObject) : asLines(found))
+      return 0
+    })
+  },
+}

@@ -1,0 +1,53 @@
+import type { Sql } from '../../platform/database/database.js'
+
+export type StatsRow = {
+  users: number
+  disabled: number
+  without_password: number
+  with_totp: number
+  with_passkeys: number
+  new_users: number
+  registrations_waiting: number
+  sessions: number
+  users_with_sessions: number
+  mails_waiting: number
+  webhooks_waiting: number
+  webhooks_given_up: number
+}
+
+/** Numbers of rows; `since` is for what is new. */
+export const selectStats = (sql: Sql, now: Date, since: Date) =>
+  sql.query<StatsRow>(
+    `select u.*, s.*,
+       (select count(*) from totp_secrets) as with_totp,
+       (select count(distinct user_id) from passkeys) as with_passkeys,
+       (select count(*) from pending_registrations where confirmed_at is null and expires_at > $1) as registrations_waiting,
+       (select count(*) from outgoing_mail where next_attempt_at is not null) as mails_waiting,
+       (select count(*) from outgoing_webhooks where next_attempt_at is not null) as webhooks_waiting,
+       (select count(*) from outgoing_webhooks where next_attempt_at is null) as webhooks_given_up
+     from (
+       select count(*) as users,
+         count(*) filter (where disabled_at is not null) as disabled,
+         count(*) filter (where password_hash is null) as without_password,
+         count(*) filter (where created_at >= $2) as new_users
+       from users
+     ) as u, (
+       select count(*) as sessions, count(distinct user_id) as users_with_sessions
+       from refresh_token_records where expires_at > $1
+     ) as s`,
+    [now, since],
+  )
+
+export const countIdentities = (sql: Sql) =>
+  sql.query<{ provider: string; users: number }>(
+    'select provider, count(*) as users from identities group by provider order by provider',
+  )
+
+/** By kind; refusals also by their reason. */
+export const countEvents = (sql: Sql, from: string) =>
+  sql.query<{ kind: string; reason: string | null; events: number }>(
+    `select kind, case when kind in ('sign_in_failed', 'rate_limited', 'second_factor_failed') then reason end as reason,
+       count(*) as events
+     from events where id >= $1 group by 1, 2 order by 3 desc, 1, 2`,
+    [from],
+  )

@@ -1,0 +1,61 @@
+import { seconds } from '../../lib/durations.js'
+import { validAddress } from '../invalid-address.js'
+import { mastersOf, readyRedis } from './ready-redis.js'
+import { readRedisAddress } from './redis-address.js'
+import { connectRedis } from './redis-client.js'
+
+/** A counter in Redis: its key without the prefix, how many are used, and when its window ends. */
+export type Counter = { key: string; used: number; ends: Date }
+
+export type SharedCounters = Awaited<ReturnType<typeof openSharedCounters>>
+
+/** So many at once are answered within the timeout of a command. */
+const atOnce = 200
+
+const escapedPattern = (text: string) => text.replaceAll(/[\\*?[\]]/g, (character) => `\\${character}`)
+
+/** The shared counters, for commands: requests use `createRedisCache`. */
+export const openSharedCounters = async (url: string, prefix: string) => {
+  const address = validAddress('REDIS_URL', readRedisAddress(url))
+  const client = connectRedis(address, 1 * seconds)
+  await readyRedis(client, address).catch((error: unknown) => {
+    client.disconnect()
+    throw error
+  })
+
+  const readOne = async (key: string): Promise<Counter[]> => {
+    const [used, ends] = await client.hmget(prefix + key, 'used', 'ends')
+    return used == null || ends == null ? [] : [{ key, used: Number(used), ends: new Date(Number(ends)) }]
+  }
+
+  const inGroups = async <Result>(keys: readonly string[], work: (key: string) => Promise<Result[]>) => {
+    const results: Result[] = []
+    for (let at = 0; at < keys.length; at += atOnce)
+      results.push(...(await Promise.all(keys.slice(at, at + atOnce).map(work))).flat())
+    return results
+  }
+
+  const keysOf = async (server: ReturnType<typeof mastersOf>[number]) => {
+    const found: string[] = []
+    let cursor = '0'
+    do {
+      const [next, keys] = await server.scan(cursor, 'MATCH', `${escapedPattern(prefix)}*`, 'COUNT', 1_000)
+      found.push(...keys.map((key) => key.slice(prefix.length)))
+      cursor = next
+    } while (cursor !== '0')
+    return found
+  }
+
+  return {
+    read: (keys: readonly string[]) => inGroups(keys, readOne),
+    /** Removes those of them that exist, and returns what they were. */
+    remove: (keys: readonly string[]) =>
+      inGroups(keys, async (key) => {
+        const counter = await readOne(key)
+        return (await client.del(prefix + key)) > 0 ? counter : []
+      }),
+    /** Every key with our prefix. Another service may have a longer prefix that begins like it. */
+    keys: async () => [...new Set((await Promise.all(mastersOf(client).map(keysOf))).flat())],
+    close: async () => client.disconnect(),
+  }
+}

@@ -1,0 +1,247 @@
+import { PassThrough } from 'node:stream'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runCommand } from '../../src/commands/commands.js'
+import { openStores } from '../../src/commands/open-stores.js'
+import { addAuthenticator } from '../support/authenticator.js'
+import { testPostgres, testServerUrl } from '../support/databases.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { latchkey } from '../support/terminal.js'
+import { until } from '../support/until.js'
+
+const secret = 'q7Wn2Zk9Yb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxOc6M0'
+const [ofAda, ofGrace] = ['192.0.2.1', '2001:db8:7::1']
+const hostile = 'Grace \u202e\u001b[31mHopper'
+
+let service: Latchkey
+let codes: Awaited<ReturnType<typeof addAuthenticator>>
+const stores = (role: 'service' | 'owner') => openStores(service.config, role)
+const command = (...args: string[]) => latchkey({ openStores: stores }, args)
+const json = async (...args: string[]) => {
+  const { out, err, code } = await command(...args, '--json')
+  expect({ err, code }).toEqual({ err: '', code: 0 })
+  return out
+    .trimEnd()
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+}
+const login = (username: string, password: string, address: string) =>
+  service.browser().post('/login', { username, password }, { address })
+const kindsBy = async (kind: string) =>
+  service.sql.query('select kind, reason, ip from events where kind = $1 order by id', [kind])
+
+beforeAll(async () => {
+  service = await startLatchkey({ settings: { JWT_SECRET: secret, LOGIN_LIMIT: '2/15m' } })
+  const ada = await service.signedUp('ada')
+  codes = await addAuthenticator(ada, service)
+  await service.signedUp('grace')
+  await service.sql.query("update users set name = $1 where username = 'grace'", [hostile])
+})
+afterAll(() => service.stop())
+
+describe('why a user could not sign in', () => {
+  it('is answered by user show: reasons, limits in force and what to do', async () => {
+    await login('ada', 'wrong-Password-1', ofAda)
+    const tab = service.browser()
+    expect((await tab.post('/login', { username: 'ada', password: goodPassword }, { address: ofAda })).status).toBe(202)
+    await tab.post('/api/auth/second-factor', { code: '12' }, { address: ofAda })
+    await login('ada', 'wrong-Password-1', ofAda)
+    await login('ada', goodPassword, ofAda)
+
+    const { out, code } = await command('user', 'show', 'ADA@example.com')
+    expect(code).toBe(0)
+    expect(out).toMatch(/^username +ada$/m)
+    expect(out).toMatch(/^two-step sign-in +on since .*; 10 recovery codes left, 0 trusted devices$/m)
+    expect(out).toMatch(/^sessions +1, last used /m)
+    expect(out).toContain(`The limit "login" refuses ${ofAda} until `)
+    expect(out).toContain(`latchkey limits clear --network ${ofAda}`)
+    const failures = out.slice(out.indexOf('Last failures')).split('\n').slice(2)
+    expect(failures.map((line) => line.split(/ {2,}/).slice(1, 3).join(' '))).toEqual([
+      'sign_in_failed wrong_password',
+      'second_factor_failed malformed',
+      'sign_in_failed wrong_password',
+      `rate_limited login`,
+      '',
+    ])
+    const [asJson] = await json('user', 'show', 'ada')
+    expect(asJson).toMatchObject({
+      ...{ username: 'ada', email: 'ada@example.com', disabled: false, password: true, providers: [] },
+      ...{ recoveryCodesLeft: 10, trustedDevices: 0, sessions: [{ ip: '127.0.0.1' }] },
+      limits: [{ limit: 'login', subject: ofAda }],
+    })
+    // The password was right and the code was never entered: that is in the events too.
+    const events = await json('events', '--user', 'ada', '--kind', 'second_factor_asked', '--ip', ofAda)
+    expect(events).toMatchObject([{ reason: 'password', username: 'ada' }])
+  })
+
+  it('is answered when the account waits after wrong codes, and limits clear ends the wait', async () => {
+    const tab = service.browser()
+    const signIn = () => tab.post('/login', { username: 'ada', password: goodPassword })
+    let last = 0
+    for (let tries = 0; last !== 429; tries += 1) {
+      if (tries % 5 === 0) await signIn()
+      last = (await tab.post('/api/auth/second-factor', { code: '000000' })).status
+    }
+    const shown = await command('user', 'show', 'ada')
+    expect(shown.out).toContain('Too many wrong codes: no code works until ')
+    expect(await kindsBy('rate_limited')).toContainEqual({ kind: 'rate_limited', reason: 'codes', ip: '127.0.0.1' })
+
+    const cleared = await command('limits', 'clear', '--user', 'ada')
+    expect(cleared.out).toMatch(/^Cleared codes of user:[0-9a-f-]+, account of ada \(2 counted\), general of session:/)
+    expect(cleared.err).toContain(`latchkey limits clear --network ${ofAda}`)
+    await signIn()
+    expect((await tab.post('/api/auth/second-factor', { code: codes.code() })).status).toBe(200)
+    expect(await kindsBy('limits_cleared')).toEqual([
+      { kind: 'limits_cleared', reason: 'user: codes account general', ip: 'command line' },
+    ])
+  })
+
+  it('says so when there is no such user, and safely shows names of strangers', async () => {
+    await service.browser().post('/api/auth/register', {
+      ...{ username: 'waiting', email: 'waiting@example.com', password: goodPassword },
+    })
+    const missing = await command('user', 'show', 'waiting')
+    expect(missing).toMatchObject({ code: 1, err: expect.stringContaining('A registration under this name waits') })
+    const odd = await command('user', 'show', '\u001b[31mx')
+    expect(odd.err).toMatch(/^There is no user "\\u001b\[31mx"\. Attempts/)
+    const { out } = await command('user', 'show', 'grace')
+    expect(out).toContain('Grace \\u202e\\u001b[31mHopper')
+    expect(await json('user', 'search', 'HOPPER')).toMatchObject([{ username: 'grace', name: hostile }])
+  })
+})
+
+describe('limits clear', () => {
+  it('lets a network try again, and tells what was counted', async () => {
+    expect((await login('ada', goodPassword, ofAda)).status).toBe(429)
+    const cleared = await json('limits', 'clear', '--network', ofAda)
+    expect(cleared).toMatchObject([{ cleared: [{ limit: 'login', subject: ofAda, used: 2 }, { limit: 'general' }] }])
+    expect((await login('ada', goodPassword, ofAda)).status).toBe(202)
+    const unknown = await command('limits', 'clear', '--network', '198.51.100.1')
+    expect(unknown.out).toBe('Nothing was counted for 198.51.100.1.\n')
+  })
+
+  it('takes an IPv6 address as its /64, and clears everything after --yes', async () => {
+    for (const end of [1, 2, 3]) await login('grace', 'wrong-Password-1', `2001:db8:7::${end}`)
+    expect((await login('grace', goodPassword, ofGrace)).status).toBe(429)
+    expect(await command('limits', 'clear', '--all')).toMatchObject({ code: 1, err: expect.stringContaining('--yes') })
+    expect((await command('limits', 'clear', '--network', ofGrace)).out).toContain(
+      'login of 2001:db8:7::/64 (2 counted)',
+    )
+    expect((await login('grace', 'wrong-Password-1', ofGrace)).status).toBe(401)
+    const all = await command('limits', 'clear', '--all', '--yes')
+    expect(all.out).toMatch(/^Cleared .*counters? of login/)
+    const opened = await stores('service')
+    const counters = await opened.limits.openCounters()
+    expect(await counters?.keys()).toEqual([])
+    await counters?.close()
+    await opened.close()
+  })
+
+  it('refuses what it does not understand', async () => {
+    for (const args of [[], ['--all', '--user', 'ada'], ['--network', 'nowhere']])
+      expect((await command('limits', 'clear', ...args)).code).toBe(2)
+  })
+})
+
+describe('users and their sessions', () => {
+  it('are found, and listed with where they are signed in', async () => {
+    const found = await command('user', 'search', 'example.com')
+    expect(found.out.match(/@example\.com/g)).toHaveLength(2)
+    expect(await command('user', 'search', '%')).toMatchObject({ code: 1, err: 'There is no such user.\n' })
+    expect((await command('user', 'sessions', 'list', 'grace')).out).toMatch(
+      /^ID +BEGAN +LAST USED +ADDRESS +DEVICE\n.*127\.0\.0\.1/,
+    )
+    expect(await json('user', 'sessions', 'list', 'grace')).toMatchObject([{ ip: '127.0.0.1' }])
+  })
+
+  it('need a reset after expire-password, and are signed out', async () => {
+    const tab = service.browser()
+    expect((await tab.post('/login', { username: 'grace', password: goodPassword })).status).toBe(200)
+    expect(await command('user', 'expire-password', 'grace')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('--yes'),
+    })
+    expect(await json('user', 'expire-password', 'grace', '--yes')).toMatchObject([{ changed: true, sessionsEnded: 2 }])
+    expect((await tab.post('/api/auth/refresh')).status).toBe(401)
+    expect((await login('grace', goodPassword, '192.0.2.77')).status).toBe(401)
+    expect((await command('user', 'show', 'grace')).out).toContain('There is no password')
+    expect(await json('user', 'expire-password', 'grace', '--yes')).toMatchObject([{ changed: false }])
+    expect(await kindsBy('password_expired')).toHaveLength(1)
+
+    await service.browser().post('/reset-password', { email: 'grace@example.com' })
+    const token = /#token=([\w-]+)/.exec((await service.mailTo('grace@example.com', /reset-password/)).text)?.[1]
+    await service.browser().post('/api/auth/reset-password/confirm', { token, password: `${goodPassword}!` })
+    expect((await login('grace', `${goodPassword}!`, '192.0.2.78')).status).toBe(200)
+  })
+
+  it('are counted by stats', async () => {
+    const [counts] = await json('stats')
+    expect(counts).toMatchObject({ users: { all: 2, new: 2, withTotp: 1 }, waiting: { registrations: 1, mails: 0 } })
+    expect(counts.events).toContainEqual({ kind: 'sign_in_failed', reason: 'no_password', count: 1 })
+    expect((await command('stats', '--since', '1h')).out).toMatch(/^users +2$/m)
+  })
+
+  it('are all signed out by sessions end --all', async () => {
+    expect((await command('sessions', 'end')).code).toBe(2)
+    expect(await command('sessions', 'end', '--all')).toMatchObject({ code: 1, err: expect.stringContaining('--yes') })
+    const [{ sessionsEnded }] = await json('sessions', 'end', '--all', '--yes')
+    expect(sessionsEnded).toBeGreaterThan(1)
+    expect(await service.sql.query('select 1 from refresh_token_records')).toEqual([])
+    expect(await kindsBy('sessions_ended')).toEqual([
+      { kind: 'sessions_ended', reason: 'all users', ip: 'command line' },
+    ])
+  })
+})
+
+describe('events --follow', () => {
+  const follow = (...args: string[]) => {
+    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+    const said = { out: '', err: '' }
+    stdout.on('data', (chunk: Buffer) => {
+      said.out += chunk.toString()
+    })
+    stderr.on('data', (chunk: Buffer) => {
+      said.err += chunk.toString()
+    })
+    const others = process.listeners('SIGINT')
+    const ended = runCommand(['events', '--follow', ...args], {
+      stdin,
+      stdout,
+      stderr,
+      environment: {},
+      openStores: stores,
+    })
+    const pressCtrlC = () => {
+      for (const listener of process.listeners('SIGINT')) if (!others.includes(listener)) listener('SIGINT')
+    }
+    return { said, ended, stdout, pressCtrlC, listens: () => process.listenerCount('SIGINT') > others.length }
+  }
+
+  it('shows new events, waits for a database that is away, and ends on Ctrl-C', async () => {
+    const { said, ended, pressCtrlC } = follow('--kind', 'sign_in_failed', '--since', '0s')
+    await login('nobody-1', goodPassword, '192.0.2.90')
+    await until('the event is shown', () => said.out.includes('192.0.2.90'))
+    expect(said.out).toMatch(/^TIME +KIND +REASON +USER +ADDRESS +REQUEST\n/)
+
+    const admin = testPostgres(testServerUrl())
+    const name = new URL(service.config.databaseUrl ?? '').pathname.slice(1)
+    await admin.query(`alter database "${name}" with allow_connections false`)
+    await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name])
+    await until('the command waits', () => said.err !== '')
+    expect(said.err).toBe('The database cannot be reached. Waiting for it; no event is lost.\n')
+    await admin.query(`alter database "${name}" with allow_connections true`)
+    await admin.close()
+    await until('the service is back', async () => (await login('nobody-2', goodPassword, '192.0.2.91')).status === 401)
+    await until('the next event is shown', () => said.out.includes('192.0.2.91'))
+    expect(said.out.match(/192\.0\.2\.90/g)).toHaveLength(1)
+    pressCtrlC()
+    expect(await ended).toBe(130)
+  })
+
+  it('ends when nobody reads it, and takes no end', async () => {
+    const closed = follow('--json', '--since', '1h')
+    closed.stdout.destroy(Object.assign(new Error('closed'), { code: 'EPIPE' }))
+    expect(await closed.ended).toBe(1)
+    expect((await command('events', '--follow', '--until', '1h')).code).toBe(2)
+  })
+})
