@@ -21,6 +21,8 @@ beforeAll(async () => {
   const { databaseUrl = '', redisUrl = '', redisPrefix, publicUrl } = latchkey.config
   const shared = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix, PUBLIC_URL: publicUrl }
   second = await startLatchkey({ settings: { JWT_SECRET: secret, ...shared }, clock: latchkey.clock })
+  // All mails are in one mailbox.
+  await second.app.nouns.mails.stop()
 })
 afterAll(async () => {
   await second.stop()
