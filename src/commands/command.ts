@@ -47,6 +47,7 @@ export type Stores = OperatorStores & {
   bulkUsers: BulkUsers
   /** Those that are configured. */
   providers: readonly ProviderId[]
+  secondFactor: 'optional' | 'required'
   sessions: Pick<Sessions, 'endAll' | 'endSome' | 'list'>
   passwords: CommandPasswords
   content: Pick<Content, 'load'>

@@ -128,6 +128,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     passkeys: createPasskeyRecords({ database }),
     bulkUsers: createBulkUsers({ database, usernames }),
     providers: byProvider(config.providers).map(([id]) => id),
+    secondFactor: config.secondFactor,
     sessions: createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, webhooks }),
     passwords: forCommands(createPasswords({ workers, cost, productName, leaked: leakedFor(config) })),
     content: createContent({ database, clock }),

@@ -9,6 +9,7 @@ export const userFactorsReset: Command = {
 
 Switches two-step sign-in off and removes all passkeys, for a user who has none of them any more. Make sure that it is really the
 user who asks: afterwards the password alone is enough. A user without a password sets one by "Forgot password?". Ends every session and every trusted device of the user, and sends the user a mail.
+With SECOND_FACTOR=required the user adds a new factor at the next sign-in, after a code from a mail.
 USER is a username, an email or an id.
 
   --yes     needed: without it, says what would happen and changes nothing
@@ -43,8 +44,9 @@ USER is a username, an email or an id.
           await mails.queue(sql, { to: user.email, template: 'factors-reset', values: { username } })
           return { removed, sessions: await sessions.endAll(id, { sql }) }
         })
+        const then = stores.secondFactor === 'required' ? ' The user adds a new factor at the next sign-in.' : ''
         await stores.events.record({ kind: 'factors_reset', userId: id }, operator(context))
-        const done = `Switched off the two-step sign-in of ${username}; removed ${counted(ended.removed, 'passkey')}; ended ${counted(ended.sessions, 'session')}. A running service sends the mail.`
+        const done = `Switched off the two-step sign-in of ${username}; removed ${counted(ended.removed, 'passkey')}; ended ${counted(ended.sessions, 'session')}. A running service sends the mail.${then}`
         await print(
           context.stdout,
           values.json

@@ -107,6 +107,8 @@ it('leads a user without a second factor over a mailed code, an app and the reco
   // The sign-in that waits survives a reload.
   await page.getByRole('button', { name: 'Set up an app' }).waitFor()
   await page.reload()
+  await page.getByRole('button', { name: 'Add a passkey' }).waitFor()
+  await keepPicture(page, 'enrolment-choice')
   await press(page, 'Set up an app')
   const uri = await readQrCode(page)
   expect(decodeURIComponent(uri)).toContain('otpauth://totp/Latchkey:mia@example.com?')

@@ -2,10 +2,14 @@ import { useState } from 'preact/hooks'
 import type { Refusal } from '../../packages/client/src/client.js'
 import type { SecondFactorWaiting, TotpBegun } from '../../src/contract/schemas.js'
 import { client } from '../client.js'
+import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { Form, type Problems } from '../components/form.js'
 import { Heading } from '../components/heading.js'
+import { KeyIcon } from '../components/icons.js'
+import { Notice } from '../components/notice.js'
 import { redirectAfterSignIn, withReturnTo } from '../navigation.js'
+import { makePasskey, passkeySupport } from '../passkeys/ceremonies.js'
 import { useProblems, useSentences } from '../refusals.js'
 import { useWords } from '../settings.js'
 import { MailedCode } from '../step-up/mailed-code.js'
@@ -48,7 +52,7 @@ export const Enrolment = ({ waiting, returnTo, onOver }: Props) => {
       ) : begun ? (
         <AddApp begun={begun} confirm={client.confirmTotpToSignIn} onAdded={setCodes} onRefused={endIfOver} />
       ) : (
-        <Choice onBegun={setBegun} endIfOver={endIfOver} />
+        <Choice returnTo={returnTo} onBegun={setBegun} endIfOver={endIfOver} />
       )}
     </Card>
   )
@@ -78,7 +82,9 @@ const ByMail = ({ onEntered, endIfOver }: StepProps & { onEntered: () => void })
   )
 }
 
-const Choice = ({ onBegun, endIfOver }: StepProps & { onBegun: (begun: TotpBegun) => void }) => {
+type ChoiceProps = StepProps & { returnTo: string | undefined; onBegun: (begun: TotpBegun) => void }
+
+const Choice = ({ returnTo, onBegun, endIfOver }: ChoiceProps) => {
   const words = useWords('enrolment')
   const problemsOf = useProblems()
   const begin = async (): Promise<Problems | undefined> => {
@@ -95,6 +101,44 @@ const Choice = ({ onBegun, endIfOver }: StepProps & { onBegun: (begun: TotpBegun
       <Form submitLabel={words.useApp} onSubmit={begin}>
         {null}
       </Form>
+      {passkeySupport() === 'yes' && <ByPasskey returnTo={returnTo} endIfOver={endIfOver} />}
     </>
+  )
+}
+
+const ByPasskey = ({ returnTo, endIfOver }: StepProps & { returnTo: string | undefined }) => {
+  const words = useWords('passkeys')
+  const sentenceFor = useSentences()
+  const [busy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<string>()
+
+  const refuse = (refusal: Refusal) => (endIfOver(refusal) ? undefined : sentenceFor(refusal))
+  const add = async () => {
+    const options = await client.passkeyOptionsToSignIn()
+    if (options.refused) return refuse(options)
+    const credential = await makePasskey(options.value)
+    if (typeof credential === 'string') return credential === 'address' ? words.wrongAddress : words.noneAdded
+    const added = await client.addPasskeyToSignIn({ credential })
+    if (added.refused) return refuse(added)
+    redirectAfterSignIn(returnTo)
+    return undefined
+  }
+  const press = async () => {
+    setBusy(true)
+    setProblem(undefined)
+    const found = await add()
+    // Without a problem another page follows, and the button stays busy until then.
+    if (found === undefined) return
+    setProblem(found)
+    setBusy(false)
+  }
+
+  return (
+    <div class="other-way">
+      {problem !== undefined && <Notice kind="info">{problem}</Notice>}
+      <Button busy={busy} onPress={press}>
+        <KeyIcon /> {words.add}
+      </Button>
+    </div>
   )
 }

@@ -7,6 +7,7 @@ export const passkeys: Pick<Words, 'passkeys'> = {
     use: 'Passkey verwenden',
     add: 'Passkey hinzufügen',
     added: 'Der Passkey wurde hinzugefügt: {name}.',
+    noneAdded: 'Es wurde kein Passkey hinzugefügt. Versuchen Sie es noch einmal, oder wählen Sie eine App.',
     noneChosen:
       'Es wurde kein Passkey verwendet. Wenn dieses Gerät keinen für diese Website hat, wählen Sie einen anderen Weg.',
     exists: 'Dieses Gerät hat schon einen Passkey für Ihr Konto.',

@@ -20,8 +20,7 @@ export const twoStep: typeof english = {
   enrolment: {
     heading: 'Zweiten Schritt einrichten',
     lead: 'Hier braucht jedes Konto einen zweiten Schritt für die Anmeldung. Bevor Sie ihn einrichten, prüfen wir, ob das Konto Ihnen gehört.',
-    choose:
-      'Richten Sie jetzt den zweiten Schritt ein. Sie brauchen dafür eine Authenticator-App auf Ihrem Telefon oder Computer.',
+    choose: 'Richten Sie jetzt den zweiten Schritt ein: eine Authenticator-App auf Ihrem Telefon oder einen Passkey.',
     useApp: 'App einrichten',
     savedHeading: 'Wiederherstellungscodes speichern',
   },

@@ -5,6 +5,7 @@ export const passkeys = {
     use: 'Use a passkey',
     add: 'Add a passkey',
     added: 'The passkey was added: {name}.',
+    noneAdded: 'No passkey was added. Try again, or choose an app.',
     noneChosen: 'No passkey was used. If this device has none for this site, use another way.',
     exists: 'This device has a passkey for your account already.',
     wrongAddress: 'Passkeys do not work at this address, because it is not the one that this site is set up for.',

@@ -17,7 +17,7 @@ export const twoStep = {
   enrolment: {
     heading: 'Set up a second step',
     lead: 'Here every account needs a second step for signing in. Before you set it up, we check that the account is yours.',
-    choose: 'Now add the second step. You need an authenticator app on your phone or computer.',
+    choose: 'Now add the second step: an authenticator app on your phone, or a passkey.',
     useApp: 'Set up an app',
     savedHeading: 'Save your recovery codes',
   },

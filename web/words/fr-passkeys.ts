@@ -7,6 +7,7 @@ export const passkeys: Pick<Words, 'passkeys'> = {
     use: 'Utiliser une clé d’accès',
     add: 'Ajouter une clé d’accès',
     added: 'La clé d’accès a été ajoutée : {name}.',
+    noneAdded: 'Aucune clé d’accès n’a été ajoutée. Réessayez, ou choisissez une application.',
     noneChosen:
       'Aucune clé d’accès n’a été utilisée. Si cet appareil n’en a pas pour ce site, utilisez un autre moyen.',
     exists: 'Cet appareil a déjà une clé d’accès pour votre compte.',

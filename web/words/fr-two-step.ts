@@ -20,7 +20,7 @@ export const twoStep: typeof english = {
     heading: 'Configurer une deuxième étape',
     lead: 'Ici, chaque compte a besoin d’une deuxième étape pour la connexion. Avant de la configurer, nous vérifions que le compte est bien le vôtre.',
     choose:
-      'Configurez maintenant la deuxième étape. Il vous faut une application d’authentification sur votre téléphone ou votre ordinateur.',
+      'Configurez maintenant la deuxième étape : une application d’authentification sur votre téléphone ou une clé d’accès.',
     useApp: 'Configurer une application',
     savedHeading: 'Enregistrez vos codes de secours',
   },
