@@ -82,7 +82,9 @@ it('leads from a registration over a mailed code and an app to the session', asy
   expect((await tab.get('/api/auth/verify?factors=2')).status).toBe(204)
   expect((await tab.get('/api/auth/factors')).body).toMatchObject({ totp: { createdAt: expect.any(String) } })
   const { events } = (await tab.get('/api/auth/events')).body as { events: { kind: string }[] }
-  expect(events.map(({ kind }) => kind).sort()).toEqual(['registered', 'signed_in', 'totp_added'])
+  const kinds = events.map(({ kind }) => kind)
+  expect(kinds).toEqual(expect.arrayContaining(['registered', 'totp_added']))
+  expect(kinds.filter((kind) => kind === 'signed_in')).toHaveLength(1)
   await setup.mailTo('ada@example.com', /sign-in for .* is on/)
 
   latchkey.clock.advance(30 * seconds)
