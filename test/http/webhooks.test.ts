@@ -52,7 +52,8 @@ describe('webhooks of the service', () => {
     }
     expect(receiver.rejected).toEqual([])
     const text = JSON.stringify(receiver.received)
-    expect(text).not.toMatch(/\$2[aby]\$|password_?hash|eyJ|token_/i)
+    expect(text).not.toMatch(/\$2[aby]\$|password_?hash|token_/i)
+    expect(text).not.toMatch(/eyJ[\w-]+\./)
     for (const secret of [goodPassword, newPassword, receiver.secret]) expect(text).not.toContain(secret)
   })
 
