@@ -15,6 +15,8 @@ import { createRenewal } from './flows/access-check/renewal.js'
 import { accountRoutes } from './flows/account/account.routes.js'
 import { createProfile } from './flows/account/profile.js'
 import { apiDocumentRoutes } from './flows/api-document/api-document.routes.js'
+import { createChangeEmail } from './flows/change-email/change-email.js'
+import { changeEmailRoutes } from './flows/change-email/change-email.routes.js'
 import { createChangePassword } from './flows/change-password/change-password.js'
 import { changePasswordRoutes } from './flows/change-password/change-password.routes.js'
 import { contentRoutes } from './flows/content/content.routes.js'
@@ -61,6 +63,8 @@ import { createSocialSignIn } from './flows/social-sign-in/social-sign-in.js'
 import { socialSignInRoutes } from './flows/social-sign-in/social-sign-in.routes.js'
 import { createStepUp } from './flows/step-up/step-up.js'
 import { stepUpRoutes } from './flows/step-up/step-up.routes.js'
+import { createUndo } from './flows/undo/undo.js'
+import { undoRoutes } from './flows/undo/undo.routes.js'
 import { createVerifyEmail } from './flows/verify-email/verify-email.js'
 import { verifyEmailRoutes } from './flows/verify-email/verify-email.routes.js'
 import { createAllowedOrigins } from './http/allowed-origins.js'
@@ -138,6 +142,8 @@ type Gates = ReturnType<typeof makeGates> & { isClosing: () => boolean }
 
 /** Second factors and passkeys: signing in with them, adding and removing them. */
 const registerFactorVerbs = (server: Server, dependencies: Platform & Nouns & Gates & { required: boolean }) => {
+  changeEmailRoutes(server, { ...dependencies, changeEmail: createChangeEmail(dependencies) })
+  undoRoutes(server, { ...dependencies, undo: createUndo(dependencies) })
   secondFactorRoutes(server, dependencies)
   factorsRoutes(server, { ...dependencies, ownFactors: createOwnFactors(dependencies) })
   passkeysRoutes(server, { ...dependencies, ownPasskeys: createOwnPasskeys(dependencies) })

@@ -1,5 +1,6 @@
 import type { Config } from '../config.js'
 import { createContent } from '../domain/content/content.js'
+import { createEmailChanges } from '../domain/email-changes/email-changes.js'
 import { createEvents } from '../domain/events/events.js'
 import { createNameMarks, type NameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
 import { createHousekeeping } from '../domain/housekeeping/housekeeping.js'
@@ -19,6 +20,7 @@ import { createSessions } from '../domain/sessions/sessions.js'
 import { createLoadedKeys } from '../domain/signing-keys/loaded-keys.js'
 import { createSigningKeys } from '../domain/signing-keys/signing-keys.js'
 import { createTokens } from '../domain/tokens/tokens.js'
+import { createUndos } from '../domain/undos/undos.js'
 import { createUsernames } from '../domain/users/usernames.js'
 import { createUsers } from '../domain/users/users.js'
 import { createWebhooks, type Webhooks } from '../domain/webhooks/webhooks.js'
@@ -71,6 +73,12 @@ const makeTokens = (config: Config, platform: Platform, clock: Clock, log: Log) 
   return { endedSessions, sealedValues, signingKeys, loadedKeys, tokens }
 }
 
+/** What the links in mails are about. */
+const makeEmailNouns = (deps: Omit<Parameters<typeof createEmailChanges>[0], 'undos' | 'oneTimeTokens'>) => {
+  const [oneTimeTokens, undos] = [createOneTimeTokens(deps), createUndos(deps)]
+  return { oneTimeTokens, undos, emailChanges: createEmailChanges({ ...deps, undos, oneTimeTokens }) }
+}
+
 /** The nouns: things with rules and a table. */
 export const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) => {
   const { database, secrets, workers, mailer, outbound, providerSettings } = platform
@@ -92,7 +100,8 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
   const codeKeys = keysFor('registration code')
   const registering = makeRegistrationNouns(config, { database, clock, users, mails, codeKeys })
   const ofUsers = { usernames, users, sessions, mails, mailedCodes, events }
-  const made = { ...ofUsers, webhooks, providers, sealedValues, ...registering }
+  const ofEmails = makeEmailNouns({ database, clock, users, sessions, mails })
+  const made = { ...ofUsers, ...ofEmails, webhooks, providers, sealedValues, ...registering }
   return {
     ...made,
     keysFor,
@@ -101,7 +110,6 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
     tokens,
     endedSessions,
     passwords: createPasswords({ workers, cost: config.bcryptCost, productName, leaked: platform.leakedPasswords }),
-    oneTimeTokens: createOneTimeTokens({ database, clock }),
     content: createContent({ database, clock }),
     attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),
     links: createPendingLinks({ seal: sealFor('pending link'), clock }),
@@ -132,7 +140,7 @@ export const createLoad =
 export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
   const { mails, webhooks, events, sessions, endedSessions, oneTimeTokens, registrations, signingKeys, loadedKeys } =
     nouns
-  const { factors, trustedDevices, passkeys, challenges } = nouns
+  const { factors, trustedDevices, passkeys, challenges, undos, emailChanges } = nouns
   const ofSignIns = [factors, trustedDevices, passkeys, challenges]
   const purged = [
     sessions,
@@ -146,6 +154,8 @@ export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => 
     mails,
     webhooks,
     signingKeys,
+    undos,
+    emailChanges,
     ...ofSignIns,
   ]
   const housekeeping = createHousekeeping({

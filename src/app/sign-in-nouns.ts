@@ -18,6 +18,7 @@ import type { Sessions } from '../domain/sessions/sessions.js'
 import { createChallenges } from '../domain/sign-in/challenges.js'
 import { createEnrolments } from '../domain/sign-in/enrolments.js'
 import { createSignIns } from '../domain/sign-in/sign-ins.js'
+import type { Undos } from '../domain/undos/undos.js'
 import type { Users } from '../domain/users/users.js'
 import type { Webhooks } from '../domain/webhooks/webhooks.js'
 import type { Clock } from '../lib/clock.js'
@@ -39,6 +40,7 @@ type Dependencies = {
   sealFor: (purpose: string) => Seal
   invitations: Invitations
   mailedCodes: MailedCodes
+  undos: Undos
   events: Events
   cache: Cache
   keysFor: (purpose: string) => Buffer[]
@@ -47,9 +49,9 @@ type Dependencies = {
 /** The nouns that decide who gets a session, and what proves who a user is. */
 export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const { trustedDevices: trusted, productName } = config
-  const { database, clock, users, mails, mailedCodes, invitations, providers, metrics } = deps
+  const { database, clock, users, mails, mailedCodes, undos, invitations, providers, metrics } = deps
   const nameOf = (provider: ProviderId) => providers[provider]?.name ?? provider
-  const identities = createIdentities({ database, users, mails, nameOf, invitations })
+  const identities = createIdentities({ database, users, mails, undos, nameOf, invitations })
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: trusted === 'off' ? undefined : trusted })
   const knownDevices = createKnownDevices({ keys: deps.keysFor('known device'), clock })
   const factors = createFactors({

@@ -3,6 +3,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util'
 import type { Environment } from '../config.js'
 import type { ProviderId } from '../contract/providers.js'
 import type { Content } from '../domain/content/content.js'
+import type { EmailChanges } from '../domain/email-changes/email-changes.js'
 import type { Events } from '../domain/events/events.js'
 import type { Factors } from '../domain/factors/factors.js'
 import type { TrustedDevices } from '../domain/factors/trusted-devices.js'
@@ -54,6 +55,7 @@ export type Stores = OperatorStores & {
   events: Pick<Events, 'record' | 'between' | 'about' | 'forgetNames'>
   signingKeys: Pick<SigningKeys, 'list' | 'rotate' | 'replaceAll'>
   webhooks: Pick<Webhooks, 'oldest' | 'retryAll' | 'queue'>
+  emailChanges: Pick<EmailChanges, 'reserve' | 'changing' | 'apply'>
   factors: Pick<Factors, 'hasTotp' | 'remove' | 'describe'>
   passkeys: PasskeyRecords
   trustedDevices: Pick<TrustedDevices, 'list'>

@@ -18,6 +18,7 @@ import { userExport } from './user-export.js'
 import { userFactorsReset } from './user-factors-reset.js'
 import { userImport } from './user-import.js'
 import { userList, userSearch } from './user-list.js'
+import { userSetEmail } from './user-set-email.js'
 import { userShow } from './user-show.js'
 import { userDisable, userEnable, userExpirePassword } from './user-state.js'
 import { webhooksList, webhooksRetry } from './webhooks.js'
@@ -41,6 +42,7 @@ const commands: Readonly<Record<string, Command>> = {
   'user sessions list': userSessionsList,
   'user sessions end': userSessionsEnd,
   'user factors reset': userFactorsReset,
+  'user set-email': userSetEmail,
   'user import': userImport,
   'user export': userExport,
   'sessions end': sessionsEnd,

@@ -5,6 +5,7 @@ import type { Config } from '../config.js'
 import { isRefused } from '../contract/outcome.js'
 import { byProvider } from '../contract/providers.js'
 import { createContent } from '../domain/content/content.js'
+import { createEmailChanges } from '../domain/email-changes/email-changes.js'
 import { createEvents } from '../domain/events/events.js'
 import { createNameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
 import { createFactors } from '../domain/factors/factors.js'
@@ -12,6 +13,7 @@ import { createTrustedDevices } from '../domain/factors/trusted-devices.js'
 import { createInvitations } from '../domain/invitations/invitations.js'
 import { addressesOf } from '../domain/mails/letters.js'
 import { createMails, type Mails } from '../domain/mails/mails.js'
+import { createOneTimeTokens } from '../domain/one-time-tokens/one-time-tokens.js'
 import { createPasskeyRecords } from '../domain/passkeys/passkey-records.js'
 import { createPasswords, type Passwords } from '../domain/passwords/passwords.js'
 import { createWorkers } from '../domain/passwords/workers.js'
@@ -21,6 +23,7 @@ import { createSealedValues } from '../domain/sealed-values/sealed-values.js'
 import { createSessions } from '../domain/sessions/sessions.js'
 import { createSigningKeys } from '../domain/signing-keys/signing-keys.js'
 import { createTokens } from '../domain/tokens/tokens.js'
+import { createUndos } from '../domain/undos/undos.js'
 import { createBulkUsers } from '../domain/users/bulk.js'
 import { createUsernames } from '../domain/users/usernames.js'
 import { createUsers } from '../domain/users/users.js'
@@ -114,6 +117,8 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
   const gate = createRegistrationGate({ mode: config.registration, domains: config.registrationDomains })
   // Commands compare no codes.
   const cache = createMemoryCache({ clock, maximumKeys: 1 })
+  const sessions = createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, webhooks })
+  const [undos, oneTimeTokens] = [createUndos({ database, clock }), createOneTimeTokens({ database, clock })]
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: undefined })
   return {
     ...operatorStores(config, { database, clock, secrets }),
@@ -129,7 +134,8 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     bulkUsers: createBulkUsers({ database, usernames }),
     providers: byProvider(config.providers).map(([id]) => id),
     secondFactor: config.secondFactor,
-    sessions: createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, webhooks }),
+    sessions,
+    emailChanges: createEmailChanges({ database, clock, users, undos, oneTimeTokens, sessions, mails }),
     passwords: forCommands(createPasswords({ workers, cost, productName, leaked: leakedFor(config) })),
     content: createContent({ database, clock }),
     events,

@@ -9,7 +9,7 @@ import { readPassword } from './password-prompt.js'
 import { printableJson } from './printable-json.js'
 
 const taken = {
-  email_taken: 'The email already has an account.',
+  email_taken: 'The email already has an account, or is kept for a user who had it in the last 7 days.',
   username_taken: 'The username is taken.',
 } as const
 

@@ -11,6 +11,8 @@ export const pageNames = [
   'second-factor',
   'step-up',
   'invite',
+  'confirm-email',
+  'undo',
   'dashboard',
 ] as const
 export type PageName = (typeof pageNames)[number]

@@ -198,6 +198,13 @@ export const refusals = {
     message: 'The new password is the current one. Choose a different password.',
   },
 
+  // Changing the email
+  email_taken: {
+    status: 409,
+    error: 'Email taken',
+    message: 'Another account has this address. Choose another one.',
+  },
+
   // Deleting the account
   other_username: {
     status: 400,

@@ -25,6 +25,8 @@ export const writableTables: readonly string[] = [
   'passkeys',
   'used_passkey_challenges',
   'reserved_usernames',
+  'email_changes',
+  'undos',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations']
 

@@ -20,9 +20,17 @@ const ofServiceKeys: Limiter = {
   code: 'too_many_requests',
 }
 
+/** The mails to one account with a code, whichever session asks for them. */
 const ofMailedCodes: Limiter = {
   name: 'mailed_codes',
   limit: { maximum: 5, window: 1 * hours },
+  code: 'too_many_requests',
+}
+
+/** New email addresses that one account asks for: each sends two mails. */
+const ofEmailChanges: Limiter = {
+  name: 'email_changes',
+  limit: { maximum: 10, window: 1 * hours },
   code: 'too_many_requests',
 }
 
@@ -112,11 +120,11 @@ export const createLimits = (deps: Dependencies) => {
     bySession: hook(ofRequests, sessionOf),
     /** For routes that a sign-in which waits may use, too. */
     bySessionOrNetwork: hook(ofRequests, callerOrClientNetwork),
-    /** The mails to one account with a code, whichever session asks for them. */
     mailedCodes: hook(ofMailedCodes, userOf),
     /** The same from inside a handler, for a user who is not signed in yet. */
     mailedCodesTo: (userId: string, request: FastifyRequest, reply: FastifyReply) =>
       counted.count(ofMailedCodes, `user:${userId}`, request, reply),
+    emailChanges: hook(ofEmailChanges, userOf),
     /** Separate from the general limit: a session that has used that up can still be refreshed and ended. */
     session: hook(ofSessions, sessionOrClientNetwork),
     /** For other programs: each key has its own count. */

@@ -76,11 +76,10 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await users.insertWithPassword(sql, again)).toEqual([])
     expect(await users.selectFreeSuffix(sql, 'ada', [], new Date())).toEqual([{ suffix: 2 }])
     await addUser('ada-2')
-    expect(await users.selectFreeSuffix(sql, 'ada', [], new Date())).toEqual([{ suffix: 3 }])
-    expect(await users.selectFreeSuffix(sql, 'bea', [], new Date())).toEqual([{ suffix: 1 }])
-
     expect(await users.replaceHash(sql, id, 'not it', 'new')).toEqual([])
     expect(await users.replaceHash(sql, id, 'hash', 'new')).toEqual([{ id }])
+    expect(await users.updateEmail(sql, id, { email: 'Ada@Example.com', key: 'ada@example.com' })).toEqual([{ id }])
+    await Promise.all([users.takeBack(sql, id), users.selectReservation(sql, ''), bulk.selectReservedEmails(sql, [])])
     await users.updatePassword(sql, id, 'newest')
     expect(await users.noteFirstSignIn(sql, id, now)).toEqual([{ id }])
     expect(await users.updateDisabled(sql, id, at(1))).toEqual([{ id }])
@@ -96,7 +95,8 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await users.insertIdentity(sql, id, google, now)).toEqual([{ user_id: id }])
     expect(await users.insertIdentity(sql, newcomer.id, google, now)).toEqual([])
     expect(await users.selectByIdentity(sql, google)).toMatchObject([{ id, providers: ['provider_a'] }])
-    await users.deleteIdentity(sql, id, 'provider_a')
+    expect(await users.deleteIdentitiesSince(sql, newcomer.id, now)).toEqual([{ provider: 'provider_a' }])
+    await Promise.all([users.deleteThisIdentity(sql, id, google), users.deleteIdentity(sql, id, 'provider_a')])
     expect(await users.selectByIdentity(sql, google)).toEqual([])
   })
 
@@ -131,8 +131,8 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     const id = uuidv7(now)
     const record = {
       ...{ id, userId, tokenHash: bytes(fill), methods: ['pwd'], trustedDevice: null, provider: null },
-      secondFactorRequired: false,
       ...{ issuedAt: now, provenAt: now, expiresAt: at(30 * days), clockOffset: 0, client },
+      ...{ undoCount: null, secondFactorRequired: false },
     }
     expect(await sessions.insertRecord(sql, { ...record, passwordHash: 'hash' })).toEqual([{ id }])
     return { id, record }

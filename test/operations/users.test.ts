@@ -85,7 +85,7 @@ describe('users from the command line', () => {
     await latchkey(store, [...ada, '--password-stdin'], piped)
     const add = (email: string, username: string) =>
       latchkey(store, ['user', 'add', '--email', email, '--username', username, '--password-stdin'], piped)
-    expect((await add('ADA@example.com', 'other')).err).toBe('The email already has an account.\n')
+    expect((await add('ADA@example.com', 'other')).err).toMatch(/^The email already has an account/)
     expect((await add('other@example.com', 'ADA')).err).toBe('The username is taken.\n')
     expect((await add('nonsense', 'x')).err).toContain('Email must be')
     expect((await add('x@example.com', 'a@b')).err).toContain('Username must not contain @')

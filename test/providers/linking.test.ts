@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { addAuthenticator } from '../support/authenticator.js'
+import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword } from '../support/latchkey.js'
 import { sessionCookiesOf, signInWith, usersOf } from '../support/providers/test-providers.js'
 import { createProviderSetup, onlyAddress, type ProviderSetup } from './provider-setup.js'
@@ -31,6 +32,30 @@ describe('linking by address', () => {
       await signInWith(second, 'provider-a')
       expect(await setup.idOf(first)).toBe(await setup.idOf(second))
       const expected = { provider: 'provider_b', provider_a_id: 'subject-1', provider_b_id: '583231' }
+      expect(await usersOf(setup.service)).toMatchObject([expected])
+    })
+
+    it('the mail undoes it; and an undone email takes what was linked since, but not what was there before', async () => {
+      const [email, stolen] = [setup.addressOf('ada'), setup.addressOf('thief')]
+      const changes = createEmailChanges(setup.service)
+      const thief = await setup.signedUp('ada')
+      await signInWith(setup.service.browser(), 'provider-a')
+      expect((await changes.undoFactor(await changes.undoToken(email, /Google/))).status).toBe(204)
+      expect(await usersOf(setup.service)).toMatchObject([{ provider_a_id: null }])
+      expect((await thief.get('/api/auth/me')).status).toBe(401)
+
+      // Without a password the provider is the only way in, and the account keeps it.
+      const browser = setup.service.browser()
+      await signInWith(browser, 'provider-a')
+      await changes.change(browser, stolen)
+      // Nobody is created with the address that is reserved.
+      setup.providers.github.become({ id: 666 }, onlyAddress(email))
+      expect((await signInWith(setup.service.browser(), 'provider-b')).location).toContain('/login?error=provider_b')
+      setup.providers.github.become({ id: 777 }, onlyAddress(stolen))
+      await signInWith(setup.service.browser(), 'provider-b')
+      expect(await usersOf(setup.service)).toMatchObject([{ email: stolen, provider_b_id: '777' }])
+      expect((await changes.undoEmail(await changes.undoToken(email, /was changed/))).status).toBe(204)
+      const expected = { email, provider_a_id: 'subject-1', provider_b_id: null }
       expect(await usersOf(setup.service)).toMatchObject([expected])
     })
 

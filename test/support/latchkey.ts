@@ -115,7 +115,7 @@ export const startLatchkey = async (
     const tab = browser()
     const asked = await tab.post('/api/auth/register', { username, email, password })
     if (asked.status !== 202) throw new Error(`The registration of ${username} began with ${asked.status}`)
-    const { text } = await mailTo(email)
+    const { text } = await mailTo(email, /verify-email#token=/)
     const token = /#token=([\w-]+)/.exec(text)?.[1]
     const { status } = await tab.post('/api/auth/verify-email', { token })
     if (status !== 200) throw new Error(`The registration of ${username} ended with ${status}`)

@@ -2,6 +2,7 @@ import type { Account } from '../../src/contract/schemas.js'
 import { Button } from '../components/button.js'
 import { useDisclosure } from '../focus.js'
 import { useWords } from '../settings.js'
+import { ChangeEmail } from './change-email.js'
 import { EditNames } from './edit-names.js'
 import { Panel } from './panel.js'
 
@@ -33,6 +34,7 @@ export const AccountPanel = ({ account }: { account: Account }) => {
           <Button onPress={() => setOpen(true)}>{edit}</Button>
         )}
       </div>
+      <ChangeEmail />
     </Panel>
   )
 }

@@ -9,7 +9,13 @@ import { deviceName } from './devices.js'
 import { Panel } from './panel.js'
 
 const shownAtFirst = 6
-const warnings = ['sign_in_failed', 'second_factor_failed', 'refresh_theft', 'password_change_failed']
+const warnings = [
+  'sign_in_failed',
+  'second_factor_failed',
+  'refresh_theft',
+  'password_change_failed',
+  'email_change_failed',
+]
 
 export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
   const words = useWords('dashboard')

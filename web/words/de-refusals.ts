@@ -72,6 +72,7 @@ export const refusals: Record<RefusalCode, string> = {
   password_unchanged: 'Wählen Sie ein anderes Passwort. Das ist Ihr aktuelles.',
 
   other_username: 'Das ist nicht Ihr Benutzername. Es wurde nichts gelöscht.',
+  email_taken: 'Ein anderes Konto hat diese Adresse. Wählen Sie eine andere.',
   wrong_mailed_code: 'Das ist nicht der Code aus unserer neuesten E-Mail. Bitte prüfen Sie ihn.',
   mailed_code_void:
     'Dieser Code ist abgelaufen, oder alle fünf Versuche sind aufgebraucht. Bitte fordern Sie eine neue E-Mail an.',

@@ -1,5 +1,6 @@
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import { accountLife } from './de-account.js'
+import { email, emailKinds } from './de-email.js'
 import { invite } from './de-invite.js'
 import { passkeys } from './de-passkeys.js'
 import { password } from './de-password.js'
@@ -272,6 +273,7 @@ export const de: Words = {
       passkey_added: 'Passkey hinzugefügt',
       passkey_renamed: 'Passkey umbenannt',
       passkey_removed: 'Passkey entfernt',
+      ...emailKinds,
       factors_reset: 'Anmeldung in zwei Schritten vom Administrator zurückgesetzt',
       password_expired: 'Passwort vom Administrator für ungültig erklärt',
       rate_limited: 'Zu viele falsche Anmeldecodes',
@@ -286,6 +288,7 @@ export const de: Words = {
   ...twoStep,
   ...invite,
   ...passkeys,
+  ...email,
   'not-found': {
     title: 'Seite nicht gefunden',
     heading: 'Seite nicht gefunden',

@@ -67,6 +67,7 @@ export const refusals: Record<RefusalCode, string> = {
   password_unchanged: 'Choose a different password. This is your current one.',
 
   other_username: 'This is not your username. Nothing was deleted.',
+  email_taken: 'Another account has this address. Choose another one.',
   wrong_mailed_code: 'This is not the code of our newest email. Check it and try again.',
   mailed_code_void: 'This code has expired, or all five attempts are used up. Ask for a new email.',
 

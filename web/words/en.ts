@@ -1,5 +1,6 @@
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import { accountLife } from './en-account.js'
+import { email, emailKinds } from './en-email.js'
 import { invite } from './en-invite.js'
 import { passkeys } from './en-passkeys.js'
 import { password } from './en-password.js'
@@ -264,6 +265,7 @@ export const en = {
       passkey_added: 'Passkey added',
       passkey_renamed: 'Passkey renamed',
       passkey_removed: 'Passkey removed',
+      ...emailKinds,
       factors_reset: 'Two-step sign-in reset by the administrator',
       password_expired: 'Password expired by the administrator',
       rate_limited: 'Too many wrong sign-in codes',
@@ -278,6 +280,7 @@ export const en = {
   ...twoStep,
   ...invite,
   ...passkeys,
+  ...email,
   'not-found': {
     title: 'Page not found',
     heading: 'Page not found',

@@ -68,6 +68,7 @@ export const refusals: Record<RefusalCode, string> = {
   password_unchanged: 'Choisissez un autre mot de passe. Celui-ci est déjà le vôtre.',
 
   other_username: 'Ce n’est pas votre nom d’utilisateur. Rien n’a été supprimé.',
+  email_taken: 'Un autre compte utilise cette adresse. Choisissez-en une autre.',
   wrong_mailed_code: 'Ce n’est pas le code de notre dernier e-mail. Vérifiez-le et réessayez.',
   mailed_code_void: 'Ce code a expiré, ou les cinq essais sont épuisés. Demandez un nouvel e-mail.',
 

@@ -1,6 +1,7 @@
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import type { Words } from './en.js'
 import { accountLife } from './fr-account.js'
+import { email, emailKinds } from './fr-email.js'
 import { invite } from './fr-invite.js'
 import { passkeys } from './fr-passkeys.js'
 import { password } from './fr-password.js'
@@ -268,6 +269,7 @@ export const fr: Words = {
       passkey_added: 'Clé d’accès ajoutée',
       passkey_renamed: 'Clé d’accès renommée',
       passkey_removed: 'Clé d’accès supprimée',
+      ...emailKinds,
       factors_reset: 'Connexion en deux étapes réinitialisée par l’administrateur',
       password_expired: 'Mot de passe invalidé par l’administrateur',
       rate_limited: 'Trop de codes de connexion erronés',
@@ -282,6 +284,7 @@ export const fr: Words = {
   ...twoStep,
   ...invite,
   ...passkeys,
+  ...email,
   'not-found': {
     title: 'Page introuvable',
     heading: 'Page introuvable',

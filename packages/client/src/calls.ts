@@ -37,6 +37,11 @@ export type Registration = {
 /** The token of a mailed link, with the password if another browser registered; or the mailed code. */
 export type EmailProof = { token: string; password?: string | undefined } | { code: string }
 
+/** The token of the mail to a new address. Without a session of its user (ask `me` first, which renews it) the password is needed. */
+export type EmailConfirmation = { token: string; password?: string | undefined }
+/** The token of a mail about a change: of a changed email, or of a factor, passkey or provider that was added. */
+export type UndoLink = { token: string }
+
 /** Both addresses of the account page. */
 export type AccountPage = '/dashboard' | '/api/auth/account-page'
 
@@ -44,6 +49,23 @@ export type AccountPage = '/dashboard' | '/api/auth/account-page'
 export type Proof = { password: string } | { code: string } | { mailedCode: string } | { credential: PasskeyCredential }
 
 type Dependencies = Requests & Renewal & Presence
+
+type Change = <Value = undefined>(method: Method, path: string, body?: object) => Promise<Answer<Value>>
+
+/** A new email address, and the links in mails about a change of the account. */
+const createEmailCalls = ({
+  send,
+  withoutRenewal,
+  change,
+}: Pick<Dependencies, 'send' | 'withoutRenewal'> & { change: Change }) => {
+  const use = (path: string, link: object) => send<undefined>('POST', path, link)
+  return {
+    changeEmail: (account: { email: string }) => change<Accepted>('POST', 'email', account),
+    confirmEmail: (link: EmailConfirmation) => withoutRenewal(() => use('email/confirm', link)),
+    undoEmail: (link: UndoLink) => use('email/undo', link),
+    undoFactor: (link: UndoLink) => use('factors/undo', link),
+  }
+}
 
 /** Every call of the API that a page can make. No other file knows the addresses. */
 export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewal, learn }: Dependencies) => {
@@ -89,6 +111,7 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
     resetPassword: (account: { email: string }) => post<Accepted>('reset-password', account),
     checkReset: (link: { token: string }) => post<{ username: string }>('reset-password/check', link),
     confirmReset: (reset: { token: string; password: string }) => post<undefined>('reset-password/confirm', reset),
+    ...createEmailCalls({ send, withoutRenewal, change }),
     passwordStrength: (about: PersonalData & { password: string }) => post<Strength>('password-strength', about),
 
     /** Who is signed in. It asks no database, so ask it as often as you like. */
@@ -109,7 +132,6 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
     endSession: (id: string) => change('DELETE', `sessions/${encodeURIComponent(id)}`),
     changePassword: (passwords: { currentPassword: string; newPassword: string }) =>
       replaceTokens('POST', 'change-password', passwords),
-    /** What the user can prove with that it is them. */
     stepUpMethods: () => read<StepUpMethods>('step-up'),
     /** Proves it again. Afterwards what was refused with `fresh_sign_in_required` can be repeated. */
     stepUp: (proof: Proof) => replaceTokens<SignedIn>('POST', 'step-up', proof),

@@ -23,7 +23,15 @@ export type {
   Strength,
 } from '../../../src/contract/schemas.js'
 export type { ClientRefusalCode } from './answers.js'
-export type { AccountPage, EmailProof, PersonalData, Proof, Registration } from './calls.js'
+export type {
+  AccountPage,
+  EmailConfirmation,
+  EmailProof,
+  PersonalData,
+  Proof,
+  Registration,
+  UndoLink,
+} from './calls.js'
 export type { Change, User } from './presence.js'
 export { type Answer, isTemporary, type Refusal }
 

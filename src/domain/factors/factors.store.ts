@@ -53,11 +53,18 @@ export const selectPending = (
 export const deletePending = (sql: Sql, userId: string) =>
   sql.query('delete from pending_totp_secrets where user_id = $1', [userId])
 
-export const insertRecoveryCodes = (sql: Sql, userId: string, hashes: readonly Uint8Array[]) =>
-  sql.query('insert into recovery_codes (user_id, hash) select $1, unnest($2::bytea[])', [userId, hashes])
+export const insertRecoveryCodes = (sql: Sql, userId: string, hashes: readonly Uint8Array[], now: Date) =>
+  sql.query('insert into recovery_codes (user_id, hash, created_at) select $1, unnest($2::bytea[]), $3::timestamptz', [
+    userId,
+    hashes,
+    now,
+  ])
 
 export const deleteRecoveryCodes = (sql: Sql, userId: string) =>
   sql.query('delete from recovery_codes where user_id = $1', [userId])
+
+export const deleteRecoveryCodesSince = (sql: Sql, userId: string, since: Date) =>
+  sql.query('delete from recovery_codes where user_id = $1 and created_at >= $2', [userId, since])
 
 /** Using a code deletes its row, so of many requests at once only one succeeds. */
 export const takeRecoveryCode = (sql: Sql, userId: string, hash: Uint8Array) =>

@@ -83,6 +83,7 @@ export const createFactors = (deps: Dependencies) => {
       sql,
       userId,
       codes.map((code) => fingerprint(code.replaceAll('-', ''))),
+      clock.now(),
     )
     return codes
   }
@@ -133,6 +134,14 @@ export const createFactors = (deps: Dependencies) => {
     await store.deleteRecoveryCodes(sql, userId)
     await codeLimit.forget(sql, userId)
     return removed.length > 0
+  }
+
+  const removeAddedSince = async (sql: Transaction, userId: string, since: Date) => {
+    // Recovery codes that were made since are gone too. The caller holds a lock on the user's row.
+    const added = (await find(userId, sql))?.created_at
+    if (added && added >= since) return remove(sql, userId)
+    await store.deleteRecoveryCodesSince(sql, userId, since)
+    return false
   }
 
   const refuseWrong = async ({ userId, language, client }: Request, method: CodeMethod): Promise<CodeRefusal> => {
@@ -219,6 +228,7 @@ export const createFactors = (deps: Dependencies) => {
     begin,
     confirm,
     remove,
+    removeAddedSince,
     /** Undefined while TOTP is off. The caller holds a lock on the user's row. */
     renewRecoveryCodes: async (sql: Transaction, userId: string) => {
       if (!(await find(userId, sql))) return undefined

@@ -1,13 +1,11 @@
+import { footers } from './footers.js'
 import type { Letters } from './letters.js'
+import { emailEnglish, undoEnglish } from './letters-email-english.js'
 import { englishAccount } from './letters-english-account.js'
 import { timeSpan } from './time-spans.js'
 import { writtenDevice, writtenTime } from './written-device.js'
 
-/** For an address that a visitor has entered and that may have no account. */
-const visitorFooter = (productName: string) =>
-  `You receive this email because this address was entered at ${productName}.`
-
-const accountFooter = (productName: string) => `This email is about your account at ${productName}.`
+const { visitorFooter, accountFooter } = footers.en
 
 export const english: Letters = {
   ...englishAccount,
@@ -125,14 +123,14 @@ export const english: Letters = {
     footer: accountFooter(productName),
   }),
 
-  'provider-linked': ({ username, providerName }, { productName, addresses }) => ({
+  'provider-linked': ({ username, providerName, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `${providerName} can now sign you in to ${productName}`,
     blocks: [
       {
         text: `Your account ${username} at ${productName} was just connected to ${providerName}. You can now sign in with ${providerName} too.`,
       },
-      { text: `If this was not you, sign in, disconnect ${providerName} and change your password:` },
-      { link: addresses.login, label: 'Sign in' },
+      { text: undoEnglish(undoFor) },
+      { link: addresses.undo(undoToken), label: 'Undo it' },
     ],
     footer: accountFooter(productName),
   }),
@@ -166,16 +164,14 @@ export const english: Letters = {
     footer: accountFooter(productName),
   }),
 
-  'totp-added': ({ username }, { productName, addresses }) => ({
+  'totp-added': ({ username, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `Two-step sign-in for ${productName} is on`,
     blocks: [
       {
         text: `Two-step sign-in was just switched on for your account ${username} at ${productName}: signing in now needs a code from an authenticator app. All other devices were signed out.`,
       },
-      {
-        text: `If this was not you, choose a new password now, and ask the operator of ${productName} to reset your two-step sign-in:`,
-      },
-      { link: addresses.forgotPassword, label: 'Choose a new password' },
+      { text: undoEnglish(undoFor) },
+      { link: addresses.undo(undoToken), label: 'Undo it' },
     ],
     footer: accountFooter(productName),
   }),
@@ -228,14 +224,14 @@ export const english: Letters = {
     footer: accountFooter(productName),
   }),
 
-  'passkey-added': ({ username, passkeyName }, { productName, addresses }) => ({
+  'passkey-added': ({ username, passkeyName, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `A passkey for ${productName} was added`,
     blocks: [
       {
         text: `A passkey was just added to your account ${username} at ${productName}: ${passkeyName}. It signs in without a password.`,
       },
-      { text: 'If this was not you, choose a new password now, then sign in and remove the passkey:' },
-      { link: addresses.forgotPassword, label: 'Choose a new password' },
+      { text: undoEnglish(undoFor) },
+      { link: addresses.undo(undoToken), label: 'Undo it' },
     ],
     footer: accountFooter(productName),
   }),
@@ -263,4 +259,6 @@ export const english: Letters = {
     ],
     footer: accountFooter(productName),
   }),
+
+  ...emailEnglish,
 }

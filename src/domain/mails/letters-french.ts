@@ -1,12 +1,11 @@
+import { footers } from './footers.js'
 import type { Letters } from './letters.js'
+import { emailFrench, undoFrench } from './letters-email-french.js'
 import { frenchAccount } from './letters-french-account.js'
 import { timeSpan } from './time-spans.js'
 import { writtenDevice, writtenTime } from './written-device.js'
 
-const visitorFooter = (productName: string) =>
-  `Vous recevez cet e-mail parce que cette adresse a été saisie sur ${productName}.`
-
-const accountFooter = (productName: string) => `Cet e-mail concerne votre compte ${productName}.`
+const { visitorFooter, accountFooter } = footers.fr
 
 export const french: Letters = {
   ...frenchAccount,
@@ -136,14 +135,14 @@ export const french: Letters = {
     footer: accountFooter(productName),
   }),
 
-  'provider-linked': ({ username, providerName }, { productName, addresses }) => ({
+  'provider-linked': ({ username, providerName, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `Vous pouvez maintenant vous connecter à ${productName} avec ${providerName}`,
     blocks: [
       {
         text: `Votre compte ${username} sur ${productName} vient d’être associé à ${providerName}. Vous pouvez maintenant vous connecter aussi avec ${providerName}.`,
       },
-      { text: `Si ce n’était pas vous, connectez-vous, dissociez ${providerName} et modifiez votre mot de passe :` },
-      { link: addresses.login, label: 'Se connecter' },
+      { text: undoFrench(undoFor) },
+      { link: addresses.undo(undoToken), label: 'Annuler' },
     ],
     footer: accountFooter(productName),
   }),
@@ -179,16 +178,14 @@ export const french: Letters = {
     footer: accountFooter(productName),
   }),
 
-  'totp-added': ({ username }, { productName, addresses }) => ({
+  'totp-added': ({ username, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `La connexion en deux étapes à ${productName} est activée`,
     blocks: [
       {
         text: `La connexion en deux étapes vient d’être activée pour votre compte ${username} sur ${productName} : pour vous connecter, il faut maintenant un code d’une application d’authentification. Tous les autres appareils ont été déconnectés.`,
       },
-      {
-        text: `Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe et demandez à l’exploitant de ${productName} de réinitialiser la connexion en deux étapes :`,
-      },
-      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+      { text: undoFrench(undoFor) },
+      { link: addresses.undo(undoToken), label: 'Annuler' },
     ],
     footer: accountFooter(productName),
   }),
@@ -243,16 +240,14 @@ export const french: Letters = {
     footer: accountFooter(productName),
   }),
 
-  'passkey-added': ({ username, passkeyName }, { productName, addresses }) => ({
+  'passkey-added': ({ username, passkeyName, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `Nouvelle clé d’accès pour ${productName}`,
     blocks: [
       {
         text: `Une clé d’accès vient d’être ajoutée à votre compte ${username} sur ${productName} : ${passkeyName}. Elle permet de se connecter sans mot de passe.`,
       },
-      {
-        text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe, puis connectez-vous et supprimez cette clé d’accès :',
-      },
-      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+      { text: undoFrench(undoFor) },
+      { link: addresses.undo(undoToken), label: 'Annuler' },
     ],
     footer: accountFooter(productName),
   }),
@@ -282,4 +277,6 @@ export const french: Letters = {
     ],
     footer: accountFooter(productName),
   }),
+
+  ...emailFrench,
 }

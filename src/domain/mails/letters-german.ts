@@ -1,12 +1,11 @@
+import { footers } from './footers.js'
 import type { Letters } from './letters.js'
+import { emailGerman, undoGerman } from './letters-email-german.js'
 import { germanAccount } from './letters-german-account.js'
 import { timeSpan } from './time-spans.js'
 import { writtenDevice, writtenTime } from './written-device.js'
 
-const visitorFooter = (productName: string) =>
-  `Sie erhalten diese E-Mail, weil diese Adresse bei ${productName} eingegeben wurde.`
-
-const accountFooter = (productName: string) => `Diese E-Mail betrifft Ihr Konto bei ${productName}.`
+const { visitorFooter, accountFooter } = footers.de
 
 export const german: Letters = {
   ...germanAccount,
@@ -133,16 +132,14 @@ export const german: Letters = {
     footer: accountFooter(productName),
   }),
 
-  'provider-linked': ({ username, providerName }, { productName, addresses }) => ({
+  'provider-linked': ({ username, providerName, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `Anmeldung bei ${productName} jetzt auch mit ${providerName}`,
     blocks: [
       {
         text: `Ihr Konto ${username} bei ${productName} wurde gerade mit ${providerName} verbunden. Sie können sich jetzt auch mit ${providerName} anmelden.`,
       },
-      {
-        text: `Wenn Sie das nicht waren, melden Sie sich an, trennen Sie die Verbindung mit ${providerName} und ändern Sie Ihr Passwort:`,
-      },
-      { link: addresses.login, label: 'Anmelden' },
+      { text: undoGerman(undoFor) },
+      { link: addresses.undo(undoToken), label: 'Rückgängig machen' },
     ],
     footer: accountFooter(productName),
   }),
@@ -176,16 +173,14 @@ export const german: Letters = {
     footer: accountFooter(productName),
   }),
 
-  'totp-added': ({ username }, { productName, addresses }) => ({
+  'totp-added': ({ username, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `Die Anmeldung in zwei Schritten bei ${productName} ist eingeschaltet`,
     blocks: [
       {
         text: `Für Ihr Konto ${username} bei ${productName} wurde gerade die Anmeldung in zwei Schritten eingeschaltet: Zum Anmelden brauchen Sie jetzt einen Code aus einer Authenticator-App. Alle anderen Geräte wurden abgemeldet.`,
       },
-      {
-        text: `Wenn Sie das nicht waren, wählen Sie jetzt ein neues Passwort, und bitten Sie den Betreiber von ${productName}, die Anmeldung in zwei Schritten zurückzusetzen:`,
-      },
-      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+      { text: undoGerman(undoFor) },
+      { link: addresses.undo(undoToken), label: 'Rückgängig machen' },
     ],
     footer: accountFooter(productName),
   }),
@@ -240,16 +235,14 @@ export const german: Letters = {
     footer: accountFooter(productName),
   }),
 
-  'passkey-added': ({ username, passkeyName }, { productName, addresses }) => ({
+  'passkey-added': ({ username, passkeyName, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `Neuer Passkey für ${productName}`,
     blocks: [
       {
         text: `Zu Ihrem Konto ${username} bei ${productName} wurde gerade ein Passkey hinzugefügt: ${passkeyName}. Damit meldet man sich ohne Passwort an.`,
       },
-      {
-        text: 'Wenn Sie das nicht waren, wählen Sie jetzt ein neues Passwort, melden Sie sich an, und entfernen Sie den Passkey:',
-      },
-      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+      { text: undoGerman(undoFor) },
+      { link: addresses.undo(undoToken), label: 'Rückgängig machen' },
     ],
     footer: accountFooter(productName),
   }),
@@ -279,4 +272,6 @@ export const german: Letters = {
     ],
     footer: accountFooter(productName),
   }),
+
+  ...emailGerman,
 }

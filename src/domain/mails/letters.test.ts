@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { languages } from '../../contract/languages.js'
-import { hours, minutes } from '../../lib/durations.js'
+import { days, hours, minutes } from '../../lib/durations.js'
 import { asHtml, asText, brandForMails } from './layout.js'
 import { addressesOf, type MailKind, type MailValues, writeLetter } from './letters.js'
 import { timeSpan } from './time-spans.js'
 
 const site = { productName: 'Ada & Söhne <b>', addresses: addressesOf('https://auth.example.com/') }
 const brand = { name: site.productName, accent: '#ffe066' }
+const undo = { undoToken: 'factor-TOKEN', undoFor: 7 * days }
 const values: MailValues = {
   'verify-email': { token: 'TOKEN', code: 'K7QP-2MXW', validFor: 24 * hours },
   'already-registered': {},
@@ -18,17 +19,25 @@ const values: MailValues = {
   'step-up-code': { username: 'ada', code: 'K7QP-2MXW', validFor: 10 * minutes },
   'provider-unlinked': { username: 'ada', providerName: 'Google' },
   'new-device': { username: 'ada', browser: 'Firefox', system: 'Windows', ip: '192.0.2.1', at: new Date(0) },
-  'provider-linked': { username: 'ada', providerName: 'Git<Hub' },
-  'totp-added': { username: "o'hara" },
+  'provider-linked': { username: 'ada', providerName: 'Git<Hub', ...undo },
+  'totp-added': { username: "o'hara", ...undo },
   'totp-removed': { username: 'ada' },
   'recovery-codes-renewed': { username: 'ada' },
   'recovery-code-used': { username: 'ada', left: 9 },
   'wrong-codes': { username: 'ada' },
-  'passkey-added': { username: 'ada', passkeyName: '<b>Phone' },
+  'passkey-added': { username: 'ada', passkeyName: '<b>Phone', ...undo },
   'passkey-removed': { username: 'ada', passkeyName: 'Phone' },
   'username-changed': { username: 'lovelace', formerUsername: 'ada' },
   'account-deleted': { username: 'ada', byOperator: false },
   'factors-reset': { username: 'ada' },
+  'confirm-email': { token: 'TOKEN', validFor: 24 * hours },
+  'email-taken': {},
+  'address-reserved': {},
+  'email-change-asked': { username: "o'hara", newEmail: 'ada@example.org', ...undo },
+  'email-changed': { username: "o'hara", newEmail: 'ada@example.org', ...undo },
+  'email-restored': { username: "o'hara", token: 'TOKEN', validFor: 30 * minutes },
+  'email-withdrawn': { username: "o'hara" },
+  'factor-undone': { username: "o'hara" },
 }
 const kinds = Object.keys(values) as MailKind[]
 const cases = kinds.flatMap((kind) => languages.map((language) => ({ kind, language })))
@@ -115,9 +124,8 @@ describe('a mail with a way in', () => {
   it.each(languages)('says "your account" only to somebody who has one (%s)', (language) => {
     const footers = kinds.map((kind) => [kind, writeLetter(kind, values[kind], site, language).footer] as const)
     const speaking = footers.filter(([, footer]) => /your account|Ihr Konto|votre compte/.test(footer))
-    expect(speaking.map(([kind]) => kind)).toEqual(
-      kinds.filter((kind) => kind !== 'verify-email' && kind !== 'invitation'),
-    )
+    const strangers: MailKind[] = ['verify-email', 'invitation', 'confirm-email', 'email-taken', 'address-reserved']
+    expect(speaking.map(([kind]) => kind)).toEqual(kinds.filter((kind) => !strangers.includes(kind)))
   })
 
   it('says how long it works, in the language of the mail', () => {

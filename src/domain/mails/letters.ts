@@ -3,6 +3,9 @@ import { english } from './letters-english.js'
 import { french } from './letters-french.js'
 import { german } from './letters-german.js'
 
+/** The undo link of a mail about a change, and how long it works in milliseconds. */
+type UndoLink = { undoToken: string; undoFor: number }
+
 /**
  * The values that each kind of mail needs. A mail to an unverified address contains nothing that the visitor typed:
  * otherwise anyone could send advertisements through the service.
@@ -22,19 +25,33 @@ export type MailValues = {
   'password-reset': { username: string }
   'step-up-code': { username: string; code: string /** Milliseconds. */; validFor: number }
   'enrolment-code': { username: string; code: string /** Milliseconds. */; validFor: number }
-  'provider-linked': { username: string; providerName: string }
+  'provider-linked': { username: string; providerName: string } & UndoLink
   'provider-unlinked': { username: string; providerName: string }
   'new-device': { username: string; browser: string | null; system: string | null; ip: string; at: Date }
-  'totp-added': { username: string }
+  'totp-added': { username: string } & UndoLink
   'totp-removed': { username: string }
   'recovery-codes-renewed': { username: string }
   'recovery-code-used': { username: string; left: number }
   'wrong-codes': { username: string }
-  'passkey-added': { username: string; passkeyName: string }
+  'passkey-added': { username: string; passkeyName: string } & UndoLink
   'passkey-removed': { username: string; passkeyName: string }
   'factors-reset': { username: string }
   'username-changed': { username: string; formerUsername: string }
   'account-deleted': { username: string; byOperator: boolean }
+  /** To the new address. */
+  'confirm-email': { token: string /** Milliseconds. */; validFor: number }
+  /** To an address that another user wants, and that has an account or had one until a short time ago. */
+  'email-taken': Record<never, never>
+  'address-reserved': Record<never, never>
+  /** To the present address, when another one is asked for. */
+  'email-change-asked': { username: string; newEmail: string } & UndoLink
+  /** To the address before. */
+  'email-changed': { username: string; newEmail: string } & UndoLink
+  /** After an undo, to the address that was put back. */
+  'email-restored': { username: string; token: string /** Milliseconds. */; validFor: number }
+  /** After an undo, to the address that the account had until then. */
+  'email-withdrawn': { username: string }
+  'factor-undone': { username: string }
 }
 export type MailKind = keyof MailValues
 
@@ -45,6 +62,19 @@ export type Letter = { subject: string; blocks: Block[]; footer: string }
 export type Site = { productName: string; addresses: Addresses }
 export type Letters = { [Kind in MailKind]: (values: MailValues[Kind], site: Site) => Letter }
 export type AccountLetters = Pick<Letters, 'username-changed' | 'account-deleted'>
+
+/** They stand in a file of their own for each language. */
+export type EmailLetters = Pick<
+  Letters,
+  | 'confirm-email'
+  | 'email-taken'
+  | 'address-reserved'
+  | 'email-change-asked'
+  | 'email-changed'
+  | 'email-restored'
+  | 'email-withdrawn'
+  | 'factor-undone'
+>
 
 export type Addresses = ReturnType<typeof addressesOf>
 
@@ -57,6 +87,8 @@ export const addressesOf = (publicUrl: string) => {
     invite: (token: string) => `${base}/invite#token=${token}`,
     verifyEmail: (token: string) => `${base}/verify-email#token=${token}`,
     resetPassword: (token: string) => `${base}/reset-password#token=${token}`,
+    confirmEmail: (token: string) => `${base}/confirm-email#token=${token}`,
+    undo: (token: string) => `${base}/undo#token=${token}`,
   }
 }
 

@@ -31,6 +31,15 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   // Only an operator causes it.
   invitation: undefined,
   'enrolment-code': { mails: 5, within: 1 * hours },
+  'confirm-email': { mails: 5, within: 1 * hours },
+  'email-taken': { mails: 5, within: 1 * hours },
+  'address-reserved': { mails: 5, within: 1 * hours },
+  // As many as the limit of changes allows: nobody must be able to use up the notices.
+  'email-change-asked': undefined,
+  'email-changed': undefined,
+  'email-restored': undefined,
+  'email-withdrawn': undefined,
+  'factor-undone': undefined,
   'password-changed': undefined,
   'password-reset': undefined,
   'provider-linked': undefined,

@@ -85,7 +85,10 @@ export const rename = (sql: Sql, id: string, userId: string, name: string) =>
     name,
   ])
 
-export const remove = (sql: Sql, id: string) => sql.query('delete from passkeys where id = $1', [id])
+export const remove = (sql: Sql, id: string) => sql.query('delete from passkeys where id = $1 returning id', [id])
+
+export const removeSince = (sql: Sql, userId: string, since: Date) =>
+  sql.query('delete from passkeys where user_id = $1 and created_at >= $2 returning id', [userId, since])
 
 export const removeAll = (sql: Sql, userId: string) =>
   sql.query('delete from passkeys where user_id = $1 returning id', [userId])

@@ -11,6 +11,7 @@ import { fingerprint } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Mails } from '../mails/mails.js'
+import { type Undos, undoLifetime } from '../undos/undos.js'
 import { displayName } from '../users/display-name.js'
 import type { User } from '../users/users.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
@@ -51,6 +52,7 @@ type Dependencies = {
   relyingParty: RelyingParty
   mails: Pick<Mails, 'queue'>
   webhooks: Pick<Webhooks, 'queue'>
+  undos: Pick<Undos, 'add'>
 }
 
 export type Passkeys = ReturnType<typeof createPasskeys>
@@ -60,7 +62,7 @@ export type Passkeys = ReturnType<typeof createPasskeys>
  * knows sessions.
  */
 export const createPasskeys = (deps: Dependencies) => {
-  const { database, clock, ceremonies, relyingParty, mails, webhooks } = deps
+  const { database, clock, ceremonies, relyingParty, mails, webhooks, undos } = deps
 
   const usableOf = async (userId: string) =>
     (await store.selectOfUser(database, userId)).filter((row) => row.relying_party === relyingParty.id)
@@ -152,7 +154,8 @@ export const createPasskeys = (deps: Dependencies) => {
       created_at: now,
     })
     if (!row) return reject('wrong_passkey', user.id)
-    const values = { username: user.username, passkeyName: name }
+    const undoToken = await undos.add(sql, user.id, { kind: 'passkey', id: row.id })
+    const values = { username: user.username, passkeyName: name, undoToken, undoFor: undoLifetime }
     await mails.queue(sql, { to: user.email, template: 'passkey-added', values, language: how.language })
     await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor: 'passkey' })
     return shownPasskey(row)

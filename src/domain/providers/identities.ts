@@ -5,6 +5,7 @@ import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Invitations } from '../invitations/invitations.js'
 import type { Mails } from '../mails/mails.js'
 import type { GateRefusal } from '../registrations/registration-gate.js'
+import { type Undos, undoLifetime } from '../undos/undos.js'
 import { readEmail } from '../users/email.js'
 import type { Identity, User, Users } from '../users/users.js'
 import { decide, type LinkingRefusal } from './linking.js'
@@ -21,6 +22,8 @@ type Request = {
   language?: Language
   /** Whether a link to this account has to wait for a second proof. Then it is decided, and not written. */
   mustWait?: (userId: string) => Promise<boolean>
+  /** Asked in the transaction that links, which holds the user's row: whether the session that began it is still there. */
+  mayLink?: (sql: Transaction) => Promise<boolean>
 }
 
 /** `waiting`: the identity is not linked yet; it is written together with the session. `invited`: an invitation was used up. */
@@ -36,10 +39,11 @@ export const createIdentities = (deps: {
   database: Database
   users: Users
   mails: Pick<Mails, 'queue'>
+  undos: Pick<Undos, 'add'>
   nameOf: (provider: ProviderId) => string
   invitations: Pick<Invitations, 'admit'>
 }) => {
-  const { database, users, mails, nameOf, invitations } = deps
+  const { database, users, mails, undos, nameOf, invitations } = deps
 
   /** No token is needed: the provider has verified the address, and an invitation of that address is enough. */
   const create = async ({ provider, profile }: Request): Promise<Resolved | Refused<GateRefusal> | undefined> => {
@@ -59,20 +63,30 @@ export const createIdentities = (deps: {
     return refused === 'provider_taken' || refused === 'email_taken' ? undefined : refuse(refused)
   }
 
-  /** The link and the mail about it are one transaction: no user is linked without a mail. */
+  /**
+   * The link and the mail about it are one transaction: no user is linked without a mail. False if the account is not the one that
+   * was decided about any more: its email was changed, or an undo took it back.
+   */
   const write = async (sql: Transaction, user: User, identity: Identity, language: Language | undefined) => {
-    const linked = await users.linkProvider(sql, user.id, identity)
-    const values = { username: user.username, providerName: nameOf(identity.provider) }
-    if (linked)
-      await mails.queue(sql, { to: user.email, template: 'provider-linked', values, ...(language && { language }) })
-    return linked
+    const current = await users.lock(sql, user.id)
+    if (current?.email !== user.email || current.undoCount !== user.undoCount) return false
+    if (!(await users.linkProvider(sql, user.id, identity))) return false
+    const undoToken = await undos.add(sql, user.id, { kind: 'provider', identity })
+    const providerName = nameOf(identity.provider)
+    const values = { username: user.username, providerName, undoToken, undoFor: undoLifetime }
+    await mails.queue(sql, { to: user.email, template: 'provider-linked', values, ...(language && { language }) })
+    return true
   }
 
-  const link = async (request: Request, user: User): Promise<Resolved | undefined> => {
-    const { provider, profile, language, mustWait } = request
+  const link = async (request: Request, user: User): Promise<Resolved | Refused<'disabled'> | undefined> => {
+    const { provider, profile, language, mustWait, mayLink } = request
     const identity = { provider, subject: profile.subject }
     if (await mustWait?.(user.id)) return { user, how: 'link', waiting: identity }
-    const linked = await database.transaction((sql) => write(sql, user, identity, language))
+    const linked = await database.transaction(async (sql) => {
+      await users.lock(sql, user.id)
+      return mayLink && !(await mayLink(sql)) ? refuse('disabled') : write(sql, user, identity, language)
+    })
+    if (isRefused(linked)) return linked
     return linked ? { user: { ...user, providers: [...user.providers, provider] }, how: 'link' } : undefined
   }
 
@@ -81,10 +95,11 @@ export const createIdentities = (deps: {
     const linkingTo = request.linkingTo === undefined ? undefined : await users.findById(request.linkingTo)
     if (request.linkingTo !== undefined && !linkingTo) return refuse('disabled')
     const accountWithEmail = await users.findByEmail(profile.email)
+    const emailReservedFor = await users.reservedFor(profile.email)
     // Read last: if another request creates the account in the meantime, it is found as the owner of this identity, not as
     // another user with the same email.
     const owner = await users.findByIdentity({ provider, subject: profile.subject })
-    const decision = decide({ provider, owner, accountWithEmail, linkingTo })
+    const decision = decide({ provider, owner, accountWithEmail, emailReservedFor, linkingTo })
     if (isRefused(decision)) return decision
     if (decision.action === 'create') return create(request)
     const user = [owner, accountWithEmail, linkingTo].find((account) => account?.id === decision.userId)

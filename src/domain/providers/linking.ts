@@ -10,6 +10,8 @@ export type Situation = {
   owner: Account | undefined
   /** The account with the email that the provider has verified. */
   accountWithEmail: Account | undefined
+  /** The id of the account that had this email until a short time ago. */
+  emailReservedFor?: string | undefined
   /** The account to link to, if a signed-in user began this. */
   linkingTo?: Account | undefined
 }
@@ -26,21 +28,23 @@ export type Decision =
 export const decide = (situation: Situation): Decision =>
   situation.linkingTo ? decideLink(situation, situation.linkingTo) : decideSignIn(situation)
 
-const decideSignIn = ({ provider, owner, accountWithEmail }: Situation): Decision => {
+const decideSignIn = ({ provider, owner, accountWithEmail, emailReservedFor }: Situation): Decision => {
   // The identity comes first: an email can get another owner, also at the provider, but the identity cannot.
   if (owner) return owner.disabled ? refuse('disabled') : { action: 'sign_in', userId: owner.id }
-  if (!accountWithEmail) return { action: 'create' }
+  if (!accountWithEmail) return emailReservedFor === undefined ? { action: 'create' } : refuse('email_taken')
   if (accountWithEmail.disabled) return refuse('disabled')
   // A second identity of one provider with the same email means that the email has another owner there now.
   if (accountWithEmail.providers.includes(provider)) return refuse('other_identity')
   return { action: 'link', userId: accountWithEmail.id }
 }
 
-const decideLink = ({ provider, owner, accountWithEmail }: Situation, account: Account): Decision => {
+const decideLink = (situation: Situation, account: Account): Decision => {
+  const { provider, owner, accountWithEmail, emailReservedFor } = situation
   if (account.disabled) return refuse('disabled')
   if (owner) return owner.id === account.id ? { action: 'sign_in', userId: account.id } : refuse('identity_taken')
   if (account.providers.includes(provider)) return refuse('other_identity')
   // Otherwise a user who was tricked into an attacker's session would let the attacker sign in with the user's identity.
-  if (accountWithEmail && accountWithEmail.id !== account.id) return refuse('email_taken')
+  const ownerOfEmail = accountWithEmail?.id ?? emailReservedFor
+  if (ownerOfEmail !== undefined && ownerOfEmail !== account.id) return refuse('email_taken')
   return { action: 'link', userId: account.id }
 }

@@ -67,13 +67,16 @@ export const createRegistrations = (deps: Dependencies) => {
   if (!codeKey) throw new Error('There is no key to make codes with')
 
   /**
-   * The owner of an email with an account gets a mail that says so; otherwise the mail has the link, and the code while there
+   * The owner of an email that has an account, or had one until a short time ago, gets a mail that says so; otherwise the mail has the link, and the code while there
    * are tries for it. The result and the written rows do not show which of the two it was.
    */
   const queueMail = async (sql: Sql, mailed: Mailed, token: string, language: Language) => {
     const { id, email, expiresAt, triesLeft } = mailed
     const owner = await users.findByEmail(email, sql)
+    const reservedFor = await users.reservedFor(email, sql)
     if (owner) return mails.queue(sql, { to: owner.email, template: 'already-registered', values: {}, language })
+    if (reservedFor !== undefined)
+      return mails.queue(sql, { to: email, template: 'address-reserved', values: {}, language })
     const values = {
       token,
       code: triesLeft > 0 ? codeOf(codeKey, id) : undefined,

@@ -62,6 +62,7 @@ export const insertRecord = (
     trustedDevice: string | null
     provider: string | null
     secondFactorRequired: boolean
+    undoCount: number | null
   },
 ) =>
   sql.query(
@@ -72,6 +73,7 @@ export const insertRecord = (
         $10::text[], $12::timestamptz, $11::uuid, $13::text, $14::boolean
      from users as u
      where u.id = $2 and u.disabled_at is null and ($9::text is null or u.password_hash = $9)
+       and ($15::int is null or u.undo_count = $15)
      for no key update returning id`,
     [
       record.id,
@@ -88,6 +90,7 @@ export const insertRecord = (
       record.provenAt,
       record.provider,
       record.secondFactorRequired,
+      record.undoCount,
     ],
   )
 

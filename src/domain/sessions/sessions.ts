@@ -21,7 +21,7 @@ import * as store from './sessions.store.js'
 const refreshTokenLifetime = 30 * days
 const purgeRest = 1 * hours
 
-export type SignedInUser = { id: string; username: string; email: string; name: string | null }
+export type SignedInUser = { id: string; username: string; email: string; name: string | null; undoCount?: number }
 
 /** What a session begins with: the hash of a password that was checked, and a device that needs no second factor. */
 export type FirstProof = {
@@ -114,7 +114,7 @@ export const createSessions = (options: Options) => {
 
   /**
    * Only `domain/sign-in` may call it: it decides who gets a session. Undefined if the user is disabled, if the password is
-   * not the one that was checked any more (a reset during a sign-in wins), or if a second factor is needed.
+   * not the one that was checked any more (a reset or an undo during a sign-in wins), or if a second factor is needed.
    */
   const beginSession = async (
     user: SignedInUser,
@@ -151,8 +151,8 @@ export const createSessions = (options: Options) => {
       provenAt,
       passwordHash: passwordHash ?? null,
       trustedDevice: trustedDevice ?? null,
-      provider: provider ?? null,
       secondFactorRequired: options.secondFactor === 'required',
+      ...{ provider: provider ?? null, undoCount: user.undoCount ?? null },
     })
     if (begun.length === 0) return undefined
     await endSurplus(sql, user.id)

@@ -22,6 +22,7 @@ const nothing: ReadonlySet<string> = new Set()
 const mostTries = 5
 
 const usernameTaken = 'the username belongs to a user with another email'
+const emailReserved = 'the email is kept for the user who had it until a few days ago'
 const idTaken = 'the id or a provider id belongs to a user with another email'
 
 /** The values that only one user may have, each as one text. */
@@ -45,14 +46,16 @@ export const createBulkUsers = ({
     const identities = users.flatMap((user) => user.identities)
     const names = users.map(({ username }) => username.key)
     await usernames.release(database, names)
-    const [rows, linked, reserved] = [
+    const [rows, reservedEmails, linked, reserved] = [
       await store.selectTaken(database, users),
+      await store.selectReservedEmails(database, users),
       identities.length > 0 ? await store.selectTakenIdentities(database, identities) : [],
       await store.selectReserved(database, names),
     ]
     return new Set([
       ...reserved.map((row) => `username ${row.username_key}`),
       ...rows.flatMap((row) => [`email ${row.email_key}`, `username ${row.username_key}`, `id ${row.id}`]),
+      ...reservedEmails.map((row) => `reserved ${row.email_key}`),
       ...linked.map(({ provider, subject }) => `${provider} ${subject}`),
     ])
   }
@@ -65,6 +68,7 @@ export const createBulkUsers = ({
     for (const user of users) {
       const { email, username, others } = keysOf(user)
       if (isTaken(email)) batch.existed += 1
+      else if (isTaken(`reserved ${user.email.key}`)) batch.refused.push({ user, reason: emailReserved })
       else if (isTaken(username)) batch.refused.push({ user, reason: usernameTaken })
       else if (others.some(isTaken)) batch.refused.push({ user, reason: idTaken })
       else {

@@ -69,6 +69,12 @@ export const selectReserved = (sql: Sql, keys: readonly string[]) =>
     [keys],
   )
 
+/** Which of their addresses are kept for users who had them until a short time ago. */
+export const selectReservedEmails = (sql: Sql, users: readonly ImportedUser[]) =>
+  sql.query<{ email_key: string }>('select email_key from undos where email_key = any($1::text[])', [
+    users.map((user) => user.email.key),
+  ])
+
 export const selectTakenIdentities = (sql: Sql, identities: readonly Identity[]) =>
   sql.query<{ provider: string; subject: string }>(
     `select provider, subject from identities

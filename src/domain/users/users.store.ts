@@ -15,6 +15,7 @@ export type UserRow = {
   providers: string[]
   created_at: Date
   disabled_at: Date | null
+  undo_count: number
 }
 
 export type Identity = { provider: ProviderId; subject: string }
@@ -30,6 +31,7 @@ const columns = {
     'array(select identities.provider from identities where identities.user_id = users.id order by identities.provider)',
   created_at: true,
   disabled_at: true,
+  undo_count: true,
 } as const
 const user = selectList<UserRow>(columns)
 
@@ -45,6 +47,10 @@ export const lockById = (sql: Sql, id: string) =>
 
 export const selectByEmail = (sql: Sql, key: string) =>
   sql.query<UserRow>(`select ${user} from users where email_key = $1`, [key])
+
+/** An undo of a changed email keeps the address for its user. */
+export const selectReservation = (sql: Sql, key: string) =>
+  sql.query<{ user_id: string }>('select user_id from undos where email_key = $1 limit 1', [key])
 
 export const selectByUsername = (sql: Sql, key: string) =>
   sql.query<UserRow>(`select ${user} from users where username_key = $1`, [key])
@@ -106,6 +112,22 @@ export const insertIdentity = (sql: Sql, userId: string, { provider, subject }: 
 
 export const deleteIdentity = (sql: Sql, userId: string, provider: ProviderId) =>
   sql.query('delete from identities where user_id = $1 and provider = $2', [userId, provider])
+
+export const deleteIdentitiesSince = (sql: Sql, userId: string, since: Date) =>
+  sql.query<{ provider: string }>('delete from identities where user_id = $1 and linked_at >= $2 returning provider', [
+    userId,
+    since,
+  ])
+
+export const deleteThisIdentity = (sql: Sql, userId: string, { provider, subject }: Identity) =>
+  sql.query('delete from identities where user_id = $1 and provider = $2 and subject = $3', [userId, provider, subject])
+
+/** No row if a trigger refuses it, because the address is reserved for another user. */
+export const updateEmail = (sql: Sql, userId: string, { email, key }: Email) =>
+  sql.query('update users set email = $2, email_key = $3 where id = $1 returning id', [userId, email, key])
+
+export const takeBack = (sql: Sql, userId: string) =>
+  sql.query('update users set password_hash = null, undo_count = undo_count + 1 where id = $1', [userId])
 
 export const updatePassword = (sql: Sql, userId: string, passwordHash: string | null) =>
   sql.query('update users set password_hash = $2 where id = $1', [userId, passwordHash])

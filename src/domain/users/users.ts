@@ -18,6 +18,8 @@ export type User = {
   passwordHash: string | undefined
   createdAt: Date
   disabled: boolean
+  /** How often the account was taken back by an undo link. */
+  undoCount: number
 }
 
 export type NewUser = { email: Email; username: Username; name: string | null; passwordHash: string }
@@ -41,6 +43,7 @@ const fromRow = (row: store.UserRow): User => ({
   passwordHash: row.password_hash ?? undefined,
   createdAt: row.created_at,
   disabled: row.disabled_at !== null,
+  undoCount: row.undo_count,
 })
 
 const first = async (rows: Promise<store.UserRow[]>) => {
@@ -58,6 +61,25 @@ const isEmail = (login: string) => login.includes('@')
 
 /** Names in the sign-in form with one key are the same name. */
 export const loginKey = (login: string) => (isEmail(login) ? emailKey(login) : usernameKey(login))
+/** The user who had this address until a short time ago: nobody else gets it yet. */
+const ownerOfReserved = async (sql: Sql, email: string) => {
+  const [row] = await store.selectReservation(sql, emailKey(email))
+  return row?.user_id
+}
+
+/** What a change of the email and an undo do to a user, whose row the caller holds. */
+const changes = {
+  /** False if it is reserved for another user. One that another user has is a unique violation. */
+  setEmail: async (sql: Sql, userId: string, email: Email) => (await store.updateEmail(sql, userId, email)).length > 0,
+  /** For an undo: no password works until a reset, and no sign-in that began before gets a session. */
+  takeBack: (sql: Sql, userId: string) => store.takeBack(sql, userId),
+  /** Returns the providers that were unlinked. */
+  unlinkAddedSince: async (sql: Sql, userId: string, since: Date) =>
+    (await store.deleteIdentitiesSince(sql, userId, since)).map(({ provider }) => provider),
+  /** Also the last way in: the caller gives the user another one. */
+  unlinkIdentity: (sql: Sql, userId: string, identity: store.Identity) =>
+    store.deleteThisIdentity(sql, userId, identity),
+}
 
 export type Users = ReturnType<typeof createUsers>
 
@@ -79,6 +101,7 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
   /** Which unique value is taken; undefined if it is free again. */
   const obstacle = async (sql: Sql, user: { email: Email; username: Username }) => {
     if (await first(store.selectByEmail(sql, user.email.key))) return refuse('email_taken')
+    if ((await ownerOfReserved(sql, user.email.email)) !== undefined) return refuse('email_taken')
     return (await usernames.isTaken(sql, user.username.key)) ? refuse('username_taken') : undefined
   }
 
@@ -117,6 +140,7 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
       if (await findByIdentity(user.identity)) return refuse('provider_taken')
       if (await findByEmail(user.email.email)) return refuse('email_taken')
       if (created) return created
+      if ((await ownerOfReserved(database, user.email.email)) !== undefined) return refuse('email_taken')
     }
     throw new Error('No free username was found')
   }
@@ -149,6 +173,7 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
     /** The same before the user is deleted: it also waits for rows that refer to the user and are not committed yet. */
     lockForDeletion: (sql: Sql, id: string) => first(store.lockForDeletion(sql, id)),
     findByEmail,
+    reservedFor: (email: string, sql: Sql = database) => ownerOfReserved(sql, email),
     findByLogin,
     findByIdentity,
     createWithPassword,
@@ -158,6 +183,7 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
       (await store.insertIdentity(sql, userId, identity, clock.now())).length > 0,
     unlinkProvider,
     setPassword: (sql: Sql, userId: string, passwordHash: string) => store.updatePassword(sql, userId, passwordHash),
+    ...changes,
     /** No password signs the user in until a reset sets a new one. The caller also ends the user's sessions. */
     expirePassword: (sql: Sql, userId: string) => store.updatePassword(sql, userId, null),
     replaceHash: async (userId: string, oldHash: string, newHash: string) =>

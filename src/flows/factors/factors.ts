@@ -11,6 +11,7 @@ import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Challenges } from '../../domain/sign-in/challenges.js'
 import type { Enrolments } from '../../domain/sign-in/enrolments.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
+import { type Undos, undoLifetime } from '../../domain/undos/undos.js'
 import type { User, Users } from '../../domain/users/users.js'
 import type { Webhooks } from '../../domain/webhooks/webhooks.js'
 import { readDevice } from '../../lib/device.js'
@@ -25,6 +26,7 @@ type Dependencies = {
   trustedDevices: TrustedDevices
   challenges: Pick<Challenges, 'removeAll'>
   mails: Mails
+  undos: Undos
   webhooks: Webhooks
   events: Events
   signIns: Pick<SignIns, 'byEnrolment'>
@@ -37,13 +39,21 @@ type FactorMail = 'totp-added' | 'totp-removed' | 'recovery-codes-renewed'
 
 /** The factors of the caller's account. A route lets only fresh sessions change them. */
 export const createOwnFactors = (deps: Dependencies) => {
-  const { users, sessions, factors, passkeys, trustedDevices, challenges, mails, webhooks, events } = deps
+  const { users, sessions, factors, passkeys, trustedDevices, challenges, mails, undos, webhooks, events } = deps
   const { signIns, enrolments, required } = deps
 
   const change = createLockedAccount(deps)
 
-  const tell = (sql: Transaction, user: User, template: FactorMail, language: Language) =>
-    mails.queue(sql, { to: user.email, template, values: { username: user.username }, language })
+  const tell = async (
+    sql: Transaction,
+    { id, email: to, username }: User,
+    template: FactorMail,
+    language: Language,
+  ) => {
+    if (template !== 'totp-added') return mails.queue(sql, { to, template, values: { username }, language })
+    const undoToken = await undos.add(sql, id, { kind: 'totp' })
+    return mails.queue(sql, { to, template, values: { username, undoToken, undoFor: undoLifetime }, language })
+  }
 
   const afterTotpChange = async (
     sql: Transaction,

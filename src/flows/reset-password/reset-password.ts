@@ -76,9 +76,9 @@ export const createResetPassword = (deps: Dependencies) => {
       await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor: 'password' })
       await sessions.endAll(user.id, { sql })
       await mails.queue(sql, {
-        to: user.email,
+        to: owner.email,
         template: 'password-reset',
-        values: { username: user.username },
+        values: { username: owner.username },
         language,
       })
       return true

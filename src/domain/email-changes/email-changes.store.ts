@@ -1,0 +1,29 @@
+import type { Sql } from '../../platform/database/database.js'
+import { selectList } from '../../platform/database/select-list.js'
+
+export type EmailChangeRow = { user_id: string; email: string; asked_at: Date }
+
+const change = selectList<EmailChangeRow>({ user_id: true, email: true, asked_at: true })
+
+export const replace = (
+  sql: Sql,
+  row: { userId: string; email: string; hash: Uint8Array; askedAt: Date; expiresAt: Date },
+) =>
+  sql.query(
+    `insert into email_changes (user_id, email, hash, asked_at, expires_at) values ($1, $2, $3, $4, $5)
+     on conflict (user_id) do update set email = excluded.email, hash = excluded.hash,
+       asked_at = excluded.asked_at, expires_at = excluded.expires_at`,
+    [row.userId, row.email, row.hash, row.askedAt, row.expiresAt],
+  )
+
+export const select = (sql: Sql, hash: Uint8Array, now: Date) =>
+  sql.query<EmailChangeRow>(`select ${change} from email_changes where hash = $1 and expires_at > $2`, [hash, now])
+
+export const remove = (sql: Sql, userId: string) => sql.query('delete from email_changes where user_id = $1', [userId])
+
+export const purge = (sql: Sql, now: Date, limit: number) =>
+  sql.query(
+    `delete from email_changes where user_id in (select user_id from email_changes where expires_at <= $1 limit $2)
+     returning 1`,
+    [now, limit],
+  )

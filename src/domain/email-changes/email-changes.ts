@@ -1,0 +1,127 @@
+import type { Language } from '../../contract/languages.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { type Clock, later } from '../../lib/clock.js'
+import { hours } from '../../lib/durations.js'
+import { fingerprint, randomToken } from '../../lib/random.js'
+import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
+import type { Mails } from '../mails/mails.js'
+import type { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
+import type { Sessions } from '../sessions/sessions.js'
+import { type Undos, undoLifetime } from '../undos/undos.js'
+import { type Email, readEmail } from '../users/email.js'
+import type { User, Users } from '../users/users.js'
+import * as store from './email-changes.store.js'
+
+const lifetime = 24 * hours
+
+export type EmailChange = { userId: string; email: Email; askedAt: Date }
+
+const fromRow = (row: store.EmailChangeRow): EmailChange => {
+  const email = readEmail(row.email)
+  if (isRefused(email)) throw new Error('A waiting change holds an email that is no longer allowed')
+  return { userId: row.user_id, email, askedAt: row.asked_at }
+}
+
+/** Thrown to roll back: nothing of a change is kept. */
+class AddressTaken extends Error {}
+
+type Dependencies = {
+  database: Database
+  clock: Clock
+  users: Pick<Users, 'findByEmail' | 'reservedFor' | 'setEmail'>
+  undos: Pick<Undos, 'add' | 'extend'>
+  oneTimeTokens: Pick<OneTimeTokens, 'forgetResets'>
+  sessions: Pick<Sessions, 'endAll'>
+  mails: Pick<Mails, 'queue'>
+}
+type Applied = { email: Email; since: Date; except?: string; language?: Language }
+
+export type EmailChanges = ReturnType<typeof createEmailChanges>
+
+/** Changes of an email that wait for the proof of the new address. The caller holds a lock on the user's row. */
+export const createEmailChanges = (deps: Dependencies) => {
+  const { database, clock, users, undos, oneTimeTokens, sessions, mails } = deps
+
+  /** Whether another user has this address, or had it until a short time ago. */
+  const isTaken = async (sql: Sql, userId: string, email: Email) => {
+    const owner = await users.findByEmail(email.email, sql)
+    const reservedFor = await users.reservedFor(email.email, sql)
+    return [owner?.id, reservedFor].some((id) => id !== undefined && id !== userId)
+  }
+
+  /** The link for the new address; the owner of one that is taken is told. Both write the same rows. */
+  const mailNewAddress = async (sql: Transaction, user: User, email: Email, token: string, language: Language) =>
+    (await isTaken(sql, user.id, email))
+      ? mails.queue(sql, { to: email.email, template: 'email-taken', values: {}, language })
+      : mails.queue(sql, {
+          to: email.email,
+          template: 'confirm-email',
+          values: { token, validFor: lifetime },
+          language,
+        })
+
+  /**
+   * Mails a link to the new address, and an undo link to the present one, which is reserved by it before it can become free. If the
+   * new address has had too many mails, the last link stays valid.
+   */
+  const ask = async (sql: Transaction, user: User, email: Email, language: Language) => {
+    const now = clock.now()
+    const token = randomToken()
+    const queued = await mailNewAddress(sql, user, email, token, language)
+    if (!isRefused(queued))
+      await store.replace(sql, {
+        userId: user.id,
+        email: email.email,
+        hash: fingerprint(token),
+        askedAt: now,
+        expiresAt: later(now, lifetime),
+      })
+    const undoToken = await undos.add(sql, user.id, { kind: 'email', email: user.email }, now)
+    const values = { username: user.username, newEmail: email.email, undoToken, undoFor: undoLifetime }
+    await mails.queue(sql, { to: user.email, template: 'email-change-asked', values, language })
+  }
+
+  /** A transaction for `apply`. It is rolled back if another user has the address, also if they got it a moment ago. */
+  const changing = async <Result>(work: (sql: Transaction) => Promise<Result>) => {
+    try {
+      return await database.transaction(work)
+    } catch (error) {
+      if (error instanceof AddressTaken || isUniqueViolation(error)) return refuse('email_taken')
+      throw error
+    }
+  }
+
+  /**
+   * The user has the new address from now on. Ends the sessions, except for one, and voids waiting changes and resets. A trigger
+   * ends trusted devices. Returns how many sessions ended. The address before must have been reserved in an earlier transaction (`ask`, `reserve`): otherwise
+   * another user could take it at the moment at which it becomes free.
+   */
+  const apply = async (sql: Transaction, user: User, { email, since, except, language }: Applied) => {
+    if (await isTaken(sql, user.id, email)) throw new AddressTaken()
+    if (!(await users.setEmail(sql, user.id, email))) throw new AddressTaken()
+    await undos.extend(sql, user.id, user.email)
+    const undoToken = await undos.add(sql, user.id, { kind: 'email', email: user.email }, since)
+    const values = { username: user.username, newEmail: email.email, undoToken, undoFor: undoLifetime }
+    await mails.queue(sql, { to: user.email, template: 'email-changed', values, ...(language && { language }) })
+    await oneTimeTokens.forgetResets(sql, user.id)
+    await store.remove(sql, user.id)
+    return sessions.endAll(user.id, { ...(except !== undefined && { except }), sql })
+  }
+
+  return {
+    ask,
+    changing,
+    apply,
+    /** The change that a mailed link confirms. */
+    find: async (token: string, sql: Sql = database) => {
+      const [row] = await store.select(sql, fingerprint(token), clock.now())
+      return row && fromRow(row)
+    },
+    /** Keeps the present address for its user, before a change that nobody asked for with `ask`. */
+    reserve: async (user: User) => {
+      await undos.add(database, user.id, { kind: 'email', email: user.email })
+    },
+    forget: (sql: Sql, userId: string) => store.remove(sql, userId),
+    purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
+  }
+}

@@ -1,0 +1,122 @@
+import { footers } from './footers.js'
+import type { EmailLetters } from './letters.js'
+import { timeSpan } from './time-spans.js'
+
+const { visitorFooter, accountFooter } = footers.de
+
+/** "innerhalb von" asks for the dative. */
+const afterWithin = (span: number) => timeSpan(span, 'de').replace(/Tage$/, 'Tagen')
+
+export const emailGerman: EmailLetters = {
+  'confirm-email': ({ token, validFor }, { productName, addresses }) => ({
+    subject: `Bestätigen Sie Ihre neue E-Mail-Adresse für ${productName}`,
+    blocks: [
+      {
+        text: `Diese Adresse wurde als neue E-Mail-Adresse eines Kontos bei ${productName} eingegeben. Öffnen Sie diesen Link und klicken Sie dort auf die Schaltfläche:`,
+      },
+      { link: addresses.confirmEmail(token), label: 'Adresse bestätigen' },
+      {
+        text: `Der Link ist ${timeSpan(validFor, 'de')} gültig. Wenn Sie das nicht waren, können Sie diese E-Mail ignorieren. Es ändert sich nichts.`,
+      },
+    ],
+    footer: visitorFooter(productName),
+  }),
+
+  'email-taken': (_values, { productName, addresses }) => ({
+    subject: `Diese Adresse wird bei ${productName} bereits verwendet`,
+    blocks: [
+      {
+        text: `Jemand, vielleicht Sie selbst, wollte diese Adresse für ein anderes Konto bei ${productName} verwenden. Sie gehört zu einem Konto oder gehörte bis vor wenigen Tagen dazu. Es wurde nichts geändert.`,
+      },
+      { text: 'Hier können Sie sich anmelden:' },
+      { link: addresses.login, label: 'Anmelden' },
+      { text: 'Wenn Sie das nicht waren, brauchen Sie nichts zu tun.' },
+    ],
+    footer: visitorFooter(productName),
+  }),
+
+  'address-reserved': (_values, { productName, addresses }) => ({
+    subject: `Diese Adresse kann bei ${productName} noch nicht registriert werden`,
+    blocks: [
+      {
+        text: `Jemand, vielleicht Sie selbst, wollte sich bei ${productName} mit dieser Adresse registrieren. Sie gehörte bis vor wenigen Tagen zu einem Konto und bleibt nach der Änderung noch eine Woche dafür reserviert.`,
+      },
+      { text: 'Wenn Sie ein Konto haben, melden Sie sich mit Ihrem Benutzernamen oder Ihrer neuen Adresse an:' },
+      { link: addresses.login, label: 'Anmelden' },
+      {
+        text: 'Andernfalls versuchen Sie es in einer Woche noch einmal, oder registrieren Sie sich mit einer anderen Adresse.',
+      },
+    ],
+    footer: visitorFooter(productName),
+  }),
+
+  'email-change-asked': ({ username, newEmail, undoToken, undoFor }, { productName, addresses }) => ({
+    subject: `Ihre E-Mail-Adresse bei ${productName} soll geändert werden`,
+    blocks: [
+      {
+        text: `Für Ihr Konto ${username} bei ${productName} wurde eine neue E-Mail-Adresse eingegeben: ${newEmail}. Sie ersetzt diese Adresse, sobald sie bestätigt ist.`,
+      },
+      {
+        text: `Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, ist jemand anderes in Ihrem Konto. Verhindern Sie die Änderung hier, innerhalb von ${afterWithin(undoFor)}. Dabei werden auch alle Geräte abgemeldet, und Sie müssen danach ein neues Passwort festlegen:`,
+      },
+      { link: addresses.undo(undoToken), label: 'Das war ich nicht' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'email-changed': ({ username, newEmail, undoToken, undoFor }, { productName, addresses }) => ({
+    subject: `Ihre E-Mail-Adresse bei ${productName} wurde geändert`,
+    blocks: [
+      {
+        text: `Die E-Mail-Adresse Ihres Kontos ${username} bei ${productName} wurde gerade in ${newEmail} geändert. Diese Adresse wird dafür nicht mehr verwendet.`,
+      },
+      {
+        text: `Wenn Sie das nicht waren, holen Sie sich das Konto hier zurück, innerhalb von ${afterWithin(undoFor)}. Dann gilt wieder diese Adresse, alle Geräte werden abgemeldet, und Sie erhalten einen Link für ein neues Passwort:`,
+      },
+      { link: addresses.undo(undoToken), label: 'Das war ich nicht' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'email-restored': ({ username, token, validFor }, { productName, addresses }) => ({
+    subject: `Ihr Konto bei ${productName} gehört wieder Ihnen`,
+    blocks: [
+      {
+        text: `Ihr Konto ${username} bei ${productName} hat wieder diese E-Mail-Adresse. Alle Geräte wurden abgemeldet, und was seither zum Konto hinzugefügt wurde, ist entfernt. Das alte Passwort funktioniert nicht mehr. Wählen Sie hier ein neues:`,
+      },
+      { link: addresses.resetPassword(token), label: 'Neues Passwort wählen' },
+      {
+        text: `Der Link funktioniert einmal und ist ${timeSpan(validFor, 'de')} gültig. Wenn er abgelaufen ist, fordern Sie auf der Anmeldeseite einen neuen an.`,
+      },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'email-withdrawn': ({ username }, { productName, addresses }) => ({
+    subject: `Ihre E-Mail-Adresse bei ${productName} wurde zurückgesetzt`,
+    blocks: [
+      {
+        text: `Das Konto ${username} bei ${productName} hat wieder seine frühere E-Mail-Adresse: Der Link in der E-Mail an jene Adresse wurde benutzt. Diese Adresse wird dafür nicht mehr verwendet, und alle Geräte wurden abgemeldet.`,
+      },
+      {
+        text: 'Wenn das ein Versehen ist, melden Sie sich mit einem neuen Passwort an. Der Link dafür geht an die frühere Adresse:',
+      },
+      { link: addresses.login, label: 'Anmelden' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
+  'factor-undone': ({ username }, { productName, addresses }) => ({
+    subject: `Eine Änderung an Ihrem Konto bei ${productName} wurde rückgängig gemacht`,
+    blocks: [
+      {
+        text: `Eine Anmeldemöglichkeit, die zu Ihrem Konto ${username} bei ${productName} hinzugefügt worden war, wurde über den Link in der E-Mail dazu entfernt. Alle Geräte wurden abgemeldet. Das alte Passwort funktioniert nicht mehr. Fordern Sie hier ein neues an:`,
+      },
+      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+    ],
+    footer: accountFooter(productName),
+  }),
+}
+
+export const undoGerman = (undoFor: number) =>
+  `Wenn Sie das nicht waren, machen Sie es hier rückgängig, innerhalb von ${afterWithin(undoFor)}. Dabei werden auch alle Geräte abgemeldet, und Sie müssen danach ein neues Passwort festlegen:`

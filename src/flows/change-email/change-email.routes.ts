@@ -1,0 +1,120 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { languageFrom } from '../../contract/languages.js'
+import { isRefused } from '../../contract/outcome.js'
+import { Accepted, NoContent } from '../../contract/schemas.js'
+import { atLeast, equalTime } from '../../http/at-least.js'
+import type { Callers } from '../../http/caller.js'
+import { clientOf } from '../../http/client.js'
+import type { Cookies } from '../../http/cookies.js'
+import type { Csrf } from '../../http/csrf.js'
+import type { Freshness } from '../../http/freshness.js'
+import type { Limits } from '../../http/limits.js'
+import { withHeaders } from '../../http/responses.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import type { createChangeEmail } from './change-email.js'
+
+/** The same body in every case: it does not show whether the address has an account. */
+const accepted = { message: 'A mail is on its way to the new address' }
+
+const askRefusals = routeRefusals(
+  'bad_request',
+  'email_shape',
+  'not_authenticated',
+  'invalid_csrf_token',
+  'fresh_sign_in_required',
+  'email_domain_not_allowed',
+  'cross_site',
+  'too_many_requests',
+  'unavailable',
+)
+const confirmRefusals = routeRefusals(
+  'bad_request',
+  'invalid_link',
+  'not_authenticated',
+  'password_required',
+  'wrong_current_password',
+  'email_taken',
+  'cross_site',
+  'too_many_requests',
+  'too_many_logins',
+  'busy',
+  'unavailable',
+)
+
+const tags = ['account']
+const askSchema = {
+  tags,
+  summary: "Ask for a new email address; it is the caller's as soon as the link in the mail to it is confirmed",
+  body: Type.Object({ email: Type.String({ minLength: 3, maxLength: 254 }) }),
+  response: { 202: Accepted, ...askRefusals.responses },
+}
+const confirmSchema = {
+  tags,
+  summary: 'Confirm a new email address; ends the other sessions and sets new tokens for this one',
+  description:
+    'Needs a session of the user whose address it is, or the password, unless the account has two-step sign-in. Without a session none begins.',
+  body: Type.Object({
+    token: Type.String({ minLength: 1, maxLength: 128 }),
+    password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
+  }),
+  response: {
+    204: withHeaders(NoContent, { 'Set-Cookie': 'New access_token and refresh_token, with a session' }),
+    ...confirmRefusals.responses,
+  },
+}
+
+type Dependencies = {
+  changeEmail: ReturnType<typeof createChangeEmail>
+  callers: Callers
+  cookies: Cookies
+  csrf: Csrf
+  freshness: Freshness
+  limits: Limits
+}
+
+export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
+  const { changeEmail, callers, cookies, csrf, freshness, limits } = deps
+  const languageOf = (request: FastifyRequest) => languageFrom(request.headers['accept-language'])
+
+  const asking = {
+    schema: askSchema,
+    onRequest: [callers.required, csrf.required, limits.bySession, freshness.required],
+    preHandler: limits.emailChanges,
+  }
+  server.post('/api/auth/email', asking, async (request, reply) => {
+    const asked = changeEmail.ask(
+      { caller: callers.of(request), ...request.body },
+      clientOf(request),
+      languageOf(request),
+    )
+    const refused = await atLeast(equalTime, asked)
+    return refused ? askRefusals.sendRefusal(reply, refused) : reply.status(202).send(accepted)
+  })
+
+  /** Guesses of a password count as sign-ins do. */
+  const countPassword = async (request: FastifyRequest, reply: FastifyReply) =>
+    (request.body as { password?: string }).password === undefined ? undefined : limits.login(request, reply)
+
+  const confirming = {
+    schema: confirmSchema,
+    onRequest: limits.byNetwork,
+    preHandler: countPassword,
+    onSend: limits.refundSuccess,
+  }
+  server.post('/api/auth/email/confirm', confirming, async (request, reply) => {
+    const { token, password } = request.body
+    const confirmed = await changeEmail.confirm(
+      { token, password, caller: callers.peek(request) },
+      clientOf(request),
+      languageOf(request),
+    )
+    if (isRefused(confirmed)) {
+      if (confirmed.refused !== 'wrong_current_password') limits.countAsSuccess(request)
+      return confirmRefusals.sendRefusal(reply, confirmed)
+    }
+    if (confirmed.issued) cookies.renewSession(reply, confirmed.issued)
+    return reply.status(204).send()
+  })
+}

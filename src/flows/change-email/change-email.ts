@@ -1,0 +1,105 @@
+import type { Language } from '../../contract/languages.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { EmailChange, EmailChanges } from '../../domain/email-changes/email-changes.js'
+import type { Events } from '../../domain/events/events.js'
+import type { Factors } from '../../domain/factors/factors.js'
+import type { Passwords } from '../../domain/passwords/passwords.js'
+import type { RegistrationGate } from '../../domain/registrations/registration-gate.js'
+import type { Client } from '../../domain/sessions/client.js'
+import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import { readEmail } from '../../domain/users/email.js'
+import type { User, Users } from '../../domain/users/users.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+
+type Dependencies = {
+  database: Database
+  users: Users
+  passwords: Passwords
+  sessions: Sessions
+  factors: Pick<Factors, 'hasTotp'>
+  emailChanges: EmailChanges
+  registrationGate: Pick<RegistrationGate, 'refusalForAddress'>
+  events: Events
+  /** Whether a password alone is never enough to sign in. */
+  required: boolean
+}
+type Asked = { caller: SessionCaller; email: string }
+type Confirmed = { token: string; password?: string | undefined; caller: SessionCaller | undefined }
+
+/** Asked again in the transaction of the change: whether the proof still holds. With a session, it gets new tokens. */
+type Proof = { caller: SessionCaller } | { passwordHash: string }
+
+export const createChangeEmail = (deps: Dependencies) => {
+  const { database, users, passwords, sessions, factors, emailChanges, registrationGate, events } = deps
+
+  /** Mails the links. The answer does not show whether the address has an account. */
+  const ask = async ({ caller, email: given }: Asked, client: Client, language: Language) => {
+    const email = readEmail(given)
+    if (isRefused(email)) return email
+    const refused = registrationGate.refusalForAddress(email)
+    if (refused) return refused
+    const { userId, sessionId } = caller
+    const asked = await database.transaction(async (sql) => {
+      const user = await users.lock(sql, userId)
+      if (!user || user.disabled || !(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
+      if (user.email === email.email) return undefined
+      await emailChanges.ask(sql, user, email, language)
+      return undefined
+    })
+    if (isRefused(asked)) return asked
+    await events.record({ kind: 'email_change_asked', userId, sessionId }, client)
+    return undefined
+  }
+
+  /** A session of the user, or else the password, unless it is not enough to sign in. */
+  const proofFor = async ({ userId }: EmailChange, { caller, password }: Confirmed, client: Client) => {
+    if (caller?.userId === userId && (await sessions.isLive(caller))) return { caller }
+    const user = await users.findById(userId)
+    const isEnough = !deps.required && !(await factors.hasTotp(userId))
+    if (!user || user.disabled || user.passwordHash === undefined || !isEnough) return refuse('not_authenticated')
+    if (password === undefined) return refuse('password_required')
+    const verified = await passwords.verify(password, user.passwordHash)
+    if (isRefused(verified)) return verified
+    if (verified.matches) return { passwordHash: user.passwordHash }
+    await events.record({ kind: 'email_change_failed', userId, reason: 'wrong_password' }, client)
+    return refuse('wrong_current_password')
+  }
+
+  /** The new tokens carry the new email. Without a session none begins. */
+  const renew = async (sql: Transaction, user: User, proof: Proof, client: Client) => {
+    if ('caller' in proof) {
+      const issued = await sessions.rotateWithoutGrace(sql, proof.caller.sessionId, user, client)
+      return issued ? { issued } : refuse('not_authenticated')
+    }
+    const holds = user.passwordHash === proof.passwordHash && !(await factors.hasTotp(user.id, sql))
+    return holds ? { issued: undefined } : refuse('not_authenticated')
+  }
+
+  const confirm = async (request: Confirmed, client: Client, language: Language) => {
+    const waiting = await emailChanges.find(request.token)
+    if (!waiting) return refuse('invalid_link')
+    const proof = await proofFor(waiting, request, client)
+    if (isRefused(proof)) return proof
+    const changed = await emailChanges.changing(async (sql) => {
+      const user = await users.lock(sql, waiting.userId)
+      if (!user || user.disabled) return refuse('not_authenticated')
+      const change = await emailChanges.find(request.token, sql)
+      if (!change) return refuse('invalid_link')
+      const { email, askedAt: since } = change
+      const renewed = await renew(sql, { ...user, email: email.email }, proof, client)
+      if (isRefused(renewed)) return renewed
+      const except = renewed.issued && { except: renewed.issued.sessionId }
+      await emailChanges.apply(sql, user, { email, since, ...except, language })
+      return renewed
+    })
+    if (isRefused(changed)) return changed
+    const sessionId = changed.issued?.sessionId
+    await events.record(
+      { kind: 'email_changed', userId: waiting.userId, ...(sessionId !== undefined && { sessionId }) },
+      client,
+    )
+    return changed
+  }
+
+  return { ask, confirm }
+}

@@ -1,0 +1,49 @@
+import { Type } from 'typebox'
+import { languageFrom } from '../../contract/languages.js'
+import { NoContent } from '../../contract/schemas.js'
+import { clientOf } from '../../http/client.js'
+import type { Limits } from '../../http/limits.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import type { createUndo } from './undo.js'
+
+const { responses, sendRefusal } = routeRefusals(
+  'bad_request',
+  'invalid_link',
+  'cross_site',
+  'too_many_requests',
+  'unavailable',
+)
+
+const schemaOf = (summary: string) => ({
+  tags: ['undo'],
+  summary,
+  body: Type.Object({ token: Type.String({ minLength: 1, maxLength: 128 }) }),
+  response: { 204: NoContent, ...responses },
+})
+const schemas = {
+  factor: schemaOf(
+    'Remove what was added to the account, with the token of the mail about it; ends every session, and the password needs a reset',
+  ),
+  email: schemaOf(
+    'Put an earlier email address back, with the token of the mail to it; removes what was added since, ends every session, and mails a reset',
+  ),
+}
+
+type Dependencies = { undo: ReturnType<typeof createUndo>; limits: Limits }
+
+export const undoRoutes = (server: Server, { undo, limits }: Dependencies) => {
+  const limited = { onRequest: limits.confirm, onSend: limits.refundSuccess }
+
+  server.post('/api/auth/factors/undo', { schema: schemas.factor, ...limited }, async (request, reply) => {
+    const language = languageFrom(request.headers['accept-language'])
+    const refused = await undo.undoFactor(request.body.token, clientOf(request), language)
+    return refused ? sendRefusal(reply, refused) : reply.status(204).send()
+  })
+
+  server.post('/api/auth/email/undo', { schema: schemas.email, ...limited }, async (request, reply) => {
+    const language = languageFrom(request.headers['accept-language'])
+    const refused = await undo.undoEmail(request.body.token, clientOf(request), language)
+    return refused ? sendRefusal(reply, refused) : reply.status(204).send()
+  })
+}

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { days, hours, minutes } from '../../src/lib/durations.js'
+import { addAuthenticator } from '../support/authenticator.js'
+import { createEmailChanges } from '../support/email-changes.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+describe('changing the email', () => {
+  let latchkey: Latchkey
+  let changes: ReturnType<typeof createEmailChanges>
+  beforeAll(async () => {
+    latchkey = await startLatchkey()
+    changes = createEmailChanges(latchkey)
+  })
+  afterAll(() => latchkey.stop())
+
+  const login = (username: string, password = goodPassword) =>
+    latchkey
+      .browser()
+      .post('/login', { username, password })
+      .then(({ status }) => status)
+
+  it('asks for a fresh sign-in, and changes nothing before the new address is confirmed', async () => {
+    const tab = await latchkey.signedUp('ada')
+    latchkey.clock.advance(11 * minutes)
+    expect((await changes.ask(tab, 'ada@example.org')).body.code).toBe('fresh_sign_in_required')
+    await tab.act('/api/auth/step-up', { password: goodPassword })
+    expect((await changes.ask(tab, 'no address')).body.code).toBe('email_shape')
+    expect((await changes.ask(tab, 'ada@example.org')).status).toBe(202)
+    expect(await changes.emailOf('ada')).toBe('ada@example.com')
+    const notice = await latchkey.mailTo('ada@example.com', /about to change/)
+    expect(notice.text).toMatch(/ada@example\.org.*\/undo#token=email-/s)
+    expect((await latchkey.mailTo('ada@example.org')).text).not.toMatch(/undo|example\.com\b.*ada/)
+  })
+
+  it('with a session: the other ones end, this one gets tokens with the new email, and no reset link works', async () => {
+    const tab = await latchkey.signedUp('ben')
+    const other = latchkey.browser()
+    await other.post('/login', { username: 'ben', password: goodPassword })
+    const copied = tab.copy()
+    await latchkey.browser().post('/reset-password', { email: 'ben@example.com' })
+    const reset = await changes.resetToken('ben@example.com')
+    await changes.change(tab, 'Ben@example.org')
+    expect((await tab.get('/api/auth/verify')).headers.get('x-auth-email')).toBe('Ben@example.org')
+    expect((await tab.get('/api/auth/account')).body).toMatchObject({ user: { email: 'Ben@example.org' } })
+    expect((await other.get('/api/auth/me')).status).toBe(401)
+    expect((await copied.get('/api/auth/account')).status).toBe(401)
+    expect((await latchkey.browser().post('/api/auth/reset-password/check', { token: reset })).status).toBe(400)
+    expect([await login('ben@example.com'), await login('ben@example.org')]).toEqual([401, 200])
+    const kinds = (await tab.get('/api/auth/events')).body.events as { kind: string }[]
+    expect(kinds.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['email_change_asked', 'email_changed']))
+    expect((await latchkey.mailTo('ben@example.com', /was changed/)).text).toContain('/undo#token=email-')
+  })
+
+  it('without a session: by the password, which begins no session; with two-step sign-in not at all', async () => {
+    const tab = await latchkey.signedUp('cam')
+    await changes.ask(tab, 'cam@example.org')
+    const token = await changes.confirmToken('cam@example.org')
+    const stranger = latchkey.browser()
+    expect((await changes.confirm(stranger, token)).body.code).toBe('password_required')
+    expect((await changes.confirm(stranger, token, 'wrong')).body.code).toBe('wrong_current_password')
+    const another = await latchkey.signedUp('dan')
+    expect((await changes.confirm(another, token)).body.code).toBe('password_required')
+    const done = await changes.confirm(stranger, token, goodPassword)
+    expect([done.status, done.setCookies]).toEqual([204, []])
+    expect(await changes.emailOf('cam')).toBe('cam@example.org')
+    expect((await tab.get('/api/auth/me')).status).toBe(401)
+
+    await addAuthenticator(another, latchkey)
+    await changes.ask(another, 'dan@example.org')
+    const guarded = await changes.confirmToken('dan@example.org')
+    expect((await changes.confirm(stranger, guarded, goodPassword)).body.code).toBe('not_authenticated')
+    expect((await changes.confirm(another, guarded)).status).toBe(204)
+  })
+
+  it('a link works once, for a day, and only the newest one', async () => {
+    const tab = await latchkey.signedUp('eli')
+    await changes.ask(tab, 'eli@example.net')
+    const older = await changes.confirmToken('eli@example.net')
+    await changes.ask(tab, 'eli@example.org')
+    const token = await changes.confirmToken('eli@example.org')
+    expect((await changes.confirm(tab, older)).body.code).toBe('invalid_link')
+    latchkey.clock.advance(24 * hours + minutes)
+    await tab.post('/api/auth/refresh')
+    expect((await changes.confirm(tab, token)).body.code).toBe('invalid_link')
+    await tab.act('/api/auth/step-up', { password: goodPassword })
+    await changes.ask(tab, 'eli@example.org')
+    const newest = await changes.confirmToken('eli@example.org')
+    const tries = await Promise.all(Array.from({ length: 8 }, () => changes.confirm(tab.copy(), newest)))
+    expect(tries.filter(({ status }) => status === 204)).toHaveLength(1)
+  })
+
+  it('answers alike for a taken address, whose owner gets a mail; nobody loses or shares an address', async () => {
+    const [eve, fay] = [await latchkey.signedUp('eve'), await latchkey.signedUp('fay')]
+    const taken = await changes.ask(eve, 'FAY@example.com')
+    const free = await changes.ask(eve, 'eve@example.org')
+    expect([taken.status, taken.body]).toEqual([free.status, free.body])
+    expect((await latchkey.mailTo('FAY@example.com', /already used/)).text).not.toContain('#token')
+    // Both confirm at once: one of them has the address.
+    await changes.ask(eve, 'shared@example.org')
+    const first = await changes.confirmToken('shared@example.org')
+    await changes.ask(fay, 'shared@example.org')
+    await expect.poll(() => latchkey.mails().filter(({ to }) => to === 'shared@example.org').length).toBe(2)
+    const second = await changes.confirmToken('shared@example.org')
+    const both = await Promise.all([changes.confirm(eve, first), changes.confirm(fay, second)])
+    expect(both.map(({ status }) => status).sort()).toEqual([204, 409])
+    // Who was refused keeps the address and the session.
+    const loser = both[0]?.status === 409 ? eve : fay
+    expect((await loser.get('/api/auth/account')).status).toBe(200)
+  })
+
+  it('a registration that is finished in the meantime has the address', async () => {
+    const gil = await latchkey.signedUp('gil')
+    await changes.ask(gil, 'meantime@example.org')
+    const token = await changes.confirmToken('meantime@example.org')
+    await latchkey.signedUp('hal', { email: 'meantime@example.org' })
+    expect((await changes.confirm(gil, token)).body.code).toBe('email_taken')
+    expect(await changes.emailOf('gil')).toBe('gil@example.com')
+  })
+
+  it('keeps the old address for a week: nobody registers it or changes to it, and the answers do not tell', async () => {
+    const ida = await latchkey.signedUp('ida')
+    await changes.change(ida, 'ida@example.org')
+    const tab = latchkey.browser()
+    const registration = { username: 'thief', email: 'ida@example.com', password: goodPassword }
+    const asked = await tab.post('/api/auth/register', registration)
+    const other = await latchkey
+      .browser()
+      .post('/api/auth/register', { ...registration, username: 'thief2', email: 'new@example.com' })
+    expect([asked.status, asked.body]).toEqual([other.status, other.body])
+    expect((await latchkey.mailTo('ida@example.com', /cannot be registered/)).text).not.toContain('#token')
+    const jon = await latchkey.signedUp('jon')
+    expect((await changes.ask(jon, 'ida@example.com')).status).toBe(202)
+    await latchkey.mailTo('ida@example.com', /already used/)
+    // The owner may go back.
+    await changes.change(ida, 'Ida@example.com')
+    await changes.change(ida, 'ida@example.net')
+
+    latchkey.clock.advance(7 * days + minutes)
+    await latchkey.app.nouns.undos.purge(latchkey.sql, 100)
+    expect(await latchkey.app.nouns.users.reservedFor('ida@example.com')).toBeUndefined()
+  })
+
+  it('an address that is being given up goes to nobody, whatever happens at once', async () => {
+    const leo = await latchkey.signedUp('leo')
+    const tab = latchkey.browser()
+    // A registration that began while the address was taken, and whose code is known.
+    await tab.post('/api/auth/register', { username: 'mia', email: 'leo2@example.com', password: goodPassword })
+    const link = /verify-email#token=([\w-]+)/.exec((await latchkey.mailTo('leo2@example.com')).text)?.[1]
+    await changes.change(leo, 'leo2@example.com')
+    await changes.ask(leo, 'leo3@example.com')
+    const token = await changes.confirmToken('leo3@example.com')
+    const [verified] = await Promise.all([
+      tab.post('/api/auth/verify-email', { token: link }),
+      changes.confirm(leo, token),
+    ])
+    expect(verified.body.code).toBe('already_registered')
+    expect(await changes.emailOf('leo')).toBe('leo3@example.com')
+  })
+
+  it('an account asks for ten new addresses an hour at most', async () => {
+    const tab = await latchkey.signedUp('ned')
+    const answers = []
+    for (let round = 0; round < 11; round++) answers.push(await changes.ask(tab, `ned${round}@example.org`))
+    expect(answers.map(({ status }) => status)).toEqual([...Array(10).fill(202), 429])
+  })
+})

@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { days, hours, minutes } from '../../src/lib/durations.js'
+import { addAuthenticator } from '../support/authenticator.js'
+import type { Browser } from '../support/client.js'
+import { createEmailChanges } from '../support/email-changes.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+const newPassword = 'amber-Meadow-27-kettle'
+
+let latchkey: Latchkey
+let changes: ReturnType<typeof createEmailChanges>
+beforeAll(async () => {
+  latchkey = await startLatchkey()
+  changes = createEmailChanges(latchkey)
+})
+afterAll(() => latchkey.stop())
+
+const login = (username: string, password = goodPassword, tab = latchkey.browser()) =>
+  tab.post('/login', { username, password }).then(({ status }) => status)
+const me = (tab: Browser) => tab.get('/api/auth/me').then(({ status }) => status)
+const reset = (token: string) =>
+  latchkey.browser().post('/api/auth/reset-password/confirm', { token, password: newPassword })
+const waitingOf = (username: string) =>
+  latchkey.sql.query(
+    `select hash from email_changes join users as u on u.id = user_id where u.username = $1
+     union all select hash from one_time_tokens join users as u on u.id = user_id where u.username = $1
+     union all select hash from trusted_devices join users as u on u.id = user_id where u.username = $1
+     union all select hash from sign_in_challenges join users as u on u.id = user_id where u.username = $1`,
+    [username],
+  )
+
+describe('undoing a changed email', () => {
+  it('gives the account back: the thief has nothing left, and the owner chooses a new password', async () => {
+    const thief = await latchkey.signedUp('ada')
+    await changes.change(thief, 'thief@example.net')
+    const app = await addAuthenticator(thief, latchkey)
+    const trusted = latchkey.browser()
+    await login('ada', goodPassword, trusted)
+    await trusted.post('/api/auth/second-factor', { code: app.code(), trustDevice: true })
+    const waiting = latchkey.browser()
+    expect(await login('ada', goodPassword, waiting)).toBe(202)
+    await changes.ask(thief, 'thief2@example.net')
+    const next = await changes.confirmToken('thief2@example.net')
+    await latchkey.browser().post('/reset-password', { email: 'thief@example.net' })
+    const stolenReset = await changes.resetToken('thief@example.net')
+    const undoOfThief = await changes.undoToken('thief@example.net', /about to change/)
+
+    expect((await changes.undoEmail(await changes.undoToken('ada@example.com'))).status).toBe(204)
+
+    expect(await changes.emailOf('ada')).toBe('ada@example.com')
+    expect([await me(thief), await me(trusted)]).toEqual([401, 401])
+    expect((await thief.post('/api/auth/refresh')).status).toBe(401)
+    expect((await waiting.post('/api/auth/second-factor', { code: app.code(30_000) })).status).toBe(401)
+    expect(await login('ada', goodPassword, trusted)).toBe(401)
+    expect((await changes.confirm(thief, next, goodPassword)).body.code).toBe('invalid_link')
+    expect((await reset(stolenReset)).status).toBe(400)
+    expect((await changes.undoEmail(undoOfThief)).body.code).toBe('invalid_link')
+    // The only thing that waits is the reset of the owner.
+    expect(await waitingOf('ada')).toHaveLength(1)
+    await latchkey.mailTo('thief@example.net', /changed back/)
+
+    expect((await reset(await changes.resetToken('ada@example.com'))).status).toBe(204)
+    // Without the thief's second factor.
+    expect([await login('ada', newPassword), await login('thief@example.net', newPassword)]).toEqual([200, 401])
+    // The address of the thief is free at once.
+    expect(await latchkey.app.nouns.users.reservedFor('thief@example.net')).toBeUndefined()
+  })
+
+  it('works after further changes, and from each earlier address only backwards', async () => {
+    const thief = await latchkey.signedUp('ben')
+    await changes.change(thief, 'ben1@example.net')
+    await changes.change(thief, 'ben2@example.net')
+    const [first, second] = [
+      await changes.undoToken('ben@example.com'),
+      await changes.undoToken('ben1@example.net', /was changed/),
+    ]
+    expect((await changes.undoEmail(second)).status).toBe(204)
+    expect(await changes.emailOf('ben')).toBe('ben1@example.net')
+    expect((await changes.undoEmail(first)).status).toBe(204)
+    expect(await changes.emailOf('ben')).toBe('ben@example.com')
+    expect((await changes.undoEmail(await changes.undoToken('ben1@example.net'))).status).toBe(400)
+  })
+
+  it('before the change is confirmed it stops it; what the account had before stays', async () => {
+    const tab = await latchkey.signedUp('cam')
+    const app = await addAuthenticator(tab, latchkey)
+    await changes.ask(tab, 'cam@example.net')
+    const token = await changes.confirmToken('cam@example.net')
+    const undo = await changes.undoToken('cam@example.com', /about to change/)
+    // A scanner that opens every link changes nothing.
+    expect((await latchkey.browser().get('/undo')).status).toBe(200)
+    expect((await latchkey.browser().get('/confirm-email')).status).toBe(200)
+    // What asks for the other kind of undo is not this link.
+    expect((await changes.undoFactor(undo)).body.code).toBe('invalid_link')
+    expect((await changes.undoEmail(undo)).status).toBe(204)
+    expect((await changes.confirm(tab, token)).body.code).toBe('invalid_link')
+    expect((await reset(await changes.resetToken('cam@example.com'))).status).toBe(204)
+    const owner = latchkey.browser()
+    expect(await login('cam', newPassword, owner)).toBe(202)
+    expect((await owner.post('/api/auth/second-factor', { code: app.recoveryCodes[0] })).status).toBe(200)
+  })
+
+  it('recovery codes that were made since do not work', async () => {
+    const tab = await latchkey.signedUp('dee')
+    const app = await addAuthenticator(tab, latchkey)
+    await changes.ask(tab, 'dee@example.net')
+    const renewed = (await tab.act('/api/auth/recovery-codes')).body.recoveryCodes as string[]
+    await changes.undoEmail(await changes.undoToken('dee@example.com', /about to change/))
+    await reset(await changes.resetToken('dee@example.com'))
+    const thief = latchkey.browser()
+    await login('dee', newPassword, thief)
+    expect((await thief.post('/api/auth/second-factor', { code: renewed[0] })).status).toBe(401)
+    expect((await thief.post('/api/auth/second-factor', { code: app.code() })).status).toBe(200)
+  })
+
+  it('works for seven days after the change, and once', async () => {
+    const tab = await latchkey.signedUp('eli')
+    await changes.ask(tab, 'eli@example.net')
+    const first = await changes.undoToken('eli@example.com', /about to change/)
+    latchkey.clock.advance(23 * hours)
+    await tab.post('/api/auth/refresh')
+    expect((await changes.confirm(tab, await changes.confirmToken('eli@example.net'))).status).toBe(204)
+    const second = await changes.undoToken('eli@example.com', /was changed/)
+    latchkey.clock.advance(7 * days - hours)
+    const tries = await Promise.all([first, first, second, second].map(changes.undoEmail))
+    expect(tries.filter(({ status }) => status === 204)).toHaveLength(1)
+    expect(await changes.emailOf('eli')).toBe('eli@example.com')
+
+    const late = await latchkey.signedUp('fay')
+    await changes.change(late, 'fay@example.net')
+    const token = await changes.undoToken('fay@example.com')
+    latchkey.clock.advance(7 * days + minutes)
+    expect((await changes.undoEmail(token)).body.code).toBe('invalid_link')
+    expect((await changes.undoEmail('email-x')).body.code).toBe('invalid_link')
+  })
+
+  it('wins against everything that happens at once', async () => {
+    for (const round of [1, 2]) {
+      const name = `gus${round}`
+      const address = `${name}@example.com`
+      const thief = await latchkey.signedUp(name)
+      await changes.change(thief, `${name}@example.net`)
+      await changes.ask(thief, `${name}@example.org`)
+      const token = await changes.confirmToken(`${name}@example.org`)
+      const undo = await changes.undoToken(address)
+      await latchkey.browser().post('/reset-password', { email: `${name}@example.net` })
+      const stolen = await changes.resetToken(`${name}@example.net`)
+      const begun = await thief.act('/api/auth/totp')
+      const [undone] = await Promise.all([
+        changes.undoEmail(undo),
+        changes.confirm(thief, token),
+        reset(stolen),
+        login(name),
+        thief.act('/api/auth/totp/confirm', { code: '000000' }),
+        latchkey.browser().post('/api/auth/register', { username: `x${name}`, email: address, password: goodPassword }),
+      ])
+      expect([begun.status, undone.status]).toEqual([200, 204])
+      expect(await changes.emailOf(name)).toBe(address)
+      expect(await me(thief)).toBe(401)
+      expect(
+        await latchkey.sql.query(
+          `select 1 from refresh_token_records as r join users as u on u.id = r.user_id where u.username = $1`,
+          [name],
+        ),
+      ).toEqual([])
+      expect([await login(name), await login(name, newPassword)]).toEqual([401, 401])
+      expect((await reset(await changes.resetToken(address))).status).toBe(204)
+      expect(await login(name, newPassword)).toBe(200)
+    }
+  })
+})
+
+describe('undoing an added factor', () => {
+  it('removes the authenticator app, ends everything, and the password needs a reset', async () => {
+    const thief = await latchkey.signedUp('hal')
+    const app = await addAuthenticator(thief, latchkey)
+    const trusted = latchkey.browser()
+    await login('hal', goodPassword, trusted)
+    await trusted.post('/api/auth/second-factor', { code: app.code(), trustDevice: true })
+    await changes.ask(thief, 'hal@example.net')
+    const undo = await changes.undoToken('hal@example.com', /Two-step/)
+    expect(undo).toMatch(/^factor-/)
+    expect((await changes.undoEmail(undo)).body.code).toBe('invalid_link')
+    const tries = await Promise.all([1, 2, 3].map(() => changes.undoFactor(undo)))
+    expect(tries.map(({ status }) => status).sort()).toEqual([204, 400, 400])
+
+    expect([await me(thief), await me(trusted), await login('hal', goodPassword, trusted)]).toEqual([401, 401, 401])
+    expect(await waitingOf('hal')).toEqual([])
+    await latchkey.mailTo('hal@example.com', /was undone/)
+    await latchkey.browser().post('/reset-password', { email: 'hal@example.com' })
+    expect((await reset(await changes.resetToken('hal@example.com'))).status).toBe(204)
+    expect(await login('hal', newPassword)).toBe(200)
+    const kinds = await latchkey.sql.query(
+      `select e.reason from events as e join users as u on u.id = e.user_id where u.username = 'hal' and kind = 'factor_undone'`,
+    )
+    expect(kinds).toEqual([{ reason: 'totp' }])
+  })
+
+  it('a session does not begin by a proof from before it', async () => {
+    const tab = await latchkey.signedUp('ian')
+    const { users, signIns } = latchkey.app.nouns
+    const user = await users.findByLogin('ian')
+    if (!user) throw new Error('ian is missing')
+    await addAuthenticator(tab, latchkey)
+    await changes.undoFactor(await changes.undoToken('ian@example.com', /Two-step/))
+    const visit = {
+      client: { ip: '192.0.2.1', userAgent: '' },
+      trustedDevices: [],
+      knownDevices: [],
+      language: 'en' as const,
+    }
+    const how = { provider: 'provider_a', first: undefined } as const
+    await expect(signIns.byProvider(user, how, visit)).rejects.toThrow('changed')
+  })
+})
