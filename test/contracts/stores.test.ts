@@ -9,23 +9,10 @@ import * as bulkStore from '../../src/domain/users/users-bulk.store.js'
 import { days, minutes, seconds } from '../../src/lib/durations.js'
 import { nilUuid, uuidFloor, uuidv7 } from '../../src/lib/uuid.js'
 import type { Database } from '../../src/platform/database/database.js'
+import { createNotedCalls } from '../support/noted-calls.js'
 import { type TestStore, testStores } from '../support/stores.js'
 
-const called = new Set<string>()
-const uncalledOf = (name: string, all: object) => Object.keys(all).filter((each) => !called.has(`${name}.${each}`))
-
-/** The functions of a store, which note that they were called. */
-const noting = <Store extends object>(name: string, store: Store): Store =>
-  new Proxy(
-    { ...store },
-    {
-      get: (target, key, receiver) => {
-        called.add(`${name}.${String(key)}`)
-        return Reflect.get(target, key, receiver)
-      },
-    },
-  )
-
+const { noting, uncalled } = createNotedCalls()
 const users = noting('users', usersStore)
 const bulk = noting('bulk', bulkStore)
 const sessions = noting('sessions', sessionsStore)
@@ -98,6 +85,18 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await users.deleteIdentitiesSince(sql, newcomer.id, now)).toEqual([{ provider: 'provider_a' }])
     await Promise.all([users.deleteThisIdentity(sql, id, google), users.deleteIdentity(sql, id, 'provider_a')])
     expect(await users.selectByIdentity(sql, google)).toEqual([])
+  })
+
+  it('find what belongs to a user, and delete the user', async () => {
+    const id = await addUser('Ada')
+    const identity = { provider: 'provider_a' as const, subject: '1' }
+    await users.insertIdentity(sql, id, identity, now)
+    await users.updateName(sql, id, 'Ada L')
+    expect(await users.selectIdentities(sql, id)).toEqual([{ ...identity, linked_at: now }])
+    const locked = await sql.transaction((inside) => users.lockForDeletion(inside, id))
+    expect(locked).toMatchObject([{ id, name: 'Ada L' }])
+    expect(await users.deleteUser(sql, id)).toEqual([{ id }])
+    expect([await users.selectById(sql, id), await bulk.selectReserved(sql, ['ada'])]).toEqual([[], []])
   })
 
   it('keep many users at once, and list them page by page', async () => {
@@ -279,6 +278,9 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     const about = await events.selectAbout(sql, span, { userId, nameMarks: ['mark of ada'] })
     expect(kinds(about)).toEqual(['rate_limited', 'sign_in_failed', 'signed_in'])
     expect(kinds(await events.selectRecentOfUser(sql, userId, 10))).toEqual(['signed_in'])
+    await events.forgetNames(sql, ['mark of ada'])
+    const afterwards = await events.selectAbout(sql, span, { userId, nameMarks: ['mark of ada'] })
+    expect(kinds(afterwards)).not.toContain('sign_in_failed')
     expect(await events.purgeBefore(sql, uuidFloor(at(3 * minutes)), 10)).toHaveLength(2)
   })
 
@@ -291,9 +293,5 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
   })
 
   // Outgoing mail and ended sessions have tests of their own on both databases.
-  it('are all among these', () => {
-    const all = { users: usersStore, bulk: bulkStore, sessions: sessionsStore, registrations: registrationsStore }
-    const rest = { tokens: tokensStore, events: eventsStore, content: contentStore }
-    expect(Object.entries({ ...all, ...rest }).flatMap(([name, each]) => uncalledOf(name, each))).toEqual([])
-  })
+  it('are all among these', () => expect(uncalled()).toEqual([]))
 })
