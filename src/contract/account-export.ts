@@ -9,6 +9,10 @@ export const AccountExport = Type.Object(
   {
     exportedAt: Moment,
     account: Type.Object({ ...Account.properties }),
+    emailChange: Type.Union([Type.Object({ email: Type.String(), askedAt: Moment, expiresAt: Moment }), Null], {
+      description: 'A new address that is not confirmed yet',
+    }),
+    formerEmails: Type.Array(Type.Object({ email: Type.String(), reservedUntil: Moment })),
     formerUsernames: Type.Array(
       Type.Object({
         username: Type.String({ description: 'In the form in which usernames are compared' }),

@@ -135,10 +135,13 @@ describe('the owner of an account', () => {
     const tab = await latchkey.signedUp('exported')
     const { recoveryCodes, secret: totp } = await addAuthenticator(tab, latchkey)
     await change(tab, { username: 'export' })
+    await tab.act('/api/auth/email', { email: 'export@example.org' })
     const { headers, text, body } = await tab.get('/api/auth/export')
     expect(headers.get('content-disposition')).toBe('attachment; filename="account-data.json"')
     expect(body).toMatchObject({
       account: { username: 'export', email: 'exported@example.com', hasPassword: true },
+      emailChange: { email: 'export@example.org' },
+      formerEmails: [{ email: 'exported@example.com' }],
       formerUsernames: [{ username: 'exported' }],
       sessions: [{ methods: ['pwd'] }],
       factors: { recoveryCodes: { left: 10 } },

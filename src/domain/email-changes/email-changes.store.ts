@@ -19,6 +19,14 @@ export const replace = (
 export const select = (sql: Sql, hash: Uint8Array, now: Date) =>
   sql.query<EmailChangeRow>(`select ${change} from email_changes where hash = $1 and expires_at > $2`, [hash, now])
 
+type WaitingRow = { email: string; asked_at: Date; expires_at: Date }
+export const selectWaiting = (sql: Sql, userId: string, now: Date) =>
+  sql.query<WaitingRow>(
+    `select ${selectList<WaitingRow>({ email: true, asked_at: true, expires_at: true })} from email_changes
+     where user_id = $1 and expires_at > $2`,
+    [userId, now],
+  )
+
 export const remove = (sql: Sql, userId: string) => sql.query('delete from email_changes where user_id = $1', [userId])
 
 export const purge = (sql: Sql, now: Date, limit: number) =>

@@ -117,6 +117,8 @@ export const createEmailChanges = (deps: Dependencies) => {
       const [row] = await store.select(sql, fingerprint(token), clock.now())
       return row && fromRow(row)
     },
+    /** The address that the user wants to have, if it is not confirmed yet. */
+    waitingOf: async (userId: string) => (await store.selectWaiting(database, userId, clock.now()))[0],
     /** Keeps the present address for its user, before a change that nobody asked for with `ask`. */
     reserve: async (user: User) => {
       await undos.add(database, user.id, { kind: 'email', email: user.email })

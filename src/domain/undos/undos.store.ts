@@ -41,6 +41,14 @@ export const insert = (
 export const select = (sql: Sql, hash: Uint8Array, now: Date) =>
   sql.query<UndoRow>(`select ${undo} from undos where hash = $1 and expires_at > $2`, [hash, now])
 
+type FormerEmailRow = { email: string; reserved_until: Date }
+export const selectFormerEmails = (sql: Sql, userId: string, now: Date) =>
+  sql.query<FormerEmailRow>(
+    `select min(email) as email, max(expires_at) as reserved_until from undos
+     where user_id = $1 and kind = 'email' and expires_at > $2 group by email_key order by 2, 1`,
+    [userId, now],
+  )
+
 /** Using it deletes its row, so of many requests at once only one succeeds. */
 export const take = (sql: Sql, hash: Uint8Array, now: Date) =>
   sql.query<UndoRow>(`delete from undos where hash = $1 and expires_at > $2 returning ${undo}`, [hash, now])

@@ -1,11 +1,13 @@
 import type { AccountExport } from '../../contract/account-export.js'
 import { refuse } from '../../contract/outcome.js'
+import type { EmailChanges } from '../../domain/email-changes/email-changes.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
 import type { Mails } from '../../domain/mails/mails.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
+import type { Undos } from '../../domain/undos/undos.js'
 import type { Usernames } from '../../domain/users/usernames.js'
 import type { User, Users } from '../../domain/users/users.js'
 import type { Clock } from '../../lib/clock.js'
@@ -14,6 +16,8 @@ type Dependencies = {
   clock: Clock
   users: Users
   usernames: Usernames
+  emailChanges: Pick<EmailChanges, 'waitingOf'>
+  undos: Pick<Undos, 'formerEmailsOf'>
   sessions: Sessions
   factors: Factors
   passkeys: Pick<Passkeys, 'list'>
@@ -36,7 +40,8 @@ const accountOf = ({ passwordHash, disabled: _, createdAt, ...user }: User) => (
 
 /** Collects what is stored about a user. A new table with personal data is added here. */
 export const createExportAccount = (deps: Dependencies) => {
-  const { clock, users, usernames, sessions, factors, passkeys, trustedDevices, events, mails } = deps
+  const { clock, users, usernames, emailChanges, undos, sessions, factors, passkeys, trustedDevices, events, mails } =
+    deps
 
   const waysIn = async (id: string) => {
     const { totp, recoveryCodesLeft } = await factors.describe(id)
@@ -83,17 +88,34 @@ export const createExportAccount = (deps: Dependencies) => {
     })),
   })
 
-  return async (userId: string) => {
-    const user = await users.findById(userId)
-    if (!user || user.disabled) return refuse('not_authenticated')
-    const former = await usernames.formerOf(userId)
-    const collected: AccountExport = {
-      exportedAt: clock.now().toISOString(),
-      account: accountOf(user),
-      formerUsernames: former.map((row) => ({
+  const otherNames = async (userId: string) => {
+    const waiting = await emailChanges.waitingOf(userId)
+    return {
+      emailChange: waiting
+        ? {
+            email: waiting.email,
+            askedAt: waiting.asked_at.toISOString(),
+            expiresAt: waiting.expires_at.toISOString(),
+          }
+        : null,
+      formerEmails: (await undos.formerEmailsOf(userId)).map((row) => ({
+        email: row.email,
+        reservedUntil: row.reserved_until.toISOString(),
+      })),
+      formerUsernames: (await usernames.formerOf(userId)).map((row) => ({
         username: row.username_key,
         reservedUntil: row.reserved_until.toISOString(),
       })),
+    }
+  }
+
+  return async (userId: string) => {
+    const user = await users.findById(userId)
+    if (!user || user.disabled) return refuse('not_authenticated')
+    const collected: AccountExport = {
+      exportedAt: clock.now().toISOString(),
+      account: accountOf(user),
+      ...(await otherNames(userId)),
       ...(await waysIn(userId)),
       ...(await traces(user)),
     }
