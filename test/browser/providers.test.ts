@@ -26,7 +26,7 @@ describe('signing in with a provider', () => {
     await be(page, person)
     await page.waitForURL('**/dashboard')
     await page.getByRole('heading', { name: `Hello, ${person}` }).waitFor()
-    await page.getByText(`Signed in with ${provider}`).waitFor()
+    await page.getByText(`Signed in with ${provider}`).first().waitFor()
     await page.reload()
     await page.getByRole('heading', { name: `Hello, ${person}` }).waitFor()
     expect(faults).toEqual([])

@@ -64,7 +64,12 @@ it('a guard renews a good token of the other algorithm, so that a change of it r
   if (!decision.goOn) throw new Error(`The guard answered with ${decision.response.status}`)
   expect(decision.auth?.user.username).toBe('grace')
   expect(await withKeys.verify({ headers: decision.headers })).toMatchObject({ ok: true, user: { username: 'grace' } })
-  expect(decision.headers.get('cookie')?.match(/\w+(?==)/g)).toEqual(['theme', 'access_token', 'refresh_token'])
+  expect(decision.headers.get('cookie')?.match(/\w+(?==)/g)).toEqual([
+    'known_device',
+    'theme',
+    'access_token',
+    'refresh_token',
+  ])
   tab.jar.keep(decision.finish(new Response('')).headers.getSetCookie())
   expect(await codeOf(withKeys, tab)).toBe('grace')
   expect(problems).toEqual([])
