@@ -5,6 +5,7 @@
 create table email_changes (
   user_id uuid primary key references users on delete cascade,
   email text not null,
+  email_key text not null,
   -- SHA-256 of the token in the mail.
   hash bytea not null unique,
   asked_at timestamptz not null,
@@ -61,3 +62,17 @@ for each row when (old.email_key is distinct from new.email_key) execute functio
 -- An undo ends trusted devices and waiting sign-ins, also if neither the password nor the email changed.
 create trigger user_taken_back after update of undo_count on users
 for each row when (old.undo_count <> new.undo_count) execute function end_trust();
+
+-- A deleted user takes along the mails to earlier addresses of the user and to one that was asked for, unless another user has it.
+create function forget_mails_of_user() returns trigger
+language plpgsql security definer set search_path from current as $$
+begin
+  delete from outgoing_mail where recipient in (
+    select email_key from undos where user_id = old.id
+    union select email_key from email_changes where user_id = old.id
+  ) and not exists (select 1 from users where email_key = recipient and id <> old.id);
+  return old;
+end $$;
+
+create trigger user_mails_forgotten before delete on users
+for each row execute function forget_mails_of_user();

@@ -1,4 +1,4 @@
-import { realpath, stat } from 'node:fs/promises'
+import { lstat, realpath, stat } from 'node:fs/promises'
 import { type Command, CommandFailure, print, readArguments, UsageFault } from './command.js'
 import { counted } from './counted.js'
 import { type Input, openInput } from './input.js'
@@ -16,6 +16,12 @@ const kindFrom = (text: string | undefined): ListKind | undefined => {
 const sameFile = async (one: string, other: string) => {
   const [first, second] = await Promise.all([one, other].map((path) => realpath(path).catch(() => undefined)))
   return first !== undefined && first === second
+}
+
+/** A device or a link would be replaced by a file. */
+const isOtherThanFile = async (path: string) => {
+  const found = await lstat(path).catch(() => undefined)
+  return found !== undefined && !found.isFile()
 }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -82,6 +88,7 @@ Needs no settings and no database. docs/leaked-passwords.md says where to get li
     ])
     const [from = '', output = ''] = positionals
     const as = kindFrom(values.as)
+    if (await isOtherThanFile(output)) throw new CommandFailure(`${output} is there already, and is not a file.`)
     if (from !== '-' && (await sameFile(from, output))) throw new CommandFailure('INPUT and OUTPUT are the same file.')
     const input = await openInput(from, context)
     const progress = createProgress(context.stderr, input.size)

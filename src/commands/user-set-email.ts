@@ -14,35 +14,37 @@ const readNewEmail = (text: string) => {
 
 export const userSetEmail: Command = {
   summary: 'Give a user another email address',
-  help: `latchkey user set-email USER EMAIL [--yes] [--json]
+  help: `latchkey user set-email USER EMAIL [--final] [--yes] [--json]
 
 For a user who cannot read mails at the old address any more. Make sure that it is really the user who asks, and that EMAIL is
 theirs: it is not asked for a confirmation, and a reset link can be mailed to it at once. Ends every session of the user. The old
 address gets a mail with a link that undoes the change for 7 days, and nobody else can use that address in this time.
 USER is a username, an email or an id.
 
+  --final   for an account that was stolen: no undo link works any more, and the old address gets no mail
   --yes     needed: without it, says what would happen and changes nothing
   --json    {"id": …, "username": …, "email": …, "previousEmail": …, "endedSessions": …}`,
 
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, json: { type: 'boolean' } }, [
-      'USER',
-      'EMAIL',
-    ])
+    const { positionals, values } = readArguments(
+      args,
+      { final: { type: 'boolean' }, yes: { type: 'boolean' }, json: { type: 'boolean' } },
+      ['USER', 'EMAIL'],
+    )
     const email = readNewEmail(positionals[1] ?? '')
     return withStores(context, 'service', async ({ clock, users, emailChanges, events }) => {
       const { id, username, email: previousEmail, ...known } = await requireUser({ users }, positionals[0] ?? '')
       if (previousEmail === email.email) throw new CommandFailure(`${username} already has this email address.`)
       if (!values.yes)
         throw new CommandFailure(
-          `This changes the email address of ${username} from ${previousEmail} to ${email.email}, signs ${username} out everywhere and sends a mail to the old address. Add --yes to do it.`,
+          `This changes the email address of ${username} from ${previousEmail} to ${email.email}, signs ${username} out everywhere${values.final ? ' and makes every undo link invalid' : ' and sends a mail to the old address'}. Add --yes to do it.`,
         )
       await emailChanges.reserve({ id, username, email: previousEmail, ...known })
       const endedSessions = await emailChanges.changing(async (sql) => {
         const user = await users.lock(sql, id)
         if (user?.email !== previousEmail)
           throw new CommandFailure(`${username} was changed in the meantime. Try again.`)
-        return emailChanges.apply(sql, user, { email, since: clock.now() })
+        return emailChanges.apply(sql, user, { email, since: clock.now(), isFinal: values.final === true })
       })
       if (isRefused(endedSessions))
         throw new CommandFailure(`Another user has the address ${email.email}, or had it in the last 7 days.`)
@@ -51,7 +53,7 @@ USER is a username, an email or an id.
         context.stdout,
         values.json
           ? printableJson({ id, username, email: email.email, previousEmail, endedSessions })
-          : `${username} has the email address ${email.email} now; ended ${counted(endedSessions, 'session')}. A running service sends the mail to ${previousEmail}.`,
+          : `${username} has the email address ${email.email} now; ended ${counted(endedSessions, 'session')}.${values.final ? '' : ` A running service sends the mail to ${previousEmail}.`}`,
       )
       return 0
     })

@@ -112,6 +112,7 @@ export const createLimits = (deps: Dependencies) => {
     passwordBeforeName: answering('too_many_logins', guesses.beforeName),
     passwordByName: answering('too_many_logins', guesses.byName),
     passwordByCaller: answering('too_many_logins', guesses.byCaller),
+    passwordOf: guesses.byUser,
     confirm: hook({ ...ofRequests, name: 'confirm', limit: deps.login, refundsSuccess: true }, clientNetwork),
     sensitive: hook({ name: 'sensitive', limit: sensitive, code: 'too_many_attempts' }, clientNetwork),
     /** For routes without sign-in, by network: a token does not change what is counted. */

@@ -18,6 +18,9 @@ const ofDevices: Limiter = {
   silent: true,
 }
 
+/** Of all known devices of an account together: whoever signs in often has many of them. */
+const ofKnownDevices: Limiter = { ...ofDevices, name: 'known', limit: { maximum: 50, window: 1 * hours } }
+
 type Dependencies = {
   counted: CountedRequests
   /** The limiter by client network. */
@@ -41,10 +44,17 @@ export const createPasswordGuesses = (deps: Dependencies) => {
   const { counted, login, knownDevicesCount, nameKeys, knownDevices, signInCookies, callers, users } = deps
   const ofNames: Limiter = { ...ofDevices, name: 'account', limit: deps.ofNames }
 
-  type Guess = { device: string | undefined; name: string }
+  type Guess = { userId: string; name: string }
 
-  const count = async ({ device, name }: Guess, request: FastifyRequest, reply: FastifyReply) => {
-    const isKnown = device !== undefined && (await counted.reserve(ofDevices, device, request)).reservation.granted
+  const isGranted = async (limiter: Limiter, subject: string, request: FastifyRequest) =>
+    (await counted.reserve(limiter, subject, request)).reservation.granted
+
+  const count = async ({ userId, name }: Guess, request: FastifyRequest, reply: FastifyReply) => {
+    const device = knownDevices.find(userId, signInCookies.knownIn(request))
+    const isKnown =
+      device !== undefined &&
+      (await isGranted(ofDevices, device, request)) &&
+      (await isGranted(ofKnownDevices, userId, request))
     if (!counted.holds(request, login)) {
       const subject = isKnown && knownDevicesCount === 'own' ? `device:${device}` : clientNetwork(request)
       const limited = await counted.count(login, subject, request, reply)
@@ -64,12 +74,15 @@ export const createPasswordGuesses = (deps: Dependencies) => {
       const { username: name } = request.body as { username: string }
       const values = signInCookies.knownIn(request)
       const user = values.length > 0 ? await users.findByLogin(name) : undefined
-      return count({ device: knownDevices.find(user?.id ?? nilUuid, values), name }, request, reply)
+      return count({ userId: user?.id ?? nilUuid, name }, request, reply)
     },
     /** For a caller who proves it with the password. */
     byCaller: async (request: FastifyRequest, reply: FastifyReply) => {
       const { userId, username: name } = callers.of(request)
-      return count({ device: knownDevices.find(userId, signInCookies.knownIn(request)), name }, request, reply)
+      return count({ userId, name }, request, reply)
     },
+    /** For a user whom something else names, such as a mailed link. */
+    byUser: (userId: string, name: string, request: FastifyRequest, reply: FastifyReply) =>
+      count({ userId, name }, request, reply),
   }
 }

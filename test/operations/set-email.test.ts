@@ -51,3 +51,16 @@ it('gives a user another address after --yes, tells the old one, and refuses one
   expect((await changes.undoEmail(await changes.undoToken('ada@example.com'))).status).toBe(204)
   expect(await changes.emailOf('ada')).toBe('ada@example.com')
 })
+
+it('with --final, no mailbox of a thief takes the account back', async () => {
+  const store = { openStores: (role: 'service' | 'owner') => openStores(latchkey.config, role) }
+  const changes = createEmailChanges(latchkey)
+  const thief = await latchkey.signedUp('dan')
+  await changes.change(thief, 'thief@example.net')
+  await changes.ask(thief, 'thief2@example.net')
+  const undo = await changes.undoToken('thief@example.net', /about to change/)
+  const done = await run(store, ['user', 'set-email', 'dan', 'dan@example.com', '--final', '--yes'])
+  expect(done).toMatchObject({ code: 0, out: expect.not.stringContaining('sends the mail') })
+  expect((await changes.undoEmail(undo)).body.code).toBe('invalid_link')
+  expect(await changes.emailOf('dan')).toBe('dan@example.com')
+})

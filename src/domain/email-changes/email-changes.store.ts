@@ -1,5 +1,6 @@
 import type { Sql } from '../../platform/database/database.js'
 import { selectList } from '../../platform/database/select-list.js'
+import type { Email } from '../users/email.js'
 
 export type EmailChangeRow = { user_id: string; email: string; asked_at: Date }
 
@@ -7,13 +8,13 @@ const change = selectList<EmailChangeRow>({ user_id: true, email: true, asked_at
 
 export const replace = (
   sql: Sql,
-  row: { userId: string; email: string; hash: Uint8Array; askedAt: Date; expiresAt: Date },
+  row: { userId: string; email: Email; hash: Uint8Array; askedAt: Date; expiresAt: Date },
 ) =>
   sql.query(
-    `insert into email_changes (user_id, email, hash, asked_at, expires_at) values ($1, $2, $3, $4, $5)
-     on conflict (user_id) do update set email = excluded.email, hash = excluded.hash,
+    `insert into email_changes (user_id, email, email_key, hash, asked_at, expires_at) values ($1, $2, $3, $4, $5, $6)
+     on conflict (user_id) do update set email = excluded.email, email_key = excluded.email_key, hash = excluded.hash,
        asked_at = excluded.asked_at, expires_at = excluded.expires_at`,
-    [row.userId, row.email, row.hash, row.askedAt, row.expiresAt],
+    [row.userId, row.email.email, row.email.key, row.hash, row.askedAt, row.expiresAt],
   )
 
 export const select = (sql: Sql, hash: Uint8Array, now: Date) =>

@@ -29,12 +29,13 @@ type Dependencies = {
   database: Database
   clock: Clock
   users: Pick<Users, 'findByEmail' | 'reservedFor' | 'setEmail'>
-  undos: Pick<Undos, 'add' | 'extend'>
+  undos: Pick<Undos, 'add' | 'extend' | 'forgetSince'>
   oneTimeTokens: Pick<OneTimeTokens, 'forgetResets'>
   sessions: Pick<Sessions, 'endAll'>
   mails: Pick<Mails, 'queue'>
 }
-type Applied = { email: Email; since: Date; except?: string; language?: Language }
+/** `isFinal`: no undo link works any more, and the address before gets none. */
+type Applied = { email: Email; since: Date; except?: string; language?: Language; isFinal?: boolean }
 
 export type EmailChanges = ReturnType<typeof createEmailChanges>
 
@@ -71,7 +72,7 @@ export const createEmailChanges = (deps: Dependencies) => {
     if (!isRefused(queued))
       await store.replace(sql, {
         userId: user.id,
-        email: email.email,
+        email,
         hash: fingerprint(token),
         askedAt: now,
         expiresAt: later(now, lifetime),
@@ -96,13 +97,16 @@ export const createEmailChanges = (deps: Dependencies) => {
    * ends trusted devices. Returns how many sessions ended. The address before must have been reserved in an earlier transaction (`ask`, `reserve`): otherwise
    * another user could take it at the moment at which it becomes free.
    */
-  const apply = async (sql: Transaction, user: User, { email, since, except, language }: Applied) => {
+  const apply = async (sql: Transaction, user: User, { email, since, except, language, isFinal }: Applied) => {
     if (await isTaken(sql, user.id, email)) throw new AddressTaken()
     if (!(await users.setEmail(sql, user.id, email))) throw new AddressTaken()
-    await undos.extend(sql, user.id, user.email)
+    if (isFinal) await undos.forgetSince(sql, user.id, new Date(0))
+    else await undos.extend(sql, user.id, user.email)
+    // It also reserves the address.
     const undoToken = await undos.add(sql, user.id, { kind: 'email', email: user.email }, since)
     const values = { username: user.username, newEmail: email.email, undoToken, undoFor: undoLifetime }
-    await mails.queue(sql, { to: user.email, template: 'email-changed', values, ...(language && { language }) })
+    if (!isFinal)
+      await mails.queue(sql, { to: user.email, template: 'email-changed', values, ...(language && { language }) })
     await oneTimeTokens.forgetResets(sql, user.id)
     await store.remove(sql, user.id)
     return sessions.endAll(user.id, { ...(except !== undefined && { except }), sql })

@@ -8,8 +8,8 @@ import * as store from './code-limit.store.js'
 /** The owner gets one mail a day about wrong codes: after this many. */
 const wrongBeforeMail = 3
 
-/** Of each known device, apart from those of the account. */
-const ofDevice = { maximum: 10, window: 1 * hours }
+/** Of all known devices of an account together: whoever signs in often has many of them. */
+const ofDevices = { maximum: 10, window: 1 * hours }
 
 /** Where a code was counted. */
 type Counted = { at: 'account' } | { at: 'device'; key: string; window: CounterWindow }
@@ -17,15 +17,15 @@ type Counted = { at: 'account' } | { at: 'device'; key: string; window: CounterW
 export type CodeLimit = ReturnType<typeof createCodeLimit>
 
 /**
- * How many wrong codes an account may have, whoever sends them. A known device has its own, so that guesses of others do not make
- * its user wait; when they are used up, it counts as unknown. Passwords are counted elsewhere.
+ * How many wrong codes an account may have, whoever sends them. Known devices have their own, so that guesses of others do not
+ * make their user wait; when those are used up, they count as unknown. Passwords are counted elsewhere.
  */
 export const createCodeLimit = ({ database, cache, clock }: { database: Database; cache: Cache; clock: Clock }) => ({
   /** Counts the code as wrong until `giveBack`, so that many requests at once cannot try more than one after another. */
   reserve: async (userId: string, device: string | undefined) => {
     if (device !== undefined) {
-      const key = `device_codes:${device}`
-      const { granted, window } = await cache.reserve(key, ofDevice)
+      const key = `device_codes:${userId}`
+      const { granted, window } = await cache.reserve(key, ofDevices)
       if (granted) return { at: 'device', key, window } satisfies Counted
     }
     const [granted] = await store.reserve(database, userId, clock.offset())

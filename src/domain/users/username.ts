@@ -13,6 +13,7 @@ const lookAlikes = new Map(
   Object.entries({
     a: 'аαɑ', b: 'ьв', c: 'сϲ', d: 'ԁ', e: 'еєε', g: 'ɡԍ', h: 'һнη', i: 'іιıӏ', j: 'јϳ', k: 'кκ', l: 'ⅼǀ', m: 'м', n: 'п',
     o: 'оοσօ', p: 'рρ', q: 'ԛ', r: 'гᴦ', s: 'ѕ', t: 'тτ', u: 'υս', v: 'ѵν', w: 'ԝω', x: 'хχ', y: 'уγү', z: 'ᴢ',
+    '-': '‐‑‒–—−⁃˗',
   }).flatMap(([latin, others]) => Array.from(others, (other) => [other, latin] as const)),
 )
 

@@ -93,9 +93,13 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
     return refused ? askRefusals.sendRefusal(reply, refused) : reply.status(202).send(accepted)
   })
 
-  /** Guesses of a password count as sign-ins do. */
-  const countPassword = async (request: FastifyRequest, reply: FastifyReply) =>
-    (request.body as { password?: string }).password === undefined ? undefined : limits.login(request, reply)
+  /** Guesses of a password count as sign-ins do, also those from many networks. */
+  const countPassword = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { token, password } = request.body as { token: string; password?: string }
+    if (password === undefined) return undefined
+    const user = await changeEmail.userOf(token)
+    return user ? limits.passwordOf(user.id, user.username, request, reply) : limits.login(request, reply)
+  }
 
   const confirming = {
     schema: confirmSchema,

@@ -101,5 +101,11 @@ export const createChangeEmail = (deps: Dependencies) => {
     return changed
   }
 
-  return { ask, confirm }
+  /** Whose change the link confirms. */
+  const userOf = async (token: string) => {
+    const waiting = await emailChanges.find(token)
+    return waiting && users.findById(waiting.userId)
+  }
+
+  return { ask, confirm, userOf }
 }

@@ -51,7 +51,7 @@ export const createUndo = (deps: Dependencies) => {
     if (!found || !isMeant(found)) return refuse('invalid_link')
     return database.transaction(async (sql) => {
       const user = await users.lock(sql, found.userId)
-      if (!user || user.disabled || !(await undos.take(sql, token))) return refuse('invalid_link')
+      if (!user || !(await undos.take(sql, token))) return refuse('invalid_link')
       await work(sql, user, found)
       return found
     })
