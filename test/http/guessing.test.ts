@@ -3,6 +3,7 @@ import { hours } from '../../src/lib/durations.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { createCookieJar } from '../support/cookie-jar.js'
+import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { signInWith, startProviders, type TestProviders } from '../support/providers/test-providers.js'
 
@@ -162,6 +163,16 @@ describe('guesses from many networks at one account', () => {
     expect((await login('step-ups', goodPassword)).status).toBe(429)
   })
 
+  it('counts the password at the confirmation of a new email address as well', async () => {
+    const changes = createEmailChanges(latchkey)
+    await changes.ask(await latchkey.signedUp('mover'), 'mover@example.org')
+    const token = await changes.confirmToken('mover@example.org')
+    const tries = await fromManyNetworks(110, (address) =>
+      latchkey.browser().post('/api/auth/email/confirm', { token, password: 'wrong' }, { address }),
+    )
+    expect([countOf(tries, 401), countOf(tries, 429)]).toEqual([100, 10])
+  })
+
   it('tries ten of five hundred codes, and the owner gets in with a code in a browser that is known', async () => {
     const tab = await latchkey.signedUp('coded')
     const app = await addAuthenticator(tab, latchkey)
@@ -181,6 +192,15 @@ describe('guesses from many networks at one account', () => {
     const known = await challenged(browserWith(latchkey, tab, 'known_device'))
     for (let at = 0; at < 4; at++) expect((await known.post(path, { code: wrong })).status).toBe(401)
     expect((await known.post(path, { code: app.code() })).status).toBe(200)
+    // However many known devices there are, they have ten wrong codes together.
+    latchkey.clock.advance(60_000)
+    const more = await Promise.all(
+      [known, known].map((each) => challenged(browserWith(latchkey, each, 'known_device'))),
+    )
+    for (const device of more) {
+      for (let at = 0; at < 3; at++) expect((await device.post(path, { code: wrong })).status).toBe(401)
+    }
+    expect((await more[0]?.post(path, { code: app.code() }))?.status).toBe(429)
     const again = await challenged(latchkey.browser())
     expect((await again.post(path, { code: app.code(30_000) })).status).toBe(429)
   })

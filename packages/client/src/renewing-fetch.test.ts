@@ -6,7 +6,7 @@ const startApplication = (renewal: () => Response) => {
   const bodies: string[] = []
   let isRenewed = false
   const fetch = async (input: string | URL | Request, init?: RequestInit) => {
-    const request = new Request(input instanceof Request ? input : new URL(input, 'http://app.test'), init)
+    const request = input instanceof Request ? input : new Request(new URL(input, 'http://app.test'), init)
     if (request.url.endsWith('/api/auth/refresh')) {
       const answer = renewal()
       isRenewed = answer.ok

@@ -19,6 +19,7 @@ describe('usernames that mean one person', () => {
     ['the sharp s', 'straße', 'STRASSE'],
     ['an accent in two ways', 'e\u0301ve', '\u00e9ve'],
     ['a Greek look-alike', 'ορα', 'opa'],
+    ['a dash for a hyphen', 'no\u2013reply', 'no-reply'],
   ])('%s is folded', (_, one, other) => {
     expect(usernameKey(one)).toBe(usernameKey(other))
   })
