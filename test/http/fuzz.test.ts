@@ -18,15 +18,27 @@ const pages: Operation[] = ['/login', '/dashboard', '/login/', '/api/auth/assets
   query: ['returnTo', 'error'],
 }))
 
-/** A session of its own, made without a password check: that would take most of the time. */
+/**
+ * A session of its own, made without a password check: that would take most of the time. A random request may rename the user and
+ * another one delete the account: then there is a new user.
+ */
 const signInTo = async (latchkey: Latchkey) => {
-  const tab = await latchkey.signedUp('tester')
-  const { body } = await tab.get('/api/auth/account')
-  const { id, username, email } = body.user as { id: string; username: string; email: string }
+  let users = 0
+  const signUp = async () => {
+    users += 1
+    const tab = await latchkey.signedUp(`tester-${users}`)
+    const { body } = await tab.get('/api/auth/account')
+    return { ...(body.user as { id: string; username: string; email: string }), name: null }
+  }
+  const client = { ip: '192.0.2.1', userAgent: 'fuzz' }
+  const begin = () => latchkey.app.nouns.sessions.beginSession(user, { methods: ['pwd'] }, client)
+  let user = await signUp()
   return async (): Promise<Credentials> => {
-    const client = { ip: '192.0.2.1', userAgent: 'fuzz' }
-    const user = { id, username, email, name: null }
-    const issued = await latchkey.app.nouns.sessions.beginSession(user, { methods: ['pwd'] }, client)
+    let issued = await begin()
+    if (!issued) {
+      user = await signUp()
+      issued = await begin()
+    }
     if (!issued) throw new Error('No session was begun')
     const { accessToken, refreshToken } = issued
     const visitor = latchkey.browser()
