@@ -4,9 +4,12 @@ import { createClient } from './client.js'
 /** An application whose API refuses until the tokens are renewed, and a service that answers a renewal like this. */
 const startApplication = (renewal: () => Response) => {
   const bodies: string[] = []
+  // Node cancels the body of a cloned request that nothing holds any more.
+  const held: Request[] = []
   let isRenewed = false
   const fetch = async (input: string | URL | Request, init?: RequestInit) => {
     const request = input instanceof Request ? input : new Request(new URL(input, 'http://app.test'), init)
+    held.push(request)
     if (request.url.endsWith('/api/auth/refresh')) {
       const answer = renewal()
       isRenewed = answer.ok
