@@ -77,7 +77,7 @@ Finds users whose username, email or name contains TEXT, in any case. An exact m
   --limit N     how many, 1 to ${mostAtOnce} (default 50)
   --json        one JSON object on each line, for programs
 
-The exit code is 1 if there is no such user.`,
+The exit code is 1 if no user matches.`,
 
   run: async (args, context) => {
     const options = { limit: { type: 'string', default: '50' }, json: { type: 'boolean' } } as const
@@ -91,7 +91,7 @@ The exit code is 1 if there is no such user.`,
       const users = found.slice(0, limit)
       if (values.json) for (const user of users) await print(context.stdout, asJson(user))
       else if (users.length > 0) await print(context.stdout, asLines(users))
-      if (users.length === 0) await print(context.stderr, 'There is no such user.')
+      if (users.length === 0) await print(context.stderr, 'No user matches.')
       if (found.length > limit) await print(context.stderr, 'There are more: use --limit, or more of the name.')
       return users.length > 0 ? 0 : 1
     })

@@ -148,9 +148,8 @@ const asLines = (found: Gathered) => {
 const noSuchUser = async ({ waitingRegistrations }: Stores, named: string) => {
   const waiting = await waitingRegistrations.has(named)
   const hint = waiting ? ' A registration under this name waits until its email is confirmed.' : ''
-  return new CommandFailure(
-    `There is no user ${printableText(JSON.stringify(named))}.${hint} Attempts under that name: latchkey events --user NAME`,
-  )
+  const name = printableText(JSON.stringify(named))
+  return new CommandFailure(`There is no user ${name}.${hint} Attempts under that name: latchkey events --user ${name}`)
 }
 
 export const userShow: Command = {

@@ -13,11 +13,18 @@ export const commonlyReserved = [
   ...['anonymous', 'everyone', 'all', 'public', 'service', 'api', 'www', 'me', 'self', 'null', 'undefined', 'none'],
 ].join(',')
 
+const mustBeNames = new InvalidValue('must be usernames, separated by commas, or `off`')
+
 const keyOf: Read<string> = (text) => {
   const read = readUsername(text)
-  if (isRefused(read)) throw new InvalidValue('must be usernames, separated by commas, or `off`')
+  if (isRefused(read)) throw mustBeNames
   return read.key
 }
 
 /** The keys of the names. */
-export const reservedUsernames: Read<string[]> = (value) => (value === 'off' ? [] : list(keyOf)(value))
+export const reservedUsernames: Read<string[]> = (value) => {
+  if (value === 'off') return []
+  const keys = list(keyOf)(value)
+  if (keys.length === 0) throw mustBeNames
+  return keys
+}

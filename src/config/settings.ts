@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { safeReturnTo } from '../contract/return-to.js'
 import { longestIssuer } from '../domain/tokens/tokens.js'
-import { days, hours, minutes } from '../lib/durations.js'
+import { days, hours, minutes, readDuration } from '../lib/durations.js'
 import { readRedisAddress } from '../platform/cache/redis-address.js'
 import { readPostgresAddress } from '../platform/database/postgres-address.js'
 import { type InvalidAddress, isInvalidAddress } from '../platform/invalid-address.js'
@@ -87,7 +87,7 @@ const freshness: Read<number> = (value) => {
 }
 const trustedDevices: Read<number | 'off'> = (value) => {
   if (value === 'off') return value
-  const milliseconds = duration(value)
+  const milliseconds = readDuration(value) ?? 0
   if (milliseconds < 1 * hours || milliseconds > 365 * days)
     throw new InvalidValue('must be `off`, or a duration from 1h to 365d')
   return milliseconds

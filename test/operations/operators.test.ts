@@ -147,7 +147,7 @@ describe('users and their sessions', () => {
   it('are found, and listed with where they are signed in', async () => {
     const found = await command('user', 'search', 'example.com')
     expect(found.out.match(/@example\.com/g)).toHaveLength(2)
-    expect(await command('user', 'search', '%')).toMatchObject({ code: 1, err: 'There is no such user.\n' })
+    expect(await command('user', 'search', '%')).toMatchObject({ code: 1, err: 'No user matches.\n' })
     expect((await command('user', 'sessions', 'list', 'grace')).out).toMatch(
       /^ID +BEGAN +LAST USED +ADDRESS +DEVICE\n.*127\.0\.0\.1/,
     )
@@ -175,8 +175,10 @@ describe('users and their sessions', () => {
   })
 
   it('are counted by stats', async () => {
+    // The mails of the tests before may still be on their way.
+    await expect.poll(async () => (await json('stats'))[0].waiting).toEqual({ registrations: 1, mails: 0 })
     const [counts] = await json('stats')
-    expect(counts).toMatchObject({ users: { all: 2, new: 2, withTotp: 1 }, waiting: { registrations: 1, mails: 0 } })
+    expect(counts).toMatchObject({ users: { all: 2, new: 2, withTotp: 1 } })
     expect(counts.events).toContainEqual({ kind: 'sign_in_failed', reason: 'no_password', count: 1 })
     expect((await command('stats', '--since', '1h')).out).toMatch(/^users +2$/m)
   })

@@ -3,14 +3,20 @@ import { useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'
 import { ProviderLogo } from './provider-logo.js'
 
+type Props = {
+  returnTo: string | undefined
+  /** Nothing stands above them that they are another way for. */
+  isOnlyWay?: boolean
+}
+
 /** Links to the providers: signing in with a provider leaves this page. */
-export const ProviderButtons = ({ returnTo }: { returnTo: string | undefined }) => {
+export const ProviderButtons = ({ returnTo, isOnlyWay = false }: Props) => {
   const { providers } = useSettings()
   const words = useWords('common')
   if (providers.length === 0) return null
   return (
     <>
-      <p class="divider">{words.or}</p>
+      {!isOnlyWay && <p class="divider">{words.or}</p>}
       <ul class="provider-buttons">
         {providers.map((provider) => (
           <li key={provider.id}>

@@ -29,7 +29,7 @@ const Register = () => {
       ) : (
         <Notice kind="info">{registration === 'closed' ? words.closed : invited}</Notice>
       )}
-      {registration !== 'closed' && <ProviderButtons returnTo={returnTo} />}
+      {registration !== 'closed' && <ProviderButtons returnTo={returnTo} isOnlyWay={registration !== 'open'} />}
     </Card>
   )
 }

@@ -84,7 +84,8 @@ export const de: Words = {
     closed: 'Die Registrierung ist geschlossen. Bitte wenden Sie sich an Ihre Administration.',
     invited:
       'Um hier ein Konto anzulegen, brauchen Sie eine Einladung. Wenn Sie eine haben, öffnen Sie den Link in der E-Mail.',
-    invitedProviders: 'Oder fahren Sie mit einem Anbieter fort, bei dem Sie die eingeladene Adresse verwenden.',
+    invitedProviders:
+      'Oder fahren Sie mit einem Anbieter fort, bei dem Sie die Adresse verwenden, an die die Einladung ging.',
   },
   'verify-email': {
     title: 'E-Mail-Adresse bestätigen',

@@ -83,7 +83,7 @@ export const en = {
     signIn: 'Sign in',
     closed: 'Registration is closed. Ask your administrator for an account.',
     invited: 'You need an invitation to create an account here. If you have one, open the link in the email.',
-    invitedProviders: 'Or continue with a provider where you use the invited address.',
+    invitedProviders: 'Or continue with a provider where you use the address that was invited.',
   },
   'verify-email': {
     title: 'Confirm your email',

@@ -83,7 +83,7 @@ export const fr: Words = {
     signIn: 'Se connecter',
     closed: 'Les inscriptions sont fermées. Adressez-vous à votre administrateur.',
     invited: 'Il faut une invitation pour créer un compte ici. Si vous en avez une, ouvrez le lien de l’e-mail.',
-    invitedProviders: 'Ou continuez avec un fournisseur qui connaît l’adresse invitée.',
+    invitedProviders: 'Ou continuez avec un fournisseur où vous utilisez l’adresse qui a reçu l’invitation.',
   },
   'verify-email': {
     title: 'Confirmer l’adresse e-mail',
