@@ -186,7 +186,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await sessions.selectOfUser(sql, userId, now)).toHaveLength(1)
     expect(await sessions.purgeAfter(sql, nilUuid, at(31 * days), 10)).toEqual([{ cursor: three.id }])
     expect(await sessions.purgeAfter(sql, nilUuid, at(31 * days), 10)).toEqual([{ cursor: null }])
-    expect(await sessions.deleteSurplus(sql, userId, 0)).toEqual([])
+    expect(await sessions.deleteSurplus(sql, userId, nilUuid, 0)).toEqual([])
     expect([await sessions.deleteAllOfUser(sql, userId, null), await sessions.deleteSome(sql, 9)]).toEqual([[], []])
   })
 

@@ -41,9 +41,9 @@ export const createEndings = ({ database, onEnded, webhooks }: Dependencies) => 
       tell(ended.map((row) => row.id))
       return ended.length > 0
     },
-    /** After a new one has begun, in its transaction: the sessions that were not used for the longest time end. */
-    endSurplus: async (sql: Transaction, userId: string) => {
-      const ended = await store.deleteSurplus(sql, userId, mostSessions)
+    /** After a new one has begun, in its transaction: the others that were not used for the longest time end. */
+    endSurplus: async (sql: Transaction, userId: string, begun: string) => {
+      const ended = await store.deleteSurplus(sql, userId, begun, mostSessions)
       sql.afterCommit(() => tell(ended.map(({ id }) => id)))
     },
     /** A part of all sessions there are; returns how many. */

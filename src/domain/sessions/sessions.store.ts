@@ -252,13 +252,13 @@ export const deleteAllOfUser = (sql: Sql, userId: string, except: string | null)
     [userId, except],
   )
 
-/** All but the newest, by their last use. */
-export const deleteSurplus = (sql: Sql, userId: string, most: number) =>
+/** All but the newest, by their last use. `begun` stays: another one may have been used in the same second. */
+export const deleteSurplus = (sql: Sql, userId: string, begun: string, most: number) =>
   sql.query<{ id: string }>(
     `delete from refresh_token_records where id in (
-       select id from refresh_token_records where user_id = $1 order by last_used_at desc, id desc offset $2
+       select id from refresh_token_records where user_id = $1 order by id <> $2, last_used_at desc, id desc offset $3
      ) returning id`,
-    [userId, most],
+    [userId, begun, most],
   )
 
 /**

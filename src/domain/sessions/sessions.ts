@@ -155,7 +155,7 @@ export const createSessions = (options: Options) => {
       ...{ provider: provider ?? null, undoCount: user.undoCount ?? null },
     })
     if (begun.length === 0) return undefined
-    await endSurplus(sql, user.id)
+    await endSurplus(sql, user.id, sid)
     return issue(user, { methods, provenAt }, claims, refreshToken)
   }
 
