@@ -88,10 +88,10 @@ describe.each(testStores)('identities on $name', ({ open }) => {
   })
 
   /** As a flow does it, with the user's row locked. */
-  const unlink = (id: string, provider: ProviderId, hasPasskey = false) =>
+  const unlink = (id: string, provider: ProviderId, hasPasskey = false, isConfigured = (_: ProviderId) => true) =>
     store.database.transaction(async (sql) => {
       const user = await users.lockWithWaysIn(sql, id)
-      return user && users.unlinkProvider(sql, user, provider, hasPasskey)
+      return user && users.unlinkProvider(sql, user, provider, { hasPasskey, isConfigured })
     })
 
   it('are removed while another way to sign in remains, and the last way stays', async () => {
@@ -99,6 +99,9 @@ describe.each(testStores)('identities on $name', ({ open }) => {
     expect(await unlink(ada.id, 'provider_b')).toMatchObject({ refused: expect.any(String) })
     expect(await unlink(ada.id, 'provider_a')).toMatchObject({ refused: 'last_way_in' })
     await users.linkProvider(store.database, ada.id, github('1'))
+    // One that is no longer configured signs nobody in.
+    const withoutB = (provider: ProviderId) => provider !== 'provider_b'
+    expect(await unlink(ada.id, 'provider_a', false, withoutB)).toMatchObject({ refused: 'last_way_in' })
     expect(await unlink(ada.id, 'provider_a')).toBeUndefined()
     expect(await unlink(ada.id, 'provider_b')).toMatchObject({ refused: 'last_way_in' })
     expect(await unlink(ada.id, 'provider_b', true)).toBeUndefined()

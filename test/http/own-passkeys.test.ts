@@ -10,7 +10,8 @@ const stepUpPath = '/api/auth/step-up'
 
 let latchkey: Latchkey
 beforeAll(async () => {
-  latchkey = await startLatchkey()
+  const settings = { PROVIDER_B_CLIENT_ID: 'client', PROVIDER_B_CLIENT_SECRET: 'secret' }
+  latchkey = await startLatchkey({ settings })
 })
 afterAll(() => latchkey.stop())
 
@@ -97,6 +98,10 @@ describe('removing a passkey', () => {
     const { tab, added } = await withPasskey('tess')
     const { added: second } = await addPasskey(tab, latchkey.url)
     await removePassword('tess')
+    // A provider that is no longer configured is no way in.
+    await latchkey.sql.query(
+      "insert into identities (user_id, provider, subject, linked_at) select id, 'provider_z', '1', now() from users where username = 'tess'",
+    )
     expect((await tab.get(stepUpPath)).body.methods).toEqual(['passkey'])
     const answers = await Promise.all([added, second].map(({ id }) => tab.remove(`${ownPath}/${id}`)))
     expect(answers.map(({ status }) => status).sort()).toEqual([204, 409])
@@ -108,14 +113,14 @@ describe('removing a passkey', () => {
     const { tab, added } = await withPasskey('uma')
     await removePassword('uma')
     await latchkey.sql.query(
-      "insert into identities (user_id, provider, subject, linked_at) select id, 'provider_a', '1', now() from users where username = 'uma'",
+      "insert into identities (user_id, provider, subject, linked_at) select id, 'provider_b', '1', now() from users where username = 'uma'",
     )
     const { users, passkeys } = latchkey.app.nouns
     const [user] = await latchkey.sql.query<{ id: string }>("select id from users where username = 'uma'")
     const unlink = latchkey.sql.transaction(async (sql) => {
       const locked = await users.lockWithWaysIn(sql, user?.id ?? '')
       const hasPasskey = (await passkeys.countUsable(user?.id ?? '', sql)) > 0
-      return locked && users.unlinkProvider(sql, locked, 'provider_a', hasPasskey)
+      return locked && users.unlinkProvider(sql, locked, 'provider_b', { hasPasskey, isConfigured: () => true })
     })
     const [unlinked, removed] = await Promise.all([unlink, tab.remove(`${ownPath}/${added.id}`)])
     expect([unlinked === undefined, removed.status === 204].filter(Boolean)).toHaveLength(1)

@@ -11,6 +11,7 @@ import { fingerprint } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Mails } from '../mails/mails.js'
+import type { Providers } from '../providers/providers.js'
 import { type Undos, undoLifetime } from '../undos/undos.js'
 import { displayName } from '../users/display-name.js'
 import type { User } from '../users/users.js'
@@ -53,6 +54,8 @@ type Dependencies = {
   mails: Pick<Mails, 'queue'>
   webhooks: Pick<Webhooks, 'queue'>
   undos: Pick<Undos, 'add'>
+  /** By id: those that are configured. */
+  providers: Providers
 }
 
 export type Passkeys = ReturnType<typeof createPasskeys>
@@ -177,7 +180,8 @@ export const createPasskeys = (deps: Dependencies) => {
     const isOtherWay = (row: store.PasskeyRow) => row.id !== id && row.relying_party === relyingParty.id
     const hasOtherPasskey = rows.some(isOtherWay)
     if (isNeeded && !hasOtherPasskey && removed.relying_party === relyingParty.id) return refuse('last_factor')
-    const hasOtherWay = user.passwordHash !== undefined || user.providers.length > 0 || hasOtherPasskey
+    const hasProvider = user.providers.some((provider) => deps.providers[provider] !== undefined)
+    const hasOtherWay = user.passwordHash !== undefined || hasProvider || hasOtherPasskey
     if (!hasOtherWay) return refuse('last_way_in')
     await store.remove(sql, id)
     const values = { username: user.username, passkeyName: removed.name }

@@ -150,10 +150,11 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
     sql: Transaction,
     { id, providers, passwordHash }: User,
     provider: ProviderId,
-    hasPasskey: boolean,
+    others: { hasPasskey: boolean; isConfigured: (provider: ProviderId) => boolean },
   ) => {
     if (!providers.includes(provider)) return refuse('not_linked')
-    if (providers.length === 1 && passwordHash === undefined && !hasPasskey) return refuse('last_way_in')
+    const hasOtherProvider = providers.some((each) => each !== provider && others.isConfigured(each))
+    if (!hasOtherProvider && passwordHash === undefined && !others.hasPasskey) return refuse('last_way_in')
     await store.deleteIdentity(sql, id, provider)
     return undefined
   }

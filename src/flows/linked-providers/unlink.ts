@@ -29,7 +29,9 @@ export const createUnlink = ({ users, passkeys, providers, mails, events, ...res
     if (!provider) return refuse('not_found')
     const { userId, sessionId } = caller
     const unlinked = await change(caller, async (sql, user) => {
-      const refused = await users.unlinkProvider(sql, user, provider, (await passkeys.countUsable(userId, sql)) > 0)
+      const hasPasskey = (await passkeys.countUsable(userId, sql)) > 0
+      const isConfigured = (id: ProviderId) => providers[id] !== undefined
+      const refused = await users.unlinkProvider(sql, user, provider, { hasPasskey, isConfigured })
       if (refused) return refused.refused === 'not_linked' ? refuse('not_found') : refused
       const values = { username: user.username, providerName: providers[provider]?.name ?? provider }
       await mails.queue(sql, { to: user.email, template: 'provider-unlinked', values, language })
