@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LimitCode } from '../contract/limits.js'
 import { refusals } from '../contract/refusals.js'
+import { type LimiterName, limiterKey } from '../domain/limiters/limiters.js'
 import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
-import type { Rejection } from './limited-events.js'
+import type { Rejection, Whom } from './limited-events.js'
 
 export type Limiter = {
-  name: string
+  name: LimiterName
   limit: Limit
   code: LimitCode
   refundsSuccess?: true
@@ -48,14 +49,15 @@ export const createCountedRequests = ({
   const heldBy = (request: FastifyRequest) => held.get(request) ?? []
 
   const reserve = async (limiter: Limiter, subject: string, request: FastifyRequest): Promise<Held> => {
-    const key = `${limiter.name}:${subject}`
+    const key = limiterKey(limiter.name, subject)
     const counted = { limiter, key, reservation: await cache.reserve(key, limiter.limit) }
     if (counted.reservation.granted) held.set(request, [...heldBy(request), counted])
     return counted
   }
 
-  const reject = async ({ limiter, key, reservation }: Held, request: FastifyRequest, reply: FastifyReply) => {
-    await onRejection({ limiter: limiter.name, key, resetsIn: reservation.resetsIn }, request)
+  const reject = async (held: Held, request: FastifyRequest, reply: FastifyReply, whom: Whom | undefined) => {
+    const { limiter, key, reservation } = held
+    await onRejection({ limiter: limiter.name, key, resetsIn: reservation.resetsIn, whom }, request)
     const body = limitedBody(limiter.code)
     const seconds = setLimitHeaders(reply, limiter, reservation)
     // The ceiling of a name is answered like the login limiter, whose wait is part of its body.
@@ -73,12 +75,21 @@ export const createCountedRequests = ({
     }
   }
 
-  /** Reserves, or answers. What was reserved before in other counters is given back then: nothing is compared. */
-  const count = async (limiter: Limiter, subject: string, request: FastifyRequest, reply: FastifyReply) => {
+  /**
+   * Reserves, or answers. What was reserved before in other counters is given back then: nothing is compared. `whom` says for
+   * the event whose attempt it was.
+   */
+  const count = async (
+    limiter: Limiter,
+    subject: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    whom?: Whom,
+  ) => {
     const counted = await reserve(limiter, subject, request)
     if (!counted.reservation.granted) {
       await release(request, reply)
-      return reject(counted, request, reply)
+      return reject(counted, request, reply, whom)
     }
     if (!limiter.silent) setLimitHeaders(reply, limiter, counted.reservation)
     return undefined

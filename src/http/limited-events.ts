@@ -1,12 +1,16 @@
 import type { FastifyRequest } from 'fastify'
 import type { Events } from '../domain/events/events.js'
+import type { LimiterName } from '../domain/limiters/limiters.js'
 import type { Clock } from '../lib/clock.js'
 import { clientOf } from './client.js'
 
-export type Rejection = { limiter: string; key: string; resetsIn: number }
+/** Whose attempt it was, if the limiter knows: the user, or the name that was typed and belongs to none. */
+export type Whom = () => Promise<{ userId: string | undefined; typedName: string }>
+
+export type Rejection = { limiter: LimiterName; key: string; resetsIn: number; whom?: Whom | undefined }
 
 /** The limits that can prevent a sign-in; the others are only in the log and the metrics. */
-const worthAnEvent = new Set(['login', 'account', 'confirm', 'sensitive'])
+const worthAnEvent: ReadonlySet<LimiterName> = new Set(['login', 'account', 'confirm', 'sensitive'])
 
 /** With so many client networks at once, further events would say nothing new. */
 const mostKeys = 10_000
@@ -26,10 +30,17 @@ export const createLimitedEvents = ({ events, clock }: { events: Pick<Events, 'r
     return reportedUntil.size < mostKeys
   }
 
-  return async ({ limiter, key, resetsIn }: Rejection, request: FastifyRequest) => {
+  /** The refusal stays a refusal when the database is away. */
+  const find = (whom: Whom | undefined) => whom?.().catch(() => undefined)
+
+  return async ({ limiter, key, resetsIn, whom }: Rejection, request: FastifyRequest) => {
     const now = clock.now().getTime()
     if (!worthAnEvent.has(limiter) || !isNew(key, now)) return
     reportedUntil.set(key, now + resetsIn)
-    await events.record({ kind: 'rate_limited', reason: limiter }, clientOf(request))
+    const { userId, typedName } = (await find(whom)) ?? {}
+    await events.record(
+      { kind: 'rate_limited', reason: limiter, ...(userId !== undefined && { userId }) },
+      { ...clientOf(request), ...(typedName !== undefined && { typedName }) },
+    )
   }
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LimitCode } from '../contract/limits.js'
 import type { KnownDevices } from '../domain/known-devices/known-devices.js'
+import { limiterKey, sessionSubject, userSubject } from '../domain/limiters/limiters.js'
 import type { Users } from '../domain/users/users.js'
 import { hours, minutes } from '../lib/durations.js'
 import type { Cache, Limit } from '../platform/cache/cache.js'
@@ -52,15 +53,15 @@ type Dependencies = {
 /** Whom a request counts for. */
 const createSubjects = (callers: Callers) => {
   /** Each signed-in caller has its own count, so that an office behind one address does not lock itself out. */
-  const sessionOf: Subject = (request) => `session:${callers.of(request).sessionId}`
+  const sessionOf: Subject = (request) => sessionSubject(callers.of(request).sessionId)
 
-  const userOf: Subject = (request) => `user:${callers.of(request).userId}`
+  const userOf: Subject = (request) => userSubject(callers.of(request).userId)
 
   const keyOf: Subject = (request) => `key:${request.serviceKey?.id}`
 
   const sessionOrClientNetwork: Subject = (request) => {
     const session = callers.currentSessionOf(request)
-    return session === undefined ? clientNetwork(request) : `session:${session}`
+    return session === undefined ? clientNetwork(request) : sessionSubject(session)
   }
 
   const callerOrClientNetwork: Subject = (request) =>
@@ -100,7 +101,7 @@ export const createLimits = (deps: Dependencies) => {
 
   /** Counts in the limit of refreshes from inside a handler, which knows only later whether there is anything to count. */
   const reserveRotation = async (request: FastifyRequest) => {
-    const key = `${ofSessions.name}:${sessionOrClientNetwork(request)}`
+    const key = limiterKey(ofSessions.name, sessionOrClientNetwork(request))
     const { granted, resetsIn, window } = await cache.reserve(key, ofSessions.limit)
     if (!granted) await onRejection({ limiter: ofSessions.name, key, resetsIn }, request)
     return { granted, refund: () => cache.refund(key, window) }
@@ -124,7 +125,7 @@ export const createLimits = (deps: Dependencies) => {
     mailedCodes: hook(ofMailedCodes, userOf),
     /** The same from inside a handler, for a user who is not signed in yet. */
     mailedCodesTo: (userId: string, request: FastifyRequest, reply: FastifyReply) =>
-      counted.count(ofMailedCodes, `user:${userId}`, request, reply),
+      counted.count(ofMailedCodes, userSubject(userId), request, reply),
     emailChanges: hook(ofEmailChanges, userOf),
     /** Separate from the general limit: a session that has used that up can still be refreshed and ended. */
     session: hook(ofSessions, sessionOrClientNetwork),

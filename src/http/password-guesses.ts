@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { KnownDevices } from '../domain/known-devices/known-devices.js'
+import { userSubject } from '../domain/limiters/limiters.js'
 import type { Users } from '../domain/users/users.js'
 import { hours } from '../lib/durations.js'
 import { nilUuid } from '../lib/uuid.js'
@@ -7,6 +8,7 @@ import type { Limit } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
 import { clientNetwork } from './client.js'
 import type { CountedRequests, Limiter } from './counted-requests.js'
+import type { Whom } from './limited-events.js'
 import type { SignInCookies } from './sign-in-cookies.js'
 import { typedNameSubject } from './typed-names.js'
 
@@ -44,24 +46,27 @@ export const createPasswordGuesses = (deps: Dependencies) => {
   const { counted, login, knownDevicesCount, nameKeys, knownDevices, signInCookies, callers, users } = deps
   const ofNames: Limiter = { ...ofDevices, name: 'account', limit: deps.ofNames }
 
-  type Guess = { userId: string; name: string }
+  type Guess = { userId: string; name: string; whom: Whom }
 
   const isGranted = async (limiter: Limiter, subject: string, request: FastifyRequest) =>
     (await counted.reserve(limiter, subject, request)).reservation.granted
 
-  const count = async ({ userId, name }: Guess, request: FastifyRequest, reply: FastifyReply) => {
+  const count = async ({ userId, name, whom }: Guess, request: FastifyRequest, reply: FastifyReply) => {
     const device = knownDevices.find(userId, signInCookies.knownIn(request))
     const isKnown =
       device !== undefined &&
       (await isGranted(ofDevices, device, request)) &&
-      (await isGranted(ofKnownDevices, userId, request))
+      (await isGranted(ofKnownDevices, userSubject(userId), request))
     if (!counted.holds(request, login)) {
       const subject = isKnown && knownDevicesCount === 'own' ? `device:${device}` : clientNetwork(request)
       const limited = await counted.count(login, subject, request, reply)
       if (limited) return limited
     }
-    return isKnown ? undefined : counted.count(ofNames, typedNameSubject(nameKeys, name), request, reply)
+    return isKnown ? undefined : counted.count(ofNames, typedNameSubject(nameKeys, name), request, reply, whom)
   }
+
+  const countUser = (userId: string, name: string, request: FastifyRequest, reply: FastifyReply) =>
+    count({ userId, name, whom: async () => ({ userId, typedName: name }) }, request, reply)
 
   return {
     /** Before the body of a sign-in is read: one that cannot be read counts too. */
@@ -74,15 +79,16 @@ export const createPasswordGuesses = (deps: Dependencies) => {
       const { username: name } = request.body as { username: string }
       const values = signInCookies.knownIn(request)
       const user = values.length > 0 ? await users.findByLogin(name) : undefined
-      return count({ userId: user?.id ?? nilUuid, name }, request, reply)
+      // Looked up in every case, so that the time does not show whether there is an account.
+      const whom = async () => ({ userId: (await users.findByLogin(name))?.id, typedName: name })
+      return count({ userId: user?.id ?? nilUuid, name, whom }, request, reply)
     },
     /** For a caller who proves it with the password. */
     byCaller: async (request: FastifyRequest, reply: FastifyReply) => {
-      const { userId, username: name } = callers.of(request)
-      return count({ userId, name }, request, reply)
+      const { userId, username } = callers.of(request)
+      return countUser(userId, username, request, reply)
     },
     /** For a user whom something else names, such as a mailed link. */
-    byUser: (userId: string, name: string, request: FastifyRequest, reply: FastifyReply) =>
-      count({ userId, name }, request, reply),
+    byUser: countUser,
   }
 }

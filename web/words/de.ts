@@ -277,7 +277,7 @@ export const de: Words = {
       ...emailKinds,
       factors_reset: 'Anmeldung in zwei Schritten vom Administrator zurückgesetzt',
       password_expired: 'Passwort vom Administrator für ungültig erklärt',
-      rate_limited: 'Zu viele falsche Anmeldecodes',
+      rate_limited: 'Zu viele falsche Passwörter oder Codes',
       user_added: 'Konto von der Administration angelegt',
       user_disabled: 'Konto gesperrt',
       user_enabled: 'Konto entsperrt',

@@ -268,7 +268,7 @@ export const en = {
       ...emailKinds,
       factors_reset: 'Two-step sign-in reset by the administrator',
       password_expired: 'Password expired by the administrator',
-      rate_limited: 'Too many wrong sign-in codes',
+      rate_limited: 'Too many wrong passwords or codes',
       user_added: 'Account created by the administrator',
       user_disabled: 'Account disabled',
       user_enabled: 'Account enabled',

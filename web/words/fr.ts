@@ -272,7 +272,7 @@ export const fr: Words = {
       ...emailKinds,
       factors_reset: 'Connexion en deux étapes réinitialisée par l’administrateur',
       password_expired: 'Mot de passe invalidé par l’administrateur',
-      rate_limited: 'Trop de codes de connexion erronés',
+      rate_limited: 'Trop de mots de passe ou de codes erronés',
       user_added: 'Compte créé par l’administrateur',
       user_disabled: 'Compte désactivé',
       user_enabled: 'Compte réactivé',

@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/clock.js'
 import { hours } from '../../lib/durations.js'
 import type { Cache, CounterWindow } from '../../platform/cache/cache.js'
 import type { Database, Sql } from '../../platform/database/database.js'
+import { limiterKey, userSubject } from '../limiters/limiters.js'
 import * as store from './code-limit.store.js'
 
 /** The owner gets one mail a day about wrong codes: after this many. */
@@ -24,7 +25,7 @@ export const createCodeLimit = ({ database, cache, clock }: { database: Database
   /** Counts the code as wrong until `giveBack`, so that many requests at once cannot try more than one after another. */
   reserve: async (userId: string, device: string | undefined) => {
     if (device !== undefined) {
-      const key = `device_codes:${userId}`
+      const key = limiterKey('device_codes', userSubject(userId))
       const { granted, window } = await cache.reserve(key, ofDevices)
       if (granted) return { at: 'device', key, window } satisfies Counted
     }

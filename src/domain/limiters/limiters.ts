@@ -1,0 +1,37 @@
+/** What a counter is for: a client network, a session, a user, a typed name, a device, the key of a program. */
+type Counted = 'network' | 'session' | 'user' | 'name' | 'device' | 'key'
+
+/** Every limiter, and what it counts. `latchkey limits clear` finds the counters by it. */
+export const limiters = {
+  login: ['network', 'device'],
+  confirm: ['network'],
+  sensitive: ['network'],
+  general: ['network', 'session'],
+  session: ['network', 'session'],
+  account: ['name'],
+  device: ['device'],
+  known: ['user'],
+  device_codes: ['user'],
+  mailed_codes: ['user'],
+  email_changes: ['user'],
+  service: ['key'],
+} as const satisfies Record<string, readonly Counted[]>
+
+export type LimiterName = keyof typeof limiters
+
+export const isLimiterName = (name: string): name is LimiterName => Object.hasOwn(limiters, name)
+
+const names = Object.keys(limiters) as LimiterName[]
+
+/** The limiters that count this. */
+export const limitersOf = (counted: Counted) =>
+  names.filter((name) => (limiters[name] as readonly Counted[]).includes(counted))
+
+/** What a limiter counts a user by. */
+export const userSubject = (userId: string) => `user:${userId}`
+
+/** What a limiter counts a session by. */
+export const sessionSubject = (sessionId: string) => `session:${sessionId}`
+
+/** The key of a counter. */
+export const limiterKey = (name: LimiterName, subject: string) => `${name}:${subject}`
