@@ -1,3 +1,4 @@
+import { userSubject } from '../domain/limiters/limiters.js'
 import { networkOf } from '../http/client.js'
 import type { Counter } from '../platform/cache/shared-counters.js'
 import {
@@ -15,6 +16,7 @@ import { counted } from './counted.js'
 import { requireUser } from './find-user.js'
 import { isLimitKey, keysOfNetwork, keysOfUser, networksOf, readLimitKey } from './limit-keys.js'
 import { printableJson } from './printable-json.js'
+import { shownCommandWith } from './shown-command.js'
 
 type Cleared = { limit: string; subject: string; used?: number }
 type Outcome = { cleared: Cleared[]; says: string; hints: string[]; userId?: string }
@@ -23,12 +25,14 @@ const inMemory = 'Without REDIS_URL other limits are counted in the memory of th
 
 const describeCounter = ({ key, used }: Counter): Cleared => ({ ...readLimitKey(key), used })
 
-/** The key holds a MAC of the name: the user says more. */
-const ofName = ({ used }: Counter, { username }: { username: string }): Cleared => ({
-  limit: 'account',
-  subject: username,
-  used,
-})
+/** A counter whose attempts were all given back. */
+const isUsed = ({ used }: Counter) => used > 0
+
+/** The names of a user together. Their keys hold a MAC of the name: the user says more. */
+const ofNames = (counters: readonly Counter[], { username }: { username: string }): Cleared[] => {
+  const used = counters.reduce((sum, counter) => sum + counter.used, 0)
+  return used > 0 ? [{ limit: 'account', subject: username, used }] : []
+}
 
 /** With the shared counters, or undefined if there are none. */
 const withCounters = async <Result>(
@@ -52,7 +56,7 @@ const listed = (cleared: readonly Cleared[]) =>
 const clearNetwork = async (stores: Stores, network: string): Promise<Outcome> => {
   const removed = await withCounters(stores, (counters) => counters.remove(keysOfNetwork(network)))
   if (!removed) throw new CommandFailure(inMemory)
-  const cleared = removed.map(describeCounter)
+  const cleared = removed.filter(isUsed).map(describeCounter)
   return {
     cleared,
     says: cleared.length > 0 ? `Cleared ${listed(cleared)}.` : `Nothing was counted for ${network}.`,
@@ -76,14 +80,15 @@ const refusedNetworks = async (stores: Stores, user: { id: string; username: str
 const clearUser = async (stores: Stores, named: string): Promise<Outcome> => {
   const user = await requireUser(stores, named)
   const hadWrongCodes = await stores.codeWaits.forget(user.id)
-  const ofNames = stores.limits.keysOfNames(user)
-  const keys = [...ofNames, ...keysOfUser(user.id, await stores.sessions.list(user.id))]
-  const removed = await withCounters(stores, (counters) => counters.remove(keys))
+  const ofUser = keysOfUser(user.id, await stores.sessions.list(user.id))
+  const removed = await withCounters(stores, async (counters) => ({
+    names: await counters.remove(stores.limits.keysOfNames(user)),
+    others: await counters.remove(ofUser),
+  }))
   const cleared = [
-    ...(hadWrongCodes ? [{ limit: 'codes', subject: `user:${user.id}` }] : []),
-    ...(removed ?? []).map((counter) =>
-      ofNames.includes(counter.key) ? ofName(counter, user) : describeCounter(counter),
-    ),
+    ...(hadWrongCodes ? [{ limit: 'codes', subject: userSubject(user.id) }] : []),
+    ...ofNames(removed?.names ?? [], user),
+    ...(removed?.others ?? []).filter(isUsed).map(describeCounter),
   ]
   const networks = await refusedNetworks(stores, user)
   return {
@@ -93,7 +98,8 @@ const clearUser = async (stores: Stores, named: string): Promise<Outcome> => {
     hints: [
       ...(removed ? [] : [inMemory]),
       ...networks.map(
-        (network) => `A limit refused ${network} in the last hour: latchkey limits clear --network ${network}`,
+        (network) =>
+          `A limit refused ${network} in the last hour: ${shownCommandWith('limits clear', '--network', network)}`,
       ),
     ],
   }
@@ -105,7 +111,7 @@ const clearAll = async (stores: Stores): Promise<Outcome> => {
     counters.remove((await counters.keys()).filter(isLimitKey)),
   )
   const byLimit = new Map([['codes', accounts]])
-  for (const { key } of removed ?? []) {
+  for (const { key } of (removed ?? []).filter(isUsed)) {
     const { limit } = readLimitKey(key)
     byLimit.set(limit, (byLimit.get(limit) ?? 0) + 1)
   }

@@ -1,5 +1,6 @@
 import type { Config } from '../config.js'
 import { createCodeWaits } from '../domain/factors/code-waits.js'
+import { limiterKey } from '../domain/limiters/limiters.js'
 import { createWaitingRegistrations } from '../domain/registrations/waiting-registrations.js'
 import { createStats } from '../domain/stats/stats.js'
 import { typedNameSubject, typedNamesPurpose } from '../http/typed-names.js'
@@ -23,7 +24,9 @@ export const operatorStores = (config: Config, { database, clock, secrets }: Dep
       ofNames: accountLimit.maximum,
       /** The counters of the names of a user, by name. Without the signing secret they cannot be found. */
       keysOfNames: ({ username, email }: { username: string; email: string }) =>
-        nameKeys.length === 0 ? [] : [username, email].map((name) => `account:${typedNameSubject(nameKeys, name)}`),
+        nameKeys.length === 0
+          ? []
+          : [username, email].map((name) => limiterKey('account', typedNameSubject(nameKeys, name))),
       /** Undefined without REDIS_URL: then the counters are in the memory of the service. */
       openCounters: async () => {
         if (redisUrl === undefined) return undefined

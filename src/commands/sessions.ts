@@ -1,3 +1,4 @@
+import { isProviderId, providerLabel } from '../contract/providers.js'
 import type { Sessions } from '../domain/sessions/sessions.js'
 import { readDevice } from '../lib/device.js'
 import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from './command.js'
@@ -11,19 +12,30 @@ type Session = Awaited<ReturnType<Sessions['list']>>[number]
 /** So many are ended by one statement: each also writes down that it has ended. */
 const atOnce = 2_000
 
-export const sessionAsJson = ({ id, ip, user_agent, created_at, last_used_at }: Session) => ({
+export const sessionAsJson = ({ id, ip, user_agent, created_at, last_used_at, methods, provider }: Session) => ({
   id,
   ip,
   userAgent: user_agent,
   createdAt: created_at.toISOString(),
   lastUsedAt: last_used_at.toISOString(),
+  methods,
+  provider,
 })
+
+/** How the user has proven who they are: `pwd otp`, or `provider (GitHub)`. */
+const proofsOf = ({ methods, provider }: Session) =>
+  methods
+    .map((method) =>
+      method === 'provider' && isProviderId(provider) ? `provider (${providerLabel(provider)})` : method,
+    )
+    .join(' ')
 
 export const userSessionsList: Command = {
   summary: 'List the sessions of a user',
   help: `latchkey user sessions list USER [--json]
 
-Shows where the user is signed in, last used first: 200 at most. USER is a username, an email or an id.
+Shows where the user is signed in and how they proved who they are (pwd, otp, rec for a recovery code, passkey, provider, mail),
+last used first: 200 at most. USER is a username, an email or an id.
 
   --json    one JSON object on each line, for programs; also shows the user agent`,
 
@@ -36,14 +48,15 @@ Shows where the user is signed in, last used first: 200 at most. USER is a usern
         for (const session of sessions) await print(context.stdout, printableJson(sessionAsJson(session)))
         return 0
       }
-      const rows = sessions.map(({ id, ip, user_agent, created_at, last_used_at }) => [
-        id,
-        created_at.toISOString(),
-        last_used_at.toISOString(),
-        ip,
-        readDevice(user_agent).device,
+      const rows = sessions.map((session) => [
+        session.id,
+        session.created_at.toISOString(),
+        session.last_used_at.toISOString(),
+        session.ip,
+        readDevice(session.user_agent).device,
+        proofsOf(session),
       ])
-      const table = asTable([['ID', 'BEGAN', 'LAST USED', 'ADDRESS', 'DEVICE'], ...rows])
+      const table = asTable([['ID', 'BEGAN', 'LAST USED', 'ADDRESS', 'DEVICE', 'PROVEN BY'], ...rows])
       await print(context.stdout, rows.length > 0 ? table : `${user.username} has no sessions.`)
       return 0
     })

@@ -9,6 +9,7 @@ import { findUser } from './find-user.js'
 import { networksOf, readLimitKey } from './limit-keys.js'
 import { printableJson, printableText } from './printable-json.js'
 import { sessionAsJson } from './sessions.js'
+import { shownCommand, shownCommandWith } from './shown-command.js'
 import { asTable } from './table.js'
 
 const failures = new Set(['sign_in_failed', 'second_factor_failed', 'rate_limited', 'step_up_failed', 'refresh_theft'])
@@ -74,6 +75,7 @@ const gather = async (stores: Stores, user: User) => {
       .toReversed(),
     lastSignIn: rows.find(({ kind, user_id }) => kind === 'signed_in' && user_id === id),
     knowsCounters: inForce !== undefined,
+    hasOtherWay: passkeys.length > 0 || providers.some((provider) => stores.providers.includes(provider)),
     shown: {
       ...{ id, username, email, name, createdAt: moment(createdAt), disabled },
       password: user.passwordHash !== undefined,
@@ -93,22 +95,22 @@ type Gathered = Awaited<ReturnType<typeof gather>>
 const stopOf =
   (username: string) =>
   ({ limit, subject, until }: InForce) => {
-    const ofUser = `latchkey limits clear --user ${username}`
+    const ofUser = shownCommandWith('limits clear', '--user', username)
     if (limit === 'codes') return `Too many wrong codes: no code works until ${until}, a recovery code does. ${ofUser}`
     if (limit === 'account')
       return `Too many wrong passwords: browsers that never signed in here are refused until ${until}. ${ofUser}`
-    return `The limit "${limit}" refuses ${subject} until ${until}: latchkey limits clear --network ${subject}`
+    return `The limit "${limit}" refuses ${subject} until ${until}: ${shownCommandWith('limits clear', '--network', subject)}`
   }
 
 /** What keeps the user from signing in now, in sentences. */
-const obstacles = ({ shown, knowsCounters }: Gathered) => {
-  const { disabled, password, passkeys, providers, username, limits } = shown
+const obstacles = ({ shown, hasOtherWay, knowsCounters }: Gathered) => {
+  const { disabled, password, username, limits } = shown
   return [
-    ...(disabled ? [`The account is disabled: latchkey user enable ${username}`] : []),
+    ...(disabled ? [`The account is disabled: ${shownCommand('user enable', username)}`] : []),
     ...(password || disabled
       ? []
       : [
-          `There is no password${providers.length + passkeys > 0 ? ', but another way to sign in' : ''}. “Forgot your password?” on the sign-in page sets one.`,
+          `There is no password${hasOtherWay ? ', but another way to sign in' : ''}. “Forgot your password?” on the sign-in page sets one.`,
         ]),
     ...limits.map(stopOf(username)),
     ...(knowsCounters ? [] : ['Which limits refuse now is not known here: the counters in Redis could not be read.']),
@@ -149,7 +151,8 @@ const noSuchUser = async ({ waitingRegistrations }: Stores, named: string) => {
   const waiting = await waitingRegistrations.has(named)
   const hint = waiting ? ' A registration under this name waits until its email is confirmed.' : ''
   const name = printableText(JSON.stringify(named))
-  return new CommandFailure(`There is no user ${name}.${hint} Attempts under that name: latchkey events --user ${name}`)
+  const attempts = shownCommandWith('events', '--user', named)
+  return new CommandFailure(`There is no user ${name}.${hint} Attempts under that name: ${attempts}`)
 }
 
 export const userShow: Command = {

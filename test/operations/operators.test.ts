@@ -31,7 +31,7 @@ const kindsBy = async (kind: string) =>
   service.sql.query('select kind, reason, ip from events where kind = $1 order by id', [kind])
 
 beforeAll(async () => {
-  service = await startLatchkey({ settings: { JWT_SECRET: secret, LOGIN_LIMIT: '2/15m' } })
+  service = await startLatchkey({ settings: { JWT_SECRET: secret, LOGIN_LIMIT: '2/15m', ACCOUNT_LIMIT: '4/1h' } })
   const ada = await service.signedUp('ada')
   codes = await addAuthenticator(ada, service)
   await service.signedUp('grace')
@@ -149,9 +149,11 @@ describe('users and their sessions', () => {
     expect(found.out.match(/@example\.com/g)).toHaveLength(2)
     expect(await command('user', 'search', '%')).toMatchObject({ code: 1, err: 'No user matches.\n' })
     expect((await command('user', 'sessions', 'list', 'grace')).out).toMatch(
-      /^ID +BEGAN +LAST USED +ADDRESS +DEVICE\n.*127\.0\.0\.1/,
+      /^ID +BEGAN +LAST USED +ADDRESS +DEVICE +PROVEN BY\n.*127\.0\.0\.1.* pwd$/m,
     )
-    expect(await json('user', 'sessions', 'list', 'grace')).toMatchObject([{ ip: '127.0.0.1' }])
+    const session = { ip: '127.0.0.1', methods: ['pwd'], provider: null }
+    expect(await json('user', 'sessions', 'list', 'grace')).toMatchObject([session])
+    expect(await json('user', 'show', 'grace')).toMatchObject([{ sessions: [session] }])
   })
 
   it('need a reset after expire-password, and are signed out', async () => {
@@ -192,6 +194,35 @@ describe('users and their sessions', () => {
     expect(await kindsBy('sessions_ended')).toEqual([
       { kind: 'sessions_ended', reason: 'all users', ip: 'command line' },
     ])
+  })
+})
+
+describe('a name that a shell would read', () => {
+  const name = '$(id)'
+  const show = () => command('user', 'show', name).then(({ out }) => out)
+  const clear = () => command('limits', 'clear', '--user', name).then(({ out }) => out)
+
+  it('is quoted in the commands that an operator copies, and its limits are cleared and counted together', async () => {
+    const tab = await service.signedUp(name, { email: 'odd@example.com' })
+    await tab.act('/api/auth/email', { email: 'odder@example.com' })
+    await tab.post('/login', { username: name, password: 'wrong-Password-1' }, { address: '192.0.2.99' })
+    const guesses = [name, name, name, name, name, 'odd@example.com']
+    const answers: number[] = []
+    for (const [at, typed] of guesses.entries())
+      answers.push((await login(typed, 'wrong-Password-1', `192.0.2.${100 + at}`)).status)
+    expect(answers).toEqual([401, 401, 401, 401, 429, 401])
+    expect(await show()).toContain("latchkey limits clear --user '$(id)'")
+
+    const cleared = await clear()
+    expect(cleared).toContain('Cleared account of $(id) (5 counted), ')
+    expect(cleared).toMatch(/known of user:\S+ \(1 counted\), .*email_changes of user:\S+ \(1 counted\)/)
+    // A right password counts nothing.
+    expect((await login(name, goodPassword, '192.0.2.110')).status).toBe(200)
+    expect(await clear()).toBe('Nothing was counted for $(id).\n')
+    // It is still known afterwards that the ceiling of the name has refused it.
+    expect(await show()).toMatch(/rate_limited +account +\$\(id\) +192\.0\.2\.104/)
+    await command('user', 'disable', name)
+    expect(await show()).toContain("latchkey user enable '$(id)'")
   })
 })
 
