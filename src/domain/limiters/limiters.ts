@@ -2,7 +2,7 @@
 type Counted = 'network' | 'session' | 'user' | 'name' | 'device' | 'key'
 
 /** Every limiter, and what it counts. `latchkey limits clear` finds the counters by it. */
-export const limiters = {
+const limiters = {
   login: ['network', 'device'],
   confirm: ['network'],
   sensitive: ['network'],
