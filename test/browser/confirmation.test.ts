@@ -104,7 +104,7 @@ describe('the confirmation of an address', () => {
     await phone.page.getByText('You are already signed in.').waitFor()
     await expect.poll(() => phone.page.getByRole('link', { name: /register|create/i }).count()).toBe(0)
     await page.goto('/verify-email#token=of-an-old-mail')
-    await page.getByText('This link has expired or was already used.').waitFor()
+    await page.getByText('This link has expired, was already used, or is incomplete.').waitFor()
     expect(await page.locator('.button.primary').innerText()).toBe('Sign in')
     await Promise.all([context.close(), phone.context.close()])
   })

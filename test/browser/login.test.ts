@@ -187,7 +187,7 @@ describe('a forgotten password', () => {
     await signIn(mailTab, 'lena', 'Quiet+Orchard+48+marble')
     await mailTab.waitForURL('**/health/live')
     await mailTab.goto(link)
-    await mailTab.getByText('This link has expired or was already used.').waitFor()
+    await mailTab.getByText('This link has expired, was already used, or is incomplete.').waitFor()
     await mailTab.getByRole('heading', { name: 'This link does not work' }).waitFor()
     await mailTab.getByText('only the link in the newest email works.').waitFor()
     await context.close()

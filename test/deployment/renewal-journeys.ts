@@ -57,7 +57,7 @@ const proveAgain = async (tab: Tab, here: string, { databaseUrl, username }: Pla
   )
   await tab.forgetCookie('access_token')
   await tab.goTo(`${here}/recent/users?a=1&b=%2F#part`)
-  await tab.see('This page needs a recent proof.')
+  await tab.see('Confirm once more that it is you to open this page.')
   await tab.fill('password', password)
   await tab.press('Confirm')
   await arrivesAt(tab, `${here}/recent/users?a=1&b=%2F#part`)

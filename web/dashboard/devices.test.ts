@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { deviceName } from '../../src/contract/device-names.js'
 import { catalogue } from '../words/catalogue.js'
-import { deviceName } from './devices.js'
 
 it.each([
   ['Firefox', 'Linux', 'Firefox unter Linux'],

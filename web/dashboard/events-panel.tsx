@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { deviceName } from '../../src/contract/device-names.js'
 import type { AccountEvent } from '../../src/contract/schemas.js'
 import { Button } from '../components/button.js'
 import { moveFocusTo } from '../focus.js'
 import { useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'
 import { fullDate, timeAgo } from './dates.js'
-import { deviceName } from './devices.js'
 import { Panel } from './panel.js'
 
 const shownAtFirst = 6

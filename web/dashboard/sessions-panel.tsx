@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { deviceName } from '../../src/contract/device-names.js'
 import type { Session } from '../../src/contract/schemas.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
@@ -8,7 +9,7 @@ import type { Words } from '../words/catalogue.js'
 import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
 import { fullDate, isNow, timeAgo } from './dates.js'
-import { DeviceIcon, deviceName } from './devices.js'
+import { DeviceIcon } from './devices.js'
 import { Panel } from './panel.js'
 
 export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {

@@ -1,3 +1,4 @@
+import { deviceName } from '../../src/contract/device-names.js'
 import type { Factors } from '../../src/contract/schemas.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
@@ -5,7 +6,6 @@ import { useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
 import { fullDate } from './dates.js'
-import { deviceName } from './devices.js'
 
 type Props = { devices: Factors['trustedDevices']; onChanged: () => Promise<void> }
 

@@ -63,11 +63,6 @@ const Done = ({ ofEmail }: { ofEmail: boolean }) => {
     <Card footer={<a href="/login">{common.backToLogin}</a>}>
       <Heading text={words.doneHeading} focused />
       <Notice kind="success">{ofEmail ? words.emailDone : words.factorDone}</Notice>
-      {!ofEmail && (
-        <a class="button primary" href="/forgot-password">
-          {words.newPassword}
-        </a>
-      )}
     </Card>
   )
 }

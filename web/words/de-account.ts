@@ -20,7 +20,7 @@ export const accountLife: typeof english = {
       sessions: 'Sie werden auf allen Geräten abgemeldet.',
       names: 'Ihr Benutzername und Ihre E-Mail-Adresse werden frei: Jeder kann den Benutzernamen wählen.',
       applications:
-        'Anwendungen, die Sie mit diesem Konto benutzt haben, erfahren davon. Sie können eigene Daten behalten.',
+        'Anwendungen, die Sie mit diesem Konto verwendet haben, erfahren davon. Sie können eigene Daten behalten.',
     },
     typeUsername: 'Geben Sie zur Bestätigung Ihren Benutzernamen ein: {username}',
     deleteSure: 'Mein Konto endgültig löschen',

@@ -16,7 +16,7 @@ export const email: typeof english = {
     continue: 'Weiter',
     deadHeading: 'Dieser Link funktioniert nicht',
     deadLink:
-      'Er ist abgelaufen oder wurde schon benutzt. Wenn Sie mehrere Änderungen angefordert haben, funktioniert nur der Link in der neuesten E-Mail.',
+      'Er ist abgelaufen oder wurde bereits verwendet. Wenn Sie mehrere Änderungen angefordert haben, funktioniert nur der Link in der neuesten E-Mail.',
     noLink: 'Um eine neue Adresse zu bestätigen, öffnen Sie den Link in der E-Mail, die wir an sie geschickt haben.',
     takenHeading: 'Diese Adresse ist vergeben',
   },
@@ -33,10 +33,10 @@ export const email: typeof english = {
     emailDone:
       'Das Konto gehört wieder Ihnen. Wir haben Ihnen eine E-Mail mit einem Link für ein neues Passwort geschickt.',
     factorDone:
-      'Alle Geräte sind abgemeldet. Wählen Sie jetzt ein neues Passwort: Wir schicken Ihnen den Link dafür per E-Mail.',
-    newPassword: 'Neues Passwort wählen',
+      'Alle Geräte sind abgemeldet. Wir haben Ihnen eine E-Mail mit einem Link für ein neues Passwort geschickt.',
     deadHeading: 'Dieser Link funktioniert nicht',
-    deadLink: 'Er ist abgelaufen, wurde schon benutzt, oder eine spätere Änderung wurde bereits rückgängig gemacht.',
+    deadLink:
+      'Er ist abgelaufen, wurde bereits verwendet, oder eine spätere Änderung wurde bereits rückgängig gemacht.',
     noLink: 'Um eine Änderung rückgängig zu machen, öffnen Sie den Link in der E-Mail dazu.',
   },
   'change-email': {

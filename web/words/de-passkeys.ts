@@ -3,7 +3,7 @@ import type { Words } from './en.js'
 export const passkeys: Pick<Words, 'passkeys'> = {
   passkeys: {
     title: 'Passkeys',
-    lead: 'Melden Sie sich mit Fingerabdruck, Gesicht oder der PIN Ihres Geräts an, ganz ohne Passwort und Code.',
+    lead: 'Melden Sie sich mit Fingerabdruck, Gesicht oder der PIN Ihres Geräts an, ohne Passwort und ohne Code.',
     use: 'Passkey verwenden',
     add: 'Passkey hinzufügen',
     added: 'Der Passkey wurde hinzugefügt: {name}.',

@@ -40,7 +40,7 @@ export const refusals: Record<RefusalCode, string> = {
   totp_is_off: 'Die Anmeldung in zwei Schritten ist ausgeschaltet.',
   no_totp_begun: 'Das hat zu lange gedauert. Bitte beginnen Sie noch einmal.',
 
-  email_shape: 'Geben Sie eine E-Mail-Adresse wie name@example.com ein.',
+  email_shape: 'Geben Sie eine E-Mail-Adresse ein, zum Beispiel name@example.com.',
   username_length: 'Verwenden Sie 1 bis 64 Zeichen.',
   username_at_sign: 'Ein Benutzername darf kein @ enthalten.',
   username_characters: 'Ein Benutzername darf keine Leerzeichen oder unsichtbaren Zeichen enthalten.',
@@ -51,13 +51,13 @@ export const refusals: Record<RefusalCode, string> = {
   invitation_required:
     'Um hier ein Konto anzulegen, brauchen Sie eine Einladung. Bitte wenden Sie sich an Ihre Administration.',
   invalid_invitation:
-    'Diese Einladung funktioniert nicht. Sie ist abgelaufen, wurde schon verwendet oder zurückgezogen oder gilt für eine andere Adresse. Bitten Sie um eine neue.',
+    'Diese Einladung funktioniert nicht. Sie ist abgelaufen, wurde bereits verwendet oder zurückgezogen oder gilt für eine andere Adresse. Bitten Sie um eine neue.',
   email_domain_not_allowed: 'Adressen dieser Domain können hier nicht verwendet werden.',
   username_taken: 'Dieser Benutzername ist vergeben. Bitte wählen Sie einen anderen.',
   username_taken_since: 'Dieser Benutzername wurde inzwischen vergeben. Bitte registrieren Sie sich mit einem anderen.',
   already_registered: 'Zu dieser Adresse gibt es bereits ein Konto. Sie können sich anmelden.',
   already_confirmed: 'Ihre E-Mail-Adresse ist bereits bestätigt. Sie können sich anmelden.',
-  invalid_link: 'Dieser Link ist abgelaufen oder wurde bereits verwendet.',
+  invalid_link: 'Dieser Link ist abgelaufen, wurde bereits verwendet oder ist unvollständig.',
   link_replaced: 'Wir haben Ihnen eine neuere E-Mail geschickt. Nur der Link in der neuesten E-Mail funktioniert.',
   invalid_code: 'Dieser Code ist falsch oder abgelaufen. Prüfen Sie ihn oder verwenden Sie den Link in der E-Mail.',
   tries_used_up: 'Ihre fünf Versuche sind aufgebraucht. Öffnen Sie zum Bestätigen den Link in der E-Mail.',

@@ -19,15 +19,15 @@ export const twoStep: typeof english = {
   },
   enrolment: {
     heading: 'Zweiten Schritt einrichten',
-    lead: 'Hier braucht jedes Konto einen zweiten Schritt für die Anmeldung. Bevor Sie ihn einrichten, prüfen wir, ob das Konto Ihnen gehört.',
+    lead: 'Die Anmeldung in zwei Schritten ist hier Pflicht. Bevor Sie sie einrichten, prüfen wir mit einem Code per E-Mail, ob das Konto Ihnen gehört, auch gleich nach der Registrierung.',
     choose: 'Richten Sie jetzt den zweiten Schritt ein: eine Authenticator-App auf Ihrem Telefon oder einen Passkey.',
     useApp: 'App einrichten',
-    savedHeading: 'Wiederherstellungscodes speichern',
+    savedHeading: 'Wiederherstellungs\u00adcodes speichern',
   },
   'two-step': {
     title: 'Anmeldung in zwei Schritten',
     offLead:
-      'Zum Anmelden ist dann auch ein Code aus einer App auf Ihrem Telefon nötig. Ein gestohlenes Passwort reicht nicht mehr.',
+      'Wenn Sie sie einschalten, brauchen Sie zum Anmelden auch einen Code aus einer App auf Ihrem Telefon. Ein gestohlenes Passwort reicht dann nicht mehr.',
     switchOn: 'Einschalten',
     scan: 'Scannen Sie dieses Bild mit einer Authenticator-App. Geben Sie dann den Code ein, den die App anzeigt.',
     qrAlt: 'QR-Code für die Authenticator-App',

@@ -1,3 +1,4 @@
+import { deviceWords } from '../../src/contract/device-names.js'
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import { accountLife } from './de-account.js'
 import { email, emailKinds } from './de-email.js'
@@ -24,7 +25,7 @@ export const de: Words = {
     enterCode: 'Code aus der E-Mail eingeben',
     sendAgain: 'E-Mail erneut senden',
     sentAgain:
-      'Eine neue E-Mail ist unterwegs, außer diese Adresse hat in der letzten Stunde schon fünf erhalten. Verwenden Sie dann die neueste.',
+      'Eine neue E-Mail ist unterwegs, es sei denn, diese Adresse hat in der letzten Stunde schon fünf erhalten. Verwenden Sie dann die neueste.',
     backToLogin: 'Zurück zur Anmeldung',
     developmentMailbox: 'Entwicklungs-Postfach',
     required: 'Bitte füllen Sie dieses Feld aus.',
@@ -57,7 +58,7 @@ export const de: Words = {
   password,
   login: {
     title: 'Anmelden',
-    heading: 'Willkommen zurück',
+    heading: 'Will\u00adkommen zurück',
     identifier: 'Benutzername oder E-Mail',
     submit: 'Anmelden',
     forgot: 'Passwort vergessen?',
@@ -89,8 +90,8 @@ export const de: Words = {
   },
   'verify-email': {
     title: 'E-Mail-Adresse bestätigen',
-    heading: 'Bestätigen Sie Ihre E\u2011Mail-Adresse',
-    pressToConfirm: 'Klicken Sie auf die Schaltfläche, um die Registrierung abzuschließen.',
+    heading: 'Bestätigen Sie Ihre E-Mail-Adresse',
+    pressToConfirm: 'Bestätigen Sie Ihre Adresse, um die Registrierung abzuschließen.',
     confirm: 'E-Mail-Adresse bestätigen',
     checkMail: 'Sehen Sie in Ihrem Postfach nach',
     sentTo:
@@ -115,11 +116,11 @@ export const de: Words = {
       signed_in: 'Sie sind bereits angemeldet. Es gibt nichts zu bestätigen.',
     },
     headings: {
-      already_confirmed: 'E\u2011Mail-Adresse bestätigt',
-      confirmed_signed_in: 'E\u2011Mail-Adresse bestätigt',
+      already_confirmed: 'E-Mail-Adresse bestätigt',
+      confirmed_signed_in: 'E-Mail-Adresse bestätigt',
       already_registered: 'Sie haben bereits ein Konto',
-      link_replaced: 'Es gibt eine neuere E\u2011Mail',
-      no_registration_waiting: 'Bestätigen Sie Ihre E\u2011Mail-Adresse',
+      link_replaced: 'Es gibt eine neuere E-Mail',
+      no_registration_waiting: 'Bestätigen Sie Ihre E-Mail-Adresse',
       invalid_link: 'Dieser Link funktioniert nicht',
       username_taken_since: 'Wählen Sie einen anderen Benutzernamen',
       signed_in: 'Nichts zu bestätigen',
@@ -196,9 +197,7 @@ export const de: Words = {
     sessions: 'Wo Sie angemeldet sind',
     sessionsLead: 'Diese Geräte können Ihr Konto nutzen. Melden Sie Geräte ab, die Sie nicht kennen.',
     thisDevice: 'Dieses Gerät',
-    unknownDevice: 'Unbekanntes Gerät',
-    device: '{browser} unter {system}',
-    deviceOnThing: '{browser} auf dem {system}',
+    ...deviceWords.de,
     sessionSince: 'Seit {date}',
     sessionProof: 'Angemeldet mit {methods}',
     sessionMethods: {
@@ -258,8 +257,8 @@ export const de: Words = {
       password_reset: 'Passwort zurückgesetzt',
       password_changed: 'Passwort geändert',
       password_change_failed: 'Passwortänderung fehlgeschlagen',
-      stepped_up: 'Noch einmal bestätigt, dass Sie es sind',
-      step_up_failed: 'Fehlgeschlagene Bestätigung, dass Sie es sind',
+      stepped_up: 'Identität noch einmal bestätigt',
+      step_up_failed: 'Bestätigung der Identität fehlgeschlagen',
       name_changed: 'Name geändert',
       username_changed: 'Benutzername geändert',
       provider_linked: 'Mit {provider} verbunden',
@@ -268,7 +267,7 @@ export const de: Words = {
       second_factor_failed: 'Falscher Anmeldecode',
       totp_added: 'Anmeldung in zwei Schritten eingeschaltet',
       totp_removed: 'Anmeldung in zwei Schritten ausgeschaltet',
-      recovery_code_used: 'Wiederherstellungscode benutzt',
+      recovery_code_used: 'Wiederherstellungscode verwendet',
       recovery_codes_renewed: 'Neue Wiederherstellungscodes',
       trusted_device_removed: 'Ein vertrautes Gerät wurde entfernt',
       passkey_added: 'Passkey hinzugefügt',

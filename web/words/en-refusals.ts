@@ -52,7 +52,7 @@ export const refusals: Record<RefusalCode, string> = {
   username_taken_since: 'Another user has taken this username in the meantime. Please register with another one.',
   already_registered: 'This address already has an account. You can sign in.',
   already_confirmed: 'Your email is already confirmed. You can sign in.',
-  invalid_link: 'This link has expired or was already used.',
+  invalid_link: 'This link has expired, was already used, or is incomplete.',
   link_replaced: 'We have sent you a newer email. Only the link in the newest email works.',
   invalid_code: 'This code is wrong or has expired. Check it, or use the link in the email.',
   tries_used_up: 'You have used all five attempts. Open the link in the email to confirm.',

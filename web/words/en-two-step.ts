@@ -16,7 +16,7 @@ export const twoStep = {
   },
   enrolment: {
     heading: 'Set up a second step',
-    lead: 'Here every account needs a second step for signing in. Before you set it up, we check that the account is yours.',
+    lead: 'Two-step sign-in is required here. Before you set it up, we check with a code by email that the account is yours, also right after a registration.',
     choose: 'Now add the second step: an authenticator app on your phone, or a passkey.',
     useApp: 'Set up an app',
     savedHeading: 'Save your recovery codes',

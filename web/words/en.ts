@@ -1,3 +1,4 @@
+import { deviceWords } from '../../src/contract/device-names.js'
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import { accountLife } from './en-account.js'
 import { email, emailKinds } from './en-email.js'
@@ -156,8 +157,8 @@ export const en = {
   'step-up': {
     title: 'Confirm that it is you',
     heading: 'Confirm that it is you',
-    lead: 'This page needs a recent proof. Confirm that it is you to continue.',
-    leadChange: 'This change needs a recent proof. Confirm that it is you to continue.',
+    lead: 'Confirm once more that it is you to open this page.',
+    leadChange: 'Confirm once more that it is you to make this change.',
     confirm: 'Confirm',
     cancel: 'Cancel',
     mailLead: 'We will send a code to your email address.',
@@ -188,9 +189,7 @@ export const en = {
     sessions: 'Where you are signed in',
     sessionsLead: 'These devices can use your account. Sign out any you do not know.',
     thisDevice: 'This device',
-    unknownDevice: 'Unknown device',
-    device: '{browser} on {system}',
-    deviceOnThing: '{browser} on {system}',
+    ...deviceWords.en,
     sessionSince: 'Since {date}',
     sessionProof: 'Signed in with {methods}',
     sessionMethods: {

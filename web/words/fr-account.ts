@@ -17,7 +17,7 @@ export const accountLife: typeof english = {
     deleteLead: 'Supprime définitivement votre compte.',
     lost: {
       data: 'Votre compte, vos moyens de connexion et votre activité sont supprimés immédiatement. Rien ne peut être restauré.',
-      sessions: 'Vous êtes déconnecté de tous vos appareils.',
+      sessions: 'Tous vos appareils sont déconnectés.',
       names: 'Votre nom d’utilisateur et votre adresse e-mail redeviennent libres : n’importe qui peut prendre ce nom.',
       applications:
         'Les applications que vous utilisiez avec ce compte en sont informées. Elles peuvent conserver leurs propres données.',

@@ -3,7 +3,7 @@ import type { Words } from './en.js'
 export const passkeys: Pick<Words, 'passkeys'> = {
   passkeys: {
     title: 'Clés d’accès',
-    lead: 'Connectez-vous avec votre empreinte, votre visage ou le code de votre appareil, sans mot de passe.',
+    lead: 'Connectez-vous avec votre empreinte, votre visage ou le code de votre appareil, sans mot de passe ni code de connexion.',
     use: 'Utiliser une clé d’accès',
     add: 'Ajouter une clé d’accès',
     added: 'La clé d’accès a été ajoutée : {name}.',

@@ -18,7 +18,7 @@ export const twoStep: typeof english = {
   },
   enrolment: {
     heading: 'Configurer une deuxième étape',
-    lead: 'Ici, chaque compte a besoin d’une deuxième étape pour la connexion. Avant de la configurer, nous vérifions que le compte est bien le vôtre.',
+    lead: 'La connexion en deux étapes est obligatoire ici. Avant de la configurer, nous vérifions avec un code envoyé par e-mail que le compte est bien le vôtre, même juste après l’inscription.',
     choose:
       'Configurez maintenant la deuxième étape : une application d’authentification sur votre téléphone ou une clé d’accès.',
     useApp: 'Configurer une application',
@@ -27,7 +27,7 @@ export const twoStep: typeof english = {
   'two-step': {
     title: 'Connexion en deux étapes',
     offLead:
-      'La connexion demande alors aussi un code d’une application sur votre téléphone. Un mot de passe volé ne suffit plus.',
+      'Si vous l’activez, la connexion demande aussi un code d’une application sur votre téléphone. Un mot de passe volé ne suffit alors plus.',
     switchOn: 'Activer',
     scan: 'Scannez cette image avec une application d’authentification. Saisissez ensuite le code qu’elle affiche.',
     qrAlt: 'Code QR pour l’application d’authentification',

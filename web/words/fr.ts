@@ -1,3 +1,4 @@
+import { deviceWords } from '../../src/contract/device-names.js'
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import type { Words } from './en.js'
 import { accountLife } from './fr-account.js'
@@ -64,7 +65,7 @@ export const fr: Words = {
     noAccount: 'Pas encore de compte ?',
     register: 'Créer un compte',
     notices: {
-      signed_out: 'La déconnexion est terminée.',
+      signed_out: 'Déconnexion réussie.',
       signed_out_everywhere: 'Tous vos appareils ont été déconnectés.',
       sign_in: 'Connectez-vous pour continuer.',
       session_ended: 'Votre session est terminée. Connectez-vous pour reprendre là où vous en étiez.',
@@ -88,11 +89,11 @@ export const fr: Words = {
   'verify-email': {
     title: 'Confirmer l’adresse e-mail',
     heading: 'Confirmez votre adresse e-mail',
-    pressToConfirm: 'Cliquez sur le bouton pour terminer votre inscription.',
+    pressToConfirm: 'Confirmez votre adresse pour terminer votre inscription.',
     confirm: 'Confirmer mon adresse e-mail',
     checkMail: 'Consultez vos e-mails',
-    sentTo: 'Nous avons envoyé un e-mail à {email}. Ouvrez le lien qu’il contient ou saisissez son code ici.',
-    sent: 'Nous vous avons envoyé un e-mail. Ouvrez le lien qu’il contient ou saisissez son code ici.',
+    sentTo: 'Nous avons envoyé un e-mail à {email}. Ouvrez le lien qu’il contient ou saisissez ici le code indiqué.',
+    sent: 'Nous vous avons envoyé un e-mail. Ouvrez le lien qu’il contient ou saisissez ici le code indiqué.',
     code: 'Code reçu par e-mail',
     codeHint: '8 caractères',
     codeShape: 'Veuillez saisir le code en entier.',
@@ -160,15 +161,15 @@ export const fr: Words = {
   'step-up': {
     title: 'Confirmez votre identité',
     heading: 'Confirmez votre identité',
-    lead: 'Cette page demande une confirmation récente. Confirmez votre identité pour continuer.',
-    leadChange: 'Ce changement demande une confirmation récente. Confirmez votre identité pour continuer.',
+    lead: 'Confirmez à nouveau votre identité pour ouvrir cette page.',
+    leadChange: 'Confirmez à nouveau votre identité pour faire cette modification.',
     confirm: 'Confirmer',
     cancel: 'Annuler',
     mailLead: 'Nous allons envoyer un code à votre adresse e-mail.',
     sendCode: 'Envoyer le code',
     mailSent: 'Nous vous avons envoyé un e-mail avec un code. Saisissez-le ici.',
     appCode: 'Code de l’application ou code de secours',
-    code: 'Code de l’e-mail',
+    code: 'Code reçu par e-mail',
     codeHint: '8 caractères',
     sentAgain: 'Un nouvel e-mail est en route. Seul le code du dernier e-mail fonctionne.',
     noSecondFactorHeading: 'Un second facteur est nécessaire',
@@ -192,9 +193,7 @@ export const fr: Words = {
     sessions: 'Appareils connectés',
     sessionsLead: 'Ces appareils peuvent utiliser votre compte. Déconnectez ceux que vous ne connaissez pas.',
     thisDevice: 'Cet appareil',
-    unknownDevice: 'Appareil inconnu',
-    device: '{browser} sur {system}',
-    deviceOnThing: '{browser} sur {system}',
+    ...deviceWords.fr,
     sessionSince: 'Depuis le {date}',
     sessionProof: 'Connexion avec {methods}',
     sessionMethods: {

@@ -15,6 +15,6 @@ export const footers: Record<Language, { visitorFooter: Footer; accountFooter: F
   },
   fr: {
     visitorFooter: (productName) => `Vous recevez cet e-mail parce que cette adresse a été saisie sur ${productName}.`,
-    accountFooter: (productName) => `Cet e-mail concerne votre compte ${productName}.`,
+    accountFooter: (productName) => `Cet e-mail concerne votre compte sur ${productName}.`,
   },
 }

@@ -4,6 +4,9 @@ import { timeSpan } from './time-spans.js'
 
 const { visitorFooter, accountFooter } = footers.en
 
+const resetLinkEnglish = (validFor: number) =>
+  `The link works once, for ${timeSpan(validFor, 'en')}. If it has expired, ask for a new one on the sign-in page.`
+
 /** Mails about a change of the email address, and about undo links. */
 export const emailEnglish: EmailLetters = {
   'confirm-email': ({ token, validFor }, { productName, addresses }) => ({
@@ -53,7 +56,7 @@ export const emailEnglish: EmailLetters = {
         text: `A new email address was entered for your account ${username} at ${productName}: ${newEmail}. It replaces this one as soon as it is confirmed.`,
       },
       {
-        text: `If this was you, you do not need to do anything. If not, someone else is in your account. Stop the change here, within ${timeSpan(undoFor, 'en')}. It also signs out all devices, and your password must then be set anew:`,
+        text: `If this was you, you do not need to do anything. If not, someone else has access to your account. Stop the change here, within ${timeSpan(undoFor, 'en')}. This also signs out all devices, and you get a link to choose a new password:`,
       },
       { link: addresses.undo(undoToken), label: 'This was not me' },
     ],
@@ -81,9 +84,7 @@ export const emailEnglish: EmailLetters = {
         text: `Your account ${username} at ${productName} has this email address again. All devices were signed out, and what was added to the account since was removed. The old password does not work any more. Choose a new one here:`,
       },
       { link: addresses.resetPassword(token), label: 'Choose a new password' },
-      {
-        text: `The link works once, for ${timeSpan(validFor, 'en')}. If it has expired, ask for a new one on the sign-in page.`,
-      },
+      { text: resetLinkEnglish(validFor) },
     ],
     footer: accountFooter(productName),
   }),
@@ -94,23 +95,26 @@ export const emailEnglish: EmailLetters = {
       {
         text: `The account ${username} at ${productName} has its earlier email address again: the link in the email to that address was used. This address is not used for it any more, and all devices were signed out.`,
       },
-      { text: 'If this is a mistake, sign in with a new password, which is mailed to the earlier address:' },
+      {
+        text: 'If this is a mistake, sign in with a new password. The link to choose it is sent to the earlier address:',
+      },
       { link: addresses.login, label: 'Sign in' },
     ],
     footer: accountFooter(productName),
   }),
 
-  'factor-undone': ({ username }, { productName, addresses }) => ({
+  'factor-undone': ({ username, token, validFor }, { productName, addresses }) => ({
     subject: `A change to your account at ${productName} was undone`,
     blocks: [
       {
-        text: `A way to sign in that had been added to your account ${username} at ${productName} was removed, with the link in the email about it. All devices were signed out. The old password does not work any more. Ask for a new one here:`,
+        text: `A way to sign in that had been added to your account ${username} at ${productName} was removed, with the link in the email about it. All devices were signed out. The old password does not work any more. Choose a new one here:`,
       },
-      { link: addresses.forgotPassword, label: 'Choose a new password' },
+      { link: addresses.resetPassword(token), label: 'Choose a new password' },
+      { text: resetLinkEnglish(validFor) },
     ],
     footer: accountFooter(productName),
   }),
 }
 
 export const undoEnglish = (undoFor: number) =>
-  `If this was not you, undo it here, within ${timeSpan(undoFor, 'en')}. It also signs out all devices, and your password must then be set anew:`
+  `If this was not you, undo it here, within ${timeSpan(undoFor, 'en')}. This also signs out all devices, and you get a link to choose a new password:`

@@ -4,12 +4,15 @@ import { timeSpan } from './time-spans.js'
 
 const { visitorFooter, accountFooter } = footers.fr
 
+const resetLinkFrench = (validFor: number) =>
+  `Ce lien fonctionne une seule fois et reste valable ${timeSpan(validFor, 'fr')}. S’il a expiré, demandez-en un nouveau sur la page de connexion.`
+
 export const emailFrench: EmailLetters = {
   'confirm-email': ({ token, validFor }, { productName, addresses }) => ({
     subject: `Confirmez votre nouvelle adresse e-mail pour ${productName}`,
     blocks: [
       {
-        text: `Cette adresse a été saisie comme nouvelle adresse e-mail d’un compte ${productName}. Ouvrez ce lien, puis cliquez sur le bouton de la page :`,
+        text: `Cette adresse a été saisie comme nouvelle adresse e-mail d’un compte sur ${productName}. Ouvrez ce lien, puis confirmez-y l’adresse :`,
       },
       { link: addresses.confirmEmail(token), label: 'Confirmer cette adresse' },
       {
@@ -23,7 +26,7 @@ export const emailFrench: EmailLetters = {
     subject: `Cette adresse est déjà utilisée sur ${productName}`,
     blocks: [
       {
-        text: `Quelqu’un, peut-être vous, a voulu utiliser cette adresse pour un autre compte ${productName}. Elle appartient à un compte, ou lui appartenait encore il y a quelques jours. Rien n’a été modifié.`,
+        text: `Quelqu’un, peut-être vous, a voulu utiliser cette adresse pour un autre compte sur ${productName}. Elle appartient à un compte, ou lui appartenait encore il y a quelques jours. Rien n’a été modifié.`,
       },
       { text: 'Connectez-vous ici :' },
       { link: addresses.login, label: 'Se connecter' },
@@ -36,7 +39,7 @@ export const emailFrench: EmailLetters = {
     subject: `Cette adresse ne peut pas encore être inscrite sur ${productName}`,
     blocks: [
       {
-        text: `Quelqu’un, peut-être vous, a essayé de s’inscrire sur ${productName} avec cette adresse. Elle appartenait à un compte il y a quelques jours encore et lui reste réservée pendant une semaine après le changement.`,
+        text: `Quelqu’un, peut-être vous, a essayé de s’inscrire sur ${productName} avec cette adresse. Elle appartenait à un compte il y a quelques jours encore et lui reste réservée pendant une semaine après la modification.`,
       },
       { text: 'Si vous avez un compte, connectez-vous avec votre nom d’utilisateur ou votre nouvelle adresse :' },
       { link: addresses.login, label: 'Se connecter' },
@@ -52,7 +55,7 @@ export const emailFrench: EmailLetters = {
         text: `Une nouvelle adresse e-mail a été saisie pour votre compte ${username} sur ${productName} : ${newEmail}. Elle remplacera celle-ci dès qu’elle sera confirmée.`,
       },
       {
-        text: `Si c’était vous, vous n’avez rien à faire. Sinon, quelqu’un d’autre est dans votre compte. Empêchez ce changement ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Tous les appareils seront aussi déconnectés, et vous devrez ensuite définir un nouveau mot de passe :`,
+        text: `Si c’était vous, vous n’avez rien à faire. Sinon, quelqu’un d’autre a accès à votre compte. Empêchez cette modification ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Tous les appareils seront aussi déconnectés, et vous recevrez un lien pour choisir un nouveau mot de passe :`,
       },
       { link: addresses.undo(undoToken), label: 'Ce n’était pas moi' },
     ],
@@ -74,15 +77,13 @@ export const emailFrench: EmailLetters = {
   }),
 
   'email-restored': ({ username, token, validFor }, { productName, addresses }) => ({
-    subject: `Votre compte ${productName} est de nouveau à vous`,
+    subject: `Votre compte sur ${productName} est de nouveau à vous`,
     blocks: [
       {
         text: `Votre compte ${username} sur ${productName} a de nouveau cette adresse e-mail. Tous les appareils ont été déconnectés, et ce qui avait été ajouté au compte depuis a été supprimé. L’ancien mot de passe ne fonctionne plus. Choisissez-en un nouveau ici :`,
       },
       { link: addresses.resetPassword(token), label: 'Choisir un nouveau mot de passe' },
-      {
-        text: `Ce lien fonctionne une seule fois et reste valable ${timeSpan(validFor, 'fr')}. S’il a expiré, demandez-en un nouveau sur la page de connexion.`,
-      },
+      { text: resetLinkFrench(validFor) },
     ],
     footer: accountFooter(productName),
   }),
@@ -101,17 +102,18 @@ export const emailFrench: EmailLetters = {
     footer: accountFooter(productName),
   }),
 
-  'factor-undone': ({ username }, { productName, addresses }) => ({
-    subject: `Une modification de votre compte ${productName} a été annulée`,
+  'factor-undone': ({ username, token, validFor }, { productName, addresses }) => ({
+    subject: `Une modification de votre compte sur ${productName} a été annulée`,
     blocks: [
       {
-        text: `Un moyen de connexion ajouté à votre compte ${username} sur ${productName} a été supprimé avec le lien de l’e-mail correspondant. Tous les appareils ont été déconnectés. L’ancien mot de passe ne fonctionne plus. Demandez-en un nouveau ici :`,
+        text: `Un moyen de connexion ajouté à votre compte ${username} sur ${productName} a été supprimé au moyen du lien de l’e-mail correspondant. Tous les appareils ont été déconnectés. L’ancien mot de passe ne fonctionne plus. Choisissez-en un nouveau ici :`,
       },
-      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+      { link: addresses.resetPassword(token), label: 'Choisir un nouveau mot de passe' },
+      { text: resetLinkFrench(validFor) },
     ],
     footer: accountFooter(productName),
   }),
 }
 
 export const undoFrench = (undoFor: number) =>
-  `Si ce n’était pas vous, annulez-le ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Tous les appareils seront aussi déconnectés, et vous devrez ensuite définir un nouveau mot de passe :`
+  `Si ce n’était pas vous, annulez cette modification ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Tous les appareils seront aussi déconnectés, et vous recevrez un lien pour choisir un nouveau mot de passe :`

@@ -7,12 +7,15 @@ const { visitorFooter, accountFooter } = footers.de
 /** "innerhalb von" asks for the dative. */
 const afterWithin = (span: number) => timeSpan(span, 'de').replace(/Tage$/, 'Tagen')
 
+const resetLinkGerman = (validFor: number) =>
+  `Der Link funktioniert einmal und ist ${timeSpan(validFor, 'de')} gültig. Wenn er abgelaufen ist, fordern Sie auf der Anmeldeseite einen neuen an.`
+
 export const emailGerman: EmailLetters = {
   'confirm-email': ({ token, validFor }, { productName, addresses }) => ({
     subject: `Bestätigen Sie Ihre neue E-Mail-Adresse für ${productName}`,
     blocks: [
       {
-        text: `Diese Adresse wurde als neue E-Mail-Adresse eines Kontos bei ${productName} eingegeben. Öffnen Sie diesen Link und klicken Sie dort auf die Schaltfläche:`,
+        text: `Diese Adresse wurde als neue E-Mail-Adresse eines Kontos bei ${productName} eingegeben. Öffnen Sie diesen Link und bestätigen Sie dort die Adresse:`,
       },
       { link: addresses.confirmEmail(token), label: 'Adresse bestätigen' },
       {
@@ -57,7 +60,7 @@ export const emailGerman: EmailLetters = {
         text: `Für Ihr Konto ${username} bei ${productName} wurde eine neue E-Mail-Adresse eingegeben: ${newEmail}. Sie ersetzt diese Adresse, sobald sie bestätigt ist.`,
       },
       {
-        text: `Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, ist jemand anderes in Ihrem Konto. Verhindern Sie die Änderung hier, innerhalb von ${afterWithin(undoFor)}. Dabei werden auch alle Geräte abgemeldet, und Sie müssen danach ein neues Passwort festlegen:`,
+        text: `Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, hat jemand anderes Zugriff auf Ihr Konto. Verhindern Sie die Änderung hier, innerhalb von ${afterWithin(undoFor)}. Dabei werden auch alle Geräte abgemeldet, und Sie erhalten einen Link für ein neues Passwort:`,
       },
       { link: addresses.undo(undoToken), label: 'Das war ich nicht' },
     ],
@@ -85,9 +88,7 @@ export const emailGerman: EmailLetters = {
         text: `Ihr Konto ${username} bei ${productName} hat wieder diese E-Mail-Adresse. Alle Geräte wurden abgemeldet, und was seither zum Konto hinzugefügt wurde, ist entfernt. Das alte Passwort funktioniert nicht mehr. Wählen Sie hier ein neues:`,
       },
       { link: addresses.resetPassword(token), label: 'Neues Passwort wählen' },
-      {
-        text: `Der Link funktioniert einmal und ist ${timeSpan(validFor, 'de')} gültig. Wenn er abgelaufen ist, fordern Sie auf der Anmeldeseite einen neuen an.`,
-      },
+      { text: resetLinkGerman(validFor) },
     ],
     footer: accountFooter(productName),
   }),
@@ -96,7 +97,7 @@ export const emailGerman: EmailLetters = {
     subject: `Ihre E-Mail-Adresse bei ${productName} wurde zurückgesetzt`,
     blocks: [
       {
-        text: `Das Konto ${username} bei ${productName} hat wieder seine frühere E-Mail-Adresse: Der Link in der E-Mail an jene Adresse wurde benutzt. Diese Adresse wird dafür nicht mehr verwendet, und alle Geräte wurden abgemeldet.`,
+        text: `Das Konto ${username} bei ${productName} hat wieder seine frühere E-Mail-Adresse: Der Link in der E-Mail an jene Adresse wurde verwendet. Diese Adresse wird dafür nicht mehr verwendet, und alle Geräte wurden abgemeldet.`,
       },
       {
         text: 'Wenn das ein Versehen ist, melden Sie sich mit einem neuen Passwort an. Der Link dafür geht an die frühere Adresse:',
@@ -106,17 +107,18 @@ export const emailGerman: EmailLetters = {
     footer: accountFooter(productName),
   }),
 
-  'factor-undone': ({ username }, { productName, addresses }) => ({
+  'factor-undone': ({ username, token, validFor }, { productName, addresses }) => ({
     subject: `Eine Änderung an Ihrem Konto bei ${productName} wurde rückgängig gemacht`,
     blocks: [
       {
-        text: `Eine Anmeldemöglichkeit, die zu Ihrem Konto ${username} bei ${productName} hinzugefügt worden war, wurde über den Link in der E-Mail dazu entfernt. Alle Geräte wurden abgemeldet. Das alte Passwort funktioniert nicht mehr. Fordern Sie hier ein neues an:`,
+        text: `Eine Anmeldemöglichkeit, die zu Ihrem Konto ${username} bei ${productName} hinzugefügt worden war, wurde über den Link in der E-Mail dazu entfernt. Alle Geräte wurden abgemeldet. Das alte Passwort funktioniert nicht mehr. Wählen Sie hier ein neues:`,
       },
-      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+      { link: addresses.resetPassword(token), label: 'Neues Passwort wählen' },
+      { text: resetLinkGerman(validFor) },
     ],
     footer: accountFooter(productName),
   }),
 }
 
 export const undoGerman = (undoFor: number) =>
-  `Wenn Sie das nicht waren, machen Sie es hier rückgängig, innerhalb von ${afterWithin(undoFor)}. Dabei werden auch alle Geräte abgemeldet, und Sie müssen danach ein neues Passwort festlegen:`
+  `Wenn Sie das nicht waren, machen Sie es hier rückgängig, innerhalb von ${afterWithin(undoFor)}. Dabei werden auch alle Geräte abgemeldet, und Sie erhalten einen Link für ein neues Passwort:`

@@ -58,7 +58,7 @@ export const english: Letters = {
       {
         text: hasPassword
           ? `Someone, perhaps you, asked to reset the password of your account at ${productName}. Choose a new password here:`
-          : `Someone, perhaps you, asked to set a password for your account at ${productName}, which has none yet. Choose one here:`,
+          : `Someone, perhaps you, asked to set a password for your account at ${productName}. Choose one here:`,
       },
       { link: addresses.resetPassword(token), label: hasPassword ? 'Choose a new password' : 'Set a password' },
       {
@@ -154,7 +154,7 @@ export const english: Letters = {
         text: `Your account ${username} at ${productName} was just used to sign in on a device or in a browser that it has not been used on before.`,
       },
       {
-        text: `Device: ${writtenDevice(device) ?? 'unknown'}. IP address: ${ip}. Time: ${writtenTime(at, 'en')}.`,
+        text: `Device: ${writtenDevice(device, 'en')}. IP address: ${ip}. Time: ${writtenTime(at, 'en')}.`,
       },
       {
         text: 'If this was you, you do not need to do anything. If not, choose a new password now. That signs out all devices:',
@@ -228,7 +228,7 @@ export const english: Letters = {
     subject: `A passkey for ${productName} was added`,
     blocks: [
       {
-        text: `A passkey was just added to your account ${username} at ${productName}: ${passkeyName}. It signs in without a password.`,
+        text: `A passkey was just added to your account ${username} at ${productName}: ${passkeyName}. With it you can sign in without a password and without a code.`,
       },
       { text: undoEnglish(undoFor) },
       { link: addresses.undo(undoToken), label: 'Undo it' },
@@ -240,7 +240,7 @@ export const english: Letters = {
     subject: `A passkey for ${productName} was removed`,
     blocks: [
       {
-        text: `A passkey was just removed from your account ${username} at ${productName}: ${passkeyName}. It does not sign in any more. All other devices were signed out.`,
+        text: `A passkey was just removed from your account ${username} at ${productName}: ${passkeyName}. You cannot sign in with it any more. All other devices were signed out.`,
       },
       { text: 'If this was not you, choose a new password now:' },
       { link: addresses.forgotPassword, label: 'Choose a new password' },

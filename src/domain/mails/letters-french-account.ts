@@ -1,16 +1,16 @@
 import type { AccountLetters } from './letters.js'
 
-const accountFooter = (productName: string) => `Cet e-mail concerne votre compte ${productName}.`
+const accountFooter = (productName: string) => `Cet e-mail concerne votre compte sur ${productName}.`
 
 export const frenchAccount: AccountLetters = {
   'username-changed': ({ username, formerUsername }, { productName, addresses }) => ({
     subject: `Votre nom d’utilisateur sur ${productName} a été modifié`,
     blocks: [
       {
-        text: `Votre nom d’utilisateur sur ${productName} vient de passer de ${formerUsername} à ${username}. Utilisez le nouveau pour vous connecter. Pendant 30 jours, personne d’autre ne peut prendre l’ancien, et vous pouvez le reprendre.`,
+        text: `Votre nom d’utilisateur sur ${productName} vient de passer de ${formerUsername} à ${username}. Utilisez le nouveau pour vous connecter. Pendant 30 jours, personne d’autre ne peut prendre l’ancien, et vous pouvez y revenir.`,
       },
       {
-        text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe, puis rétablissez votre nom d’utilisateur :',
+        text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe, puis rétablissez votre nom d’utilisateur :',
       },
       { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
     ],
@@ -26,9 +26,9 @@ export const frenchAccount: AccountLetters = {
           : `Votre compte ${username} sur ${productName} vient d’être supprimé, avec toutes les données qui s’y rattachaient. Il ne peut pas être restauré.`,
       },
       {
-        text: `Si vous ne l’avez pas voulu, contactez l’exploitant de ${productName}. Vous pouvez vous inscrire de nouveau avec cette adresse à tout moment.`,
+        text: `Si ce n’était pas votre intention, contactez l’exploitant de ${productName}. Vous pouvez vous inscrire de nouveau avec cette adresse à tout moment.`,
       },
     ],
-    footer: `Ceci est le dernier e-mail concernant votre compte ${productName}.`,
+    footer: `Ceci est le dernier e-mail concernant votre compte sur ${productName}.`,
   }),
 }

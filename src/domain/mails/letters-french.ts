@@ -14,7 +14,7 @@ export const french: Letters = {
     subject: `Confirmez votre adresse e-mail pour ${productName}`,
     blocks: [
       {
-        text: `Bienvenue sur ${productName}. Pour terminer votre inscription, ouvrez ce lien, puis cliquez sur le bouton de la page :`,
+        text: `Bienvenue sur ${productName}. Pour terminer votre inscription, ouvrez ce lien, puis confirmez-y votre adresse :`,
       },
       { link: addresses.verifyEmail(token), label: 'Confirmer mon adresse e-mail' },
       ...(code === undefined
@@ -33,7 +33,7 @@ export const french: Letters = {
   }),
 
   'already-registered': (_values, { productName, addresses }) => ({
-    subject: `Vous avez déjà un compte ${productName}`,
+    subject: `Vous avez déjà un compte sur ${productName}`,
     blocks: [
       {
         text: `Quelqu’un, peut-être vous, a essayé de s’inscrire sur ${productName} avec cette adresse. Un compte existe déjà pour cette adresse. Rien n’a été modifié.`,
@@ -50,7 +50,7 @@ export const french: Letters = {
   invitation: ({ token, validFor }, { productName, addresses }) => ({
     subject: `Votre invitation à ${productName}`,
     blocks: [
-      { text: `Vous êtes invité à créer un compte sur ${productName}. Pour cela, ouvrez ce lien :` },
+      { text: `Vous avez une invitation pour créer un compte sur ${productName}. Pour l’utiliser, ouvrez ce lien :` },
       { link: addresses.invite(token), label: 'Créer mon compte' },
       {
         text: `L’invitation est réservée à cette adresse. Elle ne sert qu’une fois et reste valable ${timeSpan(validFor, 'fr')}. Si vous ne souhaitez pas de compte, vous pouvez ignorer cet e-mail.`,
@@ -66,8 +66,8 @@ export const french: Letters = {
     blocks: [
       {
         text: hasPassword
-          ? `Quelqu’un, peut-être vous, a demandé à réinitialiser le mot de passe de votre compte ${productName}. Choisissez un nouveau mot de passe ici :`
-          : `Quelqu’un, peut-être vous, a demandé à définir un mot de passe pour votre compte ${productName}, qui n’en a pas encore. Choisissez-en un ici :`,
+          ? `Quelqu’un, peut-être vous, a demandé à réinitialiser le mot de passe de votre compte sur ${productName}. Choisissez un nouveau mot de passe ici :`
+          : `Quelqu’un, peut-être vous, a demandé à définir un mot de passe pour votre compte sur ${productName}. Choisissez-en un ici :`,
       },
       {
         link: addresses.resetPassword(token),
@@ -96,7 +96,7 @@ export const french: Letters = {
     subject: `Votre mot de passe pour ${productName} a été réinitialisé`,
     blocks: [
       {
-        text: `Le mot de passe de votre compte ${username} sur ${productName} vient d’être réinitialisé avec un lien envoyé à cette adresse. Tous les appareils ont été déconnectés.`,
+        text: `Le mot de passe de votre compte ${username} sur ${productName} vient d’être réinitialisé au moyen d’un lien envoyé à cette adresse. Tous les appareils ont été déconnectés.`,
       },
       {
         text: 'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe et vérifiez qui peut lire vos e-mails :',
@@ -110,11 +110,11 @@ export const french: Letters = {
     subject: `Votre code pour ${productName}`,
     blocks: [
       {
-        text: `Une modification de votre compte ${username} chez ${productName} doit être confirmée. Saisissez ce code sur la page qui le demande :`,
+        text: `Une modification de votre compte ${username} sur ${productName} doit être confirmée. Saisissez ce code sur la page qui le demande :`,
       },
       { code },
       {
-        text: `Ce code reste valable ${timeSpan(validFor, 'fr')}. Ne le donnez à personne. Si vous ne modifiez rien en ce moment, quelqu’un d’autre utilise peut-être votre compte : connectez-vous et déconnectez tous les autres appareils.`,
+        text: `Ce code reste valable ${timeSpan(validFor, 'fr')}. Ne le donnez à personne. Si vous ne modifiez rien en ce moment, quelqu’un d’autre utilise peut-être votre compte : connectez-vous et déconnectez tous les autres appareils.`,
       },
     ],
     footer: accountFooter(productName),
@@ -154,7 +154,7 @@ export const french: Letters = {
         text: `Votre compte ${username} sur ${productName} vient d’être dissocié de ${providerName}. Vous ne pouvez plus vous connecter avec ${providerName}.`,
       },
       {
-        text: 'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe :',
+        text: 'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe :',
       },
       { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
     ],
@@ -168,10 +168,10 @@ export const french: Letters = {
         text: `Quelqu’un vient de se connecter à votre compte ${username} sur ${productName} depuis un appareil ou un navigateur qui n’avait pas encore été utilisé.`,
       },
       {
-        text: `Appareil : ${writtenDevice(device) ?? 'inconnu'}. Adresse IP : ${ip}. Date : ${writtenTime(at, 'fr')}.`,
+        text: `Appareil : ${writtenDevice(device, 'fr')}. Adresse IP : ${ip}. Date : ${writtenTime(at, 'fr')}.`,
       },
       {
-        text: 'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe. Tous les appareils seront alors déconnectés :',
+        text: 'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe. Tous les appareils seront alors déconnectés :',
       },
       { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
     ],
@@ -182,7 +182,7 @@ export const french: Letters = {
     subject: `La connexion en deux étapes à ${productName} est activée`,
     blocks: [
       {
-        text: `La connexion en deux étapes vient d’être activée pour votre compte ${username} sur ${productName} : pour vous connecter, il faut maintenant un code d’une application d’authentification. Tous les autres appareils ont été déconnectés.`,
+        text: `La connexion en deux étapes vient d’être activée pour votre compte ${username} sur ${productName} : pour vous connecter, il faut maintenant un code d’une application d’authentification. Tous les autres appareils ont été déconnectés.`,
       },
       { text: undoFrench(undoFor) },
       { link: addresses.undo(undoToken), label: 'Annuler' },
@@ -241,10 +241,10 @@ export const french: Letters = {
   }),
 
   'passkey-added': ({ username, passkeyName, undoToken, undoFor }, { productName, addresses }) => ({
-    subject: `Nouvelle clé d’accès pour ${productName}`,
+    subject: `Une clé d’accès pour ${productName} a été ajoutée`,
     blocks: [
       {
-        text: `Une clé d’accès vient d’être ajoutée à votre compte ${username} sur ${productName} : ${passkeyName}. Elle permet de se connecter sans mot de passe.`,
+        text: `Une clé d’accès vient d’être ajoutée à votre compte ${username} sur ${productName} : ${passkeyName}. Elle vous permet de vous connecter sans mot de passe ni code de connexion.`,
       },
       { text: undoFrench(undoFor) },
       { link: addresses.undo(undoToken), label: 'Annuler' },
@@ -256,7 +256,7 @@ export const french: Letters = {
     subject: `Une clé d’accès pour ${productName} a été supprimée`,
     blocks: [
       {
-        text: `Une clé d’accès vient d’être supprimée de votre compte ${username} sur ${productName} : ${passkeyName}. Elle ne permet plus de se connecter. Tous les autres appareils ont été déconnectés.`,
+        text: `Une clé d’accès vient d’être supprimée de votre compte ${username} sur ${productName} : ${passkeyName}. Elle ne vous permet plus de vous connecter. Tous les autres appareils ont été déconnectés.`,
       },
       { text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe :' },
       { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },

@@ -7,7 +7,7 @@ export const germanAccount: AccountLetters = {
     subject: `Ihr Benutzername bei ${productName} wurde geändert`,
     blocks: [
       {
-        text: `Ihr Benutzername bei ${productName} wurde gerade von ${formerUsername} in ${username} geändert. Melden Sie sich ab jetzt mit dem neuen an. Den alten kann 30 Tage lang niemand anderes bekommen, und Sie können ihn zurücknehmen.`,
+        text: `Ihr Benutzername bei ${productName} wurde gerade von ${formerUsername} in ${username} geändert. Melden Sie sich ab jetzt mit dem neuen an. Den alten kann 30 Tage lang niemand anderes bekommen. So lange können Sie wieder zu ihm wechseln.`,
       },
       {
         text: 'Wenn Sie das nicht waren, wählen Sie jetzt ein neues Passwort, und ändern Sie danach den Benutzernamen zurück:',

@@ -14,7 +14,7 @@ export const german: Letters = {
     subject: `Bestätigen Sie Ihre E-Mail-Adresse für ${productName}`,
     blocks: [
       {
-        text: `Willkommen bei ${productName}. Um die Registrierung abzuschließen, öffnen Sie diesen Link und klicken Sie dort auf die Schaltfläche:`,
+        text: `Willkommen bei ${productName}. Um die Registrierung abzuschließen, öffnen Sie diesen Link und bestätigen Sie dort Ihre Adresse:`,
       },
       { link: addresses.verifyEmail(token), label: 'E-Mail-Adresse bestätigen' },
       ...(code === undefined
@@ -67,7 +67,7 @@ export const german: Letters = {
       {
         text: hasPassword
           ? `Jemand, vielleicht Sie selbst, möchte das Passwort Ihres Kontos bei ${productName} zurücksetzen. Hier können Sie ein neues Passwort wählen:`
-          : `Jemand, vielleicht Sie selbst, möchte ein Passwort für Ihr Konto bei ${productName} festlegen, das noch keines hat. Hier können Sie eines wählen:`,
+          : `Jemand, vielleicht Sie selbst, möchte ein Passwort für Ihr Konto bei ${productName} festlegen. Hier können Sie eines wählen:`,
       },
       { link: addresses.resetPassword(token), label: hasPassword ? 'Neues Passwort wählen' : 'Passwort festlegen' },
       {
@@ -111,7 +111,7 @@ export const german: Letters = {
       },
       { code },
       {
-        text: `Der Code ist ${timeSpan(validFor, 'de')} gültig. Geben Sie ihn niemandem weiter. Wenn Sie gerade nichts ändern, benutzt vielleicht jemand anderes Ihr Konto: Melden Sie sich an, und melden Sie alle anderen Geräte ab.`,
+        text: `Der Code ist ${timeSpan(validFor, 'de')} gültig. Geben Sie ihn an niemanden weiter. Wenn Sie gerade nichts ändern, benutzt vielleicht jemand anderes Ihr Konto: Melden Sie sich an, und melden Sie alle anderen Geräte ab.`,
       },
     ],
     footer: accountFooter(productName),
@@ -125,7 +125,7 @@ export const german: Letters = {
       },
       { code },
       {
-        text: `Der Code ist ${timeSpan(validFor, 'de')} gültig. Geben Sie ihn niemandem weiter. Wenn Sie sich gerade nicht anmelden, kennt vielleicht jemand anderes Ihr Passwort. Wählen Sie dann sofort ein neues:`,
+        text: `Der Code ist ${timeSpan(validFor, 'de')} gültig. Geben Sie ihn an niemanden weiter. Wenn Sie sich gerade nicht anmelden, kennt vielleicht jemand anderes Ihr Passwort. Wählen Sie dann sofort ein neues:`,
       },
       { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
     ],
@@ -160,10 +160,10 @@ export const german: Letters = {
     subject: `Neue Anmeldung bei ${productName}`,
     blocks: [
       {
-        text: `Mit Ihrem Konto ${username} bei ${productName} hat sich gerade jemand auf einem Gerät oder in einem Browser angemeldet, auf dem es bisher nicht benutzt wurde.`,
+        text: `Mit Ihrem Konto ${username} bei ${productName} hat sich gerade jemand auf einem Gerät oder in einem Browser angemeldet, mit dem dieses Konto bisher nicht benutzt wurde.`,
       },
       {
-        text: `Gerät: ${writtenDevice(device) ?? 'unbekannt'}. IP-Adresse: ${ip}. Zeit: ${writtenTime(at, 'de')}.`,
+        text: `Gerät: ${writtenDevice(device, 'de')}. IP-Adresse: ${ip}. Zeit: ${writtenTime(at, 'de')}.`,
       },
       {
         text: 'Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, wählen Sie jetzt ein neues Passwort. Damit werden alle Geräte abgemeldet:',
@@ -210,13 +210,13 @@ export const german: Letters = {
   }),
 
   'recovery-code-used': ({ username, left }, { productName, addresses }) => ({
-    subject: `Ein Wiederherstellungscode für ${productName} wurde benutzt`,
+    subject: `Ein Wiederherstellungscode für ${productName} wurde verwendet`,
     blocks: [
       {
-        text: `Für Ihr Konto ${username} bei ${productName} wurde gerade ein Wiederherstellungscode benutzt. Übrige Codes: ${left}.`,
+        text: `Für Ihr Konto ${username} bei ${productName} wurde gerade ein Wiederherstellungscode verwendet. Übrige Codes: ${left}.`,
       },
       {
-        text: 'Wenn Sie das waren, erstellen Sie neue Codes, bevor der letzte benutzt ist. Wenn nicht, wählen Sie jetzt ein neues Passwort:',
+        text: 'Wenn Sie das waren, erstellen Sie neue Codes, bevor der letzte verwendet ist. Wenn nicht, wählen Sie jetzt ein neues Passwort:',
       },
       { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
     ],
@@ -236,10 +236,10 @@ export const german: Letters = {
   }),
 
   'passkey-added': ({ username, passkeyName, undoToken, undoFor }, { productName, addresses }) => ({
-    subject: `Neuer Passkey für ${productName}`,
+    subject: `Ein Passkey für ${productName} wurde hinzugefügt`,
     blocks: [
       {
-        text: `Zu Ihrem Konto ${username} bei ${productName} wurde gerade ein Passkey hinzugefügt: ${passkeyName}. Damit meldet man sich ohne Passwort an.`,
+        text: `Zu Ihrem Konto ${username} bei ${productName} wurde gerade ein Passkey hinzugefügt: ${passkeyName}. Damit können Sie sich ohne Passwort und ohne Code anmelden.`,
       },
       { text: undoGerman(undoFor) },
       { link: addresses.undo(undoToken), label: 'Rückgängig machen' },
@@ -251,7 +251,7 @@ export const german: Letters = {
     subject: `Ein Passkey für ${productName} wurde entfernt`,
     blocks: [
       {
-        text: `Von Ihrem Konto ${username} bei ${productName} wurde gerade ein Passkey entfernt: ${passkeyName}. Die Anmeldung damit ist nicht mehr möglich. Alle anderen Geräte wurden abgemeldet.`,
+        text: `Von Ihrem Konto ${username} bei ${productName} wurde gerade ein Passkey entfernt: ${passkeyName}. Damit können Sie sich nicht mehr anmelden. Alle anderen Geräte wurden abgemeldet.`,
       },
       { text: 'Wenn Sie das nicht waren, wählen Sie jetzt ein neues Passwort:' },
       { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },

@@ -37,7 +37,7 @@ const values: MailValues = {
   'email-changed': { username: "o'hara", newEmail: 'ada@example.org', ...undo },
   'email-restored': { username: "o'hara", token: 'TOKEN', validFor: 30 * minutes },
   'email-withdrawn': { username: "o'hara" },
-  'factor-undone': { username: "o'hara" },
+  'factor-undone': { username: "o'hara", token: 'TOKEN', validFor: 30 * minutes },
 }
 const kinds = Object.keys(values) as MailKind[]
 const cases = kinds.flatMap((kind) => languages.map((language) => ({ kind, language })))
@@ -60,6 +60,10 @@ describe.each(cases)('$kind in $language', ({ kind, language }) => {
       expect(html).toContain(`href="${link}"`)
     }
     expect(text.match(/https?:/g) ?? []).toHaveLength(links.length)
+  })
+
+  it('keeps a French sign of punctuation on the line of its word', () => {
+    if (language === 'fr') expect(`${letter.subject}\n${text}`).not.toMatch(/ [?!:;»]|« /)
   })
 
   it('lets nothing from outside become markup', () => {
@@ -95,6 +99,13 @@ describe('the look of a mail', () => {
 })
 
 describe('a mail with a way in', () => {
+  it.each(languages)('names the device as the account page does (%s)', (language) => {
+    const written = asText(writeLetter('new-device', values['new-device'], site, language))
+    expect(written).toContain(
+      { en: 'Firefox on Windows', de: 'Firefox unter Windows', fr: 'Firefox sur Windows' }[language],
+    )
+  })
+
   it('carries the token in the fragment of our own address', () => {
     const verify = asText(writeLetter('verify-email', values['verify-email'], site, 'en'))
     const reset = asText(writeLetter('reset-password', values['reset-password'], site, 'en'))

@@ -51,7 +51,7 @@ export type MailValues = {
   'email-restored': { username: string; token: string /** Milliseconds. */; validFor: number }
   /** After an undo, to the address that the account had until then. */
   'email-withdrawn': { username: string }
-  'factor-undone': { username: string }
+  'factor-undone': { username: string; token: string /** Milliseconds. */; validFor: number }
 }
 export type MailKind = keyof MailValues
 

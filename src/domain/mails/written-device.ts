@@ -1,8 +1,9 @@
+import { deviceName, deviceWords } from '../../contract/device-names.js'
 import type { Language } from '../../contract/languages.js'
 
-/** "Firefox, Windows": names that are the same in every language. */
-export const writtenDevice = ({ browser, system }: { browser: string | null; system: string | null }) =>
-  [browser, system].filter((part) => part !== null).join(', ') || undefined
+type Device = { browser: string | null; system: string | null }
+
+export const writtenDevice = (device: Device, language: Language) => deviceName(device, deviceWords[language])
 
 /** "15 November 2026 at 12:00 UTC" */
 export const writtenTime = (moment: Date, language: Language) =>

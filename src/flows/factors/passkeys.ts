@@ -1,3 +1,4 @@
+import { deviceName, deviceWords } from '../../contract/device-names.js'
 import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { PasskeyCredential } from '../../contract/passkeys.js'
@@ -29,7 +30,9 @@ type Request = { caller: SessionCaller; client: Client; language: Language }
 type Made = { credential: PasskeyCredential; kept: string | undefined; name: string | undefined }
 
 const bindingOf = ({ userId, sessionId }: Pick<SessionCaller, 'userId' | 'sessionId'>) => `${userId} ${sessionId}`
-const nameFor = (name: string | undefined, { userAgent }: Client) => name ?? readDevice(userAgent).device
+/** In the language of the page, as its list of devices has it. */
+const nameFor = (name: string | undefined, { userAgent }: Client, language: Language) =>
+  name ?? deviceName(readDevice(userAgent), deviceWords[language])
 
 /** The passkeys of the caller's account. A route lets only fresh sessions add and remove them. */
 export const createOwnPasskeys = (deps: Dependencies) => {
@@ -48,7 +51,7 @@ export const createOwnPasskeys = (deps: Dependencies) => {
       const made = await passkeys.verifyNew({ credential, kept, binding: bindingOf(caller) })
       if (isRefused(made)) return made
       const added = await change(caller, (sql, user) =>
-        passkeys.add(sql, user, made, { name: nameFor(name, client), language }),
+        passkeys.add(sql, user, made, { name: nameFor(name, client, language), language }),
       )
       if (!isRefused(added)) await events.record({ kind: 'passkey_added', userId, sessionId }, client)
       return added
@@ -71,7 +74,7 @@ export const createOwnPasskeys = (deps: Dependencies) => {
       if (isRefused(made)) return made
       const { client, language } = visit
       const finished = await signIns.byEnrolment({ token, second: 'passkey' }, visit, (sql, user) =>
-        passkeys.add(sql, user, made, { name: nameFor(name, client), language }),
+        passkeys.add(sql, user, made, { name: nameFor(name, client, language), language }),
       )
       if (!('issued' in finished)) return finished
       const { user, sessionId } = finished.issued

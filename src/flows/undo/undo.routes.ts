@@ -23,7 +23,7 @@ const schemaOf = (summary: string) => ({
 })
 const schemas = {
   factor: schemaOf(
-    'Remove what was added to the account, with the token of the mail about it; ends every session, and the password needs a reset',
+    'Remove what was added to the account, with the token of the mail about it; ends every session, makes the password unusable, and mails a reset',
   ),
   email: schemaOf(
     'Put an earlier email address back, with the token of the mail to it; removes what was added since, ends every session, and mails a reset',

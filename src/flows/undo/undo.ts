@@ -89,11 +89,11 @@ export const createUndo = (deps: Dependencies) => {
       throw new Error('The address of an undo cannot be put back')
   }
 
-  const mailReset = async (sql: Transaction, { id, username }: User, to: string, language: Language) => {
+  type ResetMail = { template: 'email-restored' | 'factor-undone'; to: string; language: Language }
+  const mailReset = async (sql: Transaction, { id, username }: User, mail: ResetMail) => {
     const token = randomToken()
     await oneTimeTokens.replaceReset(sql, id, token)
-    const values = { username, token, validFor: resetLifetime }
-    await mails.queue(sql, { to, template: 'email-restored', values, language })
+    await mails.queue(sql, { ...mail, values: { username, token, validFor: resetLifetime } })
   }
 
   const undoEmail = async (token: string, client: Client, language: Language) => {
@@ -103,7 +103,7 @@ export const createUndo = (deps: Dependencies) => {
       await removeAddedSince(sql, undo)
       await undos.forgetSince(sql, user.id, undo.since)
       await lockOut(sql, user)
-      await mailReset(sql, user, undo.email, language)
+      await mailReset(sql, user, { template: 'email-restored', to: undo.email, language })
       const values = { username: user.username }
       if (isChanged) await mails.queue(sql, { to: user.email, template: 'email-withdrawn', values, language })
     })
@@ -116,8 +116,7 @@ export const createUndo = (deps: Dependencies) => {
     const undone = await using(token, isOfFactor, async (sql, user, undo) => {
       await remove(sql, undo)
       await lockOut(sql, user)
-      const values = { username: user.username }
-      await mails.queue(sql, { to: user.email, template: 'factor-undone', values, language })
+      await mailReset(sql, user, { template: 'factor-undone', to: user.email, language })
     })
     if (isRefused(undone)) return undone
     await deps.events.record({ kind: 'factor_undone', userId: undone.userId, reason: undone.kind }, client)
