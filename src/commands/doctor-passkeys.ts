@@ -9,6 +9,6 @@ export const checkPasskeys = async (sql: Sql, { publicUrl }: { publicUrl: string
   const { all, ofOthers } = await countPasskeysOfOtherHosts(sql, hostname)
   if (ofOthers === 0) return ok(all === 0 ? 'none are stored' : `${counted(all, 'passkey')}, for ${hostname}`)
   return warning(
-    `${counted(ofOthers, 'passkey')} of ${all} were made for another host than ${hostname}, and sign nobody in: put the earlier host back into PUBLIC_URL, or tell the users to add new ones`,
+    `${ofOthers} of ${counted(all, 'passkey')} cannot be used: made for another host than ${hostname}. Put the earlier host back into PUBLIC_URL, or tell the users to add new ones`,
   )
 }

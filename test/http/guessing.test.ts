@@ -5,6 +5,7 @@ import { type Browser, createBrowser } from '../support/client.js'
 import { createCookieJar } from '../support/cookie-jar.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { addPasskey, signInWith as signInWithPasskey } from '../support/passkey.js'
 import { signInWith, startProviders, type TestProviders } from '../support/providers/test-providers.js'
 
 const newPassword = 'copper-Willow-83-anchor'
@@ -111,12 +112,14 @@ describe('guesses from many networks at one account', () => {
     }
   })
 
-  it('lets the owner in on a new device by a provider, and by a reset', async () => {
+  it('lets the owner in on a new device by a provider, by a passkey, and by a reset', async () => {
     providers.issuer.become({ email: 'ada@example.com' })
     expect((await signInWith(latchkey.browser(), 'provider-a')).location).toBe('/dashboard')
 
-    await latchkey.signedUp('attacked')
+    const { passkey } = await addPasskey(await latchkey.signedUp('attacked'), latchkey.url)
     await fromManyNetworks(100, guess('attacked'))
+    expect((await login('attacked', goodPassword)).status).toBe(429)
+    expect((await signInWithPasskey(latchkey.browser(), passkey)).status).toBe(200)
     const device = latchkey.browser()
     await device.post('/api/auth/reset-password', { email: 'attacked@example.com' }, { address: nextAddress() })
     const token = /#token=([\w-]+)/.exec((await latchkey.mailTo('attacked@example.com', /reset-password#/)).text)?.[1]

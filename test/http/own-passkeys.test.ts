@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { checkPasskeys } from '../../src/commands/doctor-passkeys.js'
 import { minutes } from '../../src/lib/durations.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -124,6 +125,20 @@ describe('removing a passkey', () => {
     })
     const [unlinked, removed] = await Promise.all([unlink, tab.remove(`${ownPath}/${added.id}`)])
     expect([unlinked === undefined, removed.status === 204].filter(Boolean)).toHaveLength(1)
+  })
+
+  it('are counted by doctor if they were made for an earlier host', async () => {
+    await withPasskey('xena')
+    const [all] = await latchkey.sql.query<{ count: number }>('select count(*)::int as count from passkeys')
+    const found = (publicUrl: string) => checkPasskeys(latchkey.sql, { publicUrl })
+    const count = all?.count ?? 0
+    const { publicUrl } = latchkey.config
+    const { hostname } = new URL(publicUrl)
+    expect(await found(publicUrl)).toEqual({ level: 'ok', says: `${count} passkeys, for ${hostname}` })
+    await latchkey.sql.query("update passkeys set relying_party = 'old.example' where name = 'xena''s phone'")
+    const warned = (says: string) => ({ level: 'warning', says: expect.stringContaining(says) })
+    expect(await found(publicUrl)).toEqual(warned(`1 of ${count} passkeys cannot be used`))
+    expect(await found('https://new.example')).toEqual(warned(`${count} of ${count} passkeys cannot be used`))
   })
 
   it('of another user is not found', async () => {

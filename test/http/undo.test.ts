@@ -4,6 +4,7 @@ import { addAuthenticator } from '../support/authenticator.js'
 import type { Browser } from '../support/client.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { addPasskey, signInWith } from '../support/passkey.js'
 
 const newPassword = 'amber-Meadow-27-kettle'
 
@@ -87,9 +88,16 @@ describe('undoing a changed email', () => {
     await changes.ask(tab, 'cam@example.net')
     const token = await changes.confirmToken('cam@example.net')
     const undo = await changes.undoToken('cam@example.com', /about to change/)
-    // A scanner that opens every link changes nothing.
-    expect((await latchkey.browser().get('/undo')).status).toBe(200)
-    expect((await latchkey.browser().get('/confirm-email')).status).toBe(200)
+    // A scanner that opens every link changes nothing, wherever it puts the token.
+    const asked = await latchkey.sql.query('select * from email_changes, undos')
+    for (const method of ['GET', 'HEAD'] as const) {
+      for (const page of ['/undo', '/confirm-email'])
+        expect((await tab.send(method, `${page}?token=${undo}&token=${token}`)).status).toBe(200)
+      for (const path of ['email/undo', 'factors/undo', 'email/confirm'])
+        for (const mailed of [undo, token])
+          expect((await tab.send(method, `/api/auth/${path}?token=${mailed}`)).status).toBe(405)
+    }
+    expect(await latchkey.sql.query('select * from email_changes, undos')).toEqual(asked)
     // What asks for the other kind of undo is not this link.
     expect((await changes.undoFactor(undo)).body.code).toBe('invalid_link')
     expect((await changes.undoEmail(undo)).status).toBe(204)
@@ -98,6 +106,17 @@ describe('undoing a changed email', () => {
     const owner = latchkey.browser()
     expect(await login('cam', newPassword, owner)).toBe(202)
     expect((await owner.post('/api/auth/second-factor', { code: app.recoveryCodes[0] })).status).toBe(200)
+  })
+
+  it('removes passkeys that were added since, and leaves those from before', async () => {
+    const thief = await latchkey.signedUp('kit')
+    const { passkey: ofOwner } = await addPasskey(thief, latchkey.url)
+    latchkey.clock.advance(1000)
+    await changes.change(thief, 'kit@example.net')
+    const { passkey: ofThief } = await addPasskey(thief, latchkey.url)
+    expect((await changes.undoEmail(await changes.undoToken('kit@example.com', /was changed/))).status).toBe(204)
+    expect((await signInWith(latchkey.browser(), ofThief)).status).toBe(401)
+    expect((await signInWith(latchkey.browser(), ofOwner)).status).toBe(200)
   })
 
   it('recovery codes that were made since do not work', async () => {
@@ -193,6 +212,19 @@ describe('undoing an added factor', () => {
       `select e.reason from events as e join users as u on u.id = e.user_id where u.username = 'hal' and kind = 'factor_undone'`,
     )
     expect(kinds).toEqual([{ reason: 'totp' }])
+  })
+
+  it('removes the passkey of the mail and no other, and the passkey signs nobody in', async () => {
+    const thief = await latchkey.signedUp('joe')
+    const { passkey: kept } = await addPasskey(thief, latchkey.url, 'mine')
+    const { passkey } = await addPasskey(thief, latchkey.url, 'stolen')
+    expect((await signInWith(latchkey.browser(), passkey)).status).toBe(200)
+    const undo = await changes.undoToken('joe@example.com', /stolen/)
+    expect((await changes.undoFactor(undo)).status).toBe(204)
+    expect([await me(thief), await login('joe')]).toEqual([401, 401])
+    expect((await signInWith(latchkey.browser(), passkey)).status).toBe(401)
+    expect((await signInWith(latchkey.browser(), kept)).status).toBe(200)
+    expect((await changes.undoFactor(undo)).body.code).toBe('invalid_link')
   })
 
   it('a session does not begin by a proof from before it', async () => {
