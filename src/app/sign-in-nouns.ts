@@ -19,6 +19,7 @@ import { createChallenges } from '../domain/sign-in/challenges.js'
 import { createEnrolments } from '../domain/sign-in/enrolments.js'
 import { createSignIns } from '../domain/sign-in/sign-ins.js'
 import type { Undos } from '../domain/undos/undos.js'
+import type { Usernames } from '../domain/users/usernames.js'
 import type { Users } from '../domain/users/users.js'
 import type { Webhooks } from '../domain/webhooks/webhooks.js'
 import type { Clock } from '../lib/clock.js'
@@ -32,6 +33,7 @@ type Dependencies = {
   metrics: Metrics | undefined
   clock: Clock
   users: Users
+  usernames: Usernames
   sessions: Sessions
   providers: ReturnType<typeof createProviders>
   sealedValues: SealedValues

@@ -14,7 +14,9 @@ import type { PasskeyRecords } from '../domain/passkeys/passkey-records.js'
 import type { Client } from '../domain/sessions/client.js'
 import type { Sessions } from '../domain/sessions/sessions.js'
 import type { SigningKeys } from '../domain/signing-keys/signing-keys.js'
+import type { Undos } from '../domain/undos/undos.js'
 import type { BulkUsers } from '../domain/users/bulk.js'
+import type { Usernames } from '../domain/users/usernames.js'
 import type { Users } from '../domain/users/users.js'
 import type { Webhooks } from '../domain/webhooks/webhooks.js'
 import type { Clock } from '../lib/clock.js'
@@ -45,6 +47,8 @@ export type Stores = OperatorStores & {
     | 'disable'
     | 'enable'
   >
+  usernames: Pick<Usernames, 'formerOf'>
+  undos: Pick<Undos, 'formerEmailsOf'>
   bulkUsers: BulkUsers
   /** Those that are configured. */
   providers: readonly ProviderId[]
@@ -52,10 +56,10 @@ export type Stores = OperatorStores & {
   sessions: Pick<Sessions, 'endAll' | 'endSome' | 'list'>
   passwords: CommandPasswords
   content: Pick<Content, 'load'>
-  events: Pick<Events, 'record' | 'between' | 'about' | 'forgetNames'>
+  events: Pick<Events, 'record' | 'recordInside' | 'between' | 'about' | 'forgetNames'>
   signingKeys: Pick<SigningKeys, 'list' | 'rotate' | 'replaceAll'>
   webhooks: Pick<Webhooks, 'oldest' | 'retryAll' | 'queue'>
-  emailChanges: Pick<EmailChanges, 'reserve' | 'changing' | 'apply'>
+  emailChanges: Pick<EmailChanges, 'changing' | 'apply'>
   factors: Pick<Factors, 'hasTotp' | 'remove' | 'describe'>
   passkeys: PasskeyRecords
   trustedDevices: Pick<TrustedDevices, 'list'>

@@ -41,11 +41,11 @@ USER is a username, an email or an id.
             await webhooks.queue(sql, 'factor.changed', { user: { id }, factor: 'totp' })
           const removed = await passkeys.removeAll(sql, id)
           if (removed > 0) await webhooks.queue(sql, 'factor.changed', { user: { id }, factor: 'passkey' })
-          await mails.queue(sql, { to: user.email, template: 'factors-reset', values: { username } })
+          await mails.queue(sql, { to: user.email, userId: id, template: 'factors-reset', values: { username } })
+          await stores.events.recordInside(sql, { kind: 'factors_reset', userId: id }, operator(context))
           return { removed, sessions: await sessions.endAll(id, { sql }) }
         })
         const then = stores.secondFactor === 'required' ? ' The user adds a new factor at the next sign-in.' : ''
-        await stores.events.record({ kind: 'factors_reset', userId: id }, operator(context))
         const done = `Switched off the two-step sign-in of ${username}; removed ${counted(ended.removed, 'passkey')}; ended ${counted(ended.sessions, 'session')}. A running service sends the mail.${then}`
         await print(
           context.stdout,

@@ -33,22 +33,22 @@ USER is a username, an email or an id.
     )
     const email = readNewEmail(positionals[1] ?? '')
     return withStores(context, 'service', async ({ clock, users, emailChanges, events }) => {
-      const { id, username, email: previousEmail, ...known } = await requireUser({ users }, positionals[0] ?? '')
+      const { id, username, email: previousEmail } = await requireUser({ users }, positionals[0] ?? '')
       if (previousEmail === email.email) throw new CommandFailure(`${username} already has this email address.`)
       if (!values.yes)
         throw new CommandFailure(
           `This changes the email address of ${username} from ${previousEmail} to ${email.email}, signs ${username} out everywhere${values.final ? ' and makes every undo link invalid' : ' and sends a mail to the old address'}. Add --yes to do it.`,
         )
-      await emailChanges.reserve({ id, username, email: previousEmail, ...known })
       const endedSessions = await emailChanges.changing(async (sql) => {
         const user = await users.lock(sql, id)
         if (user?.email !== previousEmail)
           throw new CommandFailure(`${username} was changed in the meantime. Try again.`)
-        return emailChanges.apply(sql, user, { email, since: clock.now(), isFinal: values.final === true })
+        const ended = await emailChanges.apply(sql, user, { email, since: clock.now(), isFinal: values.final === true })
+        await events.recordInside(sql, { kind: 'email_set', userId: id }, operator(context))
+        return ended
       })
       if (isRefused(endedSessions))
         throw new CommandFailure(`Another user has the address ${email.email}, or had it in the last 7 days.`)
-      await events.record({ kind: 'email_set', userId: id }, operator(context))
       await print(
         context.stdout,
         values.json

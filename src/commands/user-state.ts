@@ -20,9 +20,9 @@ tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
       // Disabled first, so that a sign-in between the two steps leaves no session behind.
       const ended = await stores.database.transaction(async (sql) => {
         await stores.users.disable(user.id, sql)
+        await stores.events.recordInside(sql, { kind: 'user_disabled', userId: user.id }, operator(context))
         return stores.sessions.endAll(user.id, { sql })
       })
-      await stores.events.record({ kind: 'user_disabled', userId: user.id }, operator(context))
       const done = user.disabled ? `${user.username} was disabled already` : `Disabled ${user.username}`
       const { id, username } = user
       const told = values.json
@@ -44,8 +44,10 @@ USER is a username, an email or an id. Sessions that were ended stay ended.${jso
     const { positionals, values } = readArguments(args, json, ['USER'])
     return withStores(context, 'service', async (stores) => {
       const user = await requireUser(stores, positionals[0] ?? '')
-      await stores.users.enable(user.id)
-      await stores.events.record({ kind: 'user_enabled', userId: user.id }, operator(context))
+      await stores.database.transaction(async (sql) => {
+        await stores.users.enable(user.id, sql)
+        await stores.events.recordInside(sql, { kind: 'user_enabled', userId: user.id }, operator(context))
+      })
       const { id, username } = user
       const done = user.disabled ? `Enabled ${username}.` : `${username} was not disabled.`
       await print(
@@ -81,10 +83,10 @@ on working. USER is a username, an email or an id.
         if (user?.passwordHash === undefined) return undefined
         await users.expirePassword(sql, id)
         await webhooks.queue(sql, 'factor.changed', { user: { id }, factor: 'password' })
+        await events.recordInside(sql, { kind: 'password_expired', userId: id }, operator(context))
         return sessions.endAll(id, { sql })
       })
       const changed = ended !== undefined
-      if (changed) await events.record({ kind: 'password_expired', userId: id }, operator(context))
       const done = changed
         ? `The password of ${username} no longer works; ended ${counted(ended, 'session')}.`
         : `${username} has no password. Nothing was changed.`

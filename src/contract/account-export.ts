@@ -19,6 +19,11 @@ export const AccountExport = Type.Object(
         reservedUntil: Moment,
       }),
     ),
+    registrations: Type.Array(
+      Type.Object({ email: Type.String(), confirmedAt: Type.Union([Moment, Null]), expiresAt: Moment }),
+      { description: 'Registrations of the last day with the present address or a former one, by whomever' },
+    ),
+    invitations: Type.Array(Type.Object({ email: Type.String(), createdAt: Moment, expiresAt: Moment })),
     identities: Type.Array(
       Type.Object({
         provider: Type.String(),
@@ -31,6 +36,7 @@ export const AccountExport = Type.Object(
         id: Id,
         ...Place,
         methods: Type.Array(Type.String()),
+        provider: Type.Union([Type.String(), Null], { description: 'Where the session began, if not here' }),
         createdAt: Moment,
         lastUsedAt: Moment,
         expiresAt: Moment,
@@ -51,9 +57,19 @@ export const AccountExport = Type.Object(
         createdAt: Moment,
       }),
     ),
-    mails: Type.Array(Type.Object({ kind: Type.String(), createdAt: Moment, sentAt: Type.Union([Moment, Null]) }), {
-      description: 'Of the last day, and those that wait to be sent',
-    }),
+    eventsComplete: Type.Boolean({ description: 'False if there are more: these are the newest 10,000' }),
+    mails: Type.Array(
+      Type.Object({
+        to: Type.String({ description: 'In the form in which addresses are compared' }),
+        kind: Type.String(),
+        createdAt: Moment,
+        sentAt: Type.Union([Moment, Null]),
+      }),
+      {
+        description:
+          'Of the last day, and those that wait to be sent, to the present address and to former ones. Mails to an address that the user asked for are not listed: their kind shows whether it has an account',
+      },
+    ),
   },
   { title: 'AccountExport' },
 )

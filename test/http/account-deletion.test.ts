@@ -1,10 +1,12 @@
-import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openStores } from '../../src/commands/open-stores.js'
 import { minutes } from '../../src/lib/durations.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import type { Browser } from '../support/client.js'
+import { testPostgres } from '../support/databases.js'
+import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { everythingInRedis, rowsWith, tableNames } from '../support/stored-texts.js'
 import { latchkey as run } from '../support/terminal.js'
 import { until } from '../support/until.js'
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js'
@@ -13,11 +15,13 @@ const secret = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO
 let receiver: WebhookReceiver
 let latchkey: Latchkey
 let second: Latchkey
+let changes: ReturnType<typeof createEmailChanges>
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
   const webhooks = { WEBHOOK_URL: receiver.url, WEBHOOK_SECRET: receiver.secret, WEBHOOK_ALLOW_PRIVATE: 'true' }
   latchkey = await startLatchkey({ settings: { JWT_SECRET: secret, ...webhooks } })
+  changes = createEmailChanges(latchkey)
   const { databaseUrl = '', redisUrl = '', redisPrefix, publicUrl } = latchkey.config
   const shared = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix, PUBLIC_URL: publicUrl }
   second = await startLatchkey({ settings: { JWT_SECRET: secret, ...shared }, clock: latchkey.clock })
@@ -38,46 +42,49 @@ const addIdentity = (id: string, subject: string) =>
     "insert into identities (user_id, provider, subject, linked_at) values ($1, 'provider_b', $2, now())",
     [id, subject],
   )
-const tables = async () => {
-  const rows = await latchkey.sql.query<{ name: string }>(
-    `select c.relname as name from pg_class as c where relkind = 'r' and relnamespace = current_schema()::regnamespace`,
-  )
-  return rows.map(({ name }) => name)
+/** Changes the address, undoes it with the link in the mail, and sets the password again. */
+const moveThereAndBack = async (tab: Browser, present: string, other: string) => {
+  await changes.change(tab, other)
+  await changes.undoEmail(await changes.undoToken(present, /was changed/))
+  const token = await changes.resetToken(present)
+  await latchkey.browser().post('/api/auth/reset-password/confirm', { token, password: goodPassword })
 }
-/** The tables with a row that holds one of these texts, whatever the column. */
-const tablesWith = async (texts: readonly string[]) => {
-  const found: string[] = []
-  for (const table of await tables()) {
-    const pattern = texts.join('|').replaceAll('.', '\\.')
-    const rows = await latchkey.sql.query(`select t::text as row from ${table} as t where t::text ~* $1`, [pattern])
-    if (rows.length > 0) found.push(`${table}: ${JSON.stringify(rows)}`)
-  }
-  return found
-}
-const everythingInRedis = async () => {
-  const { redisUrl = '', redisPrefix } = latchkey.config
-  const redis = new Redis(redisUrl)
-  const keys = await redis.keys(`${redisPrefix}*`)
-  const values = await Promise.all(keys.map((key) => redis.dump(key)))
-  redis.disconnect()
-  return [...keys, ...values].join('\n')
-}
+const tables = () => tableNames(latchkey.sql)
+const tablesWith = (texts: readonly string[]) => rowsWith(latchkey.sql, texts)
 
 describe('the deletion of an account', () => {
   it('needs a fresh session and the username, and leaves neither the name nor the address anywhere', async () => {
-    const names = ['quagga', 'Zebra-Of-Old', 'quagga.mail@example.org', '203.0.113.77', 'Quagga Browser']
-    const [username = '', former = '', email = ''] = names
+    const names = ['quagga', 'Zebra-Of-Old', 'quagga.mail@example.org', 'zebra.mail@example.org', '203.0.113.77']
+    const [username = '', former = '', email = '', formerEmail = ''] = names
+    const others = ['undone.mail@example.org', 'asked.mail@example.org', 'waiting.mail@example.org']
+    const [undone = '', asked = '', waiting = ''] = others
+    names.push(...others, 'Quagga Browser')
     const tab = latchkey.browser()
     await login(username, tab)
-    await latchkey.signedUp(former, { email })
+    await latchkey.signedUp(former, { email: formerEmail })
     const agent = { headers: { 'user-agent': 'Quagga Browser' }, address: '203.0.113.77' }
     await tab.post('/login', { username: former, password: goodPassword }, agent)
     await tab.send('PATCH', '/api/auth/account', { username, name: 'Quagga' }, { csrf: true, ...agent })
     const id = await idOf(tab)
     await addIdentity(id, `${username}-subject`)
-    await latchkey.sql.query("insert into invitations values ($1, $1, '\\x00', now(), now() + interval '1 day')", [
-      email,
-    ])
+    await changes.change(tab, email)
+    await moveThereAndBack(tab, email, undone)
+    await login(username, tab)
+    await changes.ask(tab, asked)
+    await changes.ask(tab, waiting)
+    for (const address of [email, formerEmail]) {
+      await latchkey.browser().post('/api/auth/register', { username: 'other', email: address, password: goodPassword })
+      await latchkey.sql.query(
+        "insert into invitations values ($1, $1, decode(md5($1), 'hex'), now(), now() + interval '1 day')",
+        [address],
+      )
+    }
+    // With names that are no longer those of the account, so that only a mark of them is kept.
+    const marks = () => latchkey.sql.query('select 1 from events where name_mark is not null')
+    const marked = (await marks()).length
+    for (const name of [former, formerEmail])
+      await latchkey.browser().post('/login', { username: name, password: 'wrong' })
+    expect(await marks()).toHaveLength(marked + 2)
     const app = await addAuthenticator(tab, latchkey)
     const trusted = latchkey.browser()
     await login(username, trusted)
@@ -101,6 +108,7 @@ describe('the deletion of an account', () => {
     const deleted = await trusted.act('/api/auth/delete-account', { username: 'QUAGGA' })
     expect(deleted.status).toBe(204)
     expect([...trusted.jar.keys()]).toEqual(['csrf_secret'])
+    expect(await marks()).toEqual([])
 
     for (const each of [thief, tab]) expect((await each.get('/api/auth/me')).status).toBe(401)
     const atSecond = () => second.browser().get('/api/auth/me', { headers: { cookie: thief.jar.header() } })
@@ -120,7 +128,10 @@ describe('the deletion of an account', () => {
     expect(await tablesWith(names)).toEqual([])
     // In production a mail server gets the last mail, and no log line has its address.
     const log = latchkey.logLines.slice(logged).filter((line) => !line.includes('mail for the development mailbox'))
-    for (const text of [await everythingInRedis(), log.join('')]) expect(text).not.toMatch(/quagga|zebra-of-old/i)
+    // Redis counts client networks, for as long as the window of a limit.
+    const words = names.filter((name) => name !== agent.address)
+    for (const text of [await everythingInRedis(latchkey.config), log.join('')])
+      for (const name of words) expect(text.toLowerCase()).not.toContain(name.toLowerCase())
     const counted = (rows: Record<string, unknown>[], kind: string) => rows.find((row) => row.kind === kind)?.count ?? 0
     const after = await kinds()
     for (const { kind, count } of before)
@@ -133,6 +144,47 @@ describe('the deletion of an account', () => {
     expect(await latchkey.app.nouns.users.createFromProvider(again)).toMatchObject({ email, username: former })
   })
 
+  it('takes back the mails that wait, and leaves what others have at these addresses', async () => {
+    const tab = await latchkey.signedUp('gnu')
+    await latchkey.app.nouns.mails.stop()
+    await latchkey
+      .browser()
+      .post('/api/auth/register', { username: 'eland', email: 'eland@example.org', password: goodPassword })
+    for (const tag of ['', '+1', '+2', '+3', '+4']) await changes.ask(tab, `eland${tag}@example.org`)
+    expect((await deleteAccount(tab, 'gnu')).status).toBe(204)
+    latchkey.app.nouns.mails.start()
+    await latchkey.mailTo('gnu@example.com', /was deleted/)
+    const newcomer = await latchkey.signedUp('topi')
+    // The deletion has not made room for more mails to this address.
+    await changes.ask(newcomer, 'eland@example.org')
+    await latchkey.mailTo('topi@example.com', /about to change/)
+    const toStranger = latchkey.mails().filter(({ to }) => to.startsWith('eland'))
+    expect(toStranger.map(({ text }) => /verify-email|confirm-email/.exec(text)?.[0])).toEqual(['verify-email'])
+  })
+
+  it('leaves no mail about an account to a registration at the same moment', async () => {
+    const id = await idOf(await latchkey.signedUp('saiga'))
+    const outside = testPostgres(String(latchkey.config.databaseUrl))
+    const isWaiting = async () =>
+      (
+        await outside.query(
+          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        )
+      ).length > 0
+    const registration = { username: 'saiga2', email: 'saiga@example.com', password: goodPassword }
+    const { registering } = await latchkey.sql.transaction(async (sql) => {
+      await latchkey.app.nouns.users.lockForDeletion(sql, id)
+      const request = latchkey.browser().post('/api/auth/register', registration)
+      await until('the registration waits', isWaiting)
+      await latchkey.app.nouns.users.remove(sql, id)
+      return { registering: request }
+    })
+    expect((await registering).status).toBe(202)
+    const rows = await outside.query("select kind from outgoing_mail where recipient = 'saiga@example.com'")
+    expect(rows).toEqual([{ kind: 'verify-email' }])
+    await outside.close()
+  })
+
   it('covers every table: what refers to a user goes with the user', async () => {
     const referring = await latchkey.sql.query<{ name: string }>(
       `select distinct table_name as name from information_schema.columns
@@ -143,9 +195,9 @@ describe('the deletion of an account', () => {
        where contype = 'f' and confrelid = 'users'::regclass and confdeltype = 'c'`,
     )
     const known = new Set(cascading.map(({ name }) => name))
-    // `user.deleted` outlives its user; a trigger deletes the other webhooks.
+    // `user.deleted` outlives its user; triggers delete the other webhooks and mails.
     const missing = referring.filter(({ name }) => !known.has(name)).map(({ name }) => name)
-    expect(missing).toEqual(['outgoing_webhooks'])
+    expect(missing.sort()).toEqual(['outgoing_mail', 'outgoing_webhooks'])
   })
 
   it('is all or nothing: a process that dies before the commit has deleted nothing', async () => {

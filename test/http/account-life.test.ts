@@ -3,6 +3,7 @@ import { days, minutes } from '../../src/lib/durations.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import type { Browser } from '../support/client.js'
 import { testPostgres } from '../support/databases.js'
+import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { until } from '../support/until.js'
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js'
@@ -135,23 +136,55 @@ describe('the owner of an account', () => {
     const tab = await latchkey.signedUp('exported')
     const { recoveryCodes, secret: totp } = await addAuthenticator(tab, latchkey)
     await change(tab, { username: 'export' })
+    await latchkey.sql.query("update refresh_token_records set provider = 'provider_a' where user_id = $1", [
+      await idOf(tab),
+    ])
     await tab.act('/api/auth/email', { email: 'export@example.org' })
     const { headers, text, body } = await tab.get('/api/auth/export')
     expect(headers.get('content-disposition')).toBe('attachment; filename="account-data.json"')
     expect(body).toMatchObject({
       account: { username: 'export', email: 'exported@example.com', hasPassword: true },
       emailChange: { email: 'export@example.org' },
-      formerEmails: [{ email: 'exported@example.com' }],
+      formerEmails: [],
+      registrations: [{ email: 'exported@example.com', confirmedAt: expect.any(String) }],
+      invitations: [],
       formerUsernames: [{ username: 'exported' }],
-      sessions: [{ methods: ['pwd'] }],
+      sessions: [{ methods: ['pwd'], provider: 'provider_a' }],
+      eventsComplete: true,
       factors: { recoveryCodes: { left: 10 } },
       events: expect.arrayContaining([expect.objectContaining({ kind: 'registered' })]),
       mails: expect.arrayContaining([expect.objectContaining({ kind: 'username-changed' })]),
     })
+    // Which mail an address got that the user asked for would show whether it has an account.
+    expect((body.mails as { to: string }[]).map(({ to }) => to)).not.toContain('export@example.org')
     for (const hidden of [...recoveryCodes, totp, goodPassword, '$2b$', 'eyJ', 'hash'])
       expect(text).not.toContain(hidden)
     latchkey.clock.advance(11 * minutes)
     expect((await tab.get('/api/auth/export')).body.code).toBe('fresh_sign_in_required')
     expect((await latchkey.browser().get('/api/auth/export')).status).toBe(401)
+  })
+
+  it('gets the mails to former addresses too, and learns that there are more events than the newest 10,000', async () => {
+    const tab = await latchkey.signedUp('moved')
+    await createEmailChanges(latchkey).change(tab, 'moved@example.org')
+    await latchkey.sql.query("insert into invitations values ($1, $1, '\\x01', now(), now() + interval '1 year')", [
+      'moved@example.com',
+    ])
+    await latchkey.sql.query(
+      `insert into events (id, kind, user_id, ip, user_agent, created_at)
+       select gen_random_uuid(), 'signed_in', $1, '', '', now() from generate_series(1, 10000)`,
+      [await idOf(tab)],
+    )
+    const { body } = await tab.get('/api/auth/export')
+    expect(body).toMatchObject({
+      formerEmails: [{ email: 'moved@example.com' }],
+      invitations: [{ email: 'moved@example.com' }],
+      mails: expect.arrayContaining([
+        expect.objectContaining({ to: 'moved@example.com', kind: 'email-changed' }),
+        expect.objectContaining({ to: 'moved@example.org', kind: 'confirm-email' }),
+      ]),
+      eventsComplete: false,
+    })
+    expect(body.events).toHaveLength(10_000)
   })
 })

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { days, hours, minutes } from '../../src/lib/durations.js'
 import { addAuthenticator } from '../support/authenticator.js'
+import { testPostgres } from '../support/databases.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { until } from '../support/until.js'
 
 describe('changing the email', () => {
   let latchkey: Latchkey
@@ -155,6 +157,53 @@ describe('changing the email', () => {
     ])
     expect(verified.body.code).toBe('already_registered')
     expect(await changes.emailOf('leo')).toBe('leo3@example.com')
+  })
+
+  it('at the limit of mails to an address it does not tell either: the last wish counts, and the one before is void', async () => {
+    await latchkey.signedUp('target', { email: 'target@example.org' })
+    for (const [name, address] of [
+      ['oda', 'target'],
+      ['pia', 'nobody'],
+    ]) {
+      const tab = await latchkey.signedUp(String(name))
+      for (const tag of [1, 2, 3, 4, 5]) await changes.ask(tab, `${address}+${tag}@example.org`)
+      const before = await changes.confirmToken(`${address}+5@example.org`)
+      expect((await changes.ask(tab, `${address}@example.org`)).status).toBe(202)
+      const { emailChange } = (await tab.get('/api/auth/export')).body
+      expect(emailChange).toMatchObject({ email: `${address}@example.org` })
+      expect((await changes.confirm(tab, before)).body.code).toBe('invalid_link')
+    }
+    const mailed = await latchkey.sql.query(
+      `select recipient from outgoing_mail where kind in ('confirm-email', 'email-taken')
+         and recipient in ('target@example.org', 'nobody@example.org')`,
+    )
+    expect(mailed).toEqual([])
+  })
+
+  it('refuses an address to a statement that waited for it to become free', async () => {
+    await latchkey.signedUp('quin')
+    await latchkey.signedUp('rob')
+    const outside = testPostgres(String(latchkey.config.databaseUrl))
+    const isWaiting = async () =>
+      (
+        await outside.query(
+          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        )
+      ).length > 0
+    const { taken } = await latchkey.sql.transaction(async (sql) => {
+      await sql.query("update users set email_key = 'quin@example.org' where username = 'quin'")
+      await sql.query(
+        `insert into undos (hash, user_id, kind, email, email_key, since, expires_at)
+         select '\\x51', id, 'email', 'quin@example.com', 'quin@example.com', now(), now() + interval '7 days'
+         from users where username = 'quin'`,
+      )
+      const taking = "update users set email_key = 'quin@example.com' where username = 'rob'"
+      const refusal = outside.query(taking).catch((error: unknown) => error)
+      await until('the other statement waits', isWaiting)
+      return { taken: refusal }
+    })
+    expect(await taken).toMatchObject({ code: '23505', constraint_name: 'users_email_taken' })
+    await outside.close()
   })
 
   it('an account asks for ten new addresses an hour at most', async () => {

@@ -25,7 +25,15 @@ it('gives a user another address after --yes, tells the old one, and refuses one
     code: 1,
     err: expect.stringContaining('Another'),
   })
+  const withoutSecret = {
+    openStores: (role: 'service' | 'owner') => openStores({ ...latchkey.config, jwtSecret: [] }, role),
+  }
+  expect(await run(withoutSecret, ['user', 'set-email', 'ada', 'ada@example.org', '--yes'])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('Nothing was changed'),
+  })
   expect(await changes.emailOf('ada')).toBe('ada@example.com')
+  expect(await latchkey.sql.query("select 1 from undos where kind = 'email'")).toEqual([])
 
   const done = await set('ada', 'ada@example.org', '--yes', '--json')
   expect(JSON.parse(done.out)).toMatchObject({

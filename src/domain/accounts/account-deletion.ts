@@ -1,17 +1,21 @@
 import type { Language } from '../../contract/languages.js'
-import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
-import type { Database } from '../../platform/database/database.js'
+import { type Refused, refuse } from '../../contract/outcome.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import type { Mails } from '../mails/mails.js'
 import type { Client } from '../sessions/client.js'
 import type { Sessions } from '../sessions/sessions.js'
+import type { Undos } from '../undos/undos.js'
+import type { Usernames } from '../users/usernames.js'
 import type { User, Users } from '../users/users.js'
 
 type Dependencies = {
   database: Database
   users: Pick<Users, 'lockForDeletion' | 'remove'>
+  usernames: Pick<Usernames, 'formerOf'>
+  undos: Pick<Undos, 'formerEmailsOf'>
   sessions: Pick<Sessions, 'endAll'>
-  events: Pick<Events, 'record' | 'forgetNames'>
+  events: Pick<Events, 'recordInside' | 'forgetNames'>
   mails: Pick<Mails, 'queue'>
 }
 
@@ -31,34 +35,42 @@ export type AccountDeletion = ReturnType<typeof createAccountDeletion>
 
 /**
  * Deletes an account and everything of it, in one transaction: what refers to the user goes with the row, and a trigger forgets
- * the rest (`forget_user` in the migrations). What stays is the last mail until it is sent, the webhook with the user's id, and
+ * the rest (`forget_user` and `forget_mails_of_user` in the migrations). What stays is the last mail until it is sent, the webhook with the user's id, and
  * events that say no more than what happened.
  */
-export const createAccountDeletion = ({ database, users, sessions, events, mails }: Dependencies) => {
+export const createAccountDeletion = (deps: Dependencies) => {
+  const { database, users, usernames, undos, sessions, events, mails } = deps
+
+  const namesOf = async (sql: Transaction, { id, email, username }: User) => [
+    email,
+    username,
+    ...(await undos.formerEmailsOf(id, sql)).map((former) => former.email),
+    ...(await usernames.formerOf(id, sql)).map((former) => former.username_key),
+  ]
+
   return async <Refusal extends string = never>(deletion: Deletion<Refusal>) => {
     const { userId, operator, language, refusalFor } = deletion
-    const deleted = await database.transaction(async (sql) => {
+    return database.transaction(async (sql) => {
       const user = await users.lockForDeletion(sql, userId)
       if (!user) return refuse('no_user')
       const refused = refusalFor?.(user)
       if (refused) return refused
       // The cascade would end them too. This also tells the instance that it did.
       await sessions.endAll(userId, { sql })
-      await events.forgetNames(sql, [user.email, user.username])
+      await events.forgetNames(sql, await namesOf(sql, user))
       await users.remove(sql, userId)
       // After the user: mails to this address that still wait are deleted with it.
       await mails.queue(sql, {
         to: user.email,
+        userId: null,
         template: 'account-deleted',
         values: { username: user.username, byOperator: operator !== undefined },
         ...(language && { language }),
       })
+      // The id leads nowhere any more, and says which account it was to programs that got the webhook.
+      const kind = operator ? 'user_deleted' : 'account_deleted'
+      await events.recordInside(sql, { kind, reason: userId }, operator ?? nobody)
       return undefined
     })
-    if (isRefused(deleted)) return deleted
-    // The id leads nowhere any more, and says which account it was to programs that got the webhook.
-    const kind = operator ? 'user_deleted' : 'account_deleted'
-    await events.record({ kind, reason: userId }, operator ?? nobody)
-    return undefined
   }
 }

@@ -28,7 +28,7 @@ class AddressTaken extends Error {}
 type Dependencies = {
   database: Database
   clock: Clock
-  users: Pick<Users, 'findByEmail' | 'reservedFor' | 'setEmail'>
+  users: Pick<Users, 'findByEmail' | 'holdByEmail' | 'reservedFor' | 'setEmail'>
   undos: Pick<Undos, 'add' | 'extend' | 'forgetSince'>
   oneTimeTokens: Pick<OneTimeTokens, 'forgetResets'>
   sessions: Pick<Sessions, 'endAll'>
@@ -44,42 +44,44 @@ export const createEmailChanges = (deps: Dependencies) => {
   const { database, clock, users, undos, oneTimeTokens, sessions, mails } = deps
 
   /** Whether another user has this address, or had it until a short time ago. */
-  const isTaken = async (sql: Sql, userId: string, email: Email) => {
-    const owner = await users.findByEmail(email.email, sql)
+  const isTaken = async (sql: Sql, userId: string, email: Email, owner: User | undefined) => {
     const reservedFor = await users.reservedFor(email.email, sql)
     return [owner?.id, reservedFor].some((id) => id !== undefined && id !== userId)
   }
 
   /** The link for the new address; the owner of one that is taken is told. Both write the same rows. */
-  const mailNewAddress = async (sql: Transaction, user: User, email: Email, token: string, language: Language) =>
-    (await isTaken(sql, user.id, email))
-      ? mails.queue(sql, { to: email.email, template: 'email-taken', values: {}, language })
-      : mails.queue(sql, {
-          to: email.email,
-          template: 'confirm-email',
-          values: { token, validFor: lifetime },
-          language,
-        })
+  const mailNewAddress = async (
+    sql: Transaction,
+    { id: userId }: User,
+    email: Email,
+    token: string,
+    language: Language,
+  ) => {
+    const mail = { to: email.email, userId, language }
+    const owner = await users.holdByEmail(sql, email.email)
+    return (await isTaken(sql, userId, email, owner))
+      ? mails.queue(sql, { ...mail, template: 'email-taken', values: {} })
+      : mails.queue(sql, { ...mail, template: 'confirm-email', values: { token, validFor: lifetime } })
+  }
 
   /**
-   * Mails a link to the new address, and an undo link to the present one, which is reserved by it before it can become free. If the
-   * new address has had too many mails, the last link stays valid.
+   * Mails a link to the new address, and an undo link to the present one. The change before it is void in every case, also if the new
+   * address has had too many mails: whether a mail was queued must not show, and the user no longer wants the other address.
    */
   const ask = async (sql: Transaction, user: User, email: Email, language: Language) => {
     const now = clock.now()
     const token = randomToken()
-    const queued = await mailNewAddress(sql, user, email, token, language)
-    if (!isRefused(queued))
-      await store.replace(sql, {
-        userId: user.id,
-        email,
-        hash: fingerprint(token),
-        askedAt: now,
-        expiresAt: later(now, lifetime),
-      })
+    await mailNewAddress(sql, user, email, token, language)
+    await store.replace(sql, {
+      userId: user.id,
+      email,
+      hash: fingerprint(token),
+      askedAt: now,
+      expiresAt: later(now, lifetime),
+    })
     const undoToken = await undos.add(sql, user.id, { kind: 'email', email: user.email }, now)
     const values = { username: user.username, newEmail: email.email, undoToken, undoFor: undoLifetime }
-    await mails.queue(sql, { to: user.email, template: 'email-change-asked', values, language })
+    await mails.queue(sql, { to: user.email, userId: user.id, template: 'email-change-asked', values, language })
   }
 
   /** A transaction for `apply`. It is rolled back if another user has the address, also if they got it a moment ago. */
@@ -94,19 +96,18 @@ export const createEmailChanges = (deps: Dependencies) => {
 
   /**
    * The user has the new address from now on. Ends the sessions, except for one, and voids waiting changes and resets. A trigger
-   * ends trusted devices. Returns how many sessions ended. The address before must have been reserved in an earlier transaction (`ask`, `reserve`): otherwise
-   * another user could take it at the moment at which it becomes free.
+   * ends trusted devices. Returns how many sessions ended. The address before is reserved in the same transaction: a trigger refuses
+   * it to whoever waited for the moment at which it becomes free.
    */
   const apply = async (sql: Transaction, user: User, { email, since, except, language, isFinal }: Applied) => {
-    if (await isTaken(sql, user.id, email)) throw new AddressTaken()
+    if (await isTaken(sql, user.id, email, await users.findByEmail(email.email, sql))) throw new AddressTaken()
     if (!(await users.setEmail(sql, user.id, email))) throw new AddressTaken()
     if (isFinal) await undos.forgetSince(sql, user.id, new Date(0))
     else await undos.extend(sql, user.id, user.email)
-    // It also reserves the address.
     const undoToken = await undos.add(sql, user.id, { kind: 'email', email: user.email }, since)
     const values = { username: user.username, newEmail: email.email, undoToken, undoFor: undoLifetime }
-    if (!isFinal)
-      await mails.queue(sql, { to: user.email, template: 'email-changed', values, ...(language && { language }) })
+    const mail = { to: user.email, userId: user.id, template: 'email-changed', values } as const
+    if (!isFinal) await mails.queue(sql, { ...mail, ...(language && { language }) })
     await oneTimeTokens.forgetResets(sql, user.id)
     await store.remove(sql, user.id)
     return sessions.endAll(user.id, { ...(except !== undefined && { except }), sql })
@@ -123,10 +124,6 @@ export const createEmailChanges = (deps: Dependencies) => {
     },
     /** The address that the user wants to have, if it is not confirmed yet. */
     waitingOf: async (userId: string) => (await store.selectWaiting(database, userId, clock.now()))[0],
-    /** Keeps the present address for its user, before a change that nobody asked for with `ask`. */
-    reserve: async (user: User) => {
-      await undos.add(database, user.id, { kind: 'email', email: user.email })
-    },
     forget: (sql: Sql, userId: string) => store.remove(sql, userId),
     purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
   }

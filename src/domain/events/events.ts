@@ -2,7 +2,7 @@ import type { ProviderId } from '../../contract/providers.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { uuidFloor, uuidv7 } from '../../lib/uuid.js'
-import type { Database, Sql } from '../../platform/database/database.js'
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Client } from '../sessions/client.js'
 import * as store from './events.store.js'
 import type { NameMarks } from './name-marks.js'
@@ -118,26 +118,20 @@ export const createEvents = (options: {
     limit,
   })
 
-  return {
-    /** One row and one log line. What happened stays done, even if the row cannot be written. */
-    record: async (event: Event, { ip, userAgent, requestId, typedName }: Client) => {
-      const now = clock.now()
-      const { kind, userId = null, sessionId = null } = event
-      const reason = reasonOf(event)
-      // Computed in every case, so that the time does not show whether there is an account.
-      const mark = typedName === undefined ? undefined : nameMarks.of(typedName)
-      const nameMark = userId === null ? mark : undefined
-      const [row] = await store
-        .insertEvent(database, {
-          ...{ id: uuidv7(now), kind, userId, sessionId, reason, ip, userAgent, now },
-          requestId: requestId ?? null,
-          nameMark: nameMark ?? null,
-        })
-        .catch((error: unknown) => {
-          onLost(error)
-          return []
-        })
-      const username = row?.username ?? undefined
+  const prepare = (event: Event, { ip, userAgent, requestId, typedName }: Client) => {
+    const now = clock.now()
+    const { kind, userId = null, sessionId = null } = event
+    const reason = reasonOf(event)
+    // Computed in every case, so that the time does not show whether there is an account.
+    const mark = typedName === undefined ? undefined : nameMarks.of(typedName)
+    const nameMark = userId === null ? mark : undefined
+    const row = {
+      ...{ id: uuidv7(now), kind, userId, sessionId, reason, ip, userAgent, now },
+      requestId: requestId ?? null,
+      nameMark: nameMark ?? null,
+    }
+    const tell = (written: { username: string | null } | undefined) => {
+      const username = written?.username ?? undefined
       const recorded = {
         kind,
         ...(userId !== null && { userId }),
@@ -150,6 +144,25 @@ export const createEvents = (options: {
         userAgent,
       }
       for (const listener of listeners) listener(recorded, event)
+    }
+    return { row, tell }
+  }
+
+  return {
+    /** One row and one log line. What happened stays done, even if the row cannot be written. */
+    record: async (event: Event, client: Client) => {
+      const { row, tell } = prepare(event, client)
+      const [written] = await store.insertEvent(database, row).catch((error: unknown) => {
+        onLost(error)
+        return []
+      })
+      tell(written)
+    },
+    /** The row is part of the change that it is about: both are there or neither. The log line follows the commit. */
+    recordInside: async (sql: Transaction, event: Event, client: Client) => {
+      const { row, tell } = prepare(event, client)
+      const [written] = await store.insertEvent(sql, row)
+      sql.afterCommit(() => tell(written))
     },
     recent: (userId: string, limit = 50) => store.selectRecentOfUser(database, userId, limit),
     /** For names that no longer belong to anyone. */

@@ -152,7 +152,7 @@ export const createFactors = (deps: Dependencies) => {
     if (tellsOwner) {
       const user = await users.findById(userId)
       const values = { username: user?.username ?? '' }
-      if (user) await mails.queue(database, { to: user.email, template: 'wrong-codes', values, language })
+      if (user) await mails.queue(database, { to: user.email, userId, template: 'wrong-codes', values, language })
     }
     return refuse('wrong_second_factor')
   }
@@ -193,7 +193,7 @@ export const createFactors = (deps: Dependencies) => {
     const accept = async (sql: Sql, { email: to, username }: User) => {
       if ((await store.takeRecoveryCode(sql, userId, fingerprint(code))).length === 0) return false
       const left = await recoveryCodesLeft(userId, sql)
-      await mails.queue(sql, { to, template: 'recovery-code-used', values: { username, left }, language })
+      await mails.queue(sql, { to, userId, template: 'recovery-code-used', values: { username, left }, language })
       return true
     }
     const result = await proveInside(userId, 'rec', accept, work)

@@ -47,6 +47,12 @@ export const selectOpen = (sql: Sql, now: Date) =>
     [now],
   )
 
+export const selectOfEmails = (sql: Sql, keys: readonly string[], now: Date) =>
+  sql.query<InvitationRow>(
+    `select ${columns} from invitations where email_key = any($1::text[]) and expires_at > $2 order by email_key`,
+    [keys, now],
+  )
+
 export const purge = (sql: Sql, expiredBefore: Date, limit: number) =>
   sql.query(
     `delete from invitations where email_key in

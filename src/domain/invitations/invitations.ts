@@ -6,7 +6,7 @@ import { fingerprint, randomToken } from '../../lib/random.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import type { Mails } from '../mails/mails.js'
 import type { GateRefusal, RegistrationGate } from '../registrations/registration-gate.js'
-import type { Email } from '../users/email.js'
+import { type Email, emailKey } from '../users/email.js'
 import type { Users } from '../users/users.js'
 import * as store from './invitations.store.js'
 
@@ -44,7 +44,7 @@ export const createInvitations = (deps: {
         const tokenHash = fingerprint(token)
         await store.replace(sql, { email: email.email, emailKey: email.key, tokenHash, now, expiresAt })
         const values = { token, validFor: lifetime }
-        await mails.queue(sql, { to: email.email, template: 'invitation', values, language })
+        await mails.queue(sql, { to: email.email, userId: null, template: 'invitation', values, language })
         return { email: email.email, token, expiresAt }
       }),
 
@@ -55,6 +55,10 @@ export const createInvitations = (deps: {
     },
 
     open: async () => (await store.selectOpen(database, clock.now())).map(fromRow),
+
+    /** Of these addresses, also those that have an account in the meantime. */
+    ofEmails: async (emails: readonly string[]) =>
+      (await store.selectOfEmails(database, emails.map(emailKey), clock.now())).map(fromRow),
 
     /** False if there was none to withdraw. */
     revoke: async (email: Email) => {

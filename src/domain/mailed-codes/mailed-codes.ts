@@ -38,7 +38,7 @@ export const createMailedCodes = ({ database, clock, codeKeys, mails }: Dependen
       const expiresAt = later(clock.now(), mailedCodeLifetime)
       const values = { code: codeOf(codeKey, id), validFor: mailedCodeLifetime, username }
       await database.transaction(async (sql) => {
-        const queued = await mails.queue(sql, { to, template, values, language })
+        const queued = await mails.queue(sql, { to, userId, template, values, language })
         // Without a new mail the code of the last one still works.
         if (!isRefused(queued)) await store.upsertCode(sql, { holder, id, userId, tries, expiresAt })
       })

@@ -4,22 +4,36 @@ import { selectList } from '../../platform/database/select-list.js'
 
 export type DueMail = { id: string; kind: string; content: string | null; attempts: number; created_at: Date }
 
+/** Until the transaction ends, the user is not deleted. No row if that has happened. */
+export const holdUser = (sql: Sql, userId: string) =>
+  sql.query('select 1 from users where id = $1 for key share', [userId])
+
 /** One at a time for each recipient and kind, until the transaction ends, so that parallel requests cannot pass the limit. */
-export const lockRecipient = (sql: Sql, recipientKey: string, kind: string) =>
-  sql.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`outgoing_mail ${kind} ${recipientKey}`])
+export const lockRecipient = (sql: Sql, recipientKey: string, kinds: readonly string[]) =>
+  sql.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`outgoing_mail ${kinds[0]} ${recipientKey}`])
+
+/** What the deletion of a user leaves of an address that may belong to someone else: see the migrations, `forget_mails_of_user`. */
+const forgottenKey = (parameter: string) => `'sha256 ' || encode(sha256(convert_to(${parameter}, 'UTF8')), 'hex')`
 
 export const insert = (
   sql: Sql,
-  mail: { id: string; recipientKey: string; recipient: string | null; kind: string; content: string },
-  ceiling: { mails: number; within: number } | undefined,
+  mail: {
+    id: string
+    recipientKey: string
+    recipient: string | null
+    userId: string | null
+    kind: string
+    content: string
+  },
+  ceiling: { mails: number; within: number; kinds: readonly string[] } | undefined,
   offset: number,
 ) =>
   sql.query<{ id: string }>(
-    `insert into outgoing_mail (id, recipient_key, kind, content, created_at, next_attempt_at, recipient)
-     select $1, $2, $3, $4, ${databaseNow('$5')}, ${databaseNow('$5')}, $8
+    `insert into outgoing_mail (id, recipient_key, kind, content, created_at, next_attempt_at, recipient, user_id)
+     select $1, $2::text, $3, $4, ${databaseNow('$5')}, ${databaseNow('$5')}, $8, $9
      where $6::int is null or $6::int > (
        select count(*) from outgoing_mail
-       where recipient_key = $2 and kind = $3 and created_at > ${databaseNow('$5')} - ${milliseconds('$7')}
+       where recipient_key in ($2, ${forgottenKey('$2')}) and kind = any($10::text[]) and created_at > ${databaseNow('$5')} - ${milliseconds('$7')}
      )
      returning id`,
     [
@@ -31,6 +45,8 @@ export const insert = (
       ceiling?.mails ?? null,
       ceiling?.within ?? 0,
       mail.recipient,
+      mail.userId,
+      ceiling?.kinds ?? [],
     ],
   )
 
@@ -80,13 +96,18 @@ export const countWaiting = (sql: Sql) =>
     [countedUpTo],
   )
 
-type MailedRow = { kind: string; created_at: Date; sent_at: Date | null }
+type MailedRow = { recipient: string | null; kind: string; created_at: Date; sent_at: Date | null }
 
-export const selectOfRecipient = (sql: Sql, recipient: string) =>
+/** `hidden`: kinds that are left out if they went to another address. */
+export const selectOfUser = (
+  sql: Sql,
+  userId: string,
+  { recipients, hidden }: { recipients: readonly string[]; hidden: readonly string[] },
+) =>
   sql.query<MailedRow>(
-    `select ${selectList<MailedRow>({ kind: true, created_at: true, sent_at: true })} from outgoing_mail
-     where recipient = $1 order by id desc`,
-    [recipient],
+    `select ${selectList<MailedRow>({ recipient: true, kind: true, created_at: true, sent_at: true })} from outgoing_mail
+     where recipient = any($2::text[]) or (user_id = $1 and kind <> all($3::text[])) order by id desc`,
+    [userId, recipients, hidden],
   )
 
 /** Ids are ordered by time, so the oldest rows are found at the beginning of the primary key. */

@@ -17,10 +17,16 @@ import { createMails, type MailRequest, type Mails } from './mails.js'
 
 const reset = (to: string, token = 'TOKEN'): MailRequest => ({
   to,
+  userId: null,
   template: 'reset-password',
   values: { token, validFor: 30 * minutes, hasPassword: true },
 })
-const notice = (to: string): MailRequest => ({ to, template: 'password-changed', values: { username: 'ada' } })
+const notice = (to: string): MailRequest => ({
+  to,
+  userId: null,
+  template: 'password-changed',
+  values: { username: 'ada' },
+})
 
 type Row = { content: string | null; attempts: number; next_attempt_at: Date | null; sent_at: Date | null }
 const rowsIn = (database: Database) =>
@@ -122,6 +128,12 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
       await mails.queue(database, { ...reset('ada@example.com'), template: 'already-registered', values: {} }),
     ).toBeUndefined()
     expect(await mails.queue(database, reset('grace@example.com'))).toBeUndefined()
+    const isTaken: MailRequest = { to: 'ada@example.com', userId: null, template: 'email-taken', values: {} }
+    const isFree: MailRequest = { ...isTaken, template: 'confirm-email', values: { token: 'TOKEN', validFor: minutes } }
+    for (const request of [isTaken, isFree, isTaken, isFree, isFree])
+      expect(await mails.queue(database, request)).toBeUndefined()
+    for (const request of [isTaken, isFree])
+      expect(await mails.queue(database, request)).toEqual({ refused: 'ceiling_reached' })
     clock.advance(1 * hours)
     expect(await mails.queue(database, reset('ada@example.com'))).toBeUndefined()
   })

@@ -15,8 +15,16 @@ import * as store from './mails.store.js'
 import { writeContent } from './sealed-mail.js'
 import { createSender } from './sender.js'
 
-type RequestOf<Kind extends MailKind> = { to: string; template: Kind; values: MailValues[Kind]; language?: Language }
+type RequestOf<Kind extends MailKind> = {
+  to: string
+  /** Whom the mail is about, or who caused it: without this user it is not sent. Null for an address without an account. */
+  userId: string | null
+  template: Kind
+  values: MailValues[Kind]
+  language?: Language
+}
 export type MailRequest = { [Kind in MailKind]: RequestOf<Kind> }[MailKind]
+type NotQueued = Refused<'ceiling_reached' | 'no_user'>
 
 /**
  * Mails that any visitor can cause are limited for each address, and so are those about sign-ins. A notice after a change is never limited. Resets are
@@ -55,6 +63,16 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'username-changed': undefined,
   'account-deleted': undefined,
 }
+
+/**
+ * One request causes one mail of these kinds, and which one depends on whether the address has an account. They share a limit, so
+ * that nobody learns from a limit which kind it was.
+ */
+const alternatives: readonly (readonly MailKind[])[] = [
+  ['verify-email', 'already-registered', 'address-reserved'],
+  ['confirm-email', 'email-taken'],
+]
+const kindsCountedWith = (kind: MailKind) => alternatives.find((kinds) => kinds.includes(kind)) ?? [kind]
 
 /** `ada+news@example.com` is delivered to `ada@example.com`, so they share one limit. */
 const recipientKey = (email: string) => emailKey(email).replace(/^([^+@]+)\+[^@]*@/, '$1@')
@@ -100,35 +118,38 @@ export const createMails = ({
     })
   }
 
-  const insert = async (sql: Sql, request: MailRequest) => {
+  const insert = async (sql: Sql, request: MailRequest): Promise<undefined | NotQueued> => {
     // After the last mail nothing shows any more whom it was for.
     const isLast = request.template === 'account-deleted'
     const row = {
       id: uuidv7(clock.now()),
       recipientKey: isLast ? '' : recipientKey(request.to),
       recipient: isLast ? null : emailKey(request.to),
+      userId: request.userId,
       kind: request.template,
       content: write(request),
     }
+    const isUserGone = row.userId !== null && (await store.holdUser(sql, row.userId)).length === 0
+    if (isUserGone) return refuse('no_user')
     const limit = ceilings[request.template]
-    if (limit) await store.lockRecipient(sql, row.recipientKey, row.kind)
-    return store.insert(sql, row, limit, clock.offset())
+    const ceiling = limit && { ...limit, kinds: kindsCountedWith(request.template) }
+    if (ceiling) await store.lockRecipient(sql, row.recipientKey, ceiling.kinds)
+    const inserted = await store.insert(sql, row, ceiling, clock.offset())
+    return inserted.length > 0 ? undefined : refuse('ceiling_reached')
   }
 
   /**
    * Puts a mail into the outbox, inside the caller's transaction or on the database itself. A visitor
    * must not see from the answer or its time whether the mail was queued, so callers hardly use the result.
    */
-  const queue = async (sql: Sql | Database, request: MailRequest): Promise<undefined | Refused<'ceiling_reached'>> => {
-    const rows = await ('transaction' in sql
+  const queue = async (sql: Sql | Database, request: MailRequest): Promise<undefined | NotQueued> => {
+    const refused = await ('transaction' in sql
       ? sql.transaction((inside) => insert(inside, request))
       : insert(sql, request))
-    if (rows.length === 0) {
+    if (refused?.refused === 'ceiling_reached')
       log.warn({ kind: request.template }, 'mail not queued: too many mails of this kind to this address')
-      return refuse('ceiling_reached')
-    }
-    sender.wake()
-    return undefined
+    if (!refused) sender.wake()
+    return refused
   }
 
   /** Deletes mails that were sent or given up more than a day ago, oldest first. Returns how many. */
@@ -146,8 +167,15 @@ export const createMails = ({
   return {
     queue,
     purge,
-    /** What was mailed to an address in the last day or waits to be sent. */
-    sentTo: (email: string) => store.selectOfRecipient(database, emailKey(email)),
+    /**
+     * What was mailed to a user in the last day or waits to be sent, to these addresses of the user or to others. Of the mails to an
+     * address that the user asked for, nothing is said: their kind shows whether it has an account.
+     */
+    sentTo: (userId: string, emails: readonly string[]) =>
+      store.selectOfUser(database, userId, {
+        recipients: emails.map(emailKey),
+        hidden: ['confirm-email', 'email-taken'],
+      }),
     countWaiting,
     start: sender.start,
     stop: sender.stop,

@@ -159,7 +159,8 @@ export const createPasskeys = (deps: Dependencies) => {
     if (!row) return reject('wrong_passkey', user.id)
     const undoToken = await undos.add(sql, user.id, { kind: 'passkey', id: row.id })
     const values = { username: user.username, passkeyName: name, undoToken, undoFor: undoLifetime }
-    await mails.queue(sql, { to: user.email, template: 'passkey-added', values, language: how.language })
+    const { language } = how
+    await mails.queue(sql, { to: user.email, userId: user.id, template: 'passkey-added', values, language })
     await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor: 'passkey' })
     return shownPasskey(row)
   }
@@ -185,7 +186,7 @@ export const createPasskeys = (deps: Dependencies) => {
     if (!hasOtherWay) return refuse('last_way_in')
     await store.remove(sql, id)
     const values = { username: user.username, passkeyName: removed.name }
-    await mails.queue(sql, { to: user.email, template: 'passkey-removed', values, language })
+    await mails.queue(sql, { to: user.email, userId: user.id, template: 'passkey-removed', values, language })
     await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor: 'passkey' })
     return undefined
   }

@@ -74,7 +74,8 @@ export const createIdentities = (deps: {
     const undoToken = await undos.add(sql, user.id, { kind: 'provider', identity })
     const providerName = nameOf(identity.provider)
     const values = { username: user.username, providerName, undoToken, undoFor: undoLifetime }
-    await mails.queue(sql, { to: user.email, template: 'provider-linked', values, ...(language && { language }) })
+    const mail = { to: user.email, userId: user.id, template: 'provider-linked', values } as const
+    await mails.queue(sql, { ...mail, ...(language && { language }) })
     return true
   }
 

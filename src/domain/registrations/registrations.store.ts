@@ -157,6 +157,15 @@ export const bindBrowser = (sql: Sql, id: string, browserHash: Uint8Array, most:
 export const markConfirmed = (sql: Sql, id: string, now: Date) =>
   sql.query(`update pending_registrations set confirmed_at = $2, password_hash = '' where id = $1`, [id, now])
 
+type DatedRow = { email: string; confirmed_at: Date | null; expires_at: Date }
+
+export const selectOfEmails = (sql: Sql, keys: readonly string[], now: Date) =>
+  sql.query<DatedRow>(
+    `select ${selectList<DatedRow>({ email: true, confirmed_at: true, expires_at: true })} from pending_registrations
+     where email_key = any($1::text[]) and expires_at > $2 order by id`,
+    [keys, now],
+  )
+
 export const purge = (sql: Sql, now: Date, limit: number) =>
   sql.query(
     `delete from pending_registrations where id in

@@ -5,7 +5,7 @@ import { hours, minutes } from '../../lib/durations.js'
 import { codeOf, isCodeOf } from '../../lib/mailed-code.js'
 import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import { type Database, isUniqueViolation, type Sql } from '../../platform/database/database.js'
+import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
 import type { Invitations } from '../invitations/invitations.js'
 import type { Mails } from '../mails/mails.js'
 import { emailKey, readEmail } from '../users/email.js'
@@ -70,19 +70,22 @@ export const createRegistrations = (deps: Dependencies) => {
    * The owner of an email that has an account, or had one until a short time ago, gets a mail that says so; otherwise the mail has the link, and the code while there
    * are tries for it. The result and the written rows do not show which of the two it was.
    */
-  const queueMail = async (sql: Sql, mailed: Mailed, token: string, language: Language) => {
+  const queueMail = async (sql: Transaction, mailed: Mailed, token: string, language: Language) => {
     const { id, email, expiresAt, triesLeft } = mailed
-    const owner = await users.findByEmail(email, sql)
+    const owner = await users.holdByEmail(sql, email)
     const reservedFor = await users.reservedFor(email, sql)
-    if (owner) return mails.queue(sql, { to: owner.email, template: 'already-registered', values: {}, language })
+    if (owner) {
+      const mail = { to: owner.email, userId: owner.id, template: 'already-registered', values: {} } as const
+      return mails.queue(sql, { ...mail, language })
+    }
     if (reservedFor !== undefined)
-      return mails.queue(sql, { to: email, template: 'address-reserved', values: {}, language })
+      return mails.queue(sql, { to: email, userId: reservedFor, template: 'address-reserved', values: {}, language })
     const values = {
       token,
       code: triesLeft > 0 ? codeOf(codeKey, id) : undefined,
       validFor: inWholeUnits(expiresAt.getTime() - clock.now().getTime()),
     }
-    return mails.queue(sql, { to: email, template: 'verify-email', values, language })
+    return mails.queue(sql, { to: email, userId: null, template: 'verify-email', values, language })
   }
 
   /** Stores a registration until its email is verified, and returns the secret for this browser. */
@@ -110,8 +113,10 @@ export const createRegistrations = (deps: Dependencies) => {
     })
 
   /** A mail with a new link. The older link works until the new mail is queued, so that one link always works. */
-  const sendAgain = (id: string, language: Language): Promise<SentAgain> =>
+  const sendAgain = ({ id, email }: { id: string; email: string }, language: Language): Promise<SentAgain> =>
     database.transaction(async (sql): Promise<SentAgain> => {
+      // Before the registration, as a deletion of this user does.
+      await users.holdByEmail(sql, email)
       const [row] = await store.lockWaiting(sql, id, clock.now())
       if (!row) return refuse('no_registration_waiting')
       const token = randomToken()
@@ -195,12 +200,12 @@ export const createRegistrations = (deps: Dependencies) => {
     sendAgainToBrowser: async (browserToken: string | undefined, language: Language): Promise<SentAgain> => {
       const row = await byBrowser(browserToken)
       if (!row) return refuse('no_registration_waiting')
-      return row.confirmed ? refuse('already_confirmed') : sendAgain(row.id, language)
+      return row.confirmed ? refuse('already_confirmed') : sendAgain(row, language)
     },
 
     sendAgainToEmail: async (email: string, language: Language) => {
       const [row] = await store.selectNewestByEmail(database, emailKey(email), clock.now())
-      if (row) await sendAgain(row.id, language)
+      if (row) await sendAgain(row, language)
     },
 
     /**
@@ -225,11 +230,14 @@ export const createRegistrations = (deps: Dependencies) => {
           await store.markConfirmed(sql, pending.id, now)
           return { user: created, invited }
         })
-        .catch((error: unknown) => {
-          if (isUniqueViolation(error)) return refuse('username_taken_since')
-          throw error
+        .catch(async (error: unknown) => {
+          if (!isUniqueViolation(error)) throw error
+          const isReserved = (await users.reservedFor(pending.user.email.email)) !== undefined
+          return refuse(isReserved ? 'already_registered' : 'username_taken_since')
         }),
 
+    /** All that is stored under these addresses, also confirmed registrations. */
+    ofEmails: (emails: readonly string[]) => store.selectOfEmails(database, emails.map(emailKey), clock.now()),
     purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
   }
 }

@@ -31,9 +31,9 @@ export const createStart =
     const isFirst = await users.noteFirstSignIn(sql, user.id)
     const isKnown = knownDevices.find(user.id, values ?? []) !== undefined
     if (!isFirst && !isKnown) {
-      const { username, email: to } = user
+      const { id: userId, username, email: to } = user
       const device = { ...readDevice(client.userAgent), ip: client.ip, at: clock.now() }
-      await mails.queue(sql, { to, template: 'new-device', values: { username, ...device }, language })
+      await mails.queue(sql, { to, userId, template: 'new-device', values: { username, ...device }, language })
     }
     return { ...issued, knownDevices: values && knownDevices.remember(user.id, values) }
   }

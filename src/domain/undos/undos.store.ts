@@ -45,7 +45,8 @@ type FormerEmailRow = { email: string; reserved_until: Date }
 export const selectFormerEmails = (sql: Sql, userId: string, now: Date) =>
   sql.query<FormerEmailRow>(
     `select min(email) as email, max(expires_at) as reserved_until from undos
-     where user_id = $1 and kind = 'email' and expires_at > $2 group by email_key order by 2, 1`,
+     where user_id = $1 and kind = 'email' and expires_at > $2
+       and email_key <> (select email_key from users where id = $1) group by email_key order by 2, 1`,
     [userId, now],
   )
 

@@ -43,8 +43,8 @@ export type Undos = ReturnType<typeof createUndos>
  * there: triggers refuse it to everyone else.
  */
 export const createUndos = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  /** The earlier addresses that an undo link can still put back. */
-  formerEmailsOf: (userId: string) => store.selectFormerEmails(database, userId, clock.now()),
+  /** The earlier addresses that an undo link can still put back. The present one may be among the undos too. */
+  formerEmailsOf: (userId: string, sql: Sql = database) => store.selectFormerEmails(sql, userId, clock.now()),
   /** The token for the mail. `since` is when the change began. */
   add: async (sql: Sql, userId: string, undoable: Undoable, since = clock.now()) => {
     const token = undoTokenFor(undoable.kind === 'email' ? 'email' : 'factor', randomToken())

@@ -61,7 +61,7 @@ export const createUsernames = (deps: { database: Database; clock: Clock; kept?:
     release: (sql: Sql, keys: readonly string[]) => store.deleteExpired(sql, keys, clock.now()),
     refusalFor,
     rename,
-    formerOf: (userId: string) => store.selectOfUser(database, userId, clock.now()),
+    formerOf: (userId: string, sql: Sql = database) => store.selectOfUser(sql, userId, clock.now()),
     purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
   }
 }

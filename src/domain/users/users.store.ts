@@ -48,6 +48,10 @@ export const lockById = (sql: Sql, id: string) =>
 export const selectByEmail = (sql: Sql, key: string) =>
   sql.query<UserRow>(`select ${user} from users where email_key = $1`, [key])
 
+/** Until the transaction ends, the user is not deleted and keeps the address. */
+export const holdByEmail = (sql: Sql, key: string) =>
+  sql.query<UserRow>(`select ${user} from users where email_key = $1 for key share`, [key])
+
 /** An undo of a changed email keeps the address for its user. */
 export const selectReservation = (sql: Sql, key: string) =>
   sql.query<{ user_id: string }>('select user_id from undos where email_key = $1 limit 1', [key])

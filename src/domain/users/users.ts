@@ -67,6 +67,9 @@ const ownerOfReserved = async (sql: Sql, email: string) => {
   return row?.user_id
 }
 
+/** The user is not deleted before the transaction ends: for a mail that says whose address it is. */
+const holdByEmail = (sql: Transaction, email: string) => first(store.holdByEmail(sql, emailKey(email)))
+
 /** What a change of the email and an undo do to a user, whose row the caller holds. */
 const changes = {
   /** False if it is reserved for another user. One that another user has is a unique violation. */
@@ -174,6 +177,7 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
     /** The same before the user is deleted: it also waits for rows that refer to the user and are not committed yet. */
     lockForDeletion: (sql: Sql, id: string) => first(store.lockForDeletion(sql, id)),
     findByEmail,
+    holdByEmail,
     reservedFor: (email: string, sql: Sql = database) => ownerOfReserved(sql, email),
     findByLogin,
     findByIdentity,

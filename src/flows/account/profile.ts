@@ -29,7 +29,7 @@ export const createProfile = (deps: Dependencies) => {
   const rename = async (sql: Transaction, user: User, wanted: Username, language: Language) => {
     await usernames.rename(sql, user, wanted)
     const values = { username: wanted.username, formerUsername: user.username }
-    await mails.queue(sql, { to: user.email, template: 'username-changed', values, language })
+    await mails.queue(sql, { to: user.email, userId: user.id, template: 'username-changed', values, language })
   }
 
   /** What can be refused comes first, then the tokens, which need a session that is not over, and then the changes. */

@@ -39,16 +39,13 @@ export const createChangeEmail = (deps: Dependencies) => {
     const refused = registrationGate.refusalForAddress(email)
     if (refused) return refused
     const { userId, sessionId } = caller
-    const asked = await database.transaction(async (sql) => {
+    return database.transaction(async (sql) => {
       const user = await users.lock(sql, userId)
       if (!user || user.disabled || !(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
-      if (user.email === email.email) return undefined
-      await emailChanges.ask(sql, user, email, language)
+      if (user.email !== email.email) await emailChanges.ask(sql, user, email, language)
+      await events.recordInside(sql, { kind: 'email_change_asked', userId, sessionId }, client)
       return undefined
     })
-    if (isRefused(asked)) return asked
-    await events.record({ kind: 'email_change_asked', userId, sessionId }, client)
-    return undefined
   }
 
   /** A session of the user, or else the password, unless it is not enough to sign in. */
@@ -80,7 +77,7 @@ export const createChangeEmail = (deps: Dependencies) => {
     if (!waiting) return refuse('invalid_link')
     const proof = await proofFor(waiting, request, client)
     if (isRefused(proof)) return proof
-    const changed = await emailChanges.changing(async (sql) => {
+    return emailChanges.changing(async (sql) => {
       const user = await users.lock(sql, waiting.userId)
       if (!user || user.disabled) return refuse('not_authenticated')
       const change = await emailChanges.find(request.token, sql)
@@ -90,15 +87,10 @@ export const createChangeEmail = (deps: Dependencies) => {
       if (isRefused(renewed)) return renewed
       const except = renewed.issued && { except: renewed.issued.sessionId }
       await emailChanges.apply(sql, user, { email, since, ...except, language })
+      const session = renewed.issued && { sessionId: renewed.issued.sessionId }
+      await events.recordInside(sql, { kind: 'email_changed', userId: user.id, ...session }, client)
       return renewed
     })
-    if (isRefused(changed)) return changed
-    const sessionId = changed.issued?.sessionId
-    await events.record(
-      { kind: 'email_changed', userId: waiting.userId, ...(sessionId !== undefined && { sessionId }) },
-      client,
-    )
-    return changed
   }
 
   /** Whose change the link confirms. */

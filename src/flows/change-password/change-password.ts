@@ -52,7 +52,7 @@ export const createChangePassword =
       await oneTimeTokens.forgetResets(sql, userId)
       await sessions.endAll(userId, { except: sessionId, sql })
       const values = { username: current.username }
-      await mails.queue(sql, { to: current.email, template: 'password-changed', values, language })
+      await mails.queue(sql, { to: current.email, userId, template: 'password-changed', values, language })
       return issued
     })
     if (isRefused(changed)) return changed

@@ -4,8 +4,10 @@ import type { EmailChanges } from '../../domain/email-changes/email-changes.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
+import type { Invitations } from '../../domain/invitations/invitations.js'
 import type { Mails } from '../../domain/mails/mails.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
+import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { Undos } from '../../domain/undos/undos.js'
 import type { Usernames } from '../../domain/users/usernames.js'
@@ -24,6 +26,8 @@ type Dependencies = {
   trustedDevices: TrustedDevices
   events: Events
   mails: Mails
+  registrations: Pick<Registrations, 'ofEmails'>
+  invitations: Pick<Invitations, 'ofEmails'>
 }
 
 /** More than an account has in 90 days, unless it is attacked. */
@@ -42,6 +46,7 @@ const accountOf = ({ passwordHash, disabled: _, createdAt, ...user }: User) => (
 export const createExportAccount = (deps: Dependencies) => {
   const { clock, users, usernames, emailChanges, undos, sessions, factors, passkeys, trustedDevices, events, mails } =
     deps
+  const { registrations, invitations } = deps
 
   const waysIn = async (id: string) => {
     const { totp, recoveryCodesLeft } = await factors.describe(id)
@@ -65,23 +70,48 @@ export const createExportAccount = (deps: Dependencies) => {
     }
   }
 
-  const traces = async ({ id, email }: User) => ({
+  const traces = async (id: string) => ({
     sessions: (await sessions.list(id)).map((row) => ({
       id: row.id,
       ...placeOf(row),
       methods: row.methods,
+      provider: row.provider,
       createdAt: row.created_at.toISOString(),
       lastUsedAt: row.last_used_at.toISOString(),
       expiresAt: row.expires_at.toISOString(),
     })),
-    events: (await events.recent(id, mostEvents)).map((row) => ({
-      id: row.id,
-      kind: row.kind,
-      reason: row.reason,
-      ...placeOf(row),
-      createdAt: row.created_at.toISOString(),
+    ...(await recordedEvents(id)),
+  })
+
+  const recordedEvents = async (id: string) => {
+    const newest = await events.recent(id, mostEvents + 1)
+    return {
+      events: newest.slice(0, mostEvents).map((row) => ({
+        id: row.id,
+        kind: row.kind,
+        reason: row.reason,
+        ...placeOf(row),
+        createdAt: row.created_at.toISOString(),
+      })),
+      eventsComplete: newest.length <= mostEvents,
+    }
+  }
+
+  /** What is stored under the addresses of the user. */
+  const ofAddresses = async (userId: string, emails: readonly string[]) => ({
+    // Without the names: anyone may have typed them.
+    registrations: (await registrations.ofEmails(emails)).map((row) => ({
+      email: row.email,
+      confirmedAt: row.confirmed_at?.toISOString() ?? null,
+      expiresAt: row.expires_at.toISOString(),
     })),
-    mails: (await mails.sentTo(email)).map((row) => ({
+    invitations: (await invitations.ofEmails(emails)).map(({ email, createdAt, expiresAt }) => ({
+      email,
+      createdAt: createdAt.toISOString(),
+      expiresAt: expiresAt.toISOString(),
+    })),
+    mails: (await mails.sentTo(userId, emails)).map((row) => ({
+      to: row.recipient ?? '',
       kind: row.kind,
       createdAt: row.created_at.toISOString(),
       sentAt: row.sent_at?.toISOString() ?? null,
@@ -112,12 +142,14 @@ export const createExportAccount = (deps: Dependencies) => {
   return async (userId: string) => {
     const user = await users.findById(userId)
     if (!user || user.disabled) return refuse('not_authenticated')
+    const names = await otherNames(userId)
     const collected: AccountExport = {
       exportedAt: clock.now().toISOString(),
       account: accountOf(user),
-      ...(await otherNames(userId)),
+      ...names,
+      ...(await ofAddresses(userId, [user.email, ...names.formerEmails.map(({ email }) => email)])),
       ...(await waysIn(userId)),
-      ...(await traces(user)),
+      ...(await traces(userId)),
     }
     return collected
   }

@@ -46,13 +46,14 @@ export const createOwnFactors = (deps: Dependencies) => {
 
   const tell = async (
     sql: Transaction,
-    { id, email: to, username }: User,
+    { id: userId, email: to, username }: User,
     template: FactorMail,
     language: Language,
   ) => {
-    if (template !== 'totp-added') return mails.queue(sql, { to, template, values: { username }, language })
-    const undoToken = await undos.add(sql, id, { kind: 'totp' })
-    return mails.queue(sql, { to, template, values: { username, undoToken, undoFor: undoLifetime }, language })
+    if (template !== 'totp-added') return mails.queue(sql, { to, userId, template, values: { username }, language })
+    const undoToken = await undos.add(sql, userId, { kind: 'totp' })
+    const values = { username, undoToken, undoFor: undoLifetime }
+    return mails.queue(sql, { to, userId, template, values, language })
   }
 
   const afterTotpChange = async (

@@ -34,7 +34,7 @@ export const createUnlink = ({ users, passkeys, providers, mails, events, ...res
       const refused = await users.unlinkProvider(sql, user, provider, { hasPasskey, isConfigured })
       if (refused) return refused.refused === 'not_linked' ? refuse('not_found') : refused
       const values = { username: user.username, providerName: providers[provider]?.name ?? provider }
-      await mails.queue(sql, { to: user.email, template: 'provider-unlinked', values, language })
+      await mails.queue(sql, { to: user.email, userId, template: 'provider-unlinked', values, language })
       return undefined
     })
     if (unlinked) return unlinked

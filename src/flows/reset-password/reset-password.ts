@@ -35,7 +35,7 @@ export const createResetPassword = (deps: Dependencies) => {
       if (!user || user.disabled) return
       const token = randomToken()
       const values = { token, validFor: resetLifetime, hasPassword: user.passwordHash !== undefined }
-      const queued = await mails.queue(sql, { to: user.email, template: 'reset-password', values, language })
+      const queued = await mails.queue(sql, { to: user.email, userId, template: 'reset-password', values, language })
       if (!isRefused(queued)) await oneTimeTokens.replaceReset(sql, user.id, token)
     })
 
@@ -77,6 +77,7 @@ export const createResetPassword = (deps: Dependencies) => {
       await sessions.endAll(user.id, { sql })
       await mails.queue(sql, {
         to: owner.email,
+        userId: owner.id,
         template: 'password-reset',
         values: { username: owner.username },
         language,

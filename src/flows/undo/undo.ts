@@ -36,7 +36,8 @@ const isOfFactor = (undo: Undo): undo is FactorUndo => undo.kind !== 'email'
 
 /** Takes an account back, with the link of a mail about a change. No session is needed: the mail went to the owner. */
 export const createUndo = (deps: Dependencies) => {
-  const { database, users, sessions, factors, passkeys, oneTimeTokens, emailChanges, undos, mails, webhooks } = deps
+  const { database, users, sessions, factors, passkeys, oneTimeTokens, emailChanges, undos, mails, webhooks, events } =
+    deps
 
   /**
    * Uses up the link in one transaction with all that follows from it. It holds the user's row: what happens at once is either
@@ -93,7 +94,7 @@ export const createUndo = (deps: Dependencies) => {
   const mailReset = async (sql: Transaction, { id, username }: User, mail: ResetMail) => {
     const token = randomToken()
     await oneTimeTokens.replaceReset(sql, id, token)
-    await mails.queue(sql, { ...mail, values: { username, token, validFor: resetLifetime } })
+    await mails.queue(sql, { ...mail, userId: id, values: { username, token, validFor: resetLifetime } })
   }
 
   const undoEmail = async (token: string, client: Client, language: Language) => {
@@ -105,11 +106,11 @@ export const createUndo = (deps: Dependencies) => {
       await lockOut(sql, user)
       await mailReset(sql, user, { template: 'email-restored', to: undo.email, language })
       const values = { username: user.username }
-      if (isChanged) await mails.queue(sql, { to: user.email, template: 'email-withdrawn', values, language })
+      const mail = { to: user.email, userId: user.id, template: 'email-withdrawn', values } as const
+      if (isChanged) await mails.queue(sql, { ...mail, language })
+      await events.recordInside(sql, { kind: 'email_change_undone', userId: user.id }, client)
     })
-    if (isRefused(undone)) return undone
-    await deps.events.record({ kind: 'email_change_undone', userId: undone.userId }, client)
-    return undefined
+    return isRefused(undone) ? undone : undefined
   }
 
   const undoFactor = async (token: string, client: Client, language: Language) => {
@@ -117,10 +118,9 @@ export const createUndo = (deps: Dependencies) => {
       await remove(sql, undo)
       await lockOut(sql, user)
       await mailReset(sql, user, { template: 'factor-undone', to: user.email, language })
+      await events.recordInside(sql, { kind: 'factor_undone', userId: user.id, reason: undo.kind }, client)
     })
-    if (isRefused(undone)) return undone
-    await deps.events.record({ kind: 'factor_undone', userId: undone.userId, reason: undone.kind }, client)
-    return undefined
+    return isRefused(undone) ? undone : undefined
   }
 
   return { undoEmail, undoFactor }
