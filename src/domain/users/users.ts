@@ -67,8 +67,12 @@ const ownerOfReserved = async (sql: Sql, email: string) => {
   return row?.user_id
 }
 
-/** The user is not deleted before the transaction ends: for a mail that says whose address it is. */
-const holdByEmail = (sql: Transaction, email: string) => first(store.holdByEmail(sql, emailKey(email)))
+const held = {
+  /** The user is not deleted before the transaction ends: for a mail that says whose address it is. */
+  holdByEmail: (sql: Transaction, email: string) => first(store.holdByEmail(sql, emailKey(email))),
+  /** The user as it is now, locked until the transaction ends. */
+  lock: (sql: Sql, id: string) => first(store.lockById(sql, id)),
+}
 
 /** What a change of the email and an undo do to a user, whose row the caller holds. */
 const changes = {
@@ -164,10 +168,9 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
 
   return {
     findById,
-    /** The user as it is now, locked until the transaction ends. */
-    lock: (sql: Sql, id: string) => first(store.lockById(sql, id)),
+    ...held,
     /**
-     * The same, with the providers as they are now. The statement that waited for the lock still saw those from before: another
+     * As `lock`, with the providers as they are now. The statement that waited for the lock still saw those from before: another
      * transaction may have removed one.
      */
     lockWithWaysIn: async (sql: Sql, id: string) => {
@@ -177,7 +180,6 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
     /** The same before the user is deleted: it also waits for rows that refer to the user and are not committed yet. */
     lockForDeletion: (sql: Sql, id: string) => first(store.lockForDeletion(sql, id)),
     findByEmail,
-    holdByEmail,
     reservedFor: (email: string, sql: Sql = database) => ownerOfReserved(sql, email),
     findByLogin,
     findByIdentity,
