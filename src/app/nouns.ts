@@ -55,7 +55,7 @@ const makeEvents = ({ database, metrics }: Platform, { clock, log, nameMarks, we
     database,
     clock,
     nameMarks,
-    // Webhooks are written with the change, and the event after it: so there may be one to send.
+    // Listeners are told after the commit, and webhooks are written with the change: so there may be one to send.
     listeners: [(recorded) => log.info(recorded, 'event'), (_, event) => metrics?.countEvent(event), webhooks.wake],
     onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
   })

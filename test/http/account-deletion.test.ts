@@ -172,7 +172,8 @@ describe('the deletion of an account', () => {
         )
       ).length > 0
     const registration = { username: 'saiga2', email: 'saiga@example.com', password: goodPassword }
-    const { registering } = await latchkey.sql.transaction(async (sql) => {
+    const deleting = testPostgres(String(latchkey.config.databaseUrl), { statementTimeoutMs: 120_000 })
+    const { registering } = await deleting.transaction(async (sql) => {
       await latchkey.app.nouns.users.lockForDeletion(sql, id)
       const request = latchkey.browser().post('/api/auth/register', registration)
       await until('the registration waits', isWaiting)
@@ -182,7 +183,7 @@ describe('the deletion of an account', () => {
     expect((await registering).status).toBe(202)
     const rows = await outside.query("select kind from outgoing_mail where recipient = 'saiga@example.com'")
     expect(rows).toEqual([{ kind: 'verify-email' }])
-    await outside.close()
+    await Promise.all([deleting.close(), outside.close()])
   })
 
   it('covers every table: what refers to a user goes with the user', async () => {

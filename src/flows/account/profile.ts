@@ -46,27 +46,25 @@ export const createProfile = (deps: Dependencies) => {
       if (!issued) return refuse('not_authenticated')
       if (renames) await rename(sql, user, username, language)
       if (isNamed) await users.setName(sql, user.id, name)
-      return { issued, renames, isNamed }
+      const who = { userId: user.id, sessionId: caller.sessionId }
+      if (renames) await events.recordInside(sql, { kind: 'username_changed', ...who }, client)
+      if (isNamed) await events.recordInside(sql, { kind: 'name_changed', ...who }, client)
+      return issued
     })
 
   const change = async (request: Request) => {
-    const { caller, changes, client } = request
-    const { userId, sessionId } = caller
+    const { caller, changes } = request
     if (changes.name === undefined && changes.username === undefined)
       return refuse('bad_request', { message: 'Send a name, a username or both' })
     const username = changes.username === undefined ? undefined : readUsername(changes.username)
     if (username && isRefused(username)) return username
     const name = changes.name === undefined ? undefined : displayName(changes.name)
     if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
-    const changed = await apply(request, { name, username }).catch((error: unknown) => {
+    return apply(request, { name, username }).catch((error: unknown) => {
       // Another request has just taken the name.
       if (isUniqueViolation(error)) return refuse('username_taken')
       throw error
     })
-    if (isRefused(changed)) return changed
-    if (changed.renames) await events.record({ kind: 'username_changed', userId, sessionId }, client)
-    if (changed.isNamed) await events.record({ kind: 'name_changed', userId, sessionId }, client)
-    return changed.issued
   }
 
   return { change }

@@ -41,7 +41,7 @@ export const createChangePassword =
     if (rejected) return rejected
     const passwordHash = await passwords.hash(newPassword)
     if (isRefused(passwordHash)) return passwordHash
-    const changed = await database.transaction(async (sql) => {
+    return database.transaction(async (sql) => {
       const current = await users.lock(sql, userId)
       if (!current || current.disabled) return refuse('not_authenticated')
       if (current.passwordHash !== user.passwordHash) return refuse('wrong_current_password')
@@ -53,9 +53,7 @@ export const createChangePassword =
       await sessions.endAll(userId, { except: sessionId, sql })
       const values = { username: current.username }
       await mails.queue(sql, { to: current.email, userId, template: 'password-changed', values, language })
+      await events.recordInside(sql, { kind: 'password_changed', userId, sessionId }, client)
       return issued
     })
-    if (isRefused(changed)) return changed
-    await events.record({ kind: 'password_changed', userId, sessionId }, client)
-    return changed
   }

@@ -82,11 +82,10 @@ export const createResetPassword = (deps: Dependencies) => {
         values: { username: owner.username },
         language,
       })
+      await events.recordInside(sql, { kind: 'password_reset', userId: user.id }, client)
       return true
     })
-    if (!wasReset) return refuse('invalid_link')
-    await events.record({ kind: 'password_reset', userId: user.id }, client)
-    return user
+    return wasReset ? user : refuse('invalid_link')
   }
 
   return { request, look, confirm }
