@@ -57,6 +57,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       await users.selectByEmail(sql, 'ada@example.com'),
       await users.selectByUsername(sql, 'ada'),
       await sql.transaction((inside) => users.lockById(inside, id)),
+      await sql.transaction((inside) => users.holdByEmail(inside, 'ada@example.com')),
     ]
     for (const rows of found) expect(rows).toMatchObject([{ id, email: 'Ada@Example.com', created_at: now }])
     const again = { id: uuidv7(now), ...namesOf('ADA'), name: null, passwordHash: 'other', now }
@@ -235,6 +236,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       await registrations.markConfirmed(inside, older, now)
     })
     expect(await registrations.lockWaiting(sql, older, now)).toEqual([])
+    expect(await registrations.selectOfEmails(sql, ['ada@example.com'], now)).toHaveLength(2)
     expect(await registrations.purge(sql, now, 10)).toEqual([])
     expect(await registrations.purge(sql, at(2 * days), 10)).toHaveLength(2)
   })

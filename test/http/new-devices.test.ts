@@ -41,7 +41,7 @@ describe('a sign-in on a device that the account has not seen', () => {
     expect((await login('ada', elsewhere, headers)).status).toBe(200)
     const { subject, text } = await latchkey.mailTo('ada@example.com', /New sign-in/)
     expect(subject).toBe('New sign-in to Latchkey')
-    expect(text).toMatch(/Device: Firefox, Windows\. IP address: 203\.0\.113\.9\. Time: .* UTC\./)
+    expect(text).toMatch(/Device: Firefox on Windows\. IP address: 203\.0\.113\.9\. Time: .* UTC\./)
     // The only link changes nothing when a program opens it.
     expect(text.match(/https?:\S+/g)).toEqual([`${latchkey.url}/forgot-password`])
     expect((await login('ada', elsewhere)).status).toBe(200)
