@@ -31,6 +31,9 @@ export const AccountExport = Type.Object(
         linkedAt: Moment,
       }),
     ),
+    undoneIdentities: Type.Array(Type.Object({ provider: Type.String(), subject: Type.String(), undoneAt: Moment }), {
+      description: 'Removed by an undo link. Only a session of the user can link them again',
+    }),
     sessions: Type.Array(
       Type.Object({
         id: Id,

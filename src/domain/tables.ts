@@ -27,6 +27,7 @@ export const writableTables: readonly string[] = [
   'reserved_usernames',
   'email_changes',
   'undos',
+  'undone_identities',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations']
 

@@ -83,9 +83,11 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await users.insertIdentity(sql, id, google, now)).toEqual([{ user_id: id }])
     expect(await users.insertIdentity(sql, newcomer.id, google, now)).toEqual([])
     expect(await users.selectByIdentity(sql, google)).toMatchObject([{ id, providers: ['provider_a'] }])
-    expect(await users.deleteIdentitiesSince(sql, newcomer.id, now)).toEqual([{ provider: 'provider_a' }])
-    await Promise.all([users.deleteThisIdentity(sql, id, google), users.deleteIdentity(sql, id, 'provider_a')])
-    expect(await users.selectByIdentity(sql, google)).toEqual([])
+    await users.undoIdentitiesSince(sql, newcomer.id, now, now)
+    expect(await users.selectAllUndone(sql, newcomer.id)).toEqual([{ ...google, subject: '2', undone_at: now }])
+    await Promise.all([users.undoIdentity(sql, id, google, now), users.deleteIdentity(sql, id, 'provider_a')])
+    await users.forgetUndone(sql, id, google)
+    expect([...(await users.selectUndone(sql, id, google)), ...(await users.selectByIdentity(sql, google))]).toEqual([])
   })
 
   it('find what belongs to a user, and delete the user', async () => {
@@ -192,11 +194,11 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
   })
 
   const register = async (name: string, fill: number) => {
-    const id = uuidv7(at(fill))
-    const { email, username } = namesOf(name)
+    const [id, { email, username }] = [uuidv7(at(fill)), namesOf(name)]
     const keys = { email: email.email, emailKey: email.key, username: username.username, usernameKey: username.key }
-    const secrets = { passwordHash: 'hash', tokenHash: bytes(fill), browserHash: bytes(fill + 100) }
-    await registrations.insertPending(sql, { id, ...keys, ...secrets, name: null, tries: 2, expiresAt: at(1 * days) })
+    const hashes = { passwordHash: 'hash', tokenHash: bytes(fill), browserHash: bytes(fill + 100) }
+    const rest = { name: null, tries: 2, expiresAt: at(1 * days), invitationHash: null }
+    await registrations.insertPending(sql, { id, ...keys, ...hashes, ...rest })
     return id
   }
 

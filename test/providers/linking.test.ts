@@ -40,13 +40,25 @@ describe('linking by address', () => {
       const changes = createEmailChanges(setup.service)
       const thief = await setup.signedUp('ada')
       await signInWith(setup.service.browser(), 'provider-a')
-      expect((await changes.undoFactor(await changes.undoToken(email, /Google/))).status).toBe(204)
+      const firstLink = await changes.undoToken(email, /Google/)
+      expect((await changes.undoFactor(firstLink)).status).toBe(204)
       expect(await usersOf(setup.service)).toMatchObject([{ provider_a_id: null }])
       expect((await thief.get('/api/auth/me')).status).toBe(401)
+      const again = await signInWith(setup.service.browser(), 'provider-a')
+      expect([again.location, sessionCookiesOf(again)]).toEqual([failedA, []])
+      expect(await usersOf(setup.service)).toMatchObject([{ provider_a_id: null }])
 
-      // Without a password the provider is the only way in, and the account keeps it.
+      // The owner can still want it.
+      const owner = setup.service.browser()
+      await owner.post('/reset-password', { email })
+      const password = 'amber-Meadow-27-kettle'
+      await owner.post('/api/auth/reset-password/confirm', { token: await changes.resetToken(email), password })
+      await owner.post('/login', { username: email, password })
+      expect(await setup.finishLink(owner, await setup.beginLink(owner, 'provider-a'))).toBe('linked')
       const browser = setup.service.browser()
-      await signInWith(browser, 'provider-a')
+      expect((await signInWith(browser, 'provider-a')).location).toBe('/dashboard')
+      expect((await owner.get('/api/auth/export')).body.undoneIdentities).toEqual([])
+
       await changes.change(browser, stolen)
       // Nobody is created with the address that is reserved.
       setup.providers.github.become({ id: 666 }, onlyAddress(email))
@@ -57,6 +69,18 @@ describe('linking by address', () => {
       expect((await changes.undoEmail(await changes.undoToken(email, /was changed/))).status).toBe(204)
       const expected = { email, provider_a_id: 'subject-1', provider_b_id: null }
       expect(await usersOf(setup.service)).toMatchObject([expected])
+      setup.providers.github.become({ id: 777 }, onlyAddress(email))
+      expect((await signInWith(setup.service.browser(), 'provider-b')).location).toContain('/login?error=provider_b')
+      expect(await usersOf(setup.service)).toMatchObject([expected])
+      // What was linked before the change has its own link, which still works. The memory goes with the user.
+      const undoOfLater = async () => {
+        const token = await changes.undoToken(email, /Google/)
+        return token === firstLink ? undefined : changes.undoFactor(token)
+      }
+      await expect.poll(undoOfLater).toMatchObject({ status: 204 })
+      expect(await usersOf(setup.service)).toMatchObject([{ provider_a_id: null, provider_b_id: null }])
+      await setup.service.sql.query('delete from users')
+      expect(await setup.service.sql.query('select 1 from undone_identities')).toEqual([])
     })
 
     it('asks an account with two-step sign-in for a code, and links the provider together with the session', async () => {

@@ -39,7 +39,7 @@ export const de: Words = {
     },
     providerErrors: {
       failed:
-        'Die Anmeldung mit {provider} hat nicht geklappt. Vielleicht wurde sie dort abgebrochen. Versuchen Sie es noch einmal oder melden Sie sich auf anderem Weg an.',
+        'Die Anmeldung mit {provider} hat nicht geklappt. Vielleicht wurde sie dort abgebrochen. Versuchen Sie es noch einmal oder melden Sie sich auf anderem Weg an: Dann können Sie {provider} auf Ihrer Kontoseite verbinden.',
       reasons: {
         no_email:
           '{provider} hat uns keine bestätigte E-Mail-Adresse übermittelt, daher konnten wir Sie nicht anmelden. Bestätigen Sie Ihre Adresse bei {provider} oder melden Sie sich auf anderem Weg an.',

@@ -39,7 +39,7 @@ export const en = {
     },
     providerErrors: {
       failed:
-        'Signing in with {provider} did not work. Perhaps it was cancelled there. Please try again, or sign in another way.',
+        'Signing in with {provider} did not work. Perhaps it was cancelled there. Please try again, or sign in another way: then you can connect {provider} on your account page.',
       reasons: {
         no_email:
           '{provider} did not give us a confirmed email address, so we could not sign you in. Confirm your email address at {provider}, or sign in another way.',

@@ -39,7 +39,7 @@ export const fr: Words = {
     },
     providerErrors: {
       failed:
-        'La connexion avec {provider} n’a pas abouti. Vous l’avez peut-être annulée. Réessayez ou connectez-vous autrement.',
+        'La connexion avec {provider} n’a pas abouti. Vous l’avez peut-être annulée. Réessayez, ou connectez-vous autrement : vous pourrez alors associer {provider} sur la page de votre compte.',
       reasons: {
         no_email:
           '{provider} ne nous a transmis aucune adresse e-mail confirmée : nous n’avons pas pu vous connecter. Confirmez votre adresse e-mail auprès de {provider} ou connectez-vous autrement.',

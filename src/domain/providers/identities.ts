@@ -67,7 +67,7 @@ export const createIdentities = (deps: {
    * The link and the mail about it are one transaction: no user is linked without a mail. False if the account is not the one that
    * was decided about any more: its email was changed, or an undo took it back.
    */
-  const write = async (sql: Transaction, user: User, identity: Identity, language: Language | undefined) => {
+  const link = async (sql: Transaction, user: User, identity: Identity, language: Language | undefined) => {
     const current = await users.lock(sql, user.id)
     if (current?.email !== user.email || current.undoCount !== user.undoCount) return false
     if (!(await users.linkProvider(sql, user.id, identity))) return false
@@ -79,14 +79,30 @@ export const createIdentities = (deps: {
     return true
   }
 
-  const link = async (request: Request, user: User): Promise<Resolved | Refused<'disabled'> | undefined> => {
-    const { provider, profile, language, mustWait, mayLink } = request
+  /** By the address alone: false too if the identity was undone in the meantime. */
+  const linkByAddress: typeof link = async (sql, user, identity, language) => {
+    await users.lock(sql, user.id)
+    return (await users.isUndone(sql, user.id, identity)) ? false : link(sql, user, identity, language)
+  }
+
+  /** By a session of the user, who may also want an identity again that was undone. */
+  const linkBySession = async (sql: Transaction, user: User, identity: Identity, request: Request) => {
+    await users.lock(sql, user.id)
+    if (!(await request.mayLink?.(sql))) return refuse('disabled')
+    const linked = await link(sql, user, identity, request.language)
+    if (linked) await users.forgetUndone(sql, user.id, identity)
+    return linked
+  }
+
+  const linkNow = async (request: Request, user: User): Promise<Resolved | Refused<'disabled'> | undefined> => {
+    const { provider, profile, language, mustWait } = request
     const identity = { provider, subject: profile.subject }
     if (await mustWait?.(user.id)) return { user, how: 'link', waiting: identity }
-    const linked = await database.transaction(async (sql) => {
-      await users.lock(sql, user.id)
-      return mayLink && !(await mayLink(sql)) ? refuse('disabled') : write(sql, user, identity, language)
-    })
+    const linked = await database.transaction((sql) =>
+      request.linkingTo === undefined
+        ? linkByAddress(sql, user, identity, language)
+        : linkBySession(sql, user, identity, request),
+    )
     if (isRefused(linked)) return linked
     return linked ? { user: { ...user, providers: [...user.providers, provider] }, how: 'link' } : undefined
   }
@@ -99,13 +115,15 @@ export const createIdentities = (deps: {
     const emailReservedFor = await users.reservedFor(profile.email)
     // Read last: if another request creates the account in the meantime, it is found as the owner of this identity, not as
     // another user with the same email.
-    const owner = await users.findByIdentity({ provider, subject: profile.subject })
-    const decision = decide({ provider, owner, accountWithEmail, emailReservedFor, linkingTo })
+    const identity = { provider, subject: profile.subject }
+    const owner = await users.findByIdentity(identity)
+    const isUndone = accountWithEmail !== undefined && (await users.isUndone(database, accountWithEmail.id, identity))
+    const decision = decide({ provider, owner, accountWithEmail, isUndone, emailReservedFor, linkingTo })
     if (isRefused(decision)) return decision
     if (decision.action === 'create') return create(request)
     const user = [owner, accountWithEmail, linkingTo].find((account) => account?.id === decision.userId)
     if (!user) throw new Error('The policy named an unknown account')
-    return decision.action === 'sign_in' ? { user, how: 'sign_in' as const } : link(request, user)
+    return decision.action === 'sign_in' ? { user, how: 'sign_in' as const } : linkNow(request, user)
   }
 
   /** Finds, links or creates the account of a proven profile; with `linkingTo`, links it to that account and no other. */
@@ -117,5 +135,5 @@ export const createIdentities = (deps: {
     throw new Error('The accounts kept changing while an identity was linked')
   }
 
-  return { resolve, write }
+  return { resolve, linkByAddress }
 }

@@ -51,6 +51,11 @@ const signingIn: Row[] = [
     refuse('other_identity'),
   ],
   [
+    'refuses what an undo link has removed from the account with this address',
+    { owner: undefined, accountWithEmail: account('ada'), isUndone: true },
+    refuse('other_identity'),
+  ],
+  [
     'refuses the identity of a disabled account',
     { owner: disabled(account('ada', 'provider_a')), accountWithEmail: undefined },
     refuse('disabled'),
@@ -73,6 +78,11 @@ const linking: Row[] = [
   [
     'links an identity with the account\u2019s own address',
     { owner: undefined, accountWithEmail: account('ada'), linkingTo: account('ada') },
+    link('ada'),
+  ],
+  [
+    'links an identity that an undo link has removed before',
+    { owner: undefined, accountWithEmail: account('ada'), isUndone: true, linkingTo: account('ada') },
     link('ada'),
   ],
   [

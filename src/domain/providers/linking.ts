@@ -10,6 +10,8 @@ export type Situation = {
   owner: Account | undefined
   /** The account with the email that the provider has verified. */
   accountWithEmail: Account | undefined
+  /** Whether an undo link has removed this identity from the account with the email. */
+  isUndone?: boolean
   /** The id of the account that had this email until a short time ago. */
   emailReservedFor?: string | undefined
   /** The account to link to, if a signed-in user began this. */
@@ -28,13 +30,15 @@ export type Decision =
 export const decide = (situation: Situation): Decision =>
   situation.linkingTo ? decideLink(situation, situation.linkingTo) : decideSignIn(situation)
 
-const decideSignIn = ({ provider, owner, accountWithEmail, emailReservedFor }: Situation): Decision => {
+const decideSignIn = ({ provider, owner, accountWithEmail, isUndone, emailReservedFor }: Situation): Decision => {
   // The identity comes first: an email can get another owner, also at the provider, but the identity cannot.
   if (owner) return owner.disabled ? refuse('disabled') : { action: 'sign_in', userId: owner.id }
   if (!accountWithEmail) return emailReservedFor === undefined ? { action: 'create' } : refuse('email_taken')
   if (accountWithEmail.disabled) return refuse('disabled')
   // A second identity of one provider with the same email means that the email has another owner there now.
   if (accountWithEmail.providers.includes(provider)) return refuse('other_identity')
+  // Its owner did not want it. They can link it from the account page.
+  if (isUndone) return refuse('other_identity')
   return { action: 'link', userId: accountWithEmail.id }
 }
 

@@ -11,7 +11,7 @@ import { createStart, type Started } from './start.js'
 
 type Dependencies = Parameters<typeof createStart>[0] & {
   events: Pick<Events, 'record'>
-  identities: Pick<Identities, 'write'>
+  identities: Pick<Identities, 'linkByAddress'>
 }
 type ByProvider = { provider: ProviderId; first: 'registered' | 'provider_linked' | undefined }
 
@@ -32,7 +32,7 @@ export const createSessionStart = (deps: Dependencies) => {
   /** A link that waited is written together with the session: the user's row is locked, and both are there or none. */
   const beginWithLink = (sql: Transaction, user: User, proof: FirstProof, link: Identity, visit: Visit) =>
     identities
-      .write(sql, user, link, visit.language)
+      .linkByAddress(sql, user, link, visit.language)
       .then((linked) => (linked ? start(sql, user, proof, visit) : undefined))
 
   const beganByProvider = async (issued: Started, { provider, first }: ByProvider, client: Client) => {

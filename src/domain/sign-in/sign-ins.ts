@@ -46,7 +46,7 @@ type Dependencies = {
   enrolments: Enrolments
   /** Whether every session needs a second factor, also of an account that has none. */
   required: boolean
-  identities: Pick<Identities, 'write'>
+  identities: Pick<Identities, 'linkByAddress'>
   clock: Clock
 }
 type ByProvider = {
@@ -156,10 +156,13 @@ export const createSignIns = (deps: Dependencies) => {
       return entry
     },
 
-    /** The user has just proven the email address of the new account, and chosen or entered its password. */
+    /**
+     * The user has just proven the email address of the new account, and chosen or entered its password. Undefined if the account
+     * was disabled or deleted in the meantime.
+     */
     byRegistration: async (user: User, visit: Visit) => {
       const entry = await enter(user, { methods: ['pwd'] }, {}, visit)
-      if (!entry) throw new Error('The user was disabled or deleted while signing in')
+      if (!entry) return undefined
       if ('issued' in entry)
         await began(entry.issued, visit.client, { kind: 'registered', sessionBegan: 'registration' })
       else await events.record({ kind: 'registered', userId: user.id }, visit.client)

@@ -117,14 +117,50 @@ export const insertIdentity = (sql: Sql, userId: string, { provider, subject }: 
 export const deleteIdentity = (sql: Sql, userId: string, provider: ProviderId) =>
   sql.query('delete from identities where user_id = $1 and provider = $2', [userId, provider])
 
-export const deleteIdentitiesSince = (sql: Sql, userId: string, since: Date) =>
-  sql.query<{ provider: string }>('delete from identities where user_id = $1 and linked_at >= $2 returning provider', [
+const rememberUndone = (undone: string, at: string) =>
+  `insert into undone_identities (user_id, provider, subject, undone_at)
+   select user_id, provider, subject, ${at} from ${undone}
+   on conflict (user_id, provider, subject) do update set undone_at = excluded.undone_at`
+
+/** Removed and remembered as undone, as is the one below. */
+export const undoIdentitiesSince = (sql: Sql, userId: string, since: Date, now: Date) =>
+  sql.query(
+    `with undone as (
+       delete from identities where user_id = $1 and linked_at >= $2 returning user_id, provider, subject
+     ) ${rememberUndone('undone', '$3')}`,
+    [userId, since, now],
+  )
+
+/** Remembered also if it was unlinked in the meantime: its owner does not want it. */
+export const undoIdentity = (sql: Sql, userId: string, { provider, subject }: Identity, now: Date) =>
+  sql.query(
+    `with undone as (
+       delete from identities where user_id = $1 and provider = $2 and subject = $3
+     ) ${rememberUndone('(select $1::uuid as user_id, $2::text as provider, $3::text as subject) as given', '$4')}`,
+    [userId, provider, subject, now],
+  )
+
+export const selectUndone = (sql: Sql, userId: string, { provider, subject }: Identity) =>
+  sql.query('select 1 from undone_identities where user_id = $1 and provider = $2 and subject = $3', [
     userId,
-    since,
+    provider,
+    subject,
   ])
 
-export const deleteThisIdentity = (sql: Sql, userId: string, { provider, subject }: Identity) =>
-  sql.query('delete from identities where user_id = $1 and provider = $2 and subject = $3', [userId, provider, subject])
+export const forgetUndone = (sql: Sql, userId: string, { provider, subject }: Identity) =>
+  sql.query('delete from undone_identities where user_id = $1 and provider = $2 and subject = $3', [
+    userId,
+    provider,
+    subject,
+  ])
+
+type UndoneRow = { provider: string; subject: string; undone_at: Date }
+export const selectAllUndone = (sql: Sql, userId: string) =>
+  sql.query<UndoneRow>(
+    `select ${selectList<UndoneRow>({ provider: true, subject: true, undone_at: true })} from undone_identities
+     where user_id = $1 order by undone_at, provider, subject`,
+    [userId],
+  )
 
 /** No row if a trigger refuses it, because the address is reserved for another user. */
 export const updateEmail = (sql: Sql, userId: string, { email, key }: Email) =>

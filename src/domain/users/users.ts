@@ -75,18 +75,21 @@ const held = {
 }
 
 /** What a change of the email and an undo do to a user, whose row the caller holds. */
-const changes = {
+const createChanges = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** False if it is reserved for another user. One that another user has is a unique violation. */
   setEmail: async (sql: Sql, userId: string, email: Email) => (await store.updateEmail(sql, userId, email)).length > 0,
   /** For an undo: no password works until a reset, and no sign-in that began before gets a session. */
   takeBack: (sql: Sql, userId: string) => store.takeBack(sql, userId),
-  /** Returns the providers that were unlinked. */
-  unlinkAddedSince: async (sql: Sql, userId: string, since: Date) =>
-    (await store.deleteIdentitiesSince(sql, userId, since)).map(({ provider }) => provider),
+  /** An address does not link them again, nor the one below: only a session of the user does. */
+  undoLinksSince: (sql: Sql, userId: string, since: Date) => store.undoIdentitiesSince(sql, userId, since, clock.now()),
   /** Also the last way in: the caller gives the user another one. */
-  unlinkIdentity: (sql: Sql, userId: string, identity: store.Identity) =>
-    store.deleteThisIdentity(sql, userId, identity),
-}
+  undoLink: (sql: Sql, userId: string, identity: store.Identity) =>
+    store.undoIdentity(sql, userId, identity, clock.now()),
+  isUndone: async (sql: Sql, userId: string, identity: store.Identity) =>
+    (await store.selectUndone(sql, userId, identity)).length > 0,
+  forgetUndone: (sql: Sql, userId: string, identity: store.Identity) => store.forgetUndone(sql, userId, identity),
+  undoneIdentitiesOf: (userId: string) => store.selectAllUndone(database, userId),
+})
 
 export type Users = ReturnType<typeof createUsers>
 
@@ -190,7 +193,7 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
       (await store.insertIdentity(sql, userId, identity, clock.now())).length > 0,
     unlinkProvider,
     setPassword: (sql: Sql, userId: string, passwordHash: string) => store.updatePassword(sql, userId, passwordHash),
-    ...changes,
+    ...createChanges({ database, clock }),
     /** No password signs the user in until a reset sets a new one. The caller also ends the user's sessions. */
     expirePassword: (sql: Sql, userId: string) => store.updatePassword(sql, userId, null),
     replaceHash: async (userId: string, oldHash: string, newHash: string) =>

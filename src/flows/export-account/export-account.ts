@@ -56,6 +56,11 @@ export const createExportAccount = (deps: Dependencies) => {
         subject,
         linkedAt: linked_at.toISOString(),
       })),
+      undoneIdentities: (await users.undoneIdentitiesOf(id)).map(({ provider, subject, undone_at }) => ({
+        provider,
+        subject,
+        undoneAt: undone_at.toISOString(),
+      })),
       factors: {
         totp: totp ? { createdAt: totp.toISOString() } : null,
         recoveryCodes: { left: recoveryCodesLeft },

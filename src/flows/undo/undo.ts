@@ -72,13 +72,13 @@ export const createUndo = (deps: Dependencies) => {
 
   const remove = async (sql: Transaction, undo: FactorUndo) => {
     const { userId } = undo
-    if (undo.kind === 'provider') return users.unlinkIdentity(sql, userId, undo.identity)
+    if (undo.kind === 'provider') return users.undoLink(sql, userId, undo.identity)
     const isThere = undo.kind === 'totp' ? await factors.remove(sql, userId) : await passkeys.removeOne(sql, undo.id)
     return isThere ? noteFactor(sql, userId, undo.kind) : undefined
   }
 
   const removeAddedSince = async (sql: Transaction, { userId, since }: EmailUndo) => {
-    await users.unlinkAddedSince(sql, userId, since)
+    await users.undoLinksSince(sql, userId, since)
     if (await factors.removeAddedSince(sql, userId, since)) await noteFactor(sql, userId, 'totp')
     if (await passkeys.removeAddedSince(sql, userId, since)) await noteFactor(sql, userId, 'passkey')
   }
