@@ -208,8 +208,10 @@ describe('where registration is closed', () => {
     await revoke('hal@example.com')
     expect((await confirm('hal@example.com', hal))?.body.code).toBe('registration_closed')
     expect(await accountsOf('hal@example.com')).toBe(0)
-    // A new invitation, and the waiting registration can be finished.
-    await invite('hal@example.com')
+    // A new invitation does not revive it: it is for another registration.
+    const renewed = await invite('hal@example.com')
+    expect((await confirm('hal@example.com', hal))?.body.code).toBe('registration_closed')
+    expect((await register('hal@example.com', renewed, hal)).status).toBe(202)
     expect((await confirm('hal@example.com', hal))?.status).toBe(200)
     latchkey.clock.advance(1 * days)
     await latchkey.app.nouns.invitations.purge(latchkey.sql, 100)

@@ -149,6 +149,21 @@ describe('registering with a password', () => {
     expect((await tab.post('/api/auth/verify-email', { token })).status).toBe(400)
   })
 
+  it('answers an account that is deleted before its first session begins like a link that has expired', async () => {
+    await latchkey.sql.transaction((sql) =>
+      sql.script(`create function delete_at_once() returns trigger language plpgsql as $$
+          begin delete from users where id = new.id; return null; end $$;
+        create constraint trigger deleted_at_once after insert on users deferrable initially deferred
+          for each row when (new.username = 'mayfly') execute function delete_at_once();`),
+    )
+    const tab = latchkey.browser()
+    const email = 'mayfly@example.com'
+    await tab.post('/api/auth/register', { username: 'mayfly', email, password: goodPassword })
+    const { text } = await latchkey.mailTo(email)
+    const { status, body } = await tab.post('/api/auth/verify-email', { token: tokenIn(text) })
+    expect([status, body.code]).toEqual([400, 'invalid_link'])
+  })
+
   it('rejects a password that breaks the rules with the sentence of each rule', async () => {
     const answer = await latchkey
       .browser()

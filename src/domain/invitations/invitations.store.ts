@@ -31,11 +31,12 @@ export const selectByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
     [tokenHash, now],
   )
 
-/** Locked until the transaction ends: of two accounts at once only one finds the invitation. */
-export const lockByEmail = (sql: Sql, emailKey: string, openAt: Date) =>
+/** Locked until the transaction ends: of two accounts at once only one finds the invitation. `tokenHash`: only this one. */
+export const lockByEmail = (sql: Sql, emailKey: string, openAt: Date, tokenHash: Uint8Array | null) =>
   sql.query<{ email_key: string }>(
-    'select email_key from invitations where email_key = $1 and expires_at > $2 for update',
-    [emailKey, openAt],
+    `select email_key from invitations
+     where email_key = $1 and expires_at > $2 and ($3::bytea is null or token_hash = $3) for update`,
+    [emailKey, openAt, tokenHash],
   )
 
 export const remove = (sql: Sql, emailKey: string) =>

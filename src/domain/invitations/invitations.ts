@@ -68,14 +68,15 @@ export const createInvitations = (deps: {
 
     /**
      * Creates an account for a proven address if the gate or an invitation of that address allows it. The invitation is used
-     * up together with it, also where the gate is open. `openAt`: when the invitation must have been open.
+     * up together with it, also where the gate is open. `openAt`: when the invitation must have been open. `hash`: which one it
+     * must be, if it is known.
      */
     admit: async <Created>(
       sql: Sql,
-      { email, openAt = clock.now() }: { email: Email; openAt?: Date },
+      { email, openAt = clock.now(), hash = null }: { email: Email; openAt?: Date; hash?: Uint8Array | null },
       create: () => Promise<Created>,
     ): Promise<{ created: Created; invited: boolean } | Refused<GateRefusal>> => {
-      const [invitation] = await store.lockByEmail(sql, email.key, openAt)
+      const [invitation] = await store.lockByEmail(sql, email.key, openAt, hash)
       const refused = invitation ? undefined : gate.refusalFor(email)
       if (refused) return refused
       const created = await create()

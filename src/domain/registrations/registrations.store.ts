@@ -41,13 +41,14 @@ export const insertPending = (
     browserHash: Uint8Array
     tries: number
     expiresAt: Date
+    invitationHash: Uint8Array | null
   },
 ) =>
   sql.query(
     `insert into pending_registrations
        (id, email, email_key, username, username_key, name, password_hash, token_hash, browser_hashes,
-        code_tries_left, password_tries_left, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, array[$9::bytea], $10, $10, $11)`,
+        code_tries_left, password_tries_left, expires_at, invitation_hash)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, array[$9::bytea], $10, $10, $11, $12)`,
     [
       registration.id,
       registration.email,
@@ -60,6 +61,7 @@ export const insertPending = (
       registration.browserHash,
       registration.tries,
       registration.expiresAt,
+      registration.invitationHash,
     ],
   )
 
@@ -131,9 +133,11 @@ export const spendTryByBrowser = (sql: Sql, browserHash: Uint8Array, now: Date) 
     [browserHash, now],
   )
 
+type LockedRow = TriedRow & { invitation_hash: Uint8Array | null }
+
 export const lockWaiting = (sql: Sql, id: string, now: Date) =>
-  sql.query<TriedRow>(
-    `select ${tried} from pending_registrations
+  sql.query<LockedRow>(
+    `select ${selectList<LockedRow>({ ...pending, code_tries_left: true, invitation_hash: true })} from pending_registrations
      where id = $1 and expires_at > $2 and confirmed_at is null for update`,
     [id, now],
   )

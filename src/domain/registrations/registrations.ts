@@ -88,8 +88,11 @@ export const createRegistrations = (deps: Dependencies) => {
     return mails.queue(sql, { to: email, userId: null, template: 'verify-email', values, language })
   }
 
-  /** Stores a registration until its email is verified, and returns the secret for this browser. */
-  const begin = (user: NewUser, language: Language) =>
+  /**
+   * Stores a registration until its email is verified, and returns the secret for this browser. `invite` is the token of the
+   * invitation that allowed it.
+   */
+  const begin = (user: NewUser, language: Language, invite?: string) =>
     database.transaction(async (sql) => {
       const now = clock.now()
       const id = uuidv7(now)
@@ -107,6 +110,7 @@ export const createRegistrations = (deps: Dependencies) => {
         browserHash: fingerprint(browserToken),
         tries,
         expiresAt,
+        invitationHash: invite === undefined ? null : fingerprint(invite),
       })
       await queueMail(sql, { id, email: user.email.email, expiresAt, triesLeft: tries }, token, language)
       return browserToken
@@ -210,7 +214,7 @@ export const createRegistrations = (deps: Dependencies) => {
 
     /**
      * Creates the account, once: a second request finds no registration. Registration may have been closed since it began. An
-     * invitation that was open then still counts, unless it was used or withdrawn.
+     * invitation that was open then still counts, unless it was used, withdrawn or replaced by a new one.
      */
     complete: (pending: Pending): Promise<Completed> =>
       database
@@ -219,16 +223,17 @@ export const createRegistrations = (deps: Dependencies) => {
           const [mine] = await store.lockWaiting(sql, pending.id, now)
           if (!mine) return refuse('already_confirmed')
           const { user } = pending
-          const whose = { email: user.email, openAt: later(mine.expires_at, -registrationLifetime) }
-          const admitted = await invitations.admit(sql, whose, () => users.createWithPassword(sql, user))
+          const openAt = later(mine.expires_at, -registrationLifetime)
+          const invited = { email: user.email, openAt, hash: mine.invitation_hash }
+          const admitted = await invitations.admit(sql, invited, () => users.createWithPassword(sql, user))
           // Another registration with the same invitation may have been faster.
           if (isRefused(admitted))
             return (await users.findByEmail(user.email.email, sql)) ? refuse('already_registered') : admitted
-          const { created, invited } = admitted
+          const { created } = admitted
           if (isRefused(created))
             return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken_since')
           await store.markConfirmed(sql, pending.id, now)
-          return { user: created, invited }
+          return { user: created, invited: admitted.invited }
         })
         .catch(async (error: unknown) => {
           if (!isUniqueViolation(error)) throw error

@@ -60,7 +60,7 @@ export const createRegister = (deps: Dependencies) => {
     if (isRefused(passwordHash)) return passwordHash
 
     // The same rows are written for an email that has an account, but writing its mail may take a different time.
-    const begun = registrations.begin({ email, username, name, passwordHash }, language)
+    const begun = registrations.begin({ email, username, name, passwordHash }, language, invite)
     return { browserToken: await atLeast(equalTime, begun) }
   }
 }

@@ -39,6 +39,6 @@ export const createVerifyEmail = (deps: {
     if (isRefused(completed)) return completed
     const { user, invited } = completed
     if (invited) await events.record({ kind: 'invitation_used', userId: user.id }, visit.client)
-    return signIns.byRegistration(user, visit)
+    return (await signIns.byRegistration(user, visit)) ?? refuse('invalid_link')
   }
 }
