@@ -88,10 +88,7 @@ export const createRegistrations = (deps: Dependencies) => {
     return mails.queue(sql, { to: email, userId: null, template: 'verify-email', values, language })
   }
 
-  /**
-   * Stores a registration until its email is verified, and returns the secret for this browser. `invite` is the token of the
-   * invitation that allowed it.
-   */
+  /** Stores a registration until its email is verified, and returns the secret for this browser. `invite`: what allowed it. */
   const begin = (user: NewUser, language: Language, invite?: string) =>
     database.transaction(async (sql) => {
       const now = clock.now()
