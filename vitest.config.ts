@@ -28,7 +28,7 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     teardownTimeout: 10_000,
-    expect: { poll: { timeout: 60_000, interval: 25 } },
+    expect: { poll: { timeout: 60_000, interval: 50 } },
     env: { TZ: 'UTC' },
     coverage: {
       provider: 'v8',

@@ -1,8 +1,13 @@
-/** Waits for something to become true, and says what it was when it does not. */
+/**
+ * Waits for something to become true, and says what it was when it does not. It asks often at first, and less often the
+ * longer it takes: asking keeps a core at work that the others need.
+ */
 export const until = async (what: string, holds: () => boolean | Promise<boolean>, milliseconds = 60_000) => {
-  const end = performance.now() + milliseconds
+  const start = performance.now()
   while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`Not within ${milliseconds} ms: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 25))
+    const waited = performance.now() - start
+    if (waited > milliseconds) throw new Error(`Not within ${milliseconds} ms: ${what}`)
+    const pause = Math.min(20 + waited / 8, 500)
+    await new Promise((resolve) => setTimeout(resolve, pause))
   }
 }
