@@ -1,4 +1,4 @@
-// `node scripts/architecture.mjs`: the rules of ARCHITECTURE.md over every file of ours, in a fraction of a second.
+// `node scripts/architecture.mjs`: the rules of ARCHITECTURE.md over every file of ours.
 import { realpathSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -126,8 +126,17 @@ const walk = (node, parent, visit) => {
   for (const child of childrenOf(node)) walk(child, node, visit)
 }
 
+// A loop, because it runs for every node of every file.
 /** @type {(node: Node) => Node[]} */
-const childrenOf = (node) => Object.values(node).flat().filter(isNode)
+const childrenOf = (node) => {
+  const children = []
+  for (const key in node) {
+    const value = node[key]
+    if (isNode(value)) children.push(value)
+    else if (Array.isArray(value)) for (const each of value) if (isNode(each)) children.push(each)
+  }
+  return children
+}
 
 /** @returns {value is Node} */
 const isNode = (/** @type {unknown} */ value) =>

@@ -34,7 +34,8 @@ export type RunningServer = {
 }
 
 const watchdogFile = fileURLToPath(new URL('watchdog.mjs', import.meta.url))
-const startDeadline = 30_000
+/** Generous, because the machine may be busy with other programs. */
+const startDeadline = 120_000
 
 export const startServer = async (task: ServerTask): Promise<RunningServer> => {
   let watchdog = await startWatched(task)
