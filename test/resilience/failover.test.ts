@@ -110,7 +110,9 @@ describe('counters on several Redis servers', () => {
 
   it('go on when a Sentinel group elects a new master', async () => {
     const group = later(await createSentinelGroup())
-    const site = later(await startSite({ instances: 2, redisUrl: group.url, settings: { LOGIN_LIMIT: `${limit}/15m` } }))
+    const site = later(
+      await startSite({ instances: 2, redisUrl: group.url, settings: { LOGIN_LIMIT: `${limit}/15m` } }),
+    )
     expect(await guess(site, 6, '127.0.0.21')).toBe(limit)
     group.killMaster()
     // In between each instance counts by itself: never more than the limit for each of them.
@@ -122,7 +124,9 @@ describe('counters on several Redis servers', () => {
 
   it('are spread over a Cluster of six, and go on when one of its masters is gone', async () => {
     const cluster = later(await createRedisCluster())
-    const site = later(await startSite({ instances: 2, redisUrl: cluster.url, settings: { LOGIN_LIMIT: `${limit}/15m` } }))
+    const site = later(
+      await startSite({ instances: 2, redisUrl: cluster.url, settings: { LOGIN_LIMIT: `${limit}/15m` } }),
+    )
     expect(await guess(site, 6, '127.0.0.31')).toBe(limit)
     cluster.killMaster()
     await until('a replica has taken over', cluster.hasTakenOver)
