@@ -1,13 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { seconds } from '../lib/durations.js'
 import { withTimeout } from '../lib/with-timeout.js'
+import { createOwnContext } from './own-context.js'
 
 /** Longer than any delivery may take, so that no two attempts at one item overlap. */
 export const lease = 60 * seconds
 const lanes = 4
 const poll = 5 * seconds
 const stopTimeout = 5 * seconds
-/** Milliseconds. Callers queue inside a transaction, which is usually committed by then. */
+/** Milliseconds. Triggers queue with a change, which is usually committed by then. */
 const usualCommit = 50
 
 /** Plus or minus a fifth, so that items that wait for the same server are not all tried at once. */
@@ -42,6 +43,7 @@ export const createDeliveryRounds = <Item>(options: {
   onFailure: (reason: string) => void
 }) => {
   const { deliver, onFailure } = options
+  const inOwnContext = createOwnContext('deliveries')
   let running = false
   let timer: NodeJS.Timeout | undefined
   let wakesAt = Number.POSITIVE_INFINITY
@@ -96,7 +98,7 @@ export const createDeliveryRounds = <Item>(options: {
   return {
     start: () => {
       running = true
-      nudge()
+      inOwnContext(nudge)
     },
     /** Lets deliveries under way finish: one that is cut off after the other server took it would be repeated. */
     stop: async () => {
@@ -105,7 +107,7 @@ export const createDeliveryRounds = <Item>(options: {
       wakesAt = Number.POSITIVE_INFINITY
       if (round) await withTimeout(round, stopTimeout, () => undefined)
     },
-    nudge,
-    wake,
+    nudge: () => inOwnContext(nudge),
+    wake: (delay?: number) => inOwnContext(() => wake(delay)),
   }
 }

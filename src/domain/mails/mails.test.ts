@@ -100,6 +100,19 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     expect(server.received[0]?.text).toContain('\nhttps://auth.example.com/reset-password#token=TOKEN\n')
   })
 
+  it('is looked for outside of the transaction that wakes the sender', async () => {
+    const server = await inbox()
+    const mails = mailsFor(server.url)
+    mails.start()
+    await database.transaction(async (sql) => {
+      await mails.queue(sql, notice('ada@example.com'))
+      mails.nudge()
+      await sql.query('select pg_sleep(0.2)')
+    })
+    await expect.poll(() => server.received.length, { timeout: 30_000 }).toBe(1)
+    expect(lines).toEqual([])
+  })
+
   it('is sealed while it waits, and only its row remains when it is gone', async () => {
     const server = await inbox()
     const mails = mailsFor(server.url)

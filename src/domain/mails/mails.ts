@@ -5,7 +5,7 @@ import { type Clock, later } from '../../lib/clock.js'
 import { days, hours } from '../../lib/durations.js'
 import type { Seal } from '../../lib/seal.js'
 import { uuidFloor, uuidv7 } from '../../lib/uuid.js'
-import type { Database, Sql } from '../../platform/database/database.js'
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Mailer } from '../../platform/mail/mail.js'
 import { resetLifetime } from '../one-time-tokens/one-time-tokens.js'
 import { emailKey } from '../users/email.js'
@@ -142,14 +142,20 @@ export const createMails = ({
    * Puts a mail into the outbox, inside the caller's transaction or on the database itself. A visitor
    * must not see from the answer or its time whether the mail was queued, so callers hardly use the result.
    */
-  const queue = async (sql: Sql | Database, request: MailRequest): Promise<undefined | NotQueued> => {
+  const queue = async (
+    sql: Sql | Transaction | Database,
+    request: MailRequest,
+  ): Promise<undefined | NotQueued> => {
     const refused = await ('transaction' in sql
       ? sql.transaction((inside) => insert(inside, request))
       : insert(sql, request))
     if (refused?.refused === 'ceiling_reached')
       log.warn({ kind: request.template }, 'mail not queued: too many mails of this kind to this address')
-    if (!refused) sender.wake()
-    return refused
+    if (refused) return refused
+    // Before the commit there would be nothing to find, and the next look comes seconds later.
+    if ('afterCommit' in sql) sql.afterCommit(() => sender.wake())
+    else sender.wake()
+    return undefined
   }
 
   /** Deletes mails that were sent or given up more than a day ago, oldest first. Returns how many. */

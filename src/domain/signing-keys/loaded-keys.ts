@@ -4,6 +4,7 @@ import { minutes, seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
+import { createOwnContext } from '../../platform/own-context.js'
 import { createTokenKey, headerOf, type TokenKey } from '../tokens/token-keys.js'
 import { mayBeOurs } from './key-pair.js'
 import { isNextDue, signerAt, trustedAt } from './schedule.js'
@@ -109,6 +110,7 @@ type Dependencies = {
 
 /** The keys in the memory of this process, which signs and checks access tokens with them and asks no store. */
 export const createLoadedKeys = ({ signingKeys, clock, log, signs }: Dependencies) => {
+  const inOwnContext = createOwnContext('signing keys')
   const tokenKeysOf = createTokenKeys()
   let loaded: Loaded | undefined
   let removals = 0
@@ -156,7 +158,7 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signs }: Dependencie
 
   /** One after the other: an older reading never replaces a newer one, and each call sees what was there when it began. */
   const load = () => {
-    loading = loading.catch(() => undefined).then(loadNow)
+    loading = inOwnContext(() => loading.catch(() => undefined).then(loadNow))
     return loading
   }
 
