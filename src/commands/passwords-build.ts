@@ -3,7 +3,7 @@ import { type Command, CommandFailure, print, readArguments, UsageFault } from '
 import { counted } from './counted.js'
 import { type Input, openInput } from './input.js'
 import { exitCodes, watchForInterruption } from './interruption.js'
-import { type ListKind, listKinds } from './password-lines.js'
+import { describeSkipped, type ListKind, listKinds } from './password-lines.js'
 import { printableJson } from './printable-json.js'
 import { createProgress } from './progress.js'
 
@@ -18,10 +18,11 @@ const sameFile = async (one: string, other: string) => {
   return first !== undefined && first === second
 }
 
-/** A device or a link would be replaced by a file. */
-const isOtherThanFile = async (path: string) => {
+/** Whether a file is there already. A device or a link would be replaced by a file. */
+const isThere = async (path: string) => {
   const found = await lstat(path).catch(() => undefined)
-  return found !== undefined && !found.isFile()
+  if (found && !found.isFile()) throw new CommandFailure(`${path} is there already, and is not a file.`)
+  return found !== undefined
 }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -64,13 +65,21 @@ const readList = async (input: Input, as: ListKind | undefined, output: string, 
   }
 }
 
+type Built = Awaited<ReturnType<typeof readList>> & { bytes: number; replaced: boolean }
+
+const describe = (output: string, { lines, entries, kind, skipped, bytes, replaced }: Built) => {
+  const size = (bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })
+  const skips = describeSkipped(skipped)
+  return `${replaced ? 'Replaced' : 'Wrote'} ${output}: ${counted(entries, 'entry', 'entries')} from ${counted(lines, 'line')} of ${kind}, ${size} MB.${skips ? ` Skipped: ${skips}.` : ''}`
+}
+
 export const passwordsBuild: Command = {
   summary: 'Make the file for BREACHED_PASSWORDS from a list of leaked passwords',
   help: `latchkey passwords build INPUT OUTPUT [--as passwords|hashes] [--json]
 
 INPUT is a list with one password on each line, or one SHA-1 hash in hexadecimal digits, alone or as HASH:COUNT. It may be - for
-standard input, need not be sorted, may repeat itself and may be of any size. OUTPUT is written beside its place and then
-renamed: a service that uses it sees the old file or the new one, and takes the new one without a restart.
+standard input, need not be sorted, may repeat itself and may be of any size. A file at OUTPUT is replaced: the new one is
+written beside it and then renamed, so a service that uses it sees the old file or the new one, and takes the new one without a restart.
 
 If the first line is a SHA-1 hash, all lines must be; otherwise all lines are passwords. Lines that are empty, longer than
 1,024 bytes or have the count 0 are skipped.
@@ -79,7 +88,7 @@ The file has 4 bytes for each entry and 4 MB more. While it is made, the folder 
 Needs no settings and no database. docs/leaked-passwords.md says where to get lists.
 
   --as KIND     passwords or hashes, if the first line does not show it
-  --json        {"output": …, "kind": …, "lines": …, "skipped": …, "entries": …, "bytes": …}`,
+  --json        {"output": …, "kind": …, "lines": …, "skipped": …, "entries": …, "bytes": …, "replaced": …}`,
 
   run: async (args, context) => {
     const { values, positionals } = readArguments(args, { as: { type: 'string' }, json: { type: 'boolean' } }, [
@@ -88,7 +97,7 @@ Needs no settings and no database. docs/leaked-passwords.md says where to get li
     ])
     const [from = '', output = ''] = positionals
     const as = kindFrom(values.as)
-    if (await isOtherThanFile(output)) throw new CommandFailure(`${output} is there already, and is not a file.`)
+    const replaced = await isThere(output)
     if (from !== '-' && (await sameFile(from, output))) throw new CommandFailure('INPUT and OUTPUT are the same file.')
     const input = await openInput(from, context)
     const progress = createProgress(context.stderr, input.size)
@@ -97,10 +106,9 @@ Needs no settings and no database. docs/leaked-passwords.md says where to get li
       const built = await readList(input, as, output, progress)
       const { size: bytes } = await stat(output)
       progress.clear()
-      const { lines, entries, skipped } = built
-      const skips = skipped > 0 ? ` ${counted(skipped, 'line')} skipped.` : ''
-      const said = `Wrote ${output}: ${counted(entries, 'entry', 'entries')} from ${counted(lines, 'line')} of ${built.kind}, ${counted(Math.ceil(bytes / 1e6), 'MB', 'MB')}.${skips}`
-      await print(context.stdout, values.json ? printableJson({ output, ...built, bytes }) : said)
+      const skipped = Object.values(built.skipped).reduce((sum, each) => sum + each, 0)
+      const asJson = () => printableJson({ output, ...built, skipped, bytes, replaced })
+      await print(context.stdout, values.json ? asJson() : describe(output, { ...built, bytes, replaced }))
       return 0
     } catch (error) {
       const signal = interruption.signal()

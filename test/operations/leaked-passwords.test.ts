@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { appendFile, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openLeakedPasswords } from '../../src/app/leaked-passwords.js'
 import { examineSettings } from '../../src/commands/doctor.js'
@@ -38,7 +39,7 @@ beforeAll(async () => {
   expect(await build([at('list.txt'), at('list')])).toMatchObject({
     code: 0,
     err: '',
-    out: expect.stringContaining('100,002 entries from 100,003 lines of passwords, 5 MB.'),
+    out: expect.stringContaining('100,002 entries from 100,003 lines of passwords, 4.6 MB.'),
   })
   service = await startLatchkey({ settings: { BREACHED_PASSWORDS: at('list') } })
 })
@@ -91,7 +92,9 @@ describe('a password in a list of leaked ones', () => {
 
   it('is found in a new file at once, and nothing is accepted while the file cannot be trusted', async () => {
     await build(['-', at('running')], `${leaked}\n`)
-    const list = await openLeakedPasswords({ breachedPasswords: at('running') }, silent)
+    const lines: string[] = []
+    const noted = Object.assign(Object.create(silent), { error: (_: unknown, text: string) => lines.push(text) })
+    const list = await openLeakedPasswords({ breachedPasswords: at('running') }, noted)
     expect(await Promise.all([list?.has(leaked), list?.has(alsoLeaked)])).toEqual([true, false])
     await build(['-', at('running')], `${alsoLeaked}\n`)
     expect(await Promise.all([list?.has(leaked), list?.has(alsoLeaked)])).toEqual([false, true])
@@ -101,6 +104,8 @@ describe('a password in a list of leaked ones', () => {
     await build(['-', at('running')], `${leaked}\n`)
     expect(await list?.has(leaked)).toBe(true)
     await rm(at('running'))
+    expect(await Promise.all([list?.has(leaked), list?.has(leaked)])).toEqual([true, true])
+    expect(lines.filter((line) => line.includes('the file of BREACHED_PASSWORDS is gone'))).toHaveLength(1)
     await writeFile(at('running'), 'not a list')
     expect(await list?.has(leaked)).toBe(true)
     await list?.close()
@@ -119,8 +124,12 @@ describe('latchkey passwords build', () => {
     const { out } = await build(['-', at('hashes'), '--json'], `\uFEFF${lines.join('\r\n')}\r\n`)
     const size = 96 + 4 * (2 ** 20 + 1) + 3 * 4
     expect(JSON.parse(out)).toEqual({
-      ...{ output: at('hashes'), kind: 'hashes', lines: 5, skipped: 2, entries: 3, bytes: size },
+      ...{ output: at('hashes'), kind: 'hashes', lines: 5, skipped: 2, entries: 3, bytes: size, replaced: false },
     })
+    const again = await build(['-', at('hashes')], `${lines.join('\n')}\n`)
+    expect(again.out).toMatch(
+      /^Replaced .*: 3 entries from 5 lines of hashes, 4\.2 MB\. Skipped: 1 empty line, 1 hash with the count 0\.\n$/,
+    )
     expect(await has('hashes', [leaked, alsoLeaked, 'zero-Count-1', 'padding-Only-1'])).toEqual([
       true,
       true,
@@ -137,6 +146,9 @@ describe('latchkey passwords build', () => {
       code: 1,
       err: expect.stringMatching(/^Line 2 is not a SHA-1 hash.*--as passwords/),
     })
+    expect((await build(['-', at('none'), '--as', 'hashes'], `${leaked}\n`)).err).toMatch(
+      /^Line 1 is not a SHA-1 hash, but --as says that all lines are\./,
+    )
     await build(['-', at('passwords'), '--as', 'passwords'], `${looksLikeHash}\n${leaked}\n`)
     expect(await has('passwords', [looksLikeHash, leaked])).toEqual([true, true])
     expect(await build(['-', at('none')], `${'0a'.repeat(16)}:3\n`)).toMatchObject({
@@ -152,6 +164,8 @@ describe('latchkey passwords build', () => {
       build([at('list.txt'), at('list.txt')]),
       build(['-', join(folder, 'no', 'folder')], 'x\n'),
       build(['-', at('none')], Buffer.from('\uFEFFpassword\n', 'utf16le')),
+      build([at('list'), at('none')]),
+      build(['-', at('none')], gzipSync('password\n')),
     ])
     expect(refused.map(({ code, err }) => ({ code, isOneLine: err.trim().split('\n').length === 1 }))).toEqual(
       refused.map(() => ({ code: 1, isOneLine: true })),

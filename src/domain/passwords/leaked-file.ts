@@ -16,6 +16,8 @@ import { createHash } from 'node:crypto'
  * All numbers are big-endian.
  */
 const magic = Buffer.from('LATCHKEY LEAKED\n', 'latin1')
+/** Whether bytes begin as such a file does. */
+export const isLeakedFile = (bytes: Buffer) => bytes.subarray(0, magic.length).equals(magic)
 const version = 1
 const indexBits = 20
 const headerSize = 96
@@ -60,7 +62,7 @@ export type FileFault = 'foreign' | 'other_version' | 'truncated' | 'damaged'
 
 /** What the beginning of a file says, or what is wrong with it. The entries themselves are not read. */
 export const readHead = (head: Buffer, fileSize: number): { count: number; entriesHash: Buffer } | FileFault => {
-  if (!head.subarray(0, magic.length).equals(magic)) return 'foreign'
+  if (!isLeakedFile(head)) return 'foreign'
   if (head.length < headSize) return 'truncated'
   if (head.readUInt32BE(16) !== version || head.readUInt32BE(20) !== indexBits) return 'other_version'
   const sealed = sha256(head.subarray(0, sealedSize), head.subarray(headerSize, headSize))

@@ -67,7 +67,7 @@ export type LeakedList = {
 
 /**
  * A list of leaked passwords, looked up by position and never loaded. If another file takes its place, that one is used from
- * then on; if that one is no such list, the old one is, as long as nothing was written into it. If the list cannot be read, the
+ * then on; if that one is no such list or the file is removed, the old one is, as long as nothing was written into it. If the list cannot be read, the
  * new password is refused for now: an operator who wants this check does not want passwords without it, and sign-ins do not
  * need it.
  */
@@ -76,6 +76,7 @@ export const openLeakedList = async (path: string, log: Pick<Log, 'info' | 'erro
   if (isRefused(opened)) return opened
   let current = opened
   let refusedIdentity: string | undefined
+  let isGone = false
   let replacing: Promise<void> | undefined
 
   const replace = async (identity: string) => {
@@ -93,6 +94,9 @@ export const openLeakedList = async (path: string, log: Pick<Log, 'info' | 'erro
 
   const followPath = async () => {
     const identity = await stat(path).then(identityOf, () => undefined)
+    if (identity === undefined && !isGone)
+      log.error({}, 'the file of BREACHED_PASSWORDS is gone: its list is used until the next start')
+    isGone = identity === undefined
     if (identity === undefined || identity === current.identity || identity === refusedIdentity) return
     replacing ??= replace(identity).finally(() => {
       replacing = undefined
