@@ -1,6 +1,7 @@
 import { readableTables, writableTables } from '../domain/tables.js'
 import { seconds } from '../lib/durations.js'
 import type { Database, Sql } from '../platform/database/database.js'
+import { rightsToMigrate } from '../platform/database/grants.js'
 import { createPostgres } from '../platform/database/postgres.js'
 import { type CheckGroup, type Finding, failure, ok } from './doctor-check.js'
 
@@ -29,26 +30,11 @@ const isElsewhere = async (owner: Sql, service: Sql) => {
   return one.status === 'fulfilled' && other.status === 'fulfilled' && one.value !== other.value
 }
 
-type Owner = { role: string; standby: boolean; creates: boolean; others: number }
-
-/** Asks for the rights that a migration needs, without using them. */
-const askOwner = async (sql: Sql) => {
-  const [owner] = await sql.query<Owner>(
-    `select current_user::text as role,
-            pg_is_in_recovery() as standby,
-            coalesce(has_schema_privilege(current_schema(), 'create'), false) as creates,
-            (select count(*) from pg_class
-              where oid = any (select to_regclass(name) from unnest($1::text[]) as name)
-                and not pg_has_role(relowner, 'usage')) as others`,
-    [[...writableTables, ...readableTables]],
-  )
-  if (!owner) throw new Error('PostgreSQL gave no answer')
-  return owner
-}
-
 const checkOwner = async (owner: Sql, service: Sql): Promise<Finding> => {
-  const { role, standby, creates, others } = await askOwner(owner)
-  if (standby) return failure('this server is a standby and accepts no writes: name the primary in DATABASE_OWNER_URL')
+  const { role, creates, others } = await rightsToMigrate(owner, [...writableTables, ...readableTables])
+  const [server] = await owner.query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
+  if (server?.standby)
+    return failure('this server is a standby and accepts no writes: name the primary in DATABASE_OWNER_URL')
   if (await isElsewhere(owner, service)) return failure('DATABASE_OWNER_URL names another database than DATABASE_URL')
   if (others > 0) return failure(`${role} does not own the tables: name the role that does in DATABASE_OWNER_URL`)
   return creates

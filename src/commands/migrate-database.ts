@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs'
 import { embeddedDirectory } from '../app/open-platform.js'
 import { migrationsDirectory as directory } from '../app/prepare-database.js'
 import { ConfigurationFaults, type Environment, loadSettings } from '../config.js'
-import { grantsFor } from '../domain/tables.js'
+import { grantsFor, readableTables, writableTables } from '../domain/tables.js'
 import type { Database } from '../platform/database/database.js'
 import { hostName } from '../platform/database/find-primary.js'
 import { requireRole } from '../platform/database/grants.js'
-import { describeSchema, migrate, schemaStatus } from '../platform/database/migrate.js'
+import { describeSchema, migrate, requireOwner, schemaStatus } from '../platform/database/migrate.js'
 import { openAsOwner, openDatabase, roleToGrant } from '../platform/database/open.js'
 import { postgresAddress } from '../platform/database/postgres-address.js'
 import { commandLog } from './command-log.js'
@@ -59,7 +59,10 @@ export const statusOf = (place: Place) => ask(place, (database) => describeSchem
 export const planFor = (place: Place, role: string | undefined) =>
   ask(place, async (database) => {
     if (database && role !== undefined) await requireRole(database, role)
-    return schemaStatus(withDirectory(database))
+    const status = await schemaStatus(withDirectory(database))
+    if (database && (status.pending.length > 0 || role !== undefined))
+      await requireOwner(database, [...writableTables, ...readableTables])
+    return status
   })
 
 /** Applies what is missing, grants the role its rights, and returns what was applied and how the schema is now. */

@@ -72,7 +72,7 @@ export const migrate: Command = {
 Applies the migrations that are missing, as the role of DATABASE_OWNER_URL, or of DATABASE_URL if that owns the tables.
 No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) gets the rights it needs, and no others.
 
-  --dry-run          check the role of the service, show what would be applied, and change nothing
+  --dry-run          check both roles, show what would be applied, and change nothing
   --status           list every migration and when it was applied, and change nothing. The exit code is 1 if a newer
                      version has changed the schema so that this version must not run on it
   --grant-to ROLE    the role of the service, if DATABASE_URL is not set here

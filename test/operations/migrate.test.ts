@@ -57,6 +57,8 @@ describe('latchkey migrate in production, with nothing but the address of the ow
       err: expect.stringMatching(/^--grant-to takes the name of a role, and the name is empty\./),
     })
     expect(await migrate(['--dry-run', '--grant-to', role])).toMatchObject({ code: 0 })
+    const service = urlFor(database.url, { user: role, password: 'only-for-this-test' })
+    await expect(migrate(['--dry-run'], { DATABASE_OWNER_URL: service })).rejects.toThrow('this role may not do it')
     expect(await tables()).toBe(0)
   })
 

@@ -18,6 +18,20 @@ export const requireRole = async (sql: Sql, role: string) => {
   return known
 }
 
+/** What a migration needs, asked without using it: to create tables, and to own those that are there. */
+export const rightsToMigrate = async (sql: Sql, tables: readonly string[]) => {
+  const [rights] = await sql.query<{ role: string; creates: boolean; others: number }>(
+    `select current_user::text as role,
+            coalesce(has_schema_privilege(current_schema(), 'create'), false) as creates,
+            (select count(*) from pg_class
+              where oid = any (select to_regclass(name) from unnest($1::text[]) as name)
+                and not pg_has_role(relowner, 'usage')) as others`,
+    [tables],
+  )
+  if (!rights) throw new Error('The database gave no answer')
+  return rights
+}
+
 /** Least privilege: the role reads and writes rows, creates nothing and alters nothing. */
 export const grant = async (sql: Transaction, { role, writable, readable }: Grants) => {
   const { schema, same } = await requireRole(sql, role)

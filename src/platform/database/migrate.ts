@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { OperatorError } from '../../lib/operator-error.js'
 import { type Database, type Sql, StoreUnavailable, type Transaction } from './database.js'
-import { type Grants, grant, requireRole } from './grants.js'
+import { type Grants, grant, requireRole, rightsToMigrate } from './grants.js'
 
 /** A newer program has migrated the database, and a migration of it does not let this program run. */
 export class SchemaTooNew extends OperatorError {
@@ -149,9 +149,15 @@ const explainPrivilege =
     throw error
   }
 
-const explainRefusal = explainPrivilege(
-  'The database must be migrated and this role may not do it: run `latchkey migrate` as the role that owns the schema.',
-)
+const notOwner =
+  'The database must be migrated and this role may not do it: run `latchkey migrate` as the role that owns the schema.'
+const explainRefusal = explainPrivilege(notOwner)
+
+/** Rejects when the role of this connection cannot migrate: it may create no tables, or others own them. Changes nothing. */
+export const requireOwner = async (sql: Sql, tables: readonly string[]) => {
+  const { creates, others } = await rightsToMigrate(sql, tables)
+  if (!creates || others > 0) throw new SchemaOutdated(notOwner)
+}
 
 // For example after a restore without privileges.
 const explainUnreadable = explainPrivilege(
