@@ -19,6 +19,8 @@ it.each([
   'example.com.',
   'https://example.com',
   'exa mple.com',
+  ',',
+  ' , ,',
 ])('does not take %s', (text) => {
   expect(() => registrationDomains(text)).toThrow('must be domains')
 })

@@ -13,7 +13,7 @@ export const commonlyReserved = [
   ...['anonymous', 'everyone', 'all', 'public', 'service', 'api', 'www', 'me', 'self', 'null', 'undefined', 'none'],
 ].join(',')
 
-const mustBeNames = new InvalidValue('must be usernames, separated by commas, or `off`')
+const mustBeNames = new InvalidValue('must be usernames, separated by commas, or `off` alone')
 
 const keyOf: Read<string> = (text) => {
   const read = readUsername(text)
@@ -25,6 +25,7 @@ const keyOf: Read<string> = (text) => {
 export const reservedUsernames: Read<string[]> = (value) => {
   if (value === 'off') return []
   const keys = list(keyOf)(value)
-  if (keys.length === 0) throw mustBeNames
+  // Whoever writes `off,admin` may mean the name or the switch.
+  if (keys.length === 0 || keys.includes('off')) throw mustBeNames
   return keys
 }
