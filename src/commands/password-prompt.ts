@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 import { CommandFailure, type Terminal, write } from './command.js'
+import { asText } from './input.js'
 
 const longest = 4_096
 const endOfInput = '\u0004'
@@ -46,15 +47,17 @@ const askTwice = async (terminal: Terminal) => {
   return password
 }
 
-/** The whole input without one line break at its end, which `printf '%s\n' "$PASSWORD" | …` and files have. */
+/** One line, with or without a line break at its end, which `printf '%s\n' "$PASSWORD" | …` and files have. */
 const readAll = async ({ stdin }: Terminal) => {
-  const decoder = new StringDecoder('utf8')
   let text = ''
-  for await (const chunk of stdin) {
-    text += typeof chunk === 'string' ? chunk : decoder.write(chunk as Buffer)
+  for await (const piece of asText(stdin)) {
+    text += piece.text
     if (text.length > longest) throw new CommandFailure('The password on standard input is too long.')
   }
-  return text.replace(/\r?\n$/, '')
+  const password = text.replace(/\r?\n$/, '')
+  if (/[\r\n]/.test(password))
+    throw new CommandFailure('Standard input has several lines: give the password alone, on one line.')
+  return password
 }
 
 /** Never an argument of the command: every user of the machine can see those, and the shell's history keeps them. */

@@ -1,6 +1,7 @@
 import { isRefused, type Refused } from '../contract/outcome.js'
 import { refusals } from '../contract/refusals.js'
 import type { UsernameRefusal } from '../contract/username-rules.js'
+import { displayName, longestName } from '../domain/users/display-name.js'
 import { type EmailRefusal, readEmail } from '../domain/users/email.js'
 import { readUsername } from '../domain/users/username.js'
 import { isOneLine } from '../lib/one-line.js'
@@ -17,9 +18,9 @@ const inputFault = ({ refused }: Refused<EmailRefusal | UsernameRefusal>) =>
   new CommandFailure(`${refusals[refused].message}.`)
 
 const nameFrom = (text: string | undefined) => {
-  if (text !== undefined && (!isOneLine(text) || text.length > 255))
-    throw new CommandFailure('The name must be one line of at most 255 characters.')
-  return text || null
+  if (text !== undefined && (!isOneLine(text) || Array.from(text).length > longestName))
+    throw new CommandFailure(`The name must be one line of at most ${longestName} characters.`)
+  return displayName(text)
 }
 
 export const userAdd: Command = {

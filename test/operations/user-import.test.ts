@@ -278,7 +278,7 @@ describe('user import', () => {
     const long = `email,name\na@example.com,${'x'.repeat(256)}\nb@example.com,${'x'.repeat(1_000_000)}\nc@example.com\n`
     const { out, err } = await importing(long)
     expect(err.split('\n')).toEqual([
-      'line 2: name must have at most 255 characters: shorten it',
+      'line 2: name must have at most 200 characters: shorten it',
       'line 3: has more than 1,000,000 characters: shorten or remove it',
       'line 4: has 1 field where the first line has 2',
       '',

@@ -1,4 +1,5 @@
-const longestShown = 200
+/** Of the name of a user, in characters: for the API, commands and imports alike. */
+export const longestName = 200
 
 /** Scripts whose letters change their shape where a joiner stands. Elsewhere a joiner would only hide in a name. */
 const shaped = [
@@ -30,7 +31,7 @@ const invisible = new RegExp(`(?!${usefulJoiner})\\p{C}`, 'gu')
  * A name that is safe to show: one line, without control characters, escape sequences or invisible characters that change
  * the text direction, and of limited length. Null if nothing is left.
  */
-export const displayName = (name: unknown, longest = longestShown): string | null => {
+export const displayName = (name: unknown, longest = longestName): string | null => {
   if (typeof name !== 'string') return null
   const shown = name.toWellFormed().replaceAll(/\s+/g, ' ').replaceAll(invisible, '').trim()
   // Invisible letters alone, such as the Hangul filler, are no name.

@@ -5,7 +5,7 @@ import { isOneLine } from '../../lib/one-line.js'
 import { isUuid, uuidv7 } from '../../lib/uuid.js'
 import { writtenMoment } from '../../lib/written-moment.js'
 import { type HashForms, hashToStore } from '../passwords/hash-to-store.js'
-import { displayName } from './display-name.js'
+import { displayName, longestName } from './display-name.js'
 import { type Email, readEmail } from './email.js'
 import { readUsername, type Username } from './username.js'
 import type { Identity } from './users.js'
@@ -77,7 +77,9 @@ const textOf = (row: ImportRow, field: ImportField, longest = longestText): stri
   if (value === undefined || value === null || value === '') return undefined
   if (typeof value !== 'string') return broken(`${field} must be text`)
   if (!isOneLine(value)) return broken(`${field} must not contain control characters`)
-  return value.length > longest ? broken(`${field} must have at most ${longest} characters: shorten it`) : value
+  return Array.from(value).length > longest
+    ? broken(`${field} must have at most ${longest} characters: shorten it`)
+    : value
 }
 
 const emailOf = (row: ImportRow) => {
@@ -155,7 +157,7 @@ export const readImportedUser = (
       id: idOf(row, now),
       email,
       username: usernameOf(row, email),
-      name: displayName(textOf(row, 'name'), longestText),
+      name: displayName(textOf(row, 'name', longestName)),
       ...passwordOf(row, forms),
       provider: providerOf(row, providers),
       identities: identitiesOf(row, providers),

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { languageFrom } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { Account, SignedIn } from '../../contract/schemas.js'
+import { longestName } from '../../domain/users/display-name.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
@@ -42,7 +43,7 @@ const changeSchema = {
   description:
     'A new username needs a fresh sign-in, and is in the new tokens of this session; other sessions get it at their next renewal. The old one is reserved for its owner for 30 days. An empty name or null removes the name. A user can have five reserved usernames; then 429 says how long to wait.',
   body: Type.Object({
-    name: Type.Optional(Type.Union([Type.String({ maxLength: 200 }), Type.Null()])),
+    name: Type.Optional(Type.Union([Type.String({ maxLength: longestName }), Type.Null()])),
     // Longer than a username may be: its own rules say what is wrong, each with its code.
     username: Type.Optional(Type.String({ maxLength: 1024 })),
   }),

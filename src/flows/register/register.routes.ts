@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import { Accepted } from '../../contract/schemas.js'
+import { longestName } from '../../domain/users/display-name.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
 import { withHeaders } from '../../http/responses.js'
@@ -39,7 +40,7 @@ const schema = {
     username: Type.String({ maxLength: 1024 }),
     email: Type.String({ maxLength: 1024 }),
     password: Type.String({ minLength: 1, maxLength: 1024 }),
-    name: Type.Optional(Type.String({ maxLength: 200 })),
+    name: Type.Optional(Type.String({ maxLength: longestName })),
     invite: Type.Optional(Type.String({ maxLength: 1024, description: 'The token of an invitation for this address' })),
   }),
   response: {
