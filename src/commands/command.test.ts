@@ -24,6 +24,22 @@ describe('the arguments of a command', () => {
     expect(() => readArguments(['FILE', 'extra'], {}, ['FILE'])).toThrow('There is one argument too many: extra.')
   })
 
+  it('may have names with a leading dash, and the message says how', () => {
+    const options = { username: { type: 'string' } } as const
+    expect(() => readArguments(['-dash'], options, ['USER'])).toThrow(
+      /^Unknown option '-d'\. Write a name with a leading dash behind --, at the end\.$/,
+    )
+    expect(readArguments(['--', '-dash'], options, ['USER']).positionals).toEqual(['-dash'])
+    expect(() => readArguments(['--username', '-dash'], options, [])).toThrow(
+      /^Option '--username' argument is ambiguous\. Write a value with a leading dash as --username=VALUE\.$/,
+    )
+    expect(() => readArguments(['--nonsense'], options, [])).toThrow(/^Unknown option '--nonsense'\.$/)
+  })
+
+  it('are missing when they are empty', () => {
+    expect(() => readArguments([' '], {}, ['USER'])).toThrow('USER is missing.')
+  })
+
   it('name an option once', () => {
     const twice = ['--email', 'a@b.example', '--email', 'c@d.example']
     expect(() => readArguments(twice, { email: { type: 'string' } }, [])).toThrow('--email is given twice.')

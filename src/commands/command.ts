@@ -101,6 +101,22 @@ export class CommandFailure extends OperatorError {
 
 type Options = NonNullable<ParseArgsConfig['options']>
 
+/**
+ * Only the first sentence of Node's message fits here. A name that begins with a dash looks like an option, and nobody guesses what
+ * to write instead.
+ */
+const notUnderstood = (error: unknown, args: readonly string[]) => {
+  const [sentence] = error instanceof Error ? error.message.split(/\.\s|\.?\n/) : []
+  const said = `${sentence ?? 'The arguments were not understood'}.`
+  const isAmbiguous = error instanceof Error && 'code' in error && error.code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE'
+  const [, option] = /'(?:-\w, )?(--[\w-]+)/.exec(said) ?? []
+  if (isAmbiguous && option && said.includes('ambiguous'))
+    return `${said} Write a value with a leading dash as ${option}=VALUE.`
+  return args.some((arg) => /^-[^-]/.test(arg))
+    ? `${said} Write a name with a leading dash behind --, at the end.`
+    : said
+}
+
 export const readArguments = <Wanted extends Options>(
   args: string[],
   options: Wanted,
@@ -110,16 +126,14 @@ export const readArguments = <Wanted extends Options>(
     try {
       return parseArgs({ args, options, allowPositionals: true, strict: true, tokens: true })
     } catch (error) {
-      // Only the first sentence of Node's message fits here.
-      const [sentence] = error instanceof Error ? error.message.split(/\. |\n/) : []
-      throw new UsageFault(`${sentence ?? 'The arguments were not understood'}.`)
+      throw new UsageFault(notUnderstood(error, args))
     }
   }
   const result = read()
   const named = result.tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))
   const twice = named.find((name, at) => named.indexOf(name) !== at)
   if (twice !== undefined) throw new UsageFault(`--${twice} is given twice.`)
-  const missing = positionals[result.positionals.length]
+  const missing = positionals.find((_, at) => (result.positionals[at] ?? '').trim() === '')
   if (missing) throw new UsageFault(`${missing} is missing.`)
   const surplus = result.positionals[positionals.length]
   if (surplus !== undefined) throw new UsageFault(`There is one argument too many: ${surplus}.`)
@@ -160,10 +174,25 @@ export const withStores = async <Result>(
   }
 }
 
+/** The reader has closed the pipe, with this write or before it. */
+const closedPipe = new Set<unknown>(['EPIPE', 'ERR_STREAM_DESTROYED'])
+
+/** What a command says could not be written. */
+export class OutputFailure extends Error {
+  override name = 'OutputFailure'
+  readonly stream: Writable
+  readonly isClosedPipe: boolean
+  constructor(stream: Writable, cause: Error) {
+    super(cause.message, { cause })
+    this.stream = stream
+    this.isClosedPipe = 'code' in cause && closedPipe.has(cause.code)
+  }
+}
+
 /** Waits until the text is written, so that an export into a slow pipe does not fill the memory. */
 export const write = (stream: Writable, text: string) =>
   new Promise<void>((resolve, reject) => {
-    stream.write(text, (error) => (error ? reject(error) : resolve()))
+    stream.write(text, (error) => (error ? reject(new OutputFailure(stream, error)) : resolve()))
   })
 
 export const print = (stream: Writable, line: string) => write(stream, `${line}\n`)

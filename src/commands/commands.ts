@@ -1,5 +1,5 @@
 import { programVersion } from '../platform/version.js'
-import { type Command, type CommandContext, CommandFailure, print, UsageFault } from './command.js'
+import { type Command, type CommandContext, CommandFailure, OutputFailure, print, UsageFault } from './command.js'
 import { contentLoad } from './content-load.js'
 import { doctor } from './doctor.js'
 import { events } from './events.js'
@@ -102,11 +102,37 @@ const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: Co
   return 2
 }
 
-/** The reader has closed the pipe, with this write or before it. */
-const closedPipe = new Set<unknown>(['EPIPE', 'ERR_STREAM_DESTROYED'])
+const reasons: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space is left there',
+  EIO: 'an input or output error',
+  EDQUOT: 'the quota is used up',
+}
+
+/** A reader that has seen enough (`… | head`) is a normal end. Other output that is lost is not: it may have been a key. */
+const afterOutputFailure = async (
+  { stream, isClosedPipe, cause }: OutputFailure,
+  { stdout, stderr }: CommandContext,
+) => {
+  if (isClosedPipe) return stream === stdout ? 0 : 1
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'an unknown error'
+  const message = `The output could not be written: ${reasons[code] ?? code}. If the command changes something, that may be done.`
+  await print(stderr, message).catch(() => undefined)
+  return 1
+}
 
 /** Runs the command that the arguments name, and returns its exit code. */
 export const runCommand = async (args: readonly string[], context: CommandContext): Promise<number> => {
+  // What cannot be written is handled below, where it was written; without this it would also be an uncaught error.
+  for (const stream of [context.stdout, context.stderr]) stream.on('error', () => {})
+  try {
+    return await runNamed(args, context)
+  } catch (error) {
+    if (error instanceof OutputFailure) return afterOutputFailure(error, context)
+    throw error
+  }
+}
+
+const runNamed = async (args: readonly string[], context: CommandContext): Promise<number> => {
   const isHelp = args.some(asksForHelp)
   const found = matching(isHelp ? args.filter((arg) => !asksForHelp(arg)) : args)
   if (!found) return runWithoutCommand(args, context)
@@ -116,12 +142,9 @@ export const runCommand = async (args: readonly string[], context: CommandContex
     await print(context.stdout, command.help)
     return 0
   }
-  // When the reader closes the pipe (`… | head`), this keeps it from being an uncaught error; it is handled below.
-  for (const stream of [context.stdout, context.stderr]) stream.on('error', () => {})
   try {
     return await command.run(rest, context)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && closedPipe.has(error.code)) return 1
     if (!(error instanceof UsageFault) && !(error instanceof CommandFailure)) throw error
     const isUsage = error instanceof UsageFault
     await print(context.stderr, isUsage ? `${error.message} Try: latchkey ${name} --help` : error.message)

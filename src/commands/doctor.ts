@@ -1,6 +1,5 @@
-import type { Writable } from 'node:stream'
 import { type Config, ConfigurationFaults, type Environment, likelyTypos, loadConfig, secretsIn } from '../config.js'
-import { type Command, readArguments } from './command.js'
+import { type Command, OutputFailure, readArguments, write } from './command.js'
 import { counted } from './counted.js'
 import { type Check, type CheckGroup, type Finding, failure, ok, runCheck, warning } from './doctor-check.js'
 import { hideSecrets } from './doctor-secrets.js'
@@ -61,7 +60,7 @@ const inOneLine = (text: string) => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
 /** Unlike other commands, works with invalid settings: that is when it is needed most. */
 export const examineSettings = async (
   env: Environment,
-  stdout: Pick<Writable, 'write'>,
+  stdout: { write(text: string): unknown },
   { json = false } = {},
 ): Promise<number> => {
   const loaded = load(env)
@@ -86,6 +85,18 @@ export const doctor: Command = {
   help,
   run: async (args, { environment, stdout }) => {
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
-    return examineSettings(environment, stdout, { json: values.json ?? false })
+    let report = ''
+    const take = (text: string) => {
+      report += text
+      return true
+    }
+    const code = await examineSettings(environment, { write: take }, { json: values.json ?? false })
+    try {
+      await write(stdout, report)
+    } catch (error) {
+      // A reader that has seen enough does not change what was found.
+      if (!(error instanceof OutputFailure && error.isClosedPipe)) throw error
+    }
+    return code
   },
 }

@@ -30,6 +30,16 @@ export const momentFrom = (option: string, text: string, now: Date) => {
   }
 }
 
+/** What events have that came without an address. */
+const notAddresses = ['command line', 'unknown']
+
+const addressFrom = (text: string | undefined) => {
+  if (text === undefined || notAddresses.includes(text)) return text
+  const address = readAddress(text)
+  if (address === undefined) throw new UsageFault('--ip takes an IPv4 or IPv6 address, or “command line”.')
+  return address
+}
+
 const kindFrom = (text: string | undefined): EventKind | undefined => {
   const kind = eventKinds.find((each) => each === text)
   if (text !== undefined && kind === undefined) throw new UsageFault(`--kind takes one of ${eventKinds.join(', ')}.`)
@@ -107,6 +117,7 @@ requestId of the log lines of the same request.
     const { values } = readArguments(args, options, [])
     if (values.follow && (values.until ?? values.limit) !== undefined)
       throw new UsageFault('--follow has no end: leave out --until and --limit.')
+    if (values.user?.trim() === '') throw new UsageFault('--user is empty.')
     const now = new Date()
     const kind = kindFrom(values.kind)
     const since = momentFrom('--since', values.since ?? (values.follow ? '0s' : '24h'), now)
@@ -114,7 +125,7 @@ requestId of the log lines of the same request.
     const until = new Date(momentFrom('--until', values.until ?? '0s', now).getTime() + 1)
     const limit = limitFrom(values.limit ?? '100', mostAtOnce)
     if (since >= until) throw new UsageFault('--since is later than --until.')
-    const ip = values.ip === undefined ? undefined : (readAddress(values.ip) ?? values.ip)
+    const ip = addressFrom(values.ip)
     return withStores(context, 'service', async (stores) => {
       const { find, note } = await search(stores, values.user)
       if (note) await print(context.stderr, note)

@@ -170,6 +170,7 @@ an hour for reset mails, after 1 to 24 hours for wrong codes of an account.
     const { user, network: written, all } = values
     if ([user, written, all].filter((each) => each !== undefined).length !== 1)
       throw new UsageFault('One of --user, --network and --all is needed.')
+    if (user?.trim() === '') throw new UsageFault('--user is empty.')
     const network = written === undefined ? undefined : networkOf(written)
     if (written !== undefined && network === undefined) throw new UsageFault('--network takes an IPv4 or IPv6 address.')
     if (all && !values.yes)

@@ -40,10 +40,21 @@ const recordEvent = async (name: string, context: CommandContext) => {
   }
 }
 
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such folder',
+  EACCES: 'this user may not do that',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of its path is not a folder',
+  ENOSPC: 'the disk is full',
+  EROFS: 'the disk is read-only',
+}
+
 /** What cannot be read or written is for the operator to put right. */
-const unlessRefused = async <Result>(work: Promise<Result>) =>
+const unlessRefused = async <Result>(work: Promise<Result>, path: string, what: 'read' | 'written') =>
   work.catch((error: Error) => {
-    throw new CommandFailure(`Nothing was added. ${error.message}`)
+    const says =
+      'code' in error ? `${path} cannot be ${what}: ${reasons[String(error.code)] ?? error.code}.` : error.message
+    throw new CommandFailure(`Nothing was added. ${says}`)
   })
 
 export const serviceKeyAdd: Command = {
@@ -65,13 +76,14 @@ without a restart. To remove a key, delete its line and send SIGHUP.
       )
     const { serviceKeysFile: path } = loadConfig(context.environment)
     if (path === undefined) throw new CommandFailure('Set SERVICE_KEYS_FILE to the file that is to hold the keys.')
-    const { keys, lacksLineEnd } = await unlessRefused(readKeys(path))
+    const { keys, lacksLineEnd } = await unlessRefused(readKeys(path), path, 'read')
     if (keys.some((key) => key.name === name))
       throw new CommandFailure(`${path} has a key called ${name}. Choose another name, or delete its line first.`)
     const { key, line } = newServiceKey(name)
     // The event first: a key that nobody knows of would be worse than an event without a key.
     const unrecorded = await recordEvent(name, context)
-    await unlessRefused(appendFile(path, `${lacksLineEnd ? '\n' : ''}${line}\n`, { mode: ownerOnly }))
+    const text = `${lacksLineEnd ? '\n' : ''}${line}\n`
+    await unlessRefused(appendFile(path, text, { mode: ownerOnly }), path, 'written')
     if (unrecorded !== undefined)
       await print(context.stderr, `The key was added, but no event could be recorded: ${unrecorded}`)
     await print(context.stdout, values.json ? printableJson({ name, key }) : key)

@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline/promises'
+import { createInterface } from 'node:readline'
 import { isRefused } from '../contract/outcome.js'
 import { createAccountDeletion } from '../domain/accounts/account-deletion.js'
 import {
@@ -12,16 +12,24 @@ import {
 } from './command.js'
 import { requireUser } from './find-user.js'
 
+/** Undefined after Ctrl-C, Ctrl-D, or when the terminal is gone. */
+const ask = ({ stdin, stderr }: CommandContext, question: string) =>
+  new Promise<string | undefined>((resolve) => {
+    const questions = createInterface({ input: stdin, output: stderr })
+    questions.once('SIGINT', () => questions.close())
+    questions.once('close', () => resolve(undefined))
+    questions.question(question, (answer) => {
+      resolve(answer)
+      questions.close()
+    })
+  })
+
 /** The answer must be the username, so that a wrong USER is noticed. */
-const confirmed = async ({ stdin, stderr }: CommandContext, username: string) => {
-  if (!stdin.isTTY) throw new CommandFailure(`This deletes ${username} for good. Add --yes to do it.`)
-  const questions = createInterface({ input: stdin, output: stderr })
-  try {
-    const answer = await questions.question(`This deletes ${username} for good. Type the username to do it: `)
-    return answer.trim() === username
-  } finally {
-    questions.close()
-  }
+const confirm = async (context: CommandContext, username: string) => {
+  if (!context.stdin.isTTY) throw new CommandFailure(`This deletes ${username} for good. Add --yes to do it.`)
+  const answer = await ask(context, `This deletes ${username} for good. Type the username to do it: `)
+  if (answer === undefined) throw new CommandFailure('\nNothing was changed.')
+  if (answer.trim() !== username) throw new CommandFailure('This is not the username. Nothing was changed.')
 }
 
 export const userDelete: Command = {
@@ -41,10 +49,7 @@ backup. USER is a username, an email or an id.
     const { positionals, values } = readArguments(args, options, ['USER'])
     return withStores(context, 'service', async (stores) => {
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
-      if (!values.yes && !(await confirmed(context, username))) {
-        await print(context.stderr, 'This is not the username. Nothing was changed.')
-        return 1
-      }
+      if (!values.yes) await confirm(context, username)
       const deleted = await createAccountDeletion(stores)({ userId: id, operator: operator(context) })
       if (isRefused(deleted)) throw new CommandFailure(`${username} was deleted in the meantime.`)
       await print(

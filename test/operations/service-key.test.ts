@@ -51,6 +51,13 @@ describe('latchkey service-key add', () => {
     expect(await add('two words')).toMatchObject({ code: 2 })
     const without = await latchkey(store, ['service-key', 'add', 'other'])
     expect(without).toMatchObject({ code: 1, err: expect.stringContaining('Set SERVICE_KEYS_FILE') })
+    const lost = await latchkey(store, ['service-key', 'add', 'other'], {
+      environment: { SERVICE_KEYS_FILE: join(folder, 'nowhere', 'keys') },
+    })
+    expect(lost).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/ cannot be written: there is no such folder\.\n$/),
+    })
     const before = await readFile(file, 'utf8')
     await writeFile(file, `${before}garbage\n`)
     expect(await add('other')).toMatchObject({

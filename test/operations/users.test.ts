@@ -1,6 +1,7 @@
+import { PassThrough, Writable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import project from '../../package.json' with { type: 'json' }
-import { commandNames } from '../../src/commands/commands.js'
+import { commandNames, runCommand } from '../../src/commands/commands.js'
 import { createSessions } from '../../src/domain/sessions/sessions.js'
 import { createTokens } from '../../src/domain/tokens/tokens.js'
 import { systemClock as clock } from '../../src/lib/clock.js'
@@ -72,6 +73,18 @@ describe('users from the command line', () => {
     expect(await stored()).toEqual([])
   })
 
+  it('takes one line of UTF-8 as the password, and a name as long as the API takes it', async () => {
+    const add = (input: string | Buffer, name = 'Ada') =>
+      latchkey(store, [...ada.slice(0, -1), name, '--password-stdin'], { input })
+    expect((await add(Buffer.from([...Buffer.from(goodPassword), 0xe9]))).err).toContain('The input is not UTF-8 text.')
+    expect((await add(`${goodPassword}\n${goodPassword}\n`)).err).toBe(
+      'Standard input has several lines: give the password alone, on one line.\n',
+    )
+    expect((await add(goodPassword, 'x'.repeat(201))).err).toContain('at most 200 characters')
+    expect(await stored()).toEqual([])
+    expect((await add(goodPassword, '𝕏'.repeat(200))).code).toBe(0)
+  })
+
   it('holds the password to the rules, and says which it breaks', async () => {
     const { code, err } = await latchkey(store, [...ada, '--password-stdin'], { input: 'short' })
     expect(code).toBe(1)
@@ -138,6 +151,27 @@ describe('users from the command line', () => {
   })
 })
 
+describe('a command whose output cannot be written', () => {
+  const failing = (code: string) =>
+    new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) })
+  const run = async (args: string[], stdout: Writable) => {
+    const stderr = new PassThrough()
+    const environment = { NODE_ENV: 'production' }
+    const context = { stdin: new PassThrough(), stdout, stderr, environment, openStores: noStore.openStores }
+    const code = await runCommand(args, context)
+    return { code, err: String(stderr.read() ?? '') }
+  }
+
+  it('says so in one line and fails, or ends quietly when its reader has seen enough', async () => {
+    const full =
+      'The output could not be written: no space is left there. If the command changes something, that may be done.\n'
+    for (const args of [['--help'], ['user', '--help'], ['doctor']])
+      expect(await run(args, failing('ENOSPC'))).toEqual({ code: 1, err: full })
+    expect(await run(['--help'], failing('EPIPE'))).toEqual({ code: 0, err: '' })
+    expect(await run(['doctor'], failing('EPIPE'))).toEqual({ code: 1, err: '' })
+  })
+})
+
 describe('a command that is called wrongly', () => {
   it.each([
     [['user', 'add', '--email', 'a@example.com'], '--email and --username are needed'],
@@ -145,6 +179,9 @@ describe('a command that is called wrongly', () => {
     [['user', 'list', '--limit', '0'], '--limit takes a number from 1 to 1000'],
     [['user', 'list', '--after', 'x'], '--after takes the id of a user'],
     [['user', 'disable'], 'USER is missing'],
+    [['user', 'show', ''], 'USER is missing'],
+    [['events', '--user', ''], '--user is empty'],
+    [['events', '--ip', 'nonsense'], '--ip takes an IPv4 or IPv6 address'],
     [['events', '--since', '1h', '--until', '2h'], '--since is later than --until'],
     [['user', 'sessions', 'end'], 'USER is missing'],
     [['user', 'export', '--format', 'xml'], '--format takes jsonl or csv'],
