@@ -51,7 +51,7 @@ type Dependencies = {
 /** The nouns that decide who gets a session, and what proves who a user is. */
 export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const { trustedDevices: trusted, productName } = config
-  const { database, clock, users, mails, mailedCodes, undos, invitations, providers, metrics } = deps
+  const { database, clock, users, mails, undos, invitations, providers, metrics } = deps
   const nameOf = (provider: ProviderId) => providers[provider]?.name ?? provider
   const identities = createIdentities({ database, users, mails, undos, nameOf, invitations })
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: trusted === 'off' ? undefined : trusted })
@@ -69,7 +69,7 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
     relyingParty: { id: hostname, origin, name: productName },
   })
   const challenges = createChallenges({ database, clock })
-  const enrolments = createEnrolments({ database, challenges, mailedCodes, users })
+  const enrolments = createEnrolments({ ...deps, challenges })
   const required = config.secondFactor === 'required'
   const nouns = { identities, factors, trustedDevices, knownDevices, passkeys, challenges, enrolments }
   const signIns = createSignIns({ ...deps, ...nouns, required })

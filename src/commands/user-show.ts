@@ -20,6 +20,18 @@ const mostNetworks = 20
 /** A limit that refuses now. */
 type InForce = { limit: string; subject: string; until: string }
 
+/** Newest first. A sign-in that waits for its second step has failed too, unless a later one did not. */
+const failuresIn = (rows: readonly EventRow[], lastSignIn: EventRow | undefined) => {
+  const unfinished = lastSignIn ? rows.slice(0, rows.indexOf(lastSignIn)) : rows
+  return rows.filter(
+    (row) => failures.has(row.kind) || (row.kind === 'second_factor_asked' && unfinished.includes(row)),
+  )
+}
+
+/** A registration begins a session, too. */
+const beganSession = ({ kind, session_id }: EventRow) =>
+  kind === 'signed_in' || (kind === 'registered' && session_id !== null)
+
 const moment = (date: Date) => date.toISOString()
 
 const recentEvents = (stores: Stores, { id, username }: User) => {
@@ -68,12 +80,11 @@ const gather = async (stores: Stores, user: User) => {
   const rows = await recentEvents(stores, user)
   const inForce = await countersInForce(stores, user, rows)
   const { id, username, email, name, disabled, createdAt, providers } = user
+  const lastSignIn = rows.find((row) => row.user_id === id && beganSession(row))
   return {
-    rows: rows
-      .filter(({ kind }) => failures.has(kind))
-      .slice(0, mostFailures)
-      .toReversed(),
-    lastSignIn: rows.find(({ kind, user_id }) => kind === 'signed_in' && user_id === id),
+    rows: failuresIn(rows, lastSignIn).slice(0, mostFailures).toReversed(),
+    lastSignIn,
+    mustAddFactor: stores.secondFactor === 'required' && !totp && passkeys.length === 0,
     knowsCounters: inForce !== undefined,
     hasOtherWay: passkeys.length > 0 || providers.some((provider) => stores.providers.includes(provider)),
     shown: {
@@ -103,7 +114,7 @@ const stopOf =
   }
 
 /** What keeps the user from signing in now, in sentences. */
-const obstacles = ({ shown, hasOtherWay, knowsCounters }: Gathered) => {
+const obstacles = ({ shown, hasOtherWay, knowsCounters, mustAddFactor }: Gathered) => {
   const { disabled, password, username, limits } = shown
   return [
     ...(disabled ? [`The account is disabled: ${shownCommand('user enable', username)}`] : []),
@@ -112,6 +123,11 @@ const obstacles = ({ shown, hasOtherWay, knowsCounters }: Gathered) => {
       : [
           `There is no password${hasOtherWay ? ', but another way to sign in' : ''}. “Forgot your password?” on the sign-in page sets one.`,
         ]),
+    ...(mustAddFactor && !disabled
+      ? [
+          'SECOND_FACTOR=required: at the next sign-in the user must add a second step, after a code that is mailed to them.',
+        ]
+      : []),
     ...limits.map(stopOf(username)),
     ...(knowsCounters ? [] : ['Which limits refuse now is not known here: the counters in Redis could not be read.']),
   ]

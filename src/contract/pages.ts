@@ -28,6 +28,8 @@ export type PageSettings = {
   productName: string
   providers: ProviderButton[]
   registration: RegistrationMode
+  /** `SECOND_FACTOR`: whether every account needs one. */
+  secondFactor: 'optional' | 'required'
   /** A path of this site, used after a sign-in if no other page was requested. */
   afterSignIn: string
   /** Other sites to which a sign-in may lead back. */

@@ -127,6 +127,10 @@ it('ends after five wrong mailed codes, however many mails there were', async ()
   expect(wrong.filter(({ body }) => body.code === 'challenge_over')).toHaveLength(3)
   const over = await tab.post(path, { mailedCode: code })
   expect([over.status, over.body.code, tab.jar.get('challenge')]).toEqual([401, 'challenge_over', undefined])
+  const failed = await latchkey.sql.query(
+    `select distinct reason from events join users as u on u.id = user_id where kind = 'second_factor_failed' and u.username = 'cy'`,
+  )
+  expect(failed).toContainEqual({ reason: 'mailed_code' })
   for (const body of [{}, { code: '123456', mailedCode: 'x' }, { mailedCode: 'x'.repeat(33) }, { mailedCode: 7 }])
     expect((await (await setup.login('cy')).tab.post(path, body)).status).toBe(400)
 })
@@ -143,6 +147,22 @@ it('sends five mails an hour to an account, whichever sign-in asks for them, and
   const limited = mails.find(({ status }) => status === 429)
   expect(limited?.body).toEqual({ error: 'Too many requests', message: 'Please slow down' })
   expect((await tab.post(path, { mailedCode: code })).status).toBe(202)
+})
+
+it('sends mails again after a reset: whoever used them up knew the old password', async () => {
+  await setup.registered('ed')
+  const { tab } = await setup.login('ed')
+  for (const status of [202, 202, 202, 202, 202, 429]) expect((await tab.post(`${path}/mail`)).status).toBe(status)
+  await tab.post('/api/auth/reset-password', { email: 'ed@example.com' })
+  const token = /#token=([\w-]+)/.exec((await setup.mailTo('ed@example.com', /reset-password/)).text)?.[1]
+  const password = 'Another-Granite-52-lamp'
+  expect((await tab.post('/api/auth/reset-password/confirm', { token, password })).status).toBe(204)
+  expect((await tab.post('/login', { username: 'ed', password })).body).toEqual(enrolment)
+  expect((await tab.post(`${path}/mail`)).status).toBe(202)
+  const [mails] = await latchkey.sql.query(
+    `select count(*) from outgoing_mail where kind = 'enrolment-code' and recipient = 'ed@example.com'`,
+  )
+  expect(mails).toEqual({ count: 6 })
 })
 
 it('is over when the password, the email or the factors change, and after ten minutes', async () => {

@@ -53,11 +53,13 @@ describe('why a user could not sign in', () => {
     expect(out).toMatch(/^username +ada$/m)
     expect(out).toMatch(/^two-step sign-in +on since .*; 10 recovery codes left, 0 trusted devices$/m)
     expect(out).toMatch(/^sessions +1, last used /m)
+    expect(out).toMatch(/^last sign-in +2.* from 127\.0\.0\.1$/m)
     expect(out).toContain(`The limit "login" refuses ${ofAda} until `)
     expect(out).toContain(`latchkey limits clear --network ${ofAda}`)
     const failures = out.slice(out.indexOf('Last failures')).split('\n').slice(2)
     expect(failures.map((line) => line.split(/ {2,}/).slice(1, 3).join(' '))).toEqual([
       'sign_in_failed wrong_password',
+      'second_factor_asked password',
       'second_factor_failed malformed',
       'sign_in_failed wrong_password',
       `rate_limited login`,

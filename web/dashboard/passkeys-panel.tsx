@@ -18,16 +18,19 @@ type Props = { factors: Factors | undefined; onChanged: () => Promise<void> }
 /** Passkeys: add, name, remove. */
 export const PasskeysPanel = ({ factors, onChanged }: Props) => {
   const words = useWords('passkeys')
+  const { secondFactor } = useSettings()
   if (!factors) return null
+  const isNeeded = secondFactor === 'required' && !factors.totp && factors.passkeys.length === 1
   return (
     <Panel title={words.title} lead={words.lead}>
       {factors.passkeys.length > 0 && (
         <ul class="row-list">
           {factors.passkeys.map((passkey) => (
-            <PasskeyRow key={passkey.id} passkey={passkey} onChanged={onChanged} />
+            <PasskeyRow key={passkey.id} passkey={passkey} isNeeded={isNeeded} onChanged={onChanged} />
           ))}
         </ul>
       )}
+      {isNeeded && <p class="panel-lead">{words.needed}</p>}
       <AddPasskey onChanged={onChanged} />
     </Panel>
   )
@@ -74,9 +77,9 @@ const AddPasskey = ({ onChanged }: Pick<Props, 'onChanged'>) => {
   )
 }
 
-type RowProps = { passkey: Passkey; onChanged: () => Promise<void> }
+type RowProps = { passkey: Passkey; isNeeded: boolean; onChanged: () => Promise<void> }
 
-const PasskeyRow = ({ passkey, onChanged }: RowProps) => {
+const PasskeyRow = ({ passkey, isNeeded, onChanged }: RowProps) => {
   const words = useWords('passkeys')
   const { locale } = useSettings()
   const { name, createdAt, lastUsedAt, synced } = passkey
@@ -108,9 +111,11 @@ const PasskeyRow = ({ passkey, onChanged }: RowProps) => {
               <Button label={fill(words.renameOf, { name })} onPress={() => open('rename')}>
                 {words.rename}
               </Button>
-              <Button label={fill(words.removeOf, { name })} onPress={() => open('remove')}>
-                {words.remove}
-              </Button>
+              {!isNeeded && (
+                <Button label={fill(words.removeOf, { name })} onPress={() => open('remove')}>
+                  {words.remove}
+                </Button>
+              )}
             </div>
           ) : wanted === 'rename' ? (
             <RenamePasskey passkey={passkey} onDone={done} onCancel={() => setOpen(false)} />

@@ -93,9 +93,10 @@ type OnProps = { factors: Factors; onChanged: (recoveryCodes?: string[]) => Prom
 
 const SwitchedOn = ({ factors, onChanged }: OnProps) => {
   const words = useWords('two-step')
-  const { locale } = useSettings()
+  const { locale, secondFactor } = useSettings()
   const actions = useDashboardActions()
   const [busy, setBusy] = useState(false)
+  const isNeeded = secondFactor === 'required' && factors.passkeys.length === 0
 
   const renew = async () => {
     setBusy(true)
@@ -117,7 +118,7 @@ const SwitchedOn = ({ factors, onChanged }: OnProps) => {
           {words.newCodes}
         </Button>
       </div>
-      <SwitchOff onChanged={onChanged} />
+      {isNeeded ? <p class="panel-lead">{words.needed}</p> : <SwitchOff onChanged={onChanged} />}
     </>
   )
 }

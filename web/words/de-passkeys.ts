@@ -32,5 +32,7 @@ export const passkeys: Pick<Words, 'passkeys'> = {
     removeOf: '{name} entfernen',
     removeSure: 'Ja, entfernen',
     removed: 'Der Passkey wurde entfernt. Andere Geräte sind abgemeldet.',
+    needed:
+      'Hier braucht jedes Konto einen zweiten Schritt. Richten Sie zuerst einen anderen Passkey oder eine Authenticator-App ein, wenn Sie diesen entfernen möchten.',
   },
 }

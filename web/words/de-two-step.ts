@@ -47,6 +47,8 @@ export const twoStep: typeof english = {
     switchOff: 'Ausschalten',
     switchOffSure: 'Ja, ausschalten',
     switchedOff: 'Die Anmeldung in zwei Schritten ist ausgeschaltet.',
+    needed:
+      'Hier braucht jedes Konto einen zweiten Schritt. Fügen Sie zuerst einen Passkey hinzu, wenn Sie diesen ausschalten möchten.',
     trusted: 'Diese Browser brauchen keinen Code:',
     trustedUntil: 'bis {date}',
     stopTrusting: 'Entfernen',

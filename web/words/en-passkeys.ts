@@ -28,5 +28,7 @@ export const passkeys = {
     removeOf: 'Remove {name}',
     removeSure: 'Yes, remove',
     removed: 'The passkey was removed. Other devices are signed out.',
+    needed:
+      'Every account needs a second step here. To remove this passkey, add another one or an authenticator app first.',
   },
 }

@@ -43,6 +43,7 @@ export const twoStep = {
     switchOff: 'Switch off',
     switchOffSure: 'Yes, switch off',
     switchedOff: 'Two-step sign-in is off.',
+    needed: 'Every account needs a second step here. To switch this one off, add a passkey first.',
     trusted: 'These browsers need no code:',
     trustedUntil: 'until {date}',
     stopTrusting: 'Remove',

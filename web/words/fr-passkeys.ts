@@ -32,5 +32,7 @@ export const passkeys: Pick<Words, 'passkeys'> = {
     removeOf: 'Supprimer {name}',
     removeSure: 'Oui, supprimer',
     removed: 'La clé d’accès a été supprimée. Les autres appareils sont déconnectés.',
+    needed:
+      'Ici, chaque compte a besoin d’une deuxième étape. Pour supprimer cette clé d’accès, ajoutez-en d’abord une autre ou une application d’authentification.',
   },
 }

@@ -47,6 +47,8 @@ export const twoStep: typeof english = {
     switchOff: 'Désactiver',
     switchOffSure: 'Oui, désactiver',
     switchedOff: 'La connexion en deux étapes est désactivée.',
+    needed:
+      'Ici, chaque compte a besoin d’une deuxième étape. Pour désactiver celle-ci, ajoutez d’abord une clé d’accès.',
     trusted: 'Ces navigateurs n’ont pas besoin de code\u00a0:',
     trustedUntil: 'jusqu’au {date}',
     stopTrusting: 'Retirer',

@@ -50,6 +50,13 @@ export const insert = (
     ],
   )
 
+/** The mails stay, and those that wait are sent; the limit of their recipient counts them no longer. */
+export const stopCounting = (sql: Sql, recipientKey: string, kinds: readonly string[]) =>
+  sql.query(`update outgoing_mail set recipient_key = '' where recipient_key = $1 and kind = any ($2::text[])`, [
+    recipientKey,
+    kinds,
+  ])
+
 /**
  * Takes the mail that has waited longest and sets its next attempt to the end of the lease. No other sender takes it in the
  * meantime, and if this process dies, the mail is due again when the lease ends.

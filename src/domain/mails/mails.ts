@@ -158,6 +158,10 @@ export const createMails = ({
     return undefined
   }
 
+  /** As many mails with a code can be sent to an address again as if there had been none. */
+  const forgetCodes = (sql: Sql, email: string) =>
+    store.stopCounting(sql, recipientKey(email), ['step-up-code', 'enrolment-code'] satisfies MailKind[])
+
   /** Deletes mails that were sent or given up more than a day ago, oldest first. Returns how many. */
   const purge = async (sql: Sql, limit: number) => {
     const gone = await store.deleteFinishedBefore(sql, uuidFloor(later(clock.now(), -kept)), limit)
@@ -172,6 +176,7 @@ export const createMails = ({
 
   return {
     queue,
+    forgetCodes,
     purge,
     /**
      * What was mailed to a user in the last day or waits to be sent, to these addresses of the user or to others. Of the mails to an

@@ -1,7 +1,9 @@
 import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Database } from '../../platform/database/database.js'
+import type { Events } from '../events/events.js'
 import { holderOf, type MailedCodes } from '../mailed-codes/mailed-codes.js'
+import type { Client } from '../sessions/client.js'
 import type { Users } from '../users/users.js'
 import type { Challenges } from './challenges.js'
 
@@ -10,6 +12,7 @@ type Dependencies = {
   challenges: Challenges
   mailedCodes: MailedCodes
   users: Pick<Users, 'findById'>
+  events: Pick<Events, 'record'>
 }
 
 export type Enrolments = ReturnType<typeof createEnrolments>
@@ -18,7 +21,7 @@ export type Enrolments = ReturnType<typeof createEnrolments>
  * Sign-ins that go on when their user has added a second factor. Before that the user enters a code that was mailed to the
  * account's address: a stolen password alone must not be enough to add the thief's factor.
  */
-export const createEnrolments = ({ database, challenges, mailedCodes, users }: Dependencies) => {
+export const createEnrolments = ({ database, challenges, mailedCodes, users, events }: Dependencies) => {
   const find = async (token: string) => {
     const challenge = await challenges.find(token)
     if (!challenge) return refuse('challenge_over')
@@ -44,13 +47,17 @@ export const createEnrolments = ({ database, challenges, mailedCodes, users }: D
     },
 
     /** A wrong code uses up a try of the sign-in, also if another mail was sent meanwhile. */
-    enterMailedCode: async (token: string, code: string) => {
+    enterMailedCode: async (token: string, code: string, client: Client) => {
       const found = await find(token)
       if (isRefused(found)) return found
       const challenge = await challenges.reserveTry(token)
       if (!challenge) return refuse('challenge_over')
       const checked = await mailedCodes.check(holderOf({ challengeId: challenge.id }), challenge.userId, code)
-      if (isRefused(checked)) return challenge.triesLeft > 0 ? checked : refuse('challenge_over')
+      if (isRefused(checked)) {
+        const reason = checked.refused === 'wrong_mailed_code' ? 'mailed_code' : 'mailed_code_void'
+        await events.record({ kind: 'second_factor_failed', userId: challenge.userId, reason }, client)
+        return challenge.triesLeft > 0 ? checked : refuse('challenge_over')
+      }
       return database.transaction(async (sql) => {
         if (!(await mailedCodes.take(sql, checked.id))) return refuse('mailed_code_void')
         return (await challenges.proveMail(sql, token)) ? challenge : refuse('challenge_over')

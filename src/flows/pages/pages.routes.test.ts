@@ -22,6 +22,7 @@ const serverWith = (afterSignIn: string) => {
     theme: { name: 'Latchkey', accent: '#1f6f5c' },
     providers: [],
     registration: 'open',
+    secondFactor: 'optional',
     afterSignIn,
     allowedOrigins: [],
     noteReturnTo: ({ query }) => void noted.push(query),

@@ -15,6 +15,7 @@ const settings: PageSettings = {
   productName: 'Latchkey',
   providers: [{ id: 'provider_a', name: 'Google', path: '/api/auth/provider-a' }],
   registration: 'open',
+  secondFactor: 'optional',
   allowedOrigins: [],
   afterSignIn: '/dashboard',
   development: false,

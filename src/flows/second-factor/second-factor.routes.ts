@@ -91,7 +91,9 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
 
   const openEnrolment = async (request: FastifyRequest, reply: FastifyReply, mailedCode: string) => {
     const token = signInCookies.challengeOf(request)
-    const opened = token === undefined ? refuse('challenge_over') : await enrolments.enterMailedCode(token, mailedCode)
+    const { client } = signInCookies.visitOf(request)
+    const opened =
+      token === undefined ? refuse('challenge_over') : await enrolments.enterMailedCode(token, mailedCode, client)
     if (!isRefused(opened)) return reply.status(202).send({ next: 'enrolment', methods: enrolmentMethods })
     signInCookies.clearIfOver(reply, opened)
     return sendRefusal(reply, opened)

@@ -22,6 +22,8 @@ export type Cache = {
   reserve(key: string, limit: Limit): Promise<Reservation>
   /** Gives one back, only in the window it was taken from, never below zero, and never creates a key. */
   refund(key: string, window: CounterWindow): Promise<void>
+  /** Everything is available again at once. */
+  forget(key: string): Promise<void>
   ping(): Promise<void>
   close(): Promise<void>
 }

@@ -117,6 +117,9 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
   return {
     reserve: async (key, limit) => reserve(key, limit),
     refund: async (key, { id }) => giveBack(key, id, 1),
+    forget: async (key) => {
+      for (const shelf of shelves) shelf.delete(key)
+    },
     note,
     noteRefund: (key, windowId) => giveBack(key, windowId, 0),
     openKeys: () => {

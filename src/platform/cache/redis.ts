@@ -77,6 +77,10 @@ export const createRedisCache = ({ address, prefix, clock, log, commandTimeout =
       withinDeadline(async () => {
         await client.refundOne(prefix + key, id)
       }),
+    forget: (key) =>
+      withinDeadline(async () => {
+        await client.del(prefix + key)
+      }),
     carry: (key, { maximum, used, counted, resetsIn, windowId }) =>
       withinDeadline(async () => {
         const left = Math.ceil(resetsIn)

@@ -95,6 +95,10 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
       await tryShared(() => shared.refund(key, window))
       return local.noteRefund(key, window.id)
     },
+    forget: async (key) => {
+      await tryShared(() => shared.forget(key))
+      return local.forget(key)
+    },
     ping: async () => {
       try {
         await shared.ping()
