@@ -53,7 +53,9 @@ const reasons: Readonly<Record<string, string>> = {
 const unlessRefused = async <Result>(work: Promise<Result>, path: string, what: 'read' | 'written') =>
   work.catch((error: Error) => {
     const says =
-      'code' in error ? `${path} cannot be ${what}: ${reasons[String(error.code)] ?? error.code}.` : error.message
+      'code' in error
+        ? `${path} cannot be ${what}: ${reasons[String(error.code)] ?? String(error.code)}.`
+        : error.message
     throw new CommandFailure(`Nothing was added. ${says}`)
   })
 
