@@ -142,10 +142,7 @@ export const createMails = ({
    * Puts a mail into the outbox, inside the caller's transaction or on the database itself. A visitor
    * must not see from the answer or its time whether the mail was queued, so callers hardly use the result.
    */
-  const queue = async (
-    sql: Sql | Transaction | Database,
-    request: MailRequest,
-  ): Promise<undefined | NotQueued> => {
+  const queue = async (sql: Sql | Transaction | Database, request: MailRequest): Promise<undefined | NotQueued> => {
     const refused = await ('transaction' in sql
       ? sql.transaction((inside) => insert(inside, request))
       : insert(sql, request))
