@@ -14,7 +14,7 @@ import {
 } from './command.js'
 import { counted } from './counted.js'
 import { requireUser } from './find-user.js'
-import { isLimitKey, keysOfNetwork, keysOfUser, networksOf, readLimitKey } from './limit-keys.js'
+import { isLimitKey, keysOfDevices, keysOfNetwork, keysOfUser, networksOf, readLimitKey } from './limit-keys.js'
 import { printableJson } from './printable-json.js'
 import { shownCommandWith } from './shown-command.js'
 
@@ -32,6 +32,16 @@ const isUsed = ({ used }: Counter) => used > 0
 const ofNames = (counters: readonly Counter[], { username }: { username: string }): Cleared[] => {
   const used = counters.reduce((sum, counter) => sum + counter.used, 0)
   return used > 0 ? [{ limit: 'account', subject: username, used }] : []
+}
+
+/** The known browsers of a user together: each is a random number to everybody else. */
+const ofDevices = (counters: readonly Counter[], { username }: { username: string }): Cleared[] => {
+  const used = new Map<string, number>()
+  for (const counter of counters) {
+    const { limit } = readLimitKey(counter.key)
+    used.set(limit, (used.get(limit) ?? 0) + counter.used)
+  }
+  return [...used].map(([limit, sum]) => ({ limit, subject: `known browsers of ${username}`, used: sum }))
 }
 
 /** With the shared counters, or undefined if there are none. */
@@ -83,11 +93,13 @@ const clearUser = async (stores: Stores, named: string): Promise<Outcome> => {
   const ofUser = keysOfUser(user.id, await stores.sessions.list(user.id))
   const removed = await withCounters(stores, async (counters) => ({
     names: await counters.remove(stores.limits.keysOfNames(user)),
+    devices: await counters.remove(await keysOfDevices(counters, user.id)),
     others: await counters.remove(ofUser),
   }))
   const cleared = [
     ...(hadWrongCodes ? [{ limit: 'codes', subject: userSubject(user.id) }] : []),
     ...ofNames(removed?.names ?? [], user),
+    ...ofDevices((removed?.devices ?? []).filter(isUsed), user),
     ...(removed?.others ?? []).filter(isUsed).map(describeCounter),
   ]
   const networks = await refusedNetworks(stores, user)
@@ -150,7 +162,7 @@ export const limitsClear: Command = {
 Forgets what limits have counted, and says what that was. Limits end by themselves: after 15 minutes for failed sign-ins, after
 an hour for reset mails, after 1 to 24 hours for wrong codes of an account.
 
-  --user USER          a username, an email or an id: wrong passwords of unknown devices under the user's names, wrong codes of
+  --user USER          a username, an email or an id: wrong passwords under the user's names and in browsers that the user has signed in with, wrong codes of
                        two-step sign-in, mailed codes, requests of the user's sessions. Failed sign-ins are counted by network: the command names networks that were
                        refused to this user
   --network ADDRESS    an IPv4 address, or an IPv6 address, which stands for its /64: failed sign-ins, reset mails, requests

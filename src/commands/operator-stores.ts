@@ -14,12 +14,14 @@ type Dependencies = { database: Database; clock: Clock; secrets: readonly string
 
 /** What only commands ask for: why a user cannot sign in, and how much there is of everything. */
 export const operatorStores = (config: Config, { database, clock, secrets }: Dependencies) => {
-  const { redisUrl, redisPrefix, loginLimit, sensitiveLimit, accountLimit } = config
+  const { redisUrl, redisPrefix, loginLimit, loginLimitKnownDevices, sensitiveLimit, accountLimit } = config
   const nameKeys = secrets.map((secret) => deriveKey(secret, typedNamesPurpose))
   return {
     limits: {
       /** How many attempts a network has, by the name of the limiter. */
       ofNetworks: { login: loginLimit.maximum, confirm: loginLimit.maximum, sensitive: sensitiveLimit.maximum },
+      /** How many attempts a known device has of its own, if it has any. */
+      ofDevices: loginLimitKnownDevices === 'own' ? loginLimit.maximum : undefined,
       /** How many attempts unknown devices have with one name. */
       ofNames: accountLimit.maximum,
       /** The counters of the names of a user, by name. Without the signing secret they cannot be found. */

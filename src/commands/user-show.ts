@@ -2,11 +2,12 @@ import { isProviderId, providerLabel } from '../contract/providers.js'
 import type { EventRow } from '../domain/events/events.js'
 import type { User } from '../domain/users/users.js'
 import { days, seconds } from '../lib/durations.js'
+import type { SharedCounters } from '../platform/cache/shared-counters.js'
 import { type Command, CommandFailure, print, readArguments, type Stores, withStores } from './command.js'
 import { counted } from './counted.js'
 import { eventAsObject, eventsAsTable } from './event-lines.js'
 import { findUser } from './find-user.js'
-import { networksOf, readLimitKey } from './limit-keys.js'
+import { keysOfDevices, networksOf, readLimitKey } from './limit-keys.js'
 import { printableJson, printableText } from './printable-json.js'
 import { sessionAsJson } from './sessions.js'
 import { shownCommand, shownCommandWith } from './shown-command.js'
@@ -40,6 +41,16 @@ const recentEvents = (stores: Stores, { id, username }: User) => {
   return stores.events.about({ userId: id, name: username }, span)
 }
 
+/** The subject of a browser in which the user has signed in: nothing else is known about it. */
+const ofKnownBrowser = 'known browser'
+
+/** With LOGIN_LIMIT_KNOWN_DEVICES=own: browsers that have used up their own attempts. */
+const fullDevices = async ({ ofDevices }: Stores['limits'], counters: SharedCounters, userId: string) => {
+  if (ofDevices === undefined) return []
+  const found = await counters.read(await keysOfDevices(counters, userId))
+  return found.filter(({ key, used }) => readLimitKey(key).limit === 'login' && used >= ofDevices)
+}
+
 /** Of the names of this account, and of networks from which somebody used it. Undefined if the counters cannot be read. */
 const countersInForce = async (
   { limits }: Stores,
@@ -53,8 +64,10 @@ const countersInForce = async (
     const maxima = new Map<string, number>(Object.entries(limits.ofNetworks))
     const ofNetworks = networks.flatMap((network) => [...maxima.keys()].map((limit) => `${limit}:${network}`))
     const ofNames = await counters.read(limits.keysOfNames(user))
+    const ofDevices = await fullDevices(limits, counters, user.id)
     const full = ofNames.filter(({ used }) => used >= limits.ofNames)
     return [
+      ...ofDevices.map(({ ends }) => ({ limit: 'login', subject: ofKnownBrowser, until: moment(ends) })),
       ...full.map(({ ends }) => ({ limit: 'account', subject: user.username, until: moment(ends) })),
       ...(await counters.read(ofNetworks)).flatMap(({ key, used, ends }) => {
         const { limit, subject } = readLimitKey(key)
@@ -110,6 +123,8 @@ const stopOf =
     if (limit === 'codes') return `Too many wrong codes: no code works until ${until}, a recovery code does. ${ofUser}`
     if (limit === 'account')
       return `Too many wrong passwords: browsers that never signed in here are refused until ${until}. ${ofUser}`
+    if (subject === ofKnownBrowser)
+      return `Too many wrong passwords in a browser that the user has signed in with before: it is refused until ${until}. ${ofUser}`
     return `The limit "${limit}" refuses ${subject} until ${until}: ${shownCommandWith('limits clear', '--network', subject)}`
   }
 

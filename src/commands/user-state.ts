@@ -64,15 +64,15 @@ export const userExpirePassword: Command = {
   help: `latchkey user expire-password USER [--yes] [--json]
 
 For a password that others may know. It works no longer, and every session and trusted device of the user ends. To sign in
-again, the user clicks “Forgot your password?” and chooses a new one with the link in the mail. Signing in with a provider goes
-on working. USER is a username, an email or an id.
+again, the user clicks “Forgot your password?” and chooses a new one with the link in the mail. A running service mails that to
+the user. Signing in with a provider goes on working. USER is a username, an email or an id.
 
   --yes     needed: without it, says what would happen and changes nothing
   --json    one JSON object, for programs`,
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...json }, ['USER'])
-    return withStores(context, 'service', async ({ database, users, sessions, webhooks, events }) => {
+    return withStores(context, 'service', async ({ database, users, sessions, webhooks, mails, events }) => {
       const { id, username, passwordHash } = await requireUser({ users }, positionals[0] ?? '')
       if (passwordHash !== undefined && !values.yes)
         throw new CommandFailure(
@@ -84,6 +84,8 @@ on working. USER is a username, an email or an id.
         await users.expirePassword(sql, id)
         await webhooks.queue(sql, 'factor.changed', { user: { id }, factor: 'password' })
         await events.recordInside(sql, { kind: 'password_expired', userId: id }, operator(context))
+        if (!user.disabled)
+          await mails.queue(sql, { to: user.email, userId: id, template: 'password-expired', values: { username } })
         return sessions.endAll(id, { sql })
       })
       const changed = ended !== undefined

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { KnownDevices } from '../domain/known-devices/known-devices.js'
-import { userSubject } from '../domain/limiters/limiters.js'
+import { deviceSubject, userSubject } from '../domain/limiters/limiters.js'
 import type { Users } from '../domain/users/users.js'
 import { hours } from '../lib/durations.js'
 import { nilUuid } from '../lib/uuid.js'
@@ -52,14 +52,21 @@ export const createPasswordGuesses = (deps: Dependencies) => {
     (await counted.reserve(limiter, subject, request)).reservation.granted
 
   const count = async ({ userId, name, whom }: Guess, request: FastifyRequest, reply: FastifyReply) => {
-    const device = knownDevices.find(userId, signInCookies.knownIn(request))
+    const nonce = knownDevices.find(userId, signInCookies.knownIn(request))
+    const device = nonce === undefined ? undefined : deviceSubject(userId, nonce)
     const isKnown =
       device !== undefined &&
       (await isGranted(ofDevices, device, request)) &&
       (await isGranted(ofKnownDevices, userSubject(userId), request))
     if (!counted.holds(request, login)) {
-      const subject = isKnown && knownDevicesCount === 'own' ? `device:${device}` : clientNetwork(request)
-      const limited = await counted.count(login, subject, request, reply)
+      const own = isKnown && knownDevicesCount === 'own' ? device : undefined
+      const limited = await counted.count(
+        login,
+        own ?? clientNetwork(request),
+        request,
+        reply,
+        own === undefined ? undefined : whom,
+      )
       if (limited) return limited
     }
     return isKnown ? undefined : counted.count(ofNames, typedNameSubject(nameKeys, name), request, reply, whom)

@@ -33,5 +33,12 @@ export const userSubject = (userId: string) => `user:${userId}`
 /** What a limiter counts a session by. */
 export const sessionSubject = (sessionId: string) => `session:${sessionId}`
 
+/** What a limiter counts a browser by that is known to a user. It begins with the user, so that a command finds all of them. */
+export const deviceSubject = (userId: string, device: string) => `device:${userId}:${device}`
+
+/** What the keys of the browsers that are known to a user begin with. */
+export const beginningsOfDevices = (userId: string) =>
+  limitersOf('device').map((name) => limiterKey(name, deviceSubject(userId, '')))
+
 /** The key of a counter. */
 export const limiterKey = (name: LimiterName, subject: string) => `${name}:${subject}`

@@ -15,6 +15,18 @@ export const englishAccount: AccountLetters = {
     footer: accountFooter(productName),
   }),
 
+  'password-expired': ({ username }, { productName, addresses }) => ({
+    subject: `Choose a new password for ${productName}`,
+    blocks: [
+      {
+        text: `An administrator has made the password of your account ${username} at ${productName} unusable, because others may know it. All devices were signed out.`,
+      },
+      { text: 'Choose a new password to sign in again. Do not use the old one at other sites either.' },
+      { link: addresses.forgotPassword, label: 'Choose a new password' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
   'account-deleted': ({ username, byOperator }, { productName }) => ({
     subject: `Your account at ${productName} was deleted`,
     blocks: [

@@ -17,6 +17,20 @@ export const frenchAccount: AccountLetters = {
     footer: accountFooter(productName),
   }),
 
+  'password-expired': ({ username }, { productName, addresses }) => ({
+    subject: `Choisissez un nouveau mot de passe pour ${productName}`,
+    blocks: [
+      {
+        text: `Un administrateur a rendu inutilisable le mot de passe de votre compte ${username} sur ${productName}, car d’autres personnes pourraient le connaître. Tous les appareils ont été déconnectés.`,
+      },
+      {
+        text: 'Choisissez un nouveau mot de passe pour vous reconnecter. N’utilisez plus l’ancien, y compris sur d’autres sites.',
+      },
+      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
   'account-deleted': ({ username, byOperator }, { productName }) => ({
     subject: `Votre compte sur ${productName} a été supprimé`,
     blocks: [

@@ -17,6 +17,20 @@ export const germanAccount: AccountLetters = {
     footer: accountFooter(productName),
   }),
 
+  'password-expired': ({ username }, { productName, addresses }) => ({
+    subject: `Bitte wählen Sie ein neues Passwort für ${productName}`,
+    blocks: [
+      {
+        text: `Ein Administrator hat das Passwort Ihres Kontos ${username} bei ${productName} ungültig gemacht, weil andere es kennen könnten. Alle Geräte wurden abgemeldet.`,
+      },
+      {
+        text: 'Wählen Sie ein neues Passwort, um sich wieder anzumelden. Verwenden Sie das alte auch auf anderen Websites nicht mehr.',
+      },
+      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
   'account-deleted': ({ username, byOperator }, { productName }) => ({
     subject: `Ihr Konto bei ${productName} wurde gelöscht`,
     blocks: [

@@ -30,6 +30,7 @@ const values: MailValues = {
   'username-changed': { username: 'lovelace', formerUsername: 'ada' },
   'account-deleted': { username: 'ada', byOperator: false },
   'factors-reset': { username: 'ada' },
+  'password-expired': { username: 'ada' },
   'confirm-email': { token: 'TOKEN', validFor: 24 * hours },
   'email-taken': {},
   'address-reserved': {},

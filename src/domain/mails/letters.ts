@@ -36,6 +36,7 @@ export type MailValues = {
   'passkey-added': { username: string; passkeyName: string } & UndoLink
   'passkey-removed': { username: string; passkeyName: string }
   'factors-reset': { username: string }
+  'password-expired': { username: string }
   'username-changed': { username: string; formerUsername: string }
   'account-deleted': { username: string; byOperator: boolean }
   /** To the new address. */
@@ -61,7 +62,7 @@ export type Letter = { subject: string; blocks: Block[]; footer: string }
 
 export type Site = { productName: string; addresses: Addresses }
 export type Letters = { [Kind in MailKind]: (values: MailValues[Kind], site: Site) => Letter }
-export type AccountLetters = Pick<Letters, 'username-changed' | 'account-deleted'>
+export type AccountLetters = Pick<Letters, 'username-changed' | 'account-deleted' | 'password-expired'>
 
 /** They stand in a file of their own for each language. */
 export type EmailLetters = Pick<

@@ -60,6 +60,7 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'passkey-added': undefined,
   'passkey-removed': undefined,
   'factors-reset': undefined,
+  'password-expired': undefined,
   'username-changed': undefined,
   'account-deleted': undefined,
 }

@@ -36,6 +36,7 @@ const confirmRefusals = routeRefusals(
   'password_required',
   'wrong_current_password',
   'email_taken',
+  'email_domain_not_allowed',
   'cross_site',
   'too_many_requests',
   'too_many_logins',

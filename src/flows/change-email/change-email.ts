@@ -75,6 +75,9 @@ export const createChangeEmail = (deps: Dependencies) => {
   const confirm = async (request: Confirmed, client: Client, language: Language) => {
     const waiting = await emailChanges.find(request.token)
     if (!waiting) return refuse('invalid_link')
+    // The setting may be younger than the link.
+    const refused = registrationGate.refusalForAddress(waiting.email)
+    if (refused) return refused
     const proof = await proofFor(waiting, request, client)
     if (isRefused(proof)) return proof
     return emailChanges.changing(async (sql) => {

@@ -35,11 +35,11 @@ export const openSharedCounters = async (url: string, prefix: string) => {
     return results
   }
 
-  const keysOf = async (server: ReturnType<typeof mastersOf>[number]) => {
+  const keysOf = async (server: ReturnType<typeof mastersOf>[number], beginning: string) => {
     const found: string[] = []
     let cursor = '0'
     do {
-      const [next, keys] = await server.scan(cursor, 'MATCH', `${escapedPattern(prefix)}*`, 'COUNT', 1_000)
+      const [next, keys] = await server.scan(cursor, 'MATCH', `${escapedPattern(prefix + beginning)}*`, 'COUNT', 1_000)
       found.push(...keys.map((key) => key.slice(prefix.length)))
       cursor = next
     } while (cursor !== '0')
@@ -54,8 +54,11 @@ export const openSharedCounters = async (url: string, prefix: string) => {
         const counter = await readOne(key)
         return (await client.del(prefix + key)) > 0 ? counter : []
       }),
-    /** Every key with our prefix. Another service may have a longer prefix that begins like it. */
-    keys: async () => [...new Set((await Promise.all(mastersOf(client).map(keysOf))).flat())],
+    /** Every key with our prefix that begins like this. Another service may have a longer prefix that begins like ours. */
+    keys: async (beginning = '') => {
+      const found = await Promise.all(mastersOf(client).map((server) => keysOf(server, beginning)))
+      return [...new Set(found.flat())]
+    },
     close: async () => client.disconnect(),
   }
 }
