@@ -284,11 +284,9 @@ describe('the deletion of an account', () => {
     await latchkey.signedUp('dodo')
     expect(await command()).toMatchObject({ code: 1, err: expect.stringContaining('--yes') })
     expect(await run(store, ['user', 'delete', 'dodo'], { typed: ['no\r'] })).toMatchObject({ code: 1 })
+    const unchanged = { code: 1, err: expect.stringMatching(/: .*\nNothing was changed\.\n$/) }
     for (const key of ['\u0003', '\u0004'])
-      expect(await run(store, ['user', 'delete', 'dodo'], { typed: [key] })).toMatchObject({
-        code: 1,
-        err: expect.stringMatching(/: .*\nNothing was changed\.\n$/),
-      })
+      expect(await run(store, ['user', 'delete', 'dodo'], { typed: [key] })).toMatchObject(unchanged)
     const [{ id } = {}] = await latchkey.sql.query<{ id: string }>("select id from users where username = 'dodo'")
     expect(await command('--yes', '--json')).toMatchObject({ code: 0, out: `${JSON.stringify({ deleted: id })}\n` })
     expect(await command('--yes')).toMatchObject({ code: 1, err: expect.stringContaining('There is no user') })

@@ -1,10 +1,8 @@
 import { PassThrough } from 'node:stream'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { startApp } from '../../src/app.js'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCommand } from '../../src/commands/commands.js'
 import { openStores } from '../../src/commands/open-stores.js'
 import { addAuthenticator } from '../support/authenticator.js'
-import { createBrowser } from '../support/client.js'
 import { testPostgres, testServerUrl } from '../support/databases.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { latchkey } from '../support/terminal.js'
@@ -281,31 +279,5 @@ describe('events --follow', () => {
     closed.stdout.destroy(Object.assign(new Error('closed'), { code: 'EPIPE' }))
     expect(await closed.ended).toBe(0)
     expect((await command('events', '--follow', '--until', '1h')).code).toBe(2)
-  })
-})
-
-describe('with LOGIN_LIMIT_KNOWN_DEVICES=own', () => {
-  it('a known browser that has used up its own attempts is shown, and can try again', async () => {
-    const own = { ...service.config, port: 0, loginLimitKnownDevices: 'own' as const }
-    const app = await startApp(own, { clock: service.clock, log: service.app.log, onFatal: () => undefined })
-    onTestFinished(() => app.close())
-    await service.signedUp('lin')
-    const tab = createBrowser(`http://localhost:${app.config.port}`)
-    const signIn = async (password = goodPassword) => {
-      const headers = { origin: service.url }
-      return (await tab.post('/login', { username: 'lin', password }, { headers, address: '192.0.2.55' })).status
-    }
-    const run = (...args: string[]) => latchkey({ openStores: (role) => openStores(own, role) }, args)
-    expect(await signIn()).toBe(200)
-    for (const status of [401, 401, 429]) expect(await signIn('wrong-Password-1')).toBe(status)
-    const { out } = await run('user', 'show', 'lin')
-    expect(out).toContain('Too many wrong passwords in a browser that the user has signed in with before')
-    expect(out).toMatch(/rate_limited +login +lin +192\.0\.2\.55/)
-    const cleared = await run('limits', 'clear', '--user', 'lin')
-    expect(cleared).toMatchObject({
-      err: '',
-      out: expect.stringContaining('login of known browsers of lin (2 counted)'),
-    })
-    expect(await signIn()).toBe(200)
   })
 })
