@@ -1,4 +1,6 @@
+import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { useStableCallback } from './stable-callback.js'
 
 /** Moves the focus to any element, also to one that the Tab key skips, so that a screen reader reads it out. */
 export const moveFocusTo = (element: HTMLElement | null | undefined) => {
@@ -9,6 +11,18 @@ export const moveFocusTo = (element: HTMLElement | null | undefined) => {
 
 /** Whether the focused element was removed. The browser then gives the focus to the body. */
 export const isFocusLost = () => document.activeElement === null || document.activeElement === document.body
+
+/** When `step` changes and the focused element went away with the old one, the place of the new one gets the focus. */
+export const useFocusAfter = (place: RefObject<HTMLElement | null>, step: string | undefined) => {
+  const known = useRef(step)
+  const moveIfLost = useStableCallback(() => {
+    if (isFocusLost()) moveFocusTo(place.current)
+  })
+  useEffect(() => {
+    if (known.current !== step) moveIfLost()
+    known.current = step
+  }, [step])
+}
 
 /**
  * A button that is replaced by what it opens. The opened part gets the focus as a whole, so that a held Enter key does not

@@ -3,6 +3,7 @@ import { client } from './client.js'
 import { useStableCallback } from './stable-callback.js'
 
 type State = 'unknown' | 'waiting' | 'confirmed' | 'none'
+type Known = { state: State; codeUsable: boolean }
 
 const interval = 20_000
 
@@ -11,7 +12,7 @@ const interval = 20_000
  * or on another device, so the service is asked again from time to time while the tab is visible.
  */
 export const usePendingRegistration = (onSignedIn: () => void) => {
-  const [state, setState] = useState<State>('unknown')
+  const [{ state, codeUsable }, setKnown] = useState<Known>({ state: 'unknown', codeUsable: true })
   const signedIn = useStableCallback(onSignedIn)
 
   useEffect(() => client.onChange(({ user, by }) => user && by === 'other_tab' && signedIn()), [])
@@ -23,8 +24,8 @@ export const usePendingRegistration = (onSignedIn: () => void) => {
       if (document.visibilityState === 'hidden') return
       const next = await askForState()
       if (next === 'signed-in') return signedIn()
-      setState(next)
-      if (next === 'waiting') checkLater()
+      setKnown(next)
+      if (next.state === 'waiting') checkLater()
     }
     const checkLater = () => {
       clearTimeout(timer)
@@ -39,15 +40,16 @@ export const usePendingRegistration = (onSignedIn: () => void) => {
       document.removeEventListener('visibilitychange', onVisible)
     }
   }, [state])
-  return state
+  return { state, codeUsable }
 }
 
-const askForState = async (): Promise<'waiting' | 'confirmed' | 'none' | 'signed-in'> => {
+const askForState = async (): Promise<Known | 'signed-in'> => {
   const answer = await client.checkVerification()
   // Without an answer the form stays.
-  if (answer.refused || answer.value.state === 'waiting') return 'waiting'
-  if (answer.value.state === 'confirmed') return 'confirmed'
+  if (answer.refused) return { state: 'waiting', codeUsable: true }
+  const { state, codeUsable } = answer.value
+  if (state === 'waiting' || state === 'confirmed') return { state, codeUsable }
   // The browser forgets its registration when it confirms it, perhaps in a tab whose message did not arrive.
   const me = await client.me()
-  return me.refused ? 'none' : 'signed-in'
+  return me.refused ? { state: 'none', codeUsable } : 'signed-in'
 }

@@ -6,7 +6,7 @@ import { type ProviderId, providerIdPattern } from './providers.js'
 import { type RefusalCode, refusalCodes, refusals } from './refusals.js'
 
 /** The bodies of the API. A schema with a title stands once in the API document, under that name. */
-const Nullable = <Each extends TSchema>(each: Each) => Type.Union([each, Type.Null()])
+export const Nullable = <Each extends TSchema>(each: Each) => Type.Union([each, Type.Null()])
 const OneOf = <const Value extends string>(values: readonly Value[]) =>
   Type.Unsafe<Value>({ type: 'string', enum: values })
 export const Id = Type.String({ format: 'uuid' })
@@ -107,6 +107,7 @@ export const SecondFactorWaiting = Type.Object(
       description: 'Whether the code of the mail is missing, before a factor can be added',
     }),
     trustDevice: Type.Boolean({ description: 'Whether this browser can be trusted' }),
+    trustedFor: Nullable(Type.Integer({ description: 'For how many seconds' })),
   },
   { title: 'SecondFactorWaiting' },
 )
@@ -252,10 +253,37 @@ export const LinkState = Type.Object(
     ]),
     passwordRequired: Type.Boolean(),
     newerMail: Type.Boolean(),
+    codeUsable: Type.Boolean({ description: 'Whether this browser has attempts left for the code' }),
   },
   { title: 'LinkState' },
 )
 export type LinkState = Static<typeof LinkState>
+
+/** A link in a mail to a new email address. */
+export const EmailLink = Type.Object(
+  {
+    email: Type.String(),
+    proof: Type.Union([Type.Literal('session'), Type.Literal('password'), Type.Literal('sign_in')], {
+      description: 'What confirms the address: the session of this browser, the password, or a sign-in first',
+    }),
+  },
+  { title: 'EmailLink' },
+)
+export type EmailLink = Static<typeof EmailLink>
+
+export const WaitingEmail = Type.Object({ email: Type.String(), expiresAt: Moment }, { title: 'WaitingEmail' })
+export type WaitingEmail = Static<typeof WaitingEmail>
+
+/** A link in a mail about a change of the account. */
+export const UndoState = Type.Object(
+  {
+    kind: Type.Union([Type.Literal('totp'), Type.Literal('passkey'), Type.Literal('provider'), Type.Literal('email')]),
+    username: Type.String(),
+    email: Nullable(Type.String({ description: 'The address that is put back' })),
+  },
+  { title: 'UndoState' },
+)
+export type UndoState = Static<typeof UndoState>
 
 /** The answer to a request that sends a mail, the same whether or not there is an account. */
 export const Accepted = Type.Object({ message: Type.String() }, { title: 'Accepted' })

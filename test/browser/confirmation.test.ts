@@ -55,6 +55,9 @@ describe('the confirmation of an address', () => {
     await page.getByRole('alert').getByText('You have used all five attempts. Open the link').waitFor()
     await expect.poll(() => page.getByLabel('Code from the email').count()).toBe(0)
     await expect.poll(() => page.locator('.notice:focus').count()).toBe(1)
+    await page.reload()
+    await page.getByText('You have used all five attempts.').waitFor()
+    expect(await page.getByLabel('Code from the email').count()).toBe(0)
 
     const first = linkIn(await latchkey.mailTo(email))
     const phone = await visit(browser, latchkey)

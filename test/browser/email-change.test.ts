@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
-import { fillIn, keepPicture, linkIn, openChromium, press, signIn, visit } from '../support/chromium.js'
+import { fillIn, focusedName, keepPicture, linkIn, openChromium, press, signIn, visit } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
@@ -19,6 +19,18 @@ it('changes the email on the account page, confirms it by the link, and undoes i
   await page.goto('/login')
   await signIn(page, 'ada')
   await page.getByRole('heading', { name: 'Hello, ada' }).waitFor()
+  await press(page, 'Change the email address')
+  await fillIn(page, { 'New email address': 'ADA@example.com' })
+  await press(page, 'Send the link')
+  await page.getByText('This is already your email address.').waitFor()
+  await fillIn(page, { 'New email address': 'ada@example.net' })
+  await press(page, 'Send the link')
+  await page.getByText('Not confirmed yet: ada@example.net.').waitFor()
+  await page.reload()
+  await press(page, 'Cancel the change')
+  await page.getByText('The change was cancelled.').waitFor()
+  await expect.poll(() => focusedName(page)).toBe('Change the email address')
+
   latchkey.clock.advance(11 * minutes)
   await press(page, 'Change the email address')
   await fillIn(page, { 'New email address': 'ada@example.org' })
@@ -33,30 +45,44 @@ it('changes the email on the account page, confirms it by the link, and undoes i
   const link = linkIn(await latchkey.mailTo('ada@example.org'))
   await elsewhere.page.goto(link)
   await heading(elsewhere.page, 'Confirm your new email')
-  await press(elsewhere.page, 'Confirm this address')
+  await elsewhere.page.getByText('To use ada@example.org for your account').waitFor()
   await fillIn(elsewhere.page, { Password: 'wrong' })
   await press(elsewhere.page, 'Confirm this address')
   await elsewhere.page.getByText('This is not your current password.').waitFor()
+  await latchkey.signedUp('bea')
+  await elsewhere.page.goto('/login')
+  await signIn(elsewhere.page, 'bea')
+  await elsewhere.page.getByRole('heading', { name: 'Hello, bea' }).waitFor()
+  await elsewhere.page.goto(link)
+  await elsewhere.page.getByText('You are signed in as bea, but this link is for another account.').waitFor()
+  await keepPicture(elsewhere.page, 'confirm-email-other')
 
   await page.goto(link)
   await heading(page, 'Confirm your new email')
+  await page.getByText('your account ada will use this address: ada@example.org').waitFor()
   await keepPicture(page, 'confirm-email')
   await press(page, 'Confirm this address')
   await heading(page, 'Email changed')
   expect(page.url()).not.toContain('token')
   await page.getByRole('link', { name: 'Continue' }).click()
   await page.getByText('ada@example.org', { exact: true }).waitFor()
+  // A page that is open already does not load again when only the fragment of its address changes.
+  await elsewhere.page.goto('about:blank')
   await elsewhere.page.goto(link)
-  await press(elsewhere.page, 'Confirm this address')
   await heading(elsewhere.page, 'This link does not work')
 
-  await elsewhere.page.goto(linkIn(await latchkey.mailTo('ada@example.com', /was changed/)))
+  const undo = linkIn(await latchkey.mailTo('ada@example.com', /was changed/))
+  await elsewhere.page.goto(undo)
   await heading(elsewhere.page, 'Was this not you?')
+  await elsewhere.page.getByText('Your account ada gets back the address ada@example.com.').waitFor()
   await keepPicture(elsewhere.page, 'undo')
   await press(elsewhere.page, 'Undo the change')
   await heading(elsewhere.page, 'The change was undone')
   await keepPicture(elsewhere.page, 'undo-done')
   await latchkey.mailTo('ada@example.com', /is yours again/)
+  await elsewhere.page.goto('about:blank')
+  await elsewhere.page.goto(undo)
+  await heading(elsewhere.page, 'This link does not work')
   await page.reload()
   await page.waitForURL('**/login?**')
   expect([...faults, ...elsewhere.faults]).toEqual([])

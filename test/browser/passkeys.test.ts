@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
 import { addAuthenticator } from '../support/authenticator.js'
-import { fillIn, keepPicture, openChromium, press, signIn, visit } from '../support/chromium.js'
+import { focusedName, keepPicture, openChromium, press, signIn, visit } from '../support/chromium.js'
 import type { Browser as Tab } from '../support/client.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
@@ -55,9 +55,12 @@ it('adds a passkey, signs in and steps up with it, renames and removes it', asyn
   await press(page, 'Add a passkey')
   await page.getByText('This device has a passkey for your account already.').waitFor()
   await press(page, 'Rename Chrome on Linux')
-  await fillIn(page, { Name: 'Work laptop' })
+  await expect.poll(() => page.evaluate(() => String(getSelection()))).toBe('Chrome on Linux')
+  await page.keyboard.type('Work laptop')
   await press(page, 'Save')
+  await page.getByText('The passkey is now called Work laptop.').waitFor()
   await page.getByRole('button', { name: 'Rename Work laptop' }).waitFor()
+  expect(await page.getByText('This device has a passkey for your account already.').count()).toBe(0)
 
   await page.getByRole('button', { name: 'Sign out', exact: true }).first().click()
   await page.getByText('You are signed out.').waitFor()
@@ -88,6 +91,7 @@ it('adds a passkey, signs in and steps up with it, renames and removes it', asyn
   await press(page, 'Use a passkey')
   await page.getByText('The passkey was removed.').waitFor()
   await page.getByRole('button', { name: 'Remove Work laptop' }).waitFor({ state: 'detached' })
+  await expect.poll(() => focusedName(page)).toBe('Passkeys')
   // The browser was told, and does not offer it any more.
   await expect.poll(device.credentials).toEqual([])
   expect(faults).toEqual([])

@@ -2,7 +2,17 @@ import type { Browser, Page } from 'playwright-core'
 import decodeQR from 'qr/decode.js'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { createAuthenticator } from '../support/authenticator.js'
-import { fillIn, keepPicture, openChromium, press, register, signIn, visit } from '../support/chromium.js'
+import {
+  fillIn,
+  focusedField,
+  focusedName,
+  keepPicture,
+  openChromium,
+  press,
+  register,
+  signIn,
+  visit,
+} from '../support/chromium.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
@@ -26,10 +36,20 @@ it('switches two-step sign-in on, and signs in with a code and with a recovery c
   await fillIn(page, { 'Code from the app': app.code() })
   await page.getByRole('button', { name: 'Confirm' }).click()
   await page.getByText('Save these recovery codes now').waitFor()
-  const codes = await page.locator('.recovery-codes code').allInnerTexts()
-  expect(codes).toHaveLength(10)
+  await expect.poll(() => focusedName(page)).toBe('Save your recovery codes')
+  const firstCodes = await page.locator('.recovery-codes code').allInnerTexts()
   await page.getByRole('button', { name: 'I have saved them' }).click()
   await page.getByText('Recovery codes left: 10.').waitFor()
+  await expect.poll(() => focusedName(page)).toBe('Two-step sign-in')
+  await press(page, 'New recovery codes')
+  await page.getByText('The recovery codes that you have will stop working.').waitFor()
+  await keepPicture(page, 'two-step-new-codes')
+  await press(page, 'Yes, make new codes')
+  await page.getByText('The old ones do not work any more.').waitFor()
+  await expect.poll(() => focusedName(page)).toBe('Save your recovery codes')
+  const codes = await page.locator('.recovery-codes code').allInnerTexts()
+  expect(codes).toHaveLength(10)
+  await press(page, 'I have saved them')
 
   await page.getByRole('button', { name: 'Sign out', exact: true }).first().click()
   await page.getByText('You are signed out.').waitFor()
@@ -52,17 +72,29 @@ it('switches two-step sign-in on, and signs in with a code and with a recovery c
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByText('This code does not work.').waitFor()
   await keepPicture(page, 'second-factor')
+  await page.getByLabel('Do not ask for a code in this browser for 30 days').waitFor()
+  await fillIn(page, { 'Code from the app': firstCodes[0] ?? '' })
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByText('This recovery code does not work.').waitFor()
   await fillIn(page, { 'Code from the app': `${code.slice(0, 3)} ${code.slice(3)}` })
   await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('heading', { level: 1, name: 'ruth' }).waitFor()
+  // Who is signed in has no second step to do.
+  await page.goto('/second-factor?returnTo=/dashboard')
   await page.getByRole('heading', { level: 1, name: 'ruth' }).waitFor()
 
   await page.getByRole('button', { name: 'Sign out', exact: true }).first().click()
   await page.getByText('You are signed out.').waitFor()
   await signIn(page, 'ruth')
   await page.getByRole('button', { name: 'Use a recovery code' }).click()
+  await expect.poll(() => focusedField(page)).toBe('code')
   await fillIn(page, { 'Recovery code': codes[0] ?? '' })
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByText('Recovery codes left: 9.').waitFor()
+  await press(page, 'Switch off')
+  await press(page, 'Yes, switch off')
+  await page.getByText('Two-step sign-in is off.').waitFor()
+  await expect.poll(() => focusedName(page)).toBe('Two-step sign-in')
   await context.close()
 })
 
@@ -106,9 +138,13 @@ it('leads a user without a second factor over a mailed code, an app and the reco
   await press(page, 'Confirm')
   // The sign-in that waits survives a reload.
   await page.getByRole('button', { name: 'Set up an app' }).waitFor()
+  await expect.poll(() => focusedName(page)).toBe('Choose your second step')
+  expect(await page.title()).toBe('Choose your second step · Latchkey')
   await page.reload()
   await page.getByRole('button', { name: 'Add a passkey' }).waitFor()
   await keepPicture(page, 'enrolment-choice')
+  await press(page, 'Set up an app')
+  await press(page, 'Choose another way')
   await press(page, 'Set up an app')
   const uri = await readQrCode(page)
   expect(decodeURIComponent(uri)).toContain('otpauth://totp/Latchkey:mia@example.com?')

@@ -43,7 +43,9 @@ it('asks for the password when the session is no longer fresh, and then makes th
   await unlink.waitFor()
   latchkey.clock.advance(11 * minutes)
 
+  const sure = page.getByRole('button', { name: 'Yes, disconnect' })
   await unlink.press('Enter')
+  await sure.press('Enter')
   const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
   await dialog.waitFor()
   await expect.poll(() => focusedField(page)).toBe('password')
@@ -55,6 +57,7 @@ it('asks for the password when the session is no longer fresh, and then makes th
   expect(await identities()).toHaveLength(1)
 
   await unlink.press('Enter')
+  await sure.press('Enter')
   await dialog.getByRole('textbox', { name: 'Password' }).fill('wrong')
   await page.keyboard.press('Enter')
   await dialog.getByText('This is not your current password.').waitFor()

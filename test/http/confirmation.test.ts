@@ -36,8 +36,8 @@ describe('a registration that is not confirmed yet', () => {
   const check = async (tab: Browser, body: object = {}) => (await tab.post('/api/auth/verify-email/check', body)).body
   const verify = (tab: Browser, body: object) => tab.post('/api/auth/verify-email', body)
   const resend = (tab: Browser) => tab.post('/api/auth/verify-email/resend')
-  const waiting = { state: 'waiting', passwordRequired: false, newerMail: false }
-  const only = (state: string) => ({ state, passwordRequired: false, newerMail: false })
+  const only = (state: string) => ({ state, passwordRequired: false, newerMail: false, codeUsable: false })
+  const waiting = only('waiting')
 
   it('says "Confirm your email first" to who knows the password, counts no failure, and sends the mail again', async () => {
     await register('una')
@@ -119,7 +119,7 @@ describe('a registration that is not confirmed yet', () => {
     const tab = await register('yan', { name: ' Yan\n\u001b[31m\u202eOno ' })
     const [token] = await tokensTo(addressOf('yan'), 1)
     const phone = latchkey.browser()
-    expect(await check(tab)).toEqual(waiting)
+    expect(await check(tab)).toEqual({ ...waiting, codeUsable: true })
     expect(await check(phone)).toEqual(only('unknown'))
     expect(await check(phone, { token: 'made-up' })).toEqual(only('unknown'))
     expect(await check(phone, { token })).toEqual({ ...waiting, passwordRequired: true })

@@ -34,6 +34,27 @@ describe('changing the email', () => {
     expect((await latchkey.mailTo('ada@example.org')).text).not.toMatch(/undo|example\.com\b.*ada/)
   })
 
+  it('sends nothing to the present address, shows the one that waits, and cancels it', async () => {
+    const tab = await latchkey.signedUp('abe')
+    const waiting = async () => (await tab.get('/api/auth/email')).body.waiting
+    expect((await changes.ask(tab, 'ABE@example.com')).status).toBe(202)
+    expect(await waiting()).toBeNull()
+    await changes.ask(tab, 'abe@example.org')
+    expect(await waiting()).toEqual({ email: 'abe@example.org', expiresAt: expect.any(String) })
+    const token = await changes.confirmToken('abe@example.org')
+    expect((await tab.send('DELETE', '/api/auth/email', undefined, { csrf: true })).status).toBe(204)
+    expect(await waiting()).toBeNull()
+    expect((await changes.confirm(tab, token)).body.code).toBe('invalid_link')
+    const kinds = (await tab.get('/api/auth/events')).body.events as { kind: string }[]
+    expect(kinds.map(({ kind }) => kind).filter((kind) => kind.startsWith('email'))).toEqual([
+      'email_change_cancelled',
+      'email_change_asked',
+    ])
+    latchkey.clock.advance(11 * minutes)
+    const late = await tab.send('DELETE', '/api/auth/email', undefined, { csrf: true })
+    expect(late.body.code).toBe('fresh_sign_in_required')
+  })
+
   it('with a session: the other ones end, this one gets tokens with the new email, and no reset link works', async () => {
     const tab = await latchkey.signedUp('ben')
     const other = latchkey.browser()
@@ -58,6 +79,10 @@ describe('changing the email', () => {
     await changes.ask(tab, 'cam@example.org')
     const token = await changes.confirmToken('cam@example.org')
     const stranger = latchkey.browser()
+    const check = async (browser: typeof tab) => (await browser.post('/api/auth/email/check', { token })).body
+    // The mail went to the new address, so it is named; the account is not.
+    expect(await check(stranger)).toEqual({ email: 'cam@example.org', proof: 'password' })
+    expect(await check(tab)).toEqual({ email: 'cam@example.org', proof: 'session' })
     expect((await changes.confirm(stranger, token)).body.code).toBe('password_required')
     expect((await changes.confirm(stranger, token, 'wrong')).body.code).toBe('wrong_current_password')
     const another = await latchkey.signedUp('dan')
@@ -86,6 +111,7 @@ describe('changing the email', () => {
     expect((await changes.confirm(tab, token)).body.code).toBe('invalid_link')
     await tab.act('/api/auth/step-up', { password: goodPassword })
     await changes.ask(tab, 'eli@example.org')
+    await expect.poll(() => changes.confirmToken('eli@example.org')).not.toBe(token)
     const newest = await changes.confirmToken('eli@example.org')
     const tries = await Promise.all(Array.from({ length: 8 }, () => changes.confirm(tab.copy(), newest)))
     expect(tries.filter(({ status }) => status === 204)).toHaveLength(1)

@@ -54,6 +54,7 @@ it('leads from a registration over a mailed code and an app to the session', asy
     ...enrolment,
     mailedCodeRequired: true,
     trustDevice: false,
+    trustedFor: null,
     expiresAt: expect.any(String),
   })
 

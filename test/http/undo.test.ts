@@ -205,8 +205,11 @@ describe('undoing an added factor', () => {
     const undo = await changes.undoToken('hal@example.com', /Two-step/)
     expect(undo).toMatch(/^factor-/)
     expect((await changes.undoEmail(undo)).body.code).toBe('invalid_link')
+    const check = () => latchkey.browser().post('/api/auth/undo/check', { token: undo })
+    expect((await check()).body).toEqual({ kind: 'totp', username: 'hal', email: null })
     const tries = await Promise.all([1, 2, 3].map(() => changes.undoFactor(undo)))
     expect(tries.map(({ status }) => status).sort()).toEqual([204, 400, 400])
+    expect((await check()).body.code).toBe('invalid_link')
 
     expect([await me(thief), await me(trusted), await login('hal', goodPassword, trusted)]).toEqual([401, 401, 401])
     // The only thing that waits is the reset of the owner.

@@ -75,6 +75,7 @@ describe.each(ways)('in $name', ({ name, sentBackBy, shownBy }) => {
     const ben = async () => (await usersOf(devProviders)).find(({ email }) => email === 'ben@example.com')
     expect(await ben()).toMatchObject({ provider_a_id: 'dev-ben', provider_b_id: '1003' })
     await tab.press('Disconnect GitHub')
+    await tab.press('Yes, disconnect')
     await tab.see('GitHub is disconnected')
     expect(await ben()).toMatchObject({ provider_a_id: 'dev-ben', provider_b_id: null })
     await tab.close()

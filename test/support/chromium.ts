@@ -87,6 +87,10 @@ export const keepPicture = async (page: Page, name: string) => {
 /** The name of the field that has the focus. Ask with `expect.poll`: a page moves the focus after it has drawn. */
 export const focusedField = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('name'))
 
+/** The label or the text of what has the focus. Also for `expect.poll`. */
+export const focusedName = (page: Page) =>
+  page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent)
+
 /** What a screen reader says by itself from now on: everything that appears in a live region. */
 export const listen = async (page: Page) => {
   await page.evaluate(() => {

@@ -1,6 +1,7 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, RefObject } from 'preact'
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks'
 import { useWords } from '../settings.js'
+import { useStableCallback } from '../stable-callback.js'
 import { FormContext } from './form.js'
 import { AlertIcon, EyeIcon } from './icons.js'
 
@@ -19,7 +20,8 @@ type Props = {
     | 'one-time-code'
   required?: boolean
   hint?: string
-  focused?: boolean
+  /** `selected`: with its value, which is typed over. `chosen`: also on a touch screen, after a press that asked for the field. */
+  focused?: boolean | 'selected' | 'chosen'
   readOnly?: boolean
   code?: boolean
   maxLength?: number
@@ -47,10 +49,7 @@ export const Field = (props: Props) => {
   useEffect(() => {
     if (submissions > 0) setShown(false)
   }, [submissions])
-  useEffect(() => {
-    // On a touch screen the focus would open a keyboard over the page before it has been read.
-    if (focused && matchMedia('(pointer: fine)').matches) input.current?.focus()
-  }, [focused])
+  useFirstFocus(input, focused)
 
   return (
     <div>
@@ -89,6 +88,18 @@ export const Field = (props: Props) => {
       {props.below !== undefined && <div id={`${id}-below`}>{props.below}</div>}
     </div>
   )
+}
+
+const useFirstFocus = (input: RefObject<HTMLInputElement | null>, focused: Props['focused']) => {
+  const focus = useStableCallback(() => {
+    // On a touch screen the focus would open a keyboard over the page before it has been read.
+    if (focused !== 'chosen' && !matchMedia('(pointer: fine)').matches) return
+    input.current?.focus()
+    if (focused === 'selected') input.current?.select()
+  })
+  useEffect(() => {
+    if (focused) focus()
+  }, [focused])
 }
 
 type Messages = { id: string; errors: string[]; answers: number; hint: string | undefined }

@@ -1,6 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { moveFocusTo } from '../focus.js'
 import { useSettings } from '../settings.js'
+import { withWholeWords } from './whole-words.js'
+
+/** A word that is too long for a narrow screen says where it may be divided. */
+const softHyphen = '\u00ad'
 
 type Props = {
   text: string
@@ -13,10 +17,10 @@ export const Heading = ({ text, focused = false }: Props) => {
   const { productName } = useSettings()
   const place = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    document.title = `${text} · ${productName}`
+    document.title = `${text.replaceAll(softHyphen, '')} · ${productName}`
   }, [text, productName])
   useEffect(() => {
     if (focused) moveFocusTo(place.current)
   }, [focused])
-  return <h1 ref={place}>{text}</h1>
+  return <h1 ref={place}>{withWholeWords(text)}</h1>
 }

@@ -1,4 +1,5 @@
 import { useContext, useState } from 'preact/hooks'
+import { useWords } from '../settings.js'
 import { Field } from './field.js'
 import { FormContext } from './form.js'
 import { StrengthMeter } from './strength-meter.js'
@@ -8,6 +9,7 @@ type Props = { name: string; label: string; focused?: boolean }
 export const NewPasswordField = ({ name, label, focused = false }: Props) => {
   const [password, setPassword] = useState('')
   const { problems } = useContext(FormContext)
+  const { outerSpace } = useWords('password')
   const refused = password !== '' && problems.fields?.[name] !== undefined
   return (
     <Field
@@ -17,7 +19,14 @@ export const NewPasswordField = ({ name, label, focused = false }: Props) => {
       autoComplete="new-password"
       focused={focused}
       onInput={setPassword}
-      below={<StrengthMeter password={password} refused={refused} />}
+      below={
+        <>
+          <p class="field-hint" role="status">
+            {password.trim() === password ? '' : outerSpace}
+          </p>
+          <StrengthMeter password={password} refused={refused} />
+        </>
+      }
     />
   )
 }

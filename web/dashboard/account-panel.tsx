@@ -34,7 +34,7 @@ export const AccountPanel = ({ account }: { account: Account }) => {
           <Button onPress={() => setOpen(true)}>{edit}</Button>
         )}
       </div>
-      <ChangeEmail />
+      <ChangeEmail account={account} />
     </Panel>
   )
 }

@@ -1,39 +1,93 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Account, WaitingEmail } from '../../src/contract/schemas.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
-import { useDisclosure } from '../focus.js'
+import { useDisclosure, useFocusAfter } from '../focus.js'
 import { useProblems } from '../refusals.js'
-import { useWords } from '../settings.js'
+import { useSettings, useWords } from '../settings.js'
+import { useStableCallback } from '../stable-callback.js'
 import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
+import { fullDate } from './dates.js'
 
-export const ChangeEmail = () => {
+type Props = { account: Account }
+
+export const ChangeEmail = ({ account }: Props) => {
   const words = useWords('change-email')
   const { isOpen, setOpen, containerProps } = useDisclosure(words.change)
+  const { waiting, load } = useWaitingEmail(account)
+  useFocusAfter(containerProps.ref, waiting?.email)
   return (
-    <div {...containerProps}>
-      {isOpen ? (
-        <NewEmail onDone={() => setOpen(false)} />
-      ) : (
-        <Button onPress={() => setOpen(true)}>{words.change}</Button>
-      )}
+    <>
+      {waiting && <Waiting waiting={waiting} onCancelled={load} />}
+      <div {...containerProps}>
+        {isOpen ? (
+          <NewEmail account={account} onSent={load} onDone={() => setOpen(false)} />
+        ) : (
+          <Button onPress={() => setOpen(true)}>{words.change}</Button>
+        )}
+      </div>
+    </>
+  )
+}
+
+/** The address that waits for its confirmation. It may be confirmed on another device. */
+const useWaitingEmail = (account: Account) => {
+  const [waiting, setWaiting] = useState<WaitingEmail>()
+  const load = useStableCallback(async () => {
+    const answer = await client.waitingEmail()
+    if (!answer.refused) setWaiting(answer.value.waiting ?? undefined)
+  })
+  useEffect(() => {
+    void load()
+  }, [])
+  return { waiting: waiting?.email === account.email ? undefined : waiting, load }
+}
+
+const Waiting = ({ waiting, onCancelled }: { waiting: WaitingEmail; onCancelled: () => Promise<void> }) => {
+  const words = useWords('change-email')
+  const { locale } = useSettings()
+  const actions = useDashboardActions()
+  const [busy, setBusy] = useState(false)
+  const { email, expiresAt } = waiting
+  const cancel = async () => {
+    setBusy(true)
+    const answer = await actions.withFreshSignIn(client.cancelEmailChange)
+    setBusy(false)
+    if (answer.refused) return actions.showRefusal(answer)
+    actions.showSuccess(words.cancelled)
+    await Promise.all([onCancelled(), actions.reload()])
+  }
+  return (
+    <div class="waiting-email">
+      <p class="panel-lead">{fill(words.waiting, { email, date: fullDate(expiresAt, locale) })}</p>
+      <Button busy={busy} onPress={cancel}>
+        {words.cancel}
+      </Button>
     </div>
   )
 }
 
-const NewEmail = ({ onDone }: { onDone: () => void }) => {
+const isSameMailbox = (left: string, right: string) => left.trim().toLowerCase() === right.trim().toLowerCase()
+
+type NewProps = Props & { onSent: () => Promise<void>; onDone: () => void }
+
+const NewEmail = ({ account, onSent, onDone }: NewProps) => {
   const words = useWords('change-email')
   const { cancel } = useWords('dashboard')
   const actions = useDashboardActions()
   const problemsOf = useProblems({ email_shape: 'email', email_domain_not_allowed: 'email' })
 
   const submit = async ({ email = '' }: Values): Promise<Problems | undefined> => {
+    // The service answers alike for every address, and sends nothing to the present one.
+    if (isSameMailbox(email, account.email)) return { fields: { email: [words.isPresent] } }
     const answer = await actions.withFreshSignIn(() => client.changeEmail({ email }))
     if (!answer.refused) {
       onDone()
       actions.showSuccess(fill(words.sent, { email }))
-      await actions.reload()
+      await Promise.all([onSent(), actions.reload()])
       return undefined
     }
     if (answer.refused !== 'not_authenticated') return problemsOf(answer)

@@ -1,24 +1,31 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
+import { useFocusAfter } from '../focus.js'
 
 type Props = {
   title: string
   lead?: string
   /** The fragment of an address that leads here. */
   anchor?: string
+  /** What the panel shows now. Its title gets the focus if a change of it has removed the focused element. */
+  step?: string | undefined
   children: ComponentChildren
 }
 
-export const Panel = ({ title, lead, anchor, children }: Props) => {
+export const Panel = ({ title, lead, anchor, step, children }: Props) => {
   const id = useId()
   const section = useRef<HTMLElement>(null)
+  const heading = useRef<HTMLHeadingElement>(null)
+  useFocusAfter(heading, step)
   useEffect(() => {
     // The browser looked for the anchor before the panel was rendered.
     if (anchor !== undefined && location.hash === `#${anchor}`) section.current?.scrollIntoView()
   }, [anchor])
   return (
     <section ref={section} id={anchor} class="panel" aria-labelledby={id}>
-      <h2 id={id}>{title}</h2>
+      <h2 ref={heading} id={id}>
+        {title}
+      </h2>
       {lead !== undefined && <p class="panel-lead">{lead}</p>}
       {children}
     </section>

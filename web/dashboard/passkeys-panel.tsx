@@ -22,7 +22,7 @@ export const PasskeysPanel = ({ factors, onChanged }: Props) => {
   if (!factors) return null
   const isNeeded = secondFactor === 'required' && !factors.totp && factors.passkeys.length === 1
   return (
-    <Panel title={words.title} lead={words.lead}>
+    <Panel title={words.title} lead={words.lead} step={factors.passkeys.map(({ id }) => id).join(' ')}>
       {factors.passkeys.length > 0 && (
         <ul class="row-list">
           {factors.passkeys.map((passkey) => (
@@ -31,16 +31,17 @@ export const PasskeysPanel = ({ factors, onChanged }: Props) => {
         </ul>
       )}
       {isNeeded && <p class="panel-lead">{words.needed}</p>}
-      <AddPasskey onChanged={onChanged} />
+      <AddPasskey factors={factors} onChanged={onChanged} />
     </Panel>
   )
 }
 
-const AddPasskey = ({ onChanged }: Pick<Props, 'onChanged'>) => {
+const AddPasskey = ({ factors, onChanged }: Props) => {
   const words = useWords('passkeys')
   const actions = useDashboardActions()
   const [busy, setBusy] = useState(false)
-  const [problem, setProblem] = useState<string>()
+  /** It is about the passkeys that there were at that time. */
+  const [problem, setProblem] = useState<{ text: string; of: Props['factors'] }>()
   const support = passkeySupport()
   if (support !== 'yes') return <p class="panel-lead">{support === 'no' ? words.unsupported : words.numericAddress}</p>
 
@@ -48,8 +49,8 @@ const AddPasskey = ({ onChanged }: Pick<Props, 'onChanged'>) => {
     const options = await actions.withFreshSignIn(client.passkeyOptions)
     if (options.refused) return actions.showRefusal(options)
     const credential = await makePasskey(options.value)
-    if (credential === 'exists') return setProblem(words.exists)
-    if (credential === 'address') return setProblem(words.wrongAddress)
+    if (credential === 'exists') return setProblem({ text: words.exists, of: factors })
+    if (credential === 'address') return setProblem({ text: words.wrongAddress, of: factors })
     if (credential === 'cancelled') return undefined
     const added = await client.addPasskey({ credential })
     if (added.refused) return actions.showRefusal(added)
@@ -65,9 +66,9 @@ const AddPasskey = ({ onChanged }: Pick<Props, 'onChanged'>) => {
 
   return (
     <>
-      {problem !== undefined && (
+      {problem?.of === factors && (
         <p class="panel-lead" role="status">
-          {problem}
+          {problem?.text}
         </p>
       )}
       <Button busy={busy} onPress={press}>
@@ -132,17 +133,26 @@ type ChangeProps = { passkey: Passkey; onDone: () => Promise<void>; onCancel: ()
 
 const RenamePasskey = ({ passkey, onDone, onCancel }: ChangeProps) => {
   const words = useWords('passkeys')
+  const { showSuccess } = useDashboardActions()
   const problemsOf = useProblems({ bad_request: 'name', not_found: 'name' })
   const rename = async ({ name = '' }: Values) => {
     const answer = await client.renamePasskey(passkey.id, { name: name.trim() })
     if (answer.refused) return problemsOf(answer)
+    showSuccess(fill(words.renamed, { name: answer.value.name }))
     await onDone()
     return undefined
   }
   return (
     <>
       <Form submitLabel={words.save} look="plain" onSubmit={rename}>
-        <Field name="name" label={words.name} autoComplete="off" maxLength={64} defaultValue={passkey.name} focused />
+        <Field
+          name="name"
+          label={words.name}
+          autoComplete="off"
+          maxLength={64}
+          defaultValue={passkey.name}
+          focused="selected"
+        />
       </Form>
       <Button look="quiet" onPress={onCancel}>
         {useWords('dashboard').cancel}
@@ -166,13 +176,16 @@ const RemovePasskey = ({ passkey, onDone, onCancel }: ChangeProps) => {
     await Promise.all([onDone(), actions.reload()])
   }
   return (
-    <div class="button-row">
-      <Button look="danger" busy={busy} onPress={remove}>
-        {words.removeSure}
-      </Button>
-      <Button look="quiet" onPress={onCancel}>
-        {useWords('dashboard').cancel}
-      </Button>
-    </div>
+    <>
+      <p class="panel-lead">{words.removeAsk}</p>
+      <div class="button-row">
+        <Button look="danger" busy={busy} onPress={remove}>
+          {words.removeSure}
+        </Button>
+        <Button look="quiet" onPress={onCancel}>
+          {useWords('dashboard').cancel}
+        </Button>
+      </div>
+    </>
   )
 }

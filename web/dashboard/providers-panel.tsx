@@ -8,6 +8,7 @@ import { Button } from '../components/button.js'
 import { ProviderLogo } from '../components/provider-logo.js'
 import { useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'
+import { AskFirst } from './ask-first.js'
 import { useDashboardActions } from './dashboard-actions.js'
 import { Panel } from './panel.js'
 
@@ -29,38 +30,64 @@ export const ProvidersPanel = ({ account }: { account: Account }) => {
   }
 
   const unlink = async (provider: ProviderButton) => {
-    setBusy(provider.id)
     const answer = await actions.withFreshSignIn(() => client.unlinkProvider(provider.id))
     await actions.reload()
-    setBusy(undefined)
     if (answer.refused) actions.showRefusal(answer, { provider: provider.name })
     else actions.showSuccess(fill(words.unlinked, { provider: provider.name }))
   }
 
   return (
-    <Panel title={words.providers}>
+    <Panel title={words.providers} step={account.providers.join(' ')}>
       <ul class="row-list">
-        {providers.map((provider) => {
-          const linked = account.providers.includes(provider.id)
-          const label = fill(linked ? words.unlinkFrom : words.linkTo, { provider: provider.name })
-          return (
-            <li key={provider.id}>
-              <span class="row-icon">
-                <ProviderLogo name={provider.name} />
-              </span>
-              <div class="row-body">
-                <div class="row-text">
-                  <strong>{provider.name}</strong>
-                  <span>{linked ? words.linked : words.notLinked}</span>
-                </div>
-                <Button label={label} busy={busy === provider.id} onPress={() => (linked ? unlink : link)(provider)}>
-                  {linked ? words.unlink : words.link}
-                </Button>
-              </div>
-            </li>
-          )
-        })}
+        {providers.map((provider) => (
+          <ProviderRow
+            key={provider.id}
+            provider={provider}
+            isLinked={account.providers.includes(provider.id)}
+            busy={busy === provider.id}
+            onLink={() => link(provider)}
+            onUnlink={() => unlink(provider)}
+          />
+        ))}
       </ul>
     </Panel>
+  )
+}
+
+type RowProps = {
+  provider: ProviderButton
+  isLinked: boolean
+  busy: boolean
+  onLink: () => Promise<void>
+  onUnlink: () => Promise<void>
+}
+
+const ProviderRow = ({ provider: { name }, isLinked, busy, onLink, onUnlink }: RowProps) => {
+  const words = useWords('dashboard')
+  return (
+    <li>
+      <span class="row-icon">
+        <ProviderLogo name={name} />
+      </span>
+      <div class="row-body">
+        <div class="row-text">
+          <strong>{name}</strong>
+          <span>{isLinked ? words.linked : words.notLinked}</span>
+        </div>
+        {isLinked ? (
+          <AskFirst
+            label={words.unlink}
+            name={fill(words.unlinkFrom, { provider: name })}
+            question={fill(words.unlinkAsk, { provider: name })}
+            sure={words.unlinkSure}
+            onSure={onUnlink}
+          />
+        ) : (
+          <Button label={fill(words.linkTo, { provider: name })} busy={busy} onPress={onLink}>
+            {words.link}
+          </Button>
+        )}
+      </div>
+    </li>
   )
 }

@@ -19,7 +19,7 @@ const session = {
 
 describe('the button that ends a session', () => {
   it.each(Object.values(catalogue))('is told apart from that of another session of the same browser', (words) => {
-    const labels = ['2026-11-14T09:30:00Z', '2026-11-14T16:05:00Z'].map((createdAt) =>
+    const labels = ['2026-11-14T09:30:00Z', '2026-11-14T09:30:07Z'].map((createdAt) =>
       endSessionLabel({ ...session, createdAt }, words.dashboard, 'en-GB'),
     )
     expect(new Set(labels).size).toBe(2)

@@ -8,7 +8,7 @@ import { useSettings, useWords } from '../settings.js'
 import type { Words } from '../words/catalogue.js'
 import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
-import { fullDate, isNow, timeAgo } from './dates.js'
+import { exactDate, fullDate, isNow, timeAgo } from './dates.js'
 import { DeviceIcon } from './devices.js'
 import { Panel } from './panel.js'
 
@@ -88,7 +88,7 @@ export const endSessionLabel = (session: Session, words: Words['dashboard'], loc
   fill(words.endSessionOf, {
     device: deviceName(session, words),
     ip: session.ip,
-    date: fullDate(session.createdAt, locale),
+    date: exactDate(session.createdAt, locale),
   })
 
 /** "password and code from the app", "Google". What this page does not know is left out. */

@@ -1,5 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { Refusal } from '../../packages/client/src/client.js'
+import type { EmailLink } from '../../src/contract/schemas.js'
 import { client } from '../client.js'
+import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
@@ -9,14 +12,18 @@ import { Notice } from '../components/notice.js'
 import { useLinkToken } from '../link-token.js'
 import { mount } from '../mount.js'
 import { forgetToken, withReturnTo } from '../navigation.js'
-import { useProblems } from '../refusals.js'
+import { useProblems, useSentences } from '../refusals.js'
 import { useWords } from '../settings.js'
+import { useStableCallback } from '../stable-callback.js'
 import { tabStorage } from '../storage.js'
+import { fill } from '../words/format.js'
 
 /** The token of the link, for this tab: a sign-in leads away from this page and back. */
 const tokenKey = 'latchkey.confirm-email'
 
 type Ending = 'done' | 'dead' | 'taken'
+/** `username`: who is signed in here, perhaps another user than the one of the link. */
+type Link = EmailLink & { username: string | undefined }
 
 const ConfirmEmail = () => {
   const token = useLinkToken() ?? tabStorage.read(tokenKey)
@@ -34,31 +41,29 @@ const NoLink = () => {
   )
 }
 
-/** Nothing changes before the button is pressed: mail scanners open links too. */
+/** Checks the link first. Nothing changes before the button is pressed: mail scanners open links too. */
 const ByLink = ({ token }: { token: string }) => {
-  const [asked, setAsked] = useState<'nothing' | 'password' | 'sign-in'>('nothing')
-  const [ending, setEnding] = useState<Ending>()
-  const isKnown = useRenewedSession()
+  const { link, unasked, ending, endWith, load } = useEmailLink(token)
   const problemsOf = useProblems({ wrong_current_password: 'password' })
 
   const submit = async ({ password }: Values): Promise<Problems | undefined> => {
     const answer = await client.confirmEmail({ token, password })
     const end = endingOf(answer.refused)
-    if (end) {
-      forgetToken()
-      tabStorage.write(tokenKey, undefined)
-      setEnding(end)
-    } else if (answer.refused === 'password_required') setAsked('password')
-    else if (answer.refused === 'not_authenticated') {
-      tabStorage.write(tokenKey, token)
-      setAsked('sign-in')
-    } else if (answer.refused) return problemsOf(answer)
+    if (end) endWith(end)
+    // The session has ended, or two-step sign-in was switched on, since the link was checked.
+    else if (answer.refused === 'password_required' || answer.refused === 'not_authenticated') await load()
+    else if (answer.refused) return problemsOf(answer)
     return undefined
   }
 
-  if (ending) return <Ended ending={ending} />
-  if (!isKnown) return <LoadingCard />
-  return asked === 'sign-in' ? <SignInFirst /> : <ConfirmForm asksPassword={asked === 'password'} onSubmit={submit} />
+  if (ending) return <Ended ending={ending} link={link} />
+  if (unasked) return <NotLoaded refused={unasked} onTryAgain={load} />
+  if (!link) return <LoadingCard />
+  return link.proof === 'sign_in' ? (
+    <SignInFirst token={token} link={link} />
+  ) : (
+    <ConfirmForm link={link} onSubmit={submit} />
+  )
 }
 
 const endingOf = (refused: string | undefined): Ending | undefined => {
@@ -67,25 +72,42 @@ const endingOf = (refused: string | undefined): Ending | undefined => {
   return refused === 'invalid_link' || refused === 'bad_request' ? 'dead' : undefined
 }
 
-/** The tokens of a session may have expired. They are renewed first, so that no password is asked for in vain. */
-const useRenewedSession = () => {
-  const [isKnown, setKnown] = useState(false)
+const useEmailLink = (token: string) => {
+  const [link, setLink] = useState<Link>()
+  const [unasked, setUnasked] = useState<Refusal>()
+  const [ending, setEnding] = useState<Ending>()
+  const endWith = (end: Ending) => {
+    forgetToken()
+    tabStorage.write(tokenKey, undefined)
+    setEnding(end)
+  }
+  const load = useStableCallback(async () => {
+    // The tokens of a session may have expired. They are renewed first, so that no password is asked for in vain.
+    const caller = await client.me()
+    const answer = await client.checkEmailLink({ token })
+    if (!answer.refused) setLink({ ...answer.value, username: caller.refused ? undefined : caller.value.user.username })
+    else if (endingOf(answer.refused) === 'dead') endWith('dead')
+    setUnasked(answer.refused ? answer : undefined)
+  })
   useEffect(() => {
-    void client.me().then(() => setKnown(true))
+    void load()
   }, [])
-  return isKnown
+  return { link, unasked, ending, endWith, load }
 }
 
-type FormProps = { asksPassword: boolean; onSubmit: (values: Values) => Promise<Problems | undefined> }
+type FormProps = { link: Link; onSubmit: (values: Values) => Promise<Problems | undefined> }
 
-const ConfirmForm = ({ asksPassword, onSubmit }: FormProps) => {
+const ConfirmForm = ({ link, onSubmit }: FormProps) => {
   const words = useWords('confirm-email')
   const common = useWords('common')
+  const { email, username = '' } = link
+  const asksPassword = link.proof === 'password'
   return (
     <Card>
       <Heading text={words.heading} />
+      <OtherAccount link={link} />
       <p class="lead" aria-live="polite">
-        {asksPassword ? words.passwordLead : words.lead}
+        {fill(asksPassword ? words.passwordLead : words.lead, { email, username })}
       </p>
       <Form key={String(asksPassword)} submitLabel={words.confirm} onSubmit={onSubmit}>
         {asksPassword && (
@@ -96,12 +118,21 @@ const ConfirmForm = ({ asksPassword, onSubmit }: FormProps) => {
   )
 }
 
-const SignInFirst = () => {
+/** Somebody is signed in here whose account the link is not for. */
+const OtherAccount = ({ link: { proof, username } }: { link: Link }) => {
   const words = useWords('confirm-email')
+  if (proof === 'session' || username === undefined) return null
+  return <Notice kind="info">{fill(words.otherAccount, { username })}</Notice>
+}
+
+const SignInFirst = ({ token, link }: { token: string; link: Link }) => {
+  const words = useWords('confirm-email')
+  useEffect(() => tabStorage.write(tokenKey, token), [token])
   return (
     <Card>
-      <Heading text={words.heading} focused />
-      <p class="lead">{words.signInFirst}</p>
+      <Heading text={words.heading} />
+      <OtherAccount link={link} />
+      <p class="lead">{fill(words.signInFirst, { email: link.email })}</p>
       <a class="button primary" href={withReturnTo('/login?notice=sign_in', '/confirm-email')}>
         {words.signIn}
       </a>
@@ -109,18 +140,37 @@ const SignInFirst = () => {
   )
 }
 
-const Ended = ({ ending }: { ending: Ending }) => {
+const Ended = ({ ending, link }: { ending: Ending; link: Link | undefined }) => {
   const words = useWords('confirm-email')
   const { email_taken: taken } = useWords('refusals')
   const headings = { done: words.doneHeading, dead: words.deadHeading, taken: words.takenHeading }
-  const texts = { done: words.done, dead: words.deadLink, taken }
+  const { email = '', username = '', proof } = link ?? {}
+  const done = fill(words.done, { email })
+  const isOther = proof === 'password' && username !== ''
+  const texts = {
+    done: isOther ? `${done} ${fill(words.doneOther, { username })}` : done,
+    dead: words.deadLink,
+    taken,
+  }
   return (
     <Card>
-      <Heading text={headings[ending]} focused />
+      <Heading text={headings[ending]} focused={link !== undefined} />
       <Notice kind={ending === 'done' ? 'success' : 'error'}>{texts[ending]}</Notice>
       <a class="button primary" href="/login">
         {words.continue}
       </a>
+    </Card>
+  )
+}
+
+const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgain: () => Promise<void> }) => {
+  const words = useWords('confirm-email')
+  const sentenceFor = useSentences()
+  return (
+    <Card>
+      <Heading text={words.heading} />
+      <Notice kind="error">{sentenceFor(refused)}</Notice>
+      <Button onPress={onTryAgain}>{words.tryAgain}</Button>
     </Card>
   )
 }

@@ -20,14 +20,16 @@ import { fill } from '../words/format.js'
 /** Opening the link changes nothing: mail scanners open links too. */
 const Invite = () => {
   const token = useLinkToken()
-  const visitor = useVisitor(() => redirectAfterSignIn(returnToInAddress()))
-  if (visitor !== 'signed-out') return <LoadingCard />
-  return token === undefined ? <NoInvitation /> : <ByLink key={token} token={token} />
+  const visitor = useVisitor(() => token === undefined && redirectAfterSignIn(returnToInAddress()))
+  if (visitor === 'unknown') return <LoadingCard />
+  if (token !== undefined) return <ByLink key={token} token={token} isSignedIn={visitor === 'signed-in'} />
+  return visitor === 'signed-in' ? <LoadingCard /> : <NoInvitation />
 }
 
-const ByLink = ({ token }: { token: string }) => {
+const ByLink = ({ token, isSignedIn }: { token: string; isSignedIn: boolean }) => {
   const { email, refused, load, setRefused } = useInvitation(token)
   if (refused && isTemporary(refused)) return <NotLoaded refused={refused} onTryAgain={load} />
+  if (isSignedIn && (refused || email !== undefined)) return <SignedIn email={refused ? undefined : email} />
   if (refused) return <NoInvitation refused={refused} wasShown={email !== undefined} />
   if (email === undefined) return <LoadingCard />
   return <Accept token={token} email={email} onRefused={setRefused} />
@@ -65,6 +67,39 @@ const Accept = ({ token, email, onRefused }: AcceptProps) => {
       <RegisterForm invitation={{ token, email, hint: words.fixedAddress }} onRefused={onRefused} />
       <ProviderButtons returnTo={returnToInAddress()} />
       {offersProviders && <p class="card-note">{fill(words.sameAddress, { email })}</p>}
+    </Card>
+  )
+}
+
+/** An invitation is for a new account. Without `email` it does not work any more, and is not needed either. */
+const SignedIn = ({ email }: { email: string | undefined }) => {
+  const words = useWords('invite')
+  const sentenceFor = useSentences()
+  const [username, setUsername] = useState<string>()
+  const [problem, setProblem] = useState<string>()
+  useEffect(() => {
+    void client.me().then((caller) => !caller.refused && setUsername(caller.value.user.username))
+  }, [])
+  const signOut = async () => {
+    const answer = await client.logout()
+    if (answer.refused) setProblem(sentenceFor(answer))
+    // The token of the invitation is kept in the history entry of this tab.
+    else location.reload()
+  }
+  if (username === undefined) return <LoadingCard />
+  return (
+    <Card>
+      <Heading text={words.title} />
+      {problem !== undefined && <Notice kind="error">{problem}</Notice>}
+      <Notice kind="info">{email === undefined ? words.notNeeded : fill(words.signedIn, { username, email })}</Notice>
+      <a class="button primary" href="/api/auth/account-page">
+        {words.toAccount}
+      </a>
+      {email !== undefined && (
+        <Button look="quiet" onPress={signOut}>
+          {words.signOut}
+        </Button>
+      )}
     </Card>
   )
 }

@@ -1,4 +1,5 @@
 import { Card } from '../components/card.js'
+import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
 import { ProviderButtons } from '../components/provider-buttons.js'
@@ -23,7 +24,7 @@ const Register = () => {
         </>
       }
     >
-      <h1>{words.heading}</h1>
+      <Heading text={registration === 'closed' ? words.closedHeading : words.heading} />
       {registration === 'open' ? (
         <RegisterForm />
       ) : (

@@ -13,9 +13,11 @@ import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../navigat
 import { passkeySupport } from '../passkeys/ceremonies.js'
 import { PasskeyButton } from '../passkeys/passkey-button.js'
 import { useProblems, useSentences } from '../refusals.js'
-import { useWords } from '../settings.js'
+import { useSettings, useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
 import { Enrolment } from '../two-step/enrolment.js'
+import { fill } from '../words/format.js'
+import { roundedWait } from '../words/waits.js'
 
 /** The second step of a sign-in: a code of the authenticator app, or a recovery code, or adding the first factor. */
 const SecondFactor = () => {
@@ -25,10 +27,16 @@ const SecondFactor = () => {
   const [failure, setFailure] = useState<string>()
   /** The service could not say whether the sign-in goes on. */
   const [unasked, setUnasked] = useState<string>()
+  /** Who is signed in already has nothing to do here. */
+  const endOrLeave = async (sentence: string) => {
+    const caller = await client.me()
+    if (caller.refused) setFailure(sentence)
+    else redirectAfterSignIn(returnTo)
+  }
   const ask = useStableCallback(async () => {
     const answer = await client.checkSecondFactor()
     if (!answer.refused) setWaiting(answer.value)
-    else if (answer.refused === 'challenge_over') setFailure(sentenceFor(answer))
+    else if (answer.refused === 'challenge_over') await endOrLeave(sentenceFor(answer))
     else setUnasked(sentenceFor(answer))
   })
   useEffect(() => {
@@ -56,12 +64,14 @@ const Code = ({ waiting, returnTo, onOver }: CodeProps) => {
   const words = useWords('second-factor')
   const sentenceFor = useSentences()
   const problemsOf = useProblems({ wrong_second_factor: 'code' })
-  const [byRecoveryCode, setByRecoveryCode] = useState(false)
+  const [byRecoveryCode, setByRecoveryCode] = useState<boolean>()
 
   const submit = async ({ code = '', trustDevice }: Values): Promise<Problems | undefined> => {
     const answer = await client.secondFactor({ code, trustDevice: trustDevice !== undefined })
     if (!answer.refused) redirectAfterSignIn(returnTo)
     else if (answer.refused === 'challenge_over') onOver(sentenceFor(answer))
+    else if (answer.refused === 'wrong_second_factor' && looksLikeRecoveryCode(code))
+      return { fields: { code: [words.wrongRecoveryCode] } }
     else return problemsOf(answer)
     return undefined
   }
@@ -69,27 +79,27 @@ const Code = ({ waiting, returnTo, onOver }: CodeProps) => {
   return (
     <Card footer={<a href={withReturnTo('/login', returnTo)}>{useWords('common').backToLogin}</a>}>
       <Heading text={words.heading} />
-      <p class="lead">{byRecoveryCode ? words.recoveryLead : words.lead}</p>
+      <p class="lead" aria-live="polite">
+        {byRecoveryCode ? words.recoveryLead : words.lead}
+        {byRecoveryCode && waiting.trustDevice && ` ${words.notTrusted}`}
+      </p>
       {/* Another form each time, so that a message about the one code is not shown for the other. */}
       <Form key={String(byRecoveryCode)} submitLabel={words.submit} onSubmit={submit}>
         {byRecoveryCode ? (
-          <Field name="code" label={words.recoveryCode} autoComplete="one-time-code" maxLength={64} code focused />
+          <Field name="code" label={words.recoveryCode} autoComplete="off" maxLength={64} code focused="chosen" />
         ) : (
           <Field
             name="code"
             label={words.code}
             autoComplete="one-time-code"
             inputMode="numeric"
-            maxLength={12}
+            // A recovery code that is pasted here works too.
+            maxLength={64}
             code
-            focused
+            focused={byRecoveryCode === undefined ? true : 'chosen'}
           />
         )}
-        {waiting.trustDevice && !byRecoveryCode && (
-          <label class="check">
-            <input type="checkbox" name="trustDevice" /> {words.trustDevice}
-          </label>
-        )}
+        {waiting.trustedFor !== null && !byRecoveryCode && <TrustDevice seconds={waiting.trustedFor} />}
       </Form>
       {waiting.methods.includes('passkey') && <ByPasskey returnTo={returnTo} />}
       {waiting.methods.includes('recovery_code') && (
@@ -98,6 +108,19 @@ const Code = ({ waiting, returnTo, onOver }: CodeProps) => {
         </Button>
       )}
     </Card>
+  )
+}
+
+/** A code of the app has digits only. */
+const looksLikeRecoveryCode = (code: string) => /[a-z]/i.test(code)
+
+const TrustDevice = ({ seconds }: { seconds: number }) => {
+  const words = useWords('second-factor')
+  const { locale } = useSettings()
+  return (
+    <label class="check">
+      <input type="checkbox" name="trustDevice" /> {fill(words.trustDevice, { time: roundedWait(seconds, locale) })}
+    </label>
   )
 }
 

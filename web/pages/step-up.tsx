@@ -35,7 +35,7 @@ const StepUp = () => {
     )
   }
   return (
-    <Card>
+    <Card footer={<a href="/api/auth/account-page">{words.toAccount}</a>}>
       <Heading text={words.heading} />
       <p class="lead">{words.lead}</p>
       <StepUpForm

@@ -1,15 +1,21 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import type { Refusal } from '../../packages/client/src/client.js'
+import type { UndoState } from '../../src/contract/schemas.js'
 import { isUndoOfEmail } from '../../src/contract/undo-tokens.js'
 import { client } from '../client.js'
+import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { Form, type Problems } from '../components/form.js'
 import { Heading } from '../components/heading.js'
+import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
 import { useLinkToken } from '../link-token.js'
 import { mount } from '../mount.js'
 import { forgetToken } from '../navigation.js'
-import { useProblems } from '../refusals.js'
+import { useProblems, useSentences } from '../refusals.js'
 import { useWords } from '../settings.js'
+import { useStableCallback } from '../stable-callback.js'
+import { fill } from '../words/format.js'
 
 /** Nothing changes before the button is pressed: mail scanners open links too. */
 const Undo = () => {
@@ -28,27 +34,52 @@ const NoLink = () => {
   )
 }
 
+const isDead = (refused: string | undefined) => refused === 'invalid_link' || refused === 'bad_request'
+
+/** Checks the link first. */
+const useUndoLink = (token: string) => {
+  const [found, setFound] = useState<UndoState>()
+  const [unasked, setUnasked] = useState<Refusal>()
+  const [ending, setEnding] = useState<'done' | 'dead'>()
+  const endWith = (end: 'done' | 'dead') => {
+    forgetToken()
+    setEnding(end)
+  }
+  const load = useStableCallback(async () => {
+    const answer = await client.checkUndo({ token })
+    if (!answer.refused) setFound(answer.value)
+    else if (isDead(answer.refused)) endWith('dead')
+    setUnasked(answer.refused ? answer : undefined)
+  })
+  useEffect(() => {
+    void load()
+  }, [])
+  return { found, unasked, ending, endWith, load }
+}
+
 const ByLink = ({ token }: { token: string }) => {
   const words = useWords('undo')
   const problemsOf = useProblems()
-  const [state, setState] = useState<'waiting' | 'done' | 'dead'>('waiting')
+  const { found, unasked, ending, endWith, load } = useUndoLink(token)
   const ofEmail = isUndoOfEmail(token)
 
   const submit = async (): Promise<Problems | undefined> => {
     const answer = await (ofEmail ? client.undoEmail : client.undoFactor)({ token })
-    const isDead = answer.refused === 'invalid_link' || answer.refused === 'bad_request'
-    if (answer.refused && !isDead) return problemsOf(answer)
-    forgetToken()
-    setState(isDead ? 'dead' : 'done')
+    if (answer.refused && !isDead(answer.refused)) return problemsOf(answer)
+    endWith(answer.refused ? 'dead' : 'done')
     return undefined
   }
 
-  if (state === 'done') return <Done ofEmail={ofEmail} />
-  if (state === 'dead') return <DeadLink />
+  if (ending === 'done') return <Done ofEmail={ofEmail} />
+  if (ending === 'dead') return <DeadLink wasShown={found !== undefined} />
+  if (unasked) return <NotLoaded refused={unasked} onTryAgain={load} />
+  if (!found) return <LoadingCard />
+  const { kind, username, email } = found
   return (
     <Card>
       <Heading text={words.heading} />
-      <p class="lead">{ofEmail ? words.emailLead : words.factorLead}</p>
+      <p class="lead">{fill(words.leads[kind], { username, email: email ?? '' })}</p>
+      {!ofEmail && <p class="card-note">{words.consequences}</p>}
       <Form submitLabel={words.submit} onSubmit={submit}>
         <p class="card-note">{words.wasMe}</p>
       </Form>
@@ -67,13 +98,25 @@ const Done = ({ ofEmail }: { ofEmail: boolean }) => {
   )
 }
 
-const DeadLink = () => {
+const DeadLink = ({ wasShown }: { wasShown: boolean }) => {
   const words = useWords('undo')
   const common = useWords('common')
   return (
     <Card footer={<a href="/login">{common.backToLogin}</a>}>
-      <Heading text={words.deadHeading} focused />
+      <Heading text={words.deadHeading} focused={wasShown} />
       <Notice kind="error">{words.deadLink}</Notice>
+    </Card>
+  )
+}
+
+const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgain: () => Promise<void> }) => {
+  const words = useWords('undo')
+  const sentenceFor = useSentences()
+  return (
+    <Card>
+      <Heading text={words.title} />
+      <Notice kind="error">{sentenceFor(refused)}</Notice>
+      <Button onPress={onTryAgain}>{words.tryAgain}</Button>
     </Card>
   )
 }

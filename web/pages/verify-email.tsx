@@ -68,6 +68,8 @@ const VerifyEmail = () => {
   return token === undefined ? <ByCode /> : <ByLink key={token} token={token} />
 }
 
+const unknownLink: LinkState = { state: 'waiting', passwordRequired: false, newerMail: false, codeUsable: false }
+
 /** Checks the link first. Nothing changes before the button is pressed: mail scanners open links too. */
 const ByLink = ({ token }: { token: string }) => {
   const [link, setLink] = useState<LinkState>()
@@ -83,7 +85,7 @@ const ByLink = ({ token }: { token: string }) => {
       const found = answer.refused ? undefined : resultOfState[answer.value.state]
       if (found !== undefined) return finishWith(found)
       // Without an answer the form is shown.
-      setLink(answer.refused ? { state: 'waiting', passwordRequired: false, newerMail: false } : answer.value)
+      setLink(answer.refused ? unknownLink : answer.value)
     }
     void check()
   }, [token])
@@ -144,13 +146,14 @@ const ByCode = () => {
   const { sentAgain } = useWords('common')
   const { tries_used_up: noTriesLeftSentence } = useWords('refusals')
   const problemsOf = useProblems({ invalid_code: 'code' })
-  const mayRegisterAgain = useSettings().registration === 'open'
   const email = storedEmail()
   // Another tab that confirms removes the stored value, so this one keeps a copy.
   const [returnTo] = useState(storedReturnTo)
   const [result, setResult] = useState<Result>()
-  const [noTriesLeft, setNoTriesLeft] = useState(false)
-  const registration = usePendingRegistration(() => finish(returnTo))
+  const [triesUsedUp, setTriesUsedUp] = useState(false)
+  const [mails, setMails] = useState(0)
+  const { state: registration, codeUsable } = usePendingRegistration(() => finish(returnTo))
+  const noTriesLeft = triesUsedUp || !codeUsable
 
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
     const typed = code.replace(/[\s-]/g, '').toUpperCase()
@@ -158,7 +161,7 @@ const ByCode = () => {
     const answer = await client.verifyEmail({ code: typed })
     if (!answer.refused) return goOn(answer.value, returnTo)
     const found = resultOf(answer)
-    if (answer.refused === 'tries_used_up') setNoTriesLeft(true)
+    if (answer.refused === 'tries_used_up') setTriesUsedUp(true)
     else if (found !== undefined) setResult(await forVisitor(found))
     else return problemsOf(answer)
     return undefined
@@ -177,24 +180,32 @@ const ByCode = () => {
       <Heading text={words.checkMail} />
       {!noTriesLeft && <p class="lead">{email === undefined ? words.sent : fill(words.sentTo, { email })}</p>}
       {noTriesLeft ? (
-        <Notice kind="error" focused>
+        <Notice kind="error" focused={triesUsedUp}>
           {noTriesLeftSentence}
         </Notice>
       ) : (
-        <CodeForm onSubmit={submit} />
+        // Another form for each mail: a message about a code is about an older one.
+        <CodeForm key={mails} onSubmit={submit} />
       )}
       <p class="card-note">{words.noMail}</p>
       <SendAgain
         send={client.resendVerification}
         sent={sentAgain}
+        onSent={() => setMails(mails + 1)}
         onRefused={(refusal) => setResult(resultOf(refusal))}
       />
-      {mayRegisterAgain && (
-        <p class="card-note">
-          {words.wrongAddress} <a href="/register">{words.registerAgain}</a>
-        </p>
-      )}
+      <WrongAddress />
     </Card>
+  )
+}
+
+const WrongAddress = () => {
+  const words = useWords('verify-email')
+  if (useSettings().registration !== 'open') return null
+  return (
+    <p class="card-note">
+      {words.wrongAddress} <a href="/register">{words.registerAgain}</a>
+    </p>
   )
 }
 

@@ -42,7 +42,7 @@ export const MailedCode = ({ send, enter }: Props) => {
           autoComplete="one-time-code"
           maxLength={32}
           code
-          focused
+          focused="chosen"
         />
       </Form>
       <SendAgain send={send} sent={words.sentAgain} />

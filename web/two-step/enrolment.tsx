@@ -29,6 +29,15 @@ export const Enrolment = ({ waiting, returnTo, onOver }: Props) => {
   const [needsMail, setNeedsMail] = useState(waiting.mailedCodeRequired)
   const [begun, setBegun] = useState<TotpBegun>()
   const [codes, setCodes] = useState<string[]>()
+  const { savedHeading } = useWords('two-step')
+  /** At the first step the focus stays where the browser has it. */
+  const [isFirst, setFirst] = useState(true)
+  const goOn =
+    <Value,>(set: (value: Value) => void) =>
+    (value: Value) => {
+      setFirst(false)
+      set(value)
+    }
 
   const endIfOver = (refusal: Refusal) => {
     if (refusal.refused !== 'challenge_over') return false
@@ -39,20 +48,27 @@ export const Enrolment = ({ waiting, returnTo, onOver }: Props) => {
   if (codes) {
     return (
       <Card>
-        <Heading text={words.savedHeading} focused />
+        <Heading text={savedHeading} focused />
         <RecoveryCodes codes={codes} onDone={() => redirectAfterSignIn(returnTo)} />
       </Card>
     )
   }
+  const heading = needsMail ? words.heading : begun ? words.appHeading : words.chooseHeading
   return (
     <Card footer={<a href={withReturnTo('/login', returnTo)}>{common.backToLogin}</a>}>
-      <Heading text={words.heading} />
+      {/* A new one for each step: it gets the focus, because the form of the step before is gone. */}
+      <Heading key={heading} text={heading} focused={!isFirst} />
       {needsMail ? (
-        <ByMail onEntered={() => setNeedsMail(false)} endIfOver={endIfOver} />
+        <ByMail onEntered={() => goOn(setNeedsMail)(false)} endIfOver={endIfOver} />
       ) : begun ? (
-        <AddApp begun={begun} confirm={client.confirmTotpToSignIn} onAdded={setCodes} onRefused={endIfOver} />
+        <>
+          <AddApp begun={begun} confirm={client.confirmTotpToSignIn} onAdded={setCodes} onRefused={endIfOver} />
+          <Button look="quiet" onPress={() => setBegun(undefined)}>
+            {words.otherWay}
+          </Button>
+        </>
       ) : (
-        <Choice returnTo={returnTo} onBegun={setBegun} endIfOver={endIfOver} />
+        <Choice returnTo={returnTo} onBegun={goOn(setBegun)} endIfOver={endIfOver} />
       )}
     </Card>
   )
@@ -95,9 +111,7 @@ const Choice = ({ returnTo, onBegun, endIfOver }: ChoiceProps) => {
   }
   return (
     <>
-      <p class="lead" role="status">
-        {words.choose}
-      </p>
+      <p class="lead">{words.choose}</p>
       <Form submitLabel={words.useApp} onSubmit={begin}>
         {null}
       </Form>

@@ -35,7 +35,9 @@ export const AddApp = ({ begun, confirm, onAdded, onRefused }: AddProps) => {
         {words.secret} <code class="secret">{begun.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code>
       </p>
       <p class="panel-lead">
-        <a href={begun.uri}>{words.openApp}</a>
+        <a class="button" href={begun.uri}>
+          {words.openApp}
+        </a>
       </p>
       <Form submitLabel={words.confirm} onSubmit={submit}>
         <Field
@@ -52,8 +54,10 @@ export const AddApp = ({ begun, confirm, onAdded, onRefused }: AddProps) => {
   )
 }
 
+type CodesProps = { codes: string[]; isRenewed?: boolean; onDone: () => void }
+
 /** Shown once. */
-export const RecoveryCodes = ({ codes, onDone }: { codes: string[]; onDone: () => void }) => {
+export const RecoveryCodes = ({ codes, isRenewed = false, onDone }: CodesProps) => {
   const words = useWords('two-step')
   const [copied, setCopied] = useState(false)
   const copy = async () => {
@@ -64,7 +68,7 @@ export const RecoveryCodes = ({ codes, onDone }: { codes: string[]; onDone: () =
   }
   return (
     <div role="status">
-      <p class="panel-lead">{words.codesLead}</p>
+      <p class="panel-lead">{isRenewed ? words.newCodesLead : words.codesLead}</p>
       <ul class="recovery-codes">
         {codes.map((code) => (
           <li key={code}>

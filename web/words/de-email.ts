@@ -4,29 +4,37 @@ export const email: typeof english = {
   'confirm-email': {
     title: 'Neue E-Mail-Adresse bestätigen',
     heading: 'Neue E-Mail-Adresse bestätigen',
-    lead: 'Klicken Sie auf die Schaltfläche, um diese Adresse ab jetzt für Ihr Konto zu verwenden. Andere Geräte werden abgemeldet.',
+    lead: 'Ihr Konto {username} verwendet ab jetzt diese Adresse: {email}. Andere Geräte werden abgemeldet.',
     passwordLead:
-      'Sie sind hier nicht angemeldet. Geben Sie das Passwort Ihres Kontos ein, damit wir wissen, dass Sie es sind.',
+      'Um {email} ab jetzt für Ihr Konto zu verwenden, geben Sie das Passwort dieses Kontos ein. Alle Geräte werden abgemeldet.',
+    otherAccount: 'Sie sind als {username} angemeldet, dieser Link gehört aber zu einem anderen Konto.',
     confirm: 'Adresse bestätigen',
     signInFirst:
-      'Melden Sie sich bei dem Konto an, für das die Adresse gedacht ist. Danach können Sie sie hier bestätigen.',
+      'Melden Sie sich bei dem Konto an, für das {email} gedacht ist. Danach können Sie die Adresse hier bestätigen.',
     signIn: 'Anmelden',
     doneHeading: 'E-Mail-Adresse geändert',
-    done: 'Ihr Konto hat jetzt die neue Adresse.',
+    done: 'Das Konto hat jetzt diese Adresse: {email}.',
+    doneOther: 'Sie sind weiterhin als {username} angemeldet. An diesem Konto hat sich nichts geändert.',
     continue: 'Weiter',
     deadHeading: 'Dieser Link funktioniert nicht',
     deadLink:
-      'Er ist abgelaufen oder wurde bereits verwendet. Wenn Sie mehrere Änderungen angefordert haben, funktioniert nur der Link in der neuesten E-Mail.',
+      'Er ist abgelaufen, wurde bereits verwendet oder ist unvollständig. Wenn Sie mehrere Änderungen angefordert haben, funktioniert nur der Link in der neuesten E-Mail.',
     noLink: 'Um eine neue Adresse zu bestätigen, öffnen Sie den Link in der E-Mail, die wir an sie geschickt haben.',
+    tryAgain: 'Erneut versuchen',
     takenHeading: 'Diese Adresse ist vergeben',
   },
   undo: {
     title: 'Änderung rückgängig machen',
     heading: 'Waren Sie das nicht?',
-    emailLead:
-      'Ihr Konto bekommt die E-Mail-Adresse zurück, an die dieser Link ging. Was seit der Änderung hinzugefügt wurde, wird entfernt, alle Geräte werden abgemeldet, und wir schicken Ihnen einen Link für ein neues Passwort.',
-    factorLead:
-      'Wir entfernen, was zu Ihrem Konto hinzugefügt wurde. Alle Geräte werden abgemeldet, und das Passwort funktioniert nicht mehr. Danach können Sie ein neues wählen.',
+    leads: {
+      email:
+        'Ihr Konto {username} bekommt die Adresse {email} zurück. Was seit der Änderung hinzugefügt wurde, wird entfernt, alle Geräte werden abgemeldet, und wir schicken Ihnen einen Link für ein neues Passwort.',
+      totp: 'Die Anmeldung in zwei Schritten wird für Ihr Konto {username} wieder ausgeschaltet.',
+      passkey: 'Der Passkey, der zu Ihrem Konto {username} hinzugefügt wurde, wird entfernt.',
+      provider: 'Die neue Verbindung Ihres Kontos {username} mit einem Anbieter wird getrennt.',
+    },
+    consequences:
+      'Alle Geräte werden abgemeldet. Das Passwort funktioniert nicht mehr, und wir schicken Ihnen einen Link für ein neues.',
     submit: 'Änderung rückgängig machen',
     wasMe: 'Wenn Sie es waren, schließen Sie diese Seite. Es ändert sich nichts.',
     doneHeading: 'Die Änderung ist rückgängig gemacht',
@@ -36,14 +44,20 @@ export const email: typeof english = {
       'Alle Geräte sind abgemeldet. Wir haben Ihnen eine E-Mail mit einem Link für ein neues Passwort geschickt.',
     deadHeading: 'Dieser Link funktioniert nicht',
     deadLink:
-      'Er ist abgelaufen, wurde bereits verwendet, oder eine spätere Änderung wurde bereits rückgängig gemacht.',
+      'Er ist abgelaufen, wurde bereits verwendet oder ist unvollständig, oder eine spätere Änderung wurde bereits rückgängig gemacht.',
     noLink: 'Um eine Änderung rückgängig zu machen, öffnen Sie den Link in der E-Mail dazu.',
+    tryAgain: 'Erneut versuchen',
   },
   'change-email': {
     change: 'E-Mail-Adresse ändern',
     newEmail: 'Neue E-Mail-Adresse',
     submit: 'Link senden',
     sent: 'Wir haben eine E-Mail an {email} geschickt. Öffnen Sie den Link darin, um die Änderung abzuschließen.',
+    isPresent: 'Das ist bereits Ihre E-Mail-Adresse.',
+    waiting:
+      'Noch nicht bestätigt: {email}. Öffnen Sie bis {date} den Link in der E-Mail, die wir dorthin geschickt haben.',
+    cancel: 'Änderung abbrechen',
+    cancelled: 'Die Änderung wurde abgebrochen. Ihre E-Mail-Adresse bleibt, wie sie ist.',
   },
 }
 
@@ -51,6 +65,7 @@ export const email: typeof english = {
 export const emailKinds = {
   email_change_asked: 'Änderung der E-Mail-Adresse angefordert',
   email_changed: 'E-Mail-Adresse geändert',
+  email_change_cancelled: 'Änderung der E-Mail-Adresse abgebrochen',
   email_change_failed: 'E-Mail-Adresse nicht geändert: falsches Passwort',
   email_change_undone: 'Änderung der E-Mail-Adresse rückgängig gemacht',
   factor_undone: 'Neue Anmeldemöglichkeit rückgängig gemacht',

@@ -9,6 +9,11 @@ export const invite: Pick<Words, 'invite'> = {
     fixedAddress: 'Die Einladung gilt für diese Adresse.',
     sameAddress: 'Verwenden Sie beim Anbieter ein Konto mit der Adresse {email}.',
     noLink: 'Um eine Einladung anzunehmen, öffnen Sie den Link in der E-Mail, die Sie erhalten haben.',
+    signedIn: 'Sie sind als {username} angemeldet. Diese Einladung ist für ein neues Konto mit der Adresse {email}.',
+    notNeeded:
+      'Sie sind angemeldet und brauchen keine Einladung. Diese ist abgelaufen, wurde bereits verwendet oder gilt für eine andere Adresse.',
+    signOut: 'Abmelden und Einladung verwenden',
+    toAccount: 'Zu Ihrem Konto',
     tryAgain: 'Erneut versuchen',
   },
 }

@@ -27,9 +27,11 @@ export const passkeys: Pick<Words, 'passkeys'> = {
     name: 'Name',
     rename: 'Umbenennen',
     renameOf: '{name} umbenennen',
+    renamed: 'Der Passkey heißt jetzt {name}.',
     save: 'Speichern',
     remove: 'Entfernen',
     removeOf: '{name} entfernen',
+    removeAsk: 'Sie können sich damit nicht mehr anmelden. Ihre anderen Geräte werden abgemeldet.',
     removeSure: 'Ja, entfernen',
     removed: 'Der Passkey wurde entfernt. Andere Geräte sind abgemeldet.',
     needed:

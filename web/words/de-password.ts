@@ -4,6 +4,7 @@ export const password = {
   newPassword: 'Neues Passwort',
   choose: 'Passwort wählen',
   strength: 'Stärke:',
+  outerSpace: 'Dieses Passwort beginnt oder endet mit einem Leerzeichen. Es gehört zum Passwort.',
   unchecked: 'Die Stärke konnte nicht geprüft werden.',
   scores: { 0: 'Sehr schwach', 1: 'Schwach', 2: 'Mittel', 3: 'Gut', 4: 'Stark' },
   rulesTitle: 'Anforderungen an Ihr Passwort',

@@ -10,7 +10,11 @@ export const twoStep: typeof english = {
     recoveryLead:
       'Geben Sie einen der Wiederherstellungscodes ein, die Sie gespeichert haben. Jeder funktioniert einmal.',
     recoveryCode: 'Wiederherstellungscode',
-    trustDevice: 'In diesem Browser eine Zeit lang nicht nach einem Code fragen',
+    notTrusted:
+      'Nach einem Wiederherstellungscode wird in diesem Browser beim nächsten Mal wieder nach einem Code gefragt.',
+    wrongRecoveryCode:
+      'Dieser Wiederherstellungscode funktioniert nicht. Prüfen Sie ihn: Jeder funktioniert nur einmal.',
+    trustDevice: 'In diesem Browser {time} lang nicht nach einem Code fragen',
     submit: 'Weiter',
     useRecoveryCode: 'Wiederherstellungscode verwenden',
     useApp: 'Authenticator-App verwenden',
@@ -22,7 +26,9 @@ export const twoStep: typeof english = {
     lead: 'Die Anmeldung in zwei Schritten ist hier Pflicht. Bevor Sie sie einrichten, prüfen wir mit einem Code per E-Mail, ob das Konto Ihnen gehört, auch gleich nach der Registrierung.',
     choose: 'Richten Sie jetzt den zweiten Schritt ein: eine Authenticator-App auf Ihrem Telefon oder einen Passkey.',
     useApp: 'App einrichten',
-    savedHeading: 'Wiederherstellungs\u00adcodes speichern',
+    chooseHeading: 'Zweiten Schritt wählen',
+    appHeading: 'App einrichten',
+    otherWay: 'Anderen Weg wählen',
   },
   'two-step': {
     title: 'Anmeldung in zwei Schritten',
@@ -35,6 +41,9 @@ export const twoStep: typeof english = {
     openApp: 'App auf diesem Gerät öffnen',
     code: 'Code aus der App',
     confirm: 'Bestätigen',
+    savedHeading: 'Wiederherstellungs\u00adcodes speichern',
+    newCodesLead:
+      'Das sind Ihre neuen Wiederherstellungscodes. Die alten funktionieren nicht mehr. Speichern Sie die neuen jetzt: Sie werden nur einmal angezeigt. Mit jedem können Sie sich einmal anmelden, wenn Sie Ihr Telefon verlieren.',
     codesLead:
       'Die Anmeldung in zwei Schritten ist eingeschaltet. Speichern Sie jetzt diese Wiederherstellungscodes: Sie werden nur einmal angezeigt. Mit jedem können Sie sich einmal anmelden, wenn Sie Ihr Telefon verlieren.',
     copy: 'Kopieren',
@@ -44,7 +53,10 @@ export const twoStep: typeof english = {
     onSince: 'Eingeschaltet seit {date}.',
     codesLeft: 'Übrige Wiederherstellungscodes: {count}.',
     newCodes: 'Neue Wiederherstellungscodes',
+    newCodesAsk: 'Ihre bisherigen Wiederherstellungscodes funktionieren danach nicht mehr.',
+    newCodesSure: 'Ja, neue Codes erstellen',
     switchOff: 'Ausschalten',
+    switchOffAsk: 'Zum Anmelden ist danach kein Code mehr nötig. Ihre anderen Geräte werden abgemeldet.',
     switchOffSure: 'Ja, ausschalten',
     switchedOff: 'Die Anmeldung in zwei Schritten ist ausgeschaltet.',
     needed:

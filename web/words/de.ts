@@ -82,11 +82,11 @@ export const de: Words = {
     submit: 'Konto anlegen',
     haveAccount: 'Schon ein Konto?',
     signIn: 'Anmelden',
+    closedHeading: 'Die Registrierung ist geschlossen',
     closed: 'Die Registrierung ist geschlossen. Bitte wenden Sie sich an Ihre Administration.',
     invited:
       'Um hier ein Konto anzulegen, brauchen Sie eine Einladung. Wenn Sie eine haben, öffnen Sie den Link in der E-Mail.',
-    invitedProviders:
-      'Oder fahren Sie mit einem Anbieter fort, bei dem Sie die Adresse verwenden, an die die Einladung ging.',
+    invitedProviders: 'Oder fahren Sie mit einem Anbieter fort, bei dem Sie die eingeladene Adresse verwenden.',
   },
   'verify-email': {
     title: 'E-Mail-Adresse bestätigen',
@@ -164,9 +164,8 @@ export const de: Words = {
   'step-up': {
     title: 'Bestätigen Sie, dass Sie es sind',
     heading: 'Bestätigen Sie, dass Sie es sind',
-    lead: 'Für diese Seite ist eine neue Bestätigung nötig. Bestätigen Sie, dass Sie es sind, um fortzufahren.',
-    leadChange:
-      'Für diese Änderung ist eine neue Bestätigung nötig. Bestätigen Sie, dass Sie es sind, um fortzufahren.',
+    lead: 'Bestätigen Sie noch einmal, dass Sie es sind, um diese Seite zu öffnen.',
+    leadChange: 'Bestätigen Sie noch einmal, dass Sie es sind, um diese Änderung vorzunehmen.',
     confirm: 'Bestätigen',
     cancel: 'Abbrechen',
     mailLead: 'Wir senden einen Code an Ihre E-Mail-Adresse.',
@@ -222,6 +221,8 @@ export const de: Words = {
     linkTo: 'Verbinden: {provider}',
     unlink: 'Trennen',
     unlinkFrom: 'Trennen: {provider}',
+    unlinkAsk: 'Sie können sich dann nicht mehr mit {provider} anmelden.',
+    unlinkSure: 'Ja, trennen',
     unlinked: 'Die Verbindung mit {provider} wurde getrennt.',
     linkedNow: '{provider} ist verbunden. Sie können sich ab jetzt auch damit anmelden.',
     linkErrors: {

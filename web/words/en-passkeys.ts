@@ -23,9 +23,11 @@ export const passkeys = {
     name: 'Name',
     rename: 'Rename',
     renameOf: 'Rename {name}',
+    renamed: 'The passkey is now called {name}.',
     save: 'Save',
     remove: 'Remove',
     removeOf: 'Remove {name}',
+    removeAsk: 'You cannot sign in with it any more. Your other devices are signed out.',
     removeSure: 'Yes, remove',
     removed: 'The passkey was removed. Other devices are signed out.',
     needed:

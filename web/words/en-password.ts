@@ -5,6 +5,7 @@ export const password = {
   newPassword: 'New password',
   choose: 'Choose a password',
   strength: 'Strength:',
+  outerSpace: 'This password begins or ends with a space. The space is a part of it.',
   unchecked: 'The strength could not be checked.',
   scores: { 0: 'Very weak', 1: 'Weak', 2: 'Fair', 3: 'Good', 4: 'Strong' },
   rulesTitle: 'Your password needs',

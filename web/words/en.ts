@@ -82,6 +82,7 @@ export const en = {
     submit: 'Create account',
     haveAccount: 'Already have an account?',
     signIn: 'Sign in',
+    closedHeading: 'Registration is closed',
     closed: 'Registration is closed. Ask your administrator for an account.',
     invited: 'You need an invitation to create an account here. If you have one, open the link in the email.',
     invitedProviders: 'Or continue with a provider where you use the address that was invited.',
@@ -214,6 +215,8 @@ export const en = {
     linkTo: 'Connect {provider}',
     unlink: 'Disconnect',
     unlinkFrom: 'Disconnect {provider}',
+    unlinkAsk: 'You cannot sign in with {provider} any more.',
+    unlinkSure: 'Yes, disconnect',
     unlinked: '{provider} is disconnected.',
     linkedNow: '{provider} is connected. You can sign in with it from now on.',
     linkErrors: {

@@ -27,9 +27,11 @@ export const passkeys: Pick<Words, 'passkeys'> = {
     name: 'Nom',
     rename: 'Renommer',
     renameOf: 'Renommer {name}',
+    renamed: 'La clé d’accès s’appelle maintenant {name}.',
     save: 'Enregistrer',
     remove: 'Supprimer',
     removeOf: 'Supprimer {name}',
+    removeAsk: 'Elle ne vous permettra plus de vous connecter. Vos autres appareils seront déconnectés.',
     removeSure: 'Oui, supprimer',
     removed: 'La clé d’accès a été supprimée. Les autres appareils sont déconnectés.',
     needed:

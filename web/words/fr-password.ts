@@ -4,6 +4,7 @@ export const password = {
   newPassword: 'Nouveau mot de passe',
   choose: 'Choisissez un mot de passe',
   strength: 'Robustesse :',
+  outerSpace: 'Ce mot de passe commence ou se termine par une espace. Elle en fait partie.',
   unchecked: 'La robustesse n’a pas pu être vérifiée.',
   scores: { 0: 'Très faible', 1: 'Faible', 2: 'Moyenne', 3: 'Bonne', 4: 'Excellente' },
   rulesTitle: 'Critères du mot de passe',

@@ -9,7 +9,9 @@ export const twoStep: typeof english = {
     code: 'Code de l’application',
     recoveryLead: 'Saisissez l’un des codes de secours que vous avez enregistrés. Chacun fonctionne une seule fois.',
     recoveryCode: 'Code de secours',
-    trustDevice: 'Ne plus demander de code dans ce navigateur pendant un certain temps',
+    notTrusted: 'Après un code de secours, un code sera de nouveau demandé dans ce navigateur la prochaine fois.',
+    wrongRecoveryCode: 'Ce code de secours ne fonctionne pas. Vérifiez-le\u00a0: chacun ne sert qu’une fois.',
+    trustDevice: 'Ne plus demander de code dans ce navigateur pendant {time}',
     submit: 'Continuer',
     useRecoveryCode: 'Utiliser un code de secours',
     useApp: 'Utiliser l’application d’authentification',
@@ -22,7 +24,9 @@ export const twoStep: typeof english = {
     choose:
       'Configurez maintenant la deuxième étape : une application d’authentification sur votre téléphone ou une clé d’accès.',
     useApp: 'Configurer une application',
-    savedHeading: 'Enregistrez vos codes de secours',
+    chooseHeading: 'Choisissez votre deuxième étape',
+    appHeading: 'Configurez votre application',
+    otherWay: 'Choisir un autre moyen',
   },
   'two-step': {
     title: 'Connexion en deux étapes',
@@ -35,6 +39,9 @@ export const twoStep: typeof english = {
     openApp: 'Ouvrir une application sur cet appareil',
     code: 'Code de l’application',
     confirm: 'Confirmer',
+    savedHeading: 'Enregistrez vos codes de secours',
+    newCodesLead:
+      'Voici vos nouveaux codes de secours. Les anciens ne fonctionnent plus. Enregistrez-les maintenant, ils ne sont affichés qu’une fois. Chacun vous permet de vous connecter une fois si vous perdez votre téléphone.',
     codesLead:
       'La connexion en deux étapes est activée. Enregistrez maintenant ces codes de secours, ils ne sont affichés qu’une fois. Chacun vous permet de vous connecter une fois si vous perdez votre téléphone.',
     copy: 'Copier',
@@ -44,7 +51,10 @@ export const twoStep: typeof english = {
     onSince: 'Activée depuis le {date}.',
     codesLeft: 'Codes de secours restants\u00a0: {count}.',
     newCodes: 'Nouveaux codes de secours',
+    newCodesAsk: 'Vos codes de secours actuels ne fonctionneront plus.',
+    newCodesSure: 'Oui, créer de nouveaux codes',
     switchOff: 'Désactiver',
+    switchOffAsk: 'Aucun code ne sera plus demandé à la connexion. Vos autres appareils seront déconnectés.',
     switchOffSure: 'Oui, désactiver',
     switchedOff: 'La connexion en deux étapes est désactivée.',
     needed:

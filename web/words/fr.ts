@@ -82,6 +82,7 @@ export const fr: Words = {
     submit: 'Créer le compte',
     haveAccount: 'Vous avez déjà un compte ?',
     signIn: 'Se connecter',
+    closedHeading: 'Les inscriptions sont fermées',
     closed: 'Les inscriptions sont fermées. Adressez-vous à votre administrateur.',
     invited: 'Il faut une invitation pour créer un compte ici. Si vous en avez une, ouvrez le lien de l’e-mail.',
     invitedProviders: 'Ou continuez avec un fournisseur où vous utilisez l’adresse qui a reçu l’invitation.',
@@ -218,6 +219,8 @@ export const fr: Words = {
     linkTo: 'Associer : {provider}',
     unlink: 'Dissocier',
     unlinkFrom: 'Dissocier : {provider}',
+    unlinkAsk: 'Vous ne pourrez plus vous connecter avec {provider}.',
+    unlinkSure: 'Oui, dissocier',
     unlinked: '{provider} a été dissocié.',
     linkedNow: '{provider} est associé. Vous pouvez désormais l’utiliser pour vous connecter.',
     linkErrors: {

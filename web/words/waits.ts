@@ -6,14 +6,16 @@ export const exactWait = (seconds: number) => {
   return shown.map(([unit, count]) => `${count}\u00a0${unit}`).join(' ')
 }
 
-/** "15 minutes", "1 hour", "40 seconds": rounded up, in words. */
+/** "30 days", "1 hour", "15 minutes", "40 seconds": rounded up, in words. */
 export const roundedWait = (seconds: number, locale: string) => {
   const minutes = Math.ceil(seconds / 60)
   const [unit, count] =
     seconds < 60
       ? (['second', seconds] as const)
-      : minutes % 60 === 0
-        ? (['hour', minutes / 60] as const)
-        : (['minute', minutes] as const)
+      : minutes % 60 > 0
+        ? (['minute', minutes] as const)
+        : minutes % 1_440 > 0 || minutes === 1_440
+          ? (['hour', minutes / 60] as const)
+          : (['day', minutes / 1_440] as const)
   return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(count)
 }

@@ -5,6 +5,7 @@ import type {
   Accepted,
   AccountEvent,
   Caller,
+  EmailLink,
   Factors,
   LinkState,
   RecoveryCodes,
@@ -15,6 +16,8 @@ import type {
   StepUpMethods,
   Strength,
   TotpBegun,
+  UndoState,
+  WaitingEmail,
 } from '../../../src/contract/schemas.js'
 import { createAccountCalls } from './account-calls.js'
 import type { Answer } from './answers.js'
@@ -50,16 +53,23 @@ export type Proof = { password: string } | { code: string } | { mailedCode: stri
 
 type Dependencies = Requests & Renewal & Presence
 
+type Read = <Value>(path: string) => Promise<Answer<Value>>
 type Change = <Value = undefined>(method: Method, path: string, body?: object) => Promise<Answer<Value>>
 
 /** A new email address, and the links in mails about a change of the account. */
 const createEmailCalls = ({
   send,
   withoutRenewal,
+  read,
   change,
-}: Pick<Dependencies, 'send' | 'withoutRenewal'> & { change: Change }) => {
+}: Pick<Dependencies, 'send' | 'withoutRenewal'> & { read: Read; change: Change }) => {
   const use = (path: string, link: object) => send<undefined>('POST', path, link)
   return {
+    /** The new address that waits for its confirmation. */
+    waitingEmail: () => read<{ waiting: WaitingEmail | null }>('email'),
+    cancelEmailChange: () => change('DELETE', 'email'),
+    checkEmailLink: (link: { token: string }) => withoutRenewal(() => send<EmailLink>('POST', 'email/check', link)),
+    checkUndo: (link: UndoLink) => send<UndoState>('POST', 'undo/check', link),
     changeEmail: (account: { email: string }) => change<Accepted>('POST', 'email', account),
     confirmEmail: (link: EmailConfirmation) => withoutRenewal(() => use('email/confirm', link)),
     undoEmail: (link: UndoLink) => use('email/undo', link),
@@ -111,7 +121,7 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
     resetPassword: (account: { email: string }) => post<Accepted>('reset-password', account),
     checkReset: (link: { token: string }) => post<{ username: string }>('reset-password/check', link),
     confirmReset: (reset: { token: string; password: string }) => post<undefined>('reset-password/confirm', reset),
-    ...createEmailCalls({ send, withoutRenewal, change }),
+    ...createEmailCalls({ send, withoutRenewal, read, change }),
     passwordStrength: (about: PersonalData & { password: string }) => post<Strength>('password-strength', about),
 
     /** Who is signed in. It asks no database, so ask it as often as you like. */

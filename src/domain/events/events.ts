@@ -41,6 +41,7 @@ export const eventKinds = [
   'email_change_asked',
   'email_changed',
   'email_change_failed',
+  'email_change_cancelled',
   'email_change_undone',
   'factor_undone',
   // By an operator, from the command line.

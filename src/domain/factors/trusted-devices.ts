@@ -24,6 +24,8 @@ export const createTrustedDevices = ({
   lifetime: number | undefined
 }) => ({
   areOffered: lifetime !== undefined,
+  /** Seconds. */
+  trustedFor: lifetime === undefined ? null : Math.floor(lifetime / 1_000),
   /**
    * The values for the browser from now on: a new one for this account, and those of other accounts that are still good.
    * Undefined if devices are not trusted here.

@@ -66,6 +66,8 @@ export const insertPending = (
   )
 
 type BoundRow = PendingRow & { bound: boolean }
+type TriedRow = PendingRow & { code_tries_left: number }
+const tried = selectList<TriedRow>({ ...pending, code_tries_left: true })
 
 /** By the link of its newest mail or of an older one; the caller compares the hash to see which. */
 export const selectByToken = (sql: Sql, tokenHash: Uint8Array, browserHash: Uint8Array | null, now: Date) =>
@@ -76,7 +78,7 @@ export const selectByToken = (sql: Sql, tokenHash: Uint8Array, browserHash: Uint
   )
 
 export const selectByBrowser = (sql: Sql, browserHash: Uint8Array, now: Date) =>
-  sql.query<PendingRow>(`select ${columns} from pending_registrations where ${isBound('$1')} and expires_at > $2`, [
+  sql.query<TriedRow>(`select ${tried} from pending_registrations where ${isBound('$1')} and expires_at > $2`, [
     browserHash,
     now,
   ])
@@ -110,9 +112,6 @@ const selectNewestBy = (column: 'email_key' | 'username_key') => (sql: Sql, key:
 /** Several may wait for one email or name, because none reserves it: the newest one counts. */
 export const selectNewestByEmail = selectNewestBy('email_key')
 export const selectNewestByUsername = selectNewestBy('username_key')
-
-type TriedRow = PendingRow & { code_tries_left: number }
-const tried = selectList<TriedRow>({ ...pending, code_tries_left: true })
 
 /**
  * Counts a try before the code is compared, so that parallel guesses cannot exceed the tries. When they are used up, the

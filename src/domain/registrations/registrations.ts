@@ -25,7 +25,8 @@ export type Pending = { id: string; passwordHash: string; user: NewUser }
 export type WaitingLogin = Pending & { isFirst: boolean }
 
 /** The state of a registration, for its link or the browser that registered. */
-export type RegistrationState = 'waiting' | 'confirmed' | 'replaced' | 'unknown'
+type RegistrationState = 'waiting' | 'confirmed' | 'replaced' | 'unknown'
+type OfBrowser = { state: RegistrationState; codeUsable: boolean }
 type CodeRefusal = 'invalid_code' | 'already_confirmed' | 'tries_used_up'
 type Completed =
   | { user: User; invited: boolean }
@@ -177,17 +178,17 @@ export const createRegistrations = (deps: Dependencies) => {
     /** Whether a link still works, and what it needs. Changes nothing. */
     lookAtLink: async (token: string, browserToken: string | undefined) => {
       const row = await byToken(token, browserToken)
-      const other = { passwordRequired: false, newerMail: false }
+      const other = { passwordRequired: false, newerMail: false, codeUsable: false }
       if (isRefused(row)) return { state: linkStates[row.refused], ...other }
       const newerMail = (await store.selectNewer(database, row.id, clock.now())).length > 0
-      return { state: 'waiting' as const, passwordRequired: !row.bound, newerMail }
+      return { state: 'waiting' as const, passwordRequired: !row.bound, newerMail, codeUsable: false }
     },
 
     /** The state of the registration that this browser began. */
-    stateForBrowser: async (browserToken: string | undefined): Promise<RegistrationState> => {
+    stateForBrowser: async (browserToken: string | undefined): Promise<OfBrowser> => {
       const row = await byBrowser(browserToken)
-      if (!row) return 'unknown'
-      return row.confirmed ? 'confirmed' : 'waiting'
+      if (!row) return { state: 'unknown', codeUsable: false }
+      return { state: row.confirmed ? 'confirmed' : 'waiting', codeUsable: !row.confirmed && row.code_tries_left > 0 }
     },
 
     /** A browser whose user entered the password may finish the registration too: returns the secret for it. */

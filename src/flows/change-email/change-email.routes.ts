@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
-import { Accepted, NoContent } from '../../contract/schemas.js'
+import { Accepted, EmailLink, NoContent, Nullable, WaitingEmail } from '../../contract/schemas.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
@@ -43,6 +43,16 @@ const confirmRefusals = routeRefusals(
   'busy',
   'unavailable',
 )
+const readRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
+const cancelRefusals = routeRefusals(
+  'not_authenticated',
+  'invalid_csrf_token',
+  'fresh_sign_in_required',
+  'cross_site',
+  'too_many_requests',
+  'unavailable',
+)
+const checkRefusals = routeRefusals('bad_request', 'invalid_link', 'cross_site', 'too_many_requests', 'unavailable')
 
 const tags = ['account']
 const askSchema = {
@@ -51,13 +61,30 @@ const askSchema = {
   body: Type.Object({ email: Type.String({ minLength: 3, maxLength: 254 }) }),
   response: { 202: Accepted, ...askRefusals.responses },
 }
+const readSchema = {
+  tags,
+  summary: 'The new email address that waits for its confirmation',
+  response: { 200: Type.Object({ waiting: Nullable(WaitingEmail) }), ...readRefusals.responses },
+}
+const cancelSchema = {
+  tags,
+  summary: 'Cancel the change of the email address that waits; the mailed link does not work any more',
+  response: { 204: NoContent, ...cancelRefusals.responses },
+}
+const token = Type.String({ minLength: 1, maxLength: 128 })
+const checkSchema = {
+  tags,
+  summary: 'Whether a link still works, the address that it confirms, and what has to be proven; changes nothing',
+  body: Type.Object({ token }),
+  response: { 200: EmailLink, ...checkRefusals.responses },
+}
 const confirmSchema = {
   tags,
   summary: 'Confirm a new email address; ends the other sessions and sets new tokens for this one',
   description:
     'Needs a session of the user whose address it is, or the password, unless the account has two-step sign-in. Without a session none begins.',
   body: Type.Object({
-    token: Type.String({ minLength: 1, maxLength: 128 }),
+    token,
     password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
   }),
   response: {
@@ -92,6 +119,26 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
     )
     const refused = await atLeast(equalTime, asked)
     return refused ? askRefusals.sendRefusal(reply, refused) : reply.status(202).send(accepted)
+  })
+
+  const reading = { schema: readSchema, onRequest: [callers.required, limits.bySession] }
+  server.get('/api/auth/email', reading, async (request) => ({
+    waiting: await changeEmail.waitingFor(callers.of(request)),
+  }))
+
+  const cancelling = {
+    schema: cancelSchema,
+    onRequest: [callers.required, csrf.required, limits.bySession, freshness.required],
+  }
+  server.delete('/api/auth/email', cancelling, async (request, reply) => {
+    const refused = await changeEmail.cancel(callers.of(request), clientOf(request))
+    return refused ? cancelRefusals.sendRefusal(reply, refused) : reply.status(204).send()
+  })
+
+  const checking = { schema: checkSchema, onRequest: limits.byNetwork }
+  server.post('/api/auth/email/check', checking, async (request, reply) => {
+    const link = await changeEmail.look(request.body.token, callers.peek(request))
+    return isRefused(link) ? checkRefusals.sendRefusal(reply, link) : reply.send(link)
   })
 
   /** Guesses of a password count as sign-ins do, also those from many networks. */

@@ -7,7 +7,7 @@ import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { RegistrationGate } from '../../domain/registrations/registration-gate.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
-import { readEmail } from '../../domain/users/email.js'
+import { emailKey, readEmail } from '../../domain/users/email.js'
 import type { User, Users } from '../../domain/users/users.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 
@@ -32,7 +32,10 @@ type Proof = { caller: SessionCaller } | { passwordHash: string }
 export const createChangeEmail = (deps: Dependencies) => {
   const { database, users, passwords, sessions, factors, emailChanges, registrationGate, events } = deps
 
-  /** Mails the links. The answer does not show whether the address has an account. */
+  /**
+   * Mails the links. The answer does not show whether the address has an account. The caller's own address, also with other
+   * capitals, needs no mail.
+   */
   const ask = async ({ caller, email: given }: Asked, client: Client, language: Language) => {
     const email = readEmail(given)
     if (isRefused(email)) return email
@@ -42,18 +45,52 @@ export const createChangeEmail = (deps: Dependencies) => {
     return database.transaction(async (sql) => {
       const user = await users.lock(sql, userId)
       if (!user || user.disabled || !(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
-      if (user.email !== email.email) await emailChanges.ask(sql, user, email, language)
+      if (emailKey(user.email) === email.key) return undefined
+      await emailChanges.ask(sql, user, email, language)
       await events.recordInside(sql, { kind: 'email_change_asked', userId, sessionId }, client)
       return undefined
     })
   }
 
+  /** The address that waits for its confirmation. */
+  const waitingFor = async ({ userId }: SessionCaller) => {
+    const waiting = await emailChanges.waitingOf(userId)
+    return waiting ? { email: waiting.email, expiresAt: waiting.expires_at.toISOString() } : null
+  }
+
+  /** The mailed link does not work any more. The undo link in the other mail still does. */
+  const cancel = async (caller: SessionCaller, client: Client) => {
+    const { userId, sessionId } = caller
+    return database.transaction(async (sql) => {
+      const user = await users.lock(sql, userId)
+      if (!user || user.disabled || !(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
+      await emailChanges.forget(sql, userId)
+      await events.recordInside(sql, { kind: 'email_change_cancelled', userId, sessionId }, client)
+      return undefined
+    })
+  }
+
   /** A session of the user, or else the password, unless it is not enough to sign in. */
+  const neededProof = async ({ id, passwordHash }: User, caller: SessionCaller | undefined) => {
+    if (caller?.userId === id && (await sessions.isLive(caller))) return 'session' as const
+    const isEnough = !deps.required && passwordHash !== undefined && !(await factors.hasTotp(id))
+    return isEnough ? ('password' as const) : ('sign_in' as const)
+  }
+
+  /** For the page of the link. Not the username: a mistyped address belongs to somebody else. */
+  const look = async (token: string, caller: SessionCaller | undefined) => {
+    const waiting = await emailChanges.find(token)
+    const user = waiting && (await users.findById(waiting.userId))
+    if (!user || user.disabled) return refuse('invalid_link')
+    return { email: waiting.email.email, proof: await neededProof(user, caller) }
+  }
+
   const proofFor = async ({ userId }: EmailChange, { caller, password }: Confirmed, client: Client) => {
-    if (caller?.userId === userId && (await sessions.isLive(caller))) return { caller }
     const user = await users.findById(userId)
-    const isEnough = !deps.required && !(await factors.hasTotp(userId))
-    if (!user || user.disabled || user.passwordHash === undefined || !isEnough) return refuse('not_authenticated')
+    if (!user || user.disabled) return refuse('not_authenticated')
+    const needed = await neededProof(user, caller)
+    if (needed === 'session' && caller) return { caller }
+    if (needed !== 'password' || user.passwordHash === undefined) return refuse('not_authenticated')
     if (password === undefined) return refuse('password_required')
     const verified = await passwords.verify(password, user.passwordHash)
     if (isRefused(verified)) return verified
@@ -102,5 +139,5 @@ export const createChangeEmail = (deps: Dependencies) => {
     return waiting && users.findById(waiting.userId)
   }
 
-  return { ask, confirm, userOf }
+  return { ask, waitingFor, cancel, look, confirm, userOf }
 }

@@ -67,7 +67,7 @@ const mailSchema = {
 type Dependencies = {
   signIns: SignIns
   enrolments: Enrolments
-  trustedDevices: Pick<TrustedDevices, 'areOffered'>
+  trustedDevices: Pick<TrustedDevices, 'areOffered' | 'trustedFor'>
   signInCookies: SignInCookies
   cookies: Cookies
   limits: Limits
@@ -86,7 +86,8 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
       return lookRefusals.sendRefusal(reply, refuse('challenge_over'))
     }
     const trustDevice = waiting.next === 'second_factor' && trustedDevices.areOffered
-    return reply.send({ ...waiting, expiresAt: waiting.expiresAt.toISOString(), trustDevice })
+    const trustedFor = trustDevice ? trustedDevices.trustedFor : null
+    return reply.send({ ...waiting, expiresAt: waiting.expiresAt.toISOString(), trustDevice, trustedFor })
   })
 
   const openEnrolment = async (request: FastifyRequest, reply: FastifyReply, mailedCode: string) => {

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { languageFrom } from '../../contract/languages.js'
-import { NoContent } from '../../contract/schemas.js'
+import { isRefused } from '../../contract/outcome.js'
+import { NoContent, UndoState } from '../../contract/schemas.js'
 import { clientOf } from '../../http/client.js'
 import type { Limits } from '../../http/limits.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -15,10 +16,18 @@ const { responses, sendRefusal } = routeRefusals(
   'unavailable',
 )
 
+const tags = ['undo']
+const body = Type.Object({ token: Type.String({ minLength: 1, maxLength: 128 }) })
+const checkSchema = {
+  tags,
+  summary: 'Whether a link still works, and what it takes back; changes nothing',
+  body,
+  response: { 200: UndoState, ...responses },
+}
 const schemaOf = (summary: string) => ({
-  tags: ['undo'],
+  tags,
   summary,
-  body: Type.Object({ token: Type.String({ minLength: 1, maxLength: 128 }) }),
+  body,
   response: { 204: NoContent, ...responses },
 })
 const schemas = {
@@ -34,6 +43,11 @@ type Dependencies = { undo: ReturnType<typeof createUndo>; limits: Limits }
 
 export const undoRoutes = (server: Server, { undo, limits }: Dependencies) => {
   const limited = { onRequest: limits.confirm, onSend: limits.refundSuccess }
+
+  server.post('/api/auth/undo/check', { schema: checkSchema, onRequest: limits.byNetwork }, async (request, reply) => {
+    const found = await undo.look(request.body.token)
+    return isRefused(found) ? sendRefusal(reply, found) : reply.send(found)
+  })
 
   server.post('/api/auth/factors/undo', { schema: schemas.factor, ...limited }, async (request, reply) => {
     const language = languageFrom(request.headers['accept-language'])

@@ -123,5 +123,13 @@ export const createUndo = (deps: Dependencies) => {
     return isRefused(undone) ? undone : undefined
   }
 
-  return { undoEmail, undoFactor }
+  /** For the page of the link. Changes nothing. */
+  const look = async (token: string) => {
+    const found = await undos.find(token)
+    const user = found && (await users.findById(found.userId))
+    if (!user) return refuse('invalid_link')
+    return { kind: found.kind, username: user.username, email: isOfEmail(found) ? found.email : null }
+  }
+
+  return { look, undoEmail, undoFactor }
 }

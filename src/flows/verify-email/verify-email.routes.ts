@@ -88,7 +88,7 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
   server.post('/api/auth/verify-email/check', { schema: checkSchema, onRequest }, async (request) => {
     const browserToken = cookies.read(request, registrationCookie.name)
     if (request.body.token !== undefined) return registrations.lookAtLink(request.body.token, browserToken)
-    return { state: await registrations.stateForBrowser(browserToken), passwordRequired: false, newerMail: false }
+    return { ...(await registrations.stateForBrowser(browserToken)), passwordRequired: false, newerMail: false }
   })
 
   server.post('/api/auth/verify-email/resend', { schema: resendSchema, onRequest }, async (request, reply) => {
