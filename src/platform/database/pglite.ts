@@ -24,7 +24,7 @@ export type PgliteOptions = {
 }
 
 // Opening includes the recovery after a crash, and without a template the creation of the whole directory.
-const openMs = 60_000
+const openMs = 120_000
 const waitingLimit = 1_000
 const closeGraceMs = 5_000
 
