@@ -38,6 +38,7 @@ export const AccountExport = Type.Object(
       Type.Object({
         id: Id,
         ...Place,
+        username: Type.Union([Type.String(), Null], { description: 'That of the sign-in' }),
         methods: Type.Array(Type.String()),
         provider: Type.Union([Type.String(), Null], { description: 'Where the session began, if not here' }),
         createdAt: Moment,

@@ -133,7 +133,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     const record = {
       ...{ id, userId, tokenHash: bytes(fill), methods: ['pwd'], trustedDevice: null, provider: null },
       ...{ issuedAt: now, provenAt: now, expiresAt: at(30 * days), clockOffset: 0, client },
-      ...{ undoCount: null, secondFactorRequired: false },
+      ...{ username: 'Ada', undoCount: null, secondFactorRequired: false },
     }
     expect(await sessions.insertRecord(sql, { ...record, passwordHash: 'hash' })).toEqual([{ id }])
     return { id, record }

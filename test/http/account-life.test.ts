@@ -33,6 +33,8 @@ const login = async (username: string, tab = latchkey.browser()) => {
   if (status !== 200) throw new Error(`Signing in as ${username} gave ${status}`)
   return tab
 }
+const claimsOf = ({ jar }: Browser) =>
+  JSON.parse(Buffer.from(String(jar.get('refresh_token')).split('.')[1] ?? '', 'base64url').toString())
 const idOf = async (tab: Browser) => ((await tab.get('/api/auth/me')).body.user as { id: string }).id
 const usernameOf = async (tab: Browser) => ((await tab.get('/api/auth/me')).body.user as { username: string }).username
 const webhooksAbout = (id: string) =>
@@ -57,6 +59,10 @@ describe('the owner of an account', () => {
     expect(await usernameOf(other)).toBe('ada')
     await other.post('/api/auth/refresh')
     expect(await usernameOf(other)).toBe('Lovelace')
+    // A refresh token has the claims of the sign-in for the whole session, whatever rotates it.
+    await tab.act('/api/auth/step-up', { password: goodPassword })
+    await tab.post('/api/auth/refresh')
+    expect([tab, other].map((each) => claimsOf(each).username)).toEqual(['ada', 'ada'])
     expect((await latchkey.mailTo('ada@example.com', /username at .* was changed/)).text).toContain(
       'from ada to Lovelace',
     )
@@ -149,7 +155,7 @@ describe('the owner of an account', () => {
       registrations: [{ email: 'exported@example.com', confirmedAt: expect.any(String) }],
       invitations: [],
       formerUsernames: [{ username: 'exported' }],
-      sessions: [{ methods: ['pwd'], provider: 'provider_a' }],
+      sessions: [{ username: 'exported', methods: ['pwd'], provider: 'provider_a' }],
       eventsComplete: true,
       factors: { recoveryCodes: { left: 10 } },
       events: expect.arrayContaining([expect.objectContaining({ kind: 'registered' })]),

@@ -12,6 +12,7 @@ export type SessionRow = {
   expires_at: Date
   methods: string[]
   provider: string | null
+  signed_in_as: string | null
 }
 
 const session = selectList<SessionRow>({
@@ -23,6 +24,7 @@ const session = selectList<SessionRow>({
   expires_at: true,
   methods: true,
   provider: true,
+  signed_in_as: true,
 })
 
 export type Rotation = {
@@ -51,6 +53,7 @@ export const insertRecord = (
   record: {
     id: string
     userId: string
+    username: string
     tokenHash: Uint8Array
     issuedAt: Date
     expiresAt: Date
@@ -68,9 +71,9 @@ export const insertRecord = (
   sql.query(
     `insert into refresh_token_records
        (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
-        methods, authenticated_at, trusted_device, provider, second_factor_required)
+        methods, authenticated_at, trusted_device, provider, second_factor_required, signed_in_as)
      select $1::uuid, u.id, $3::bytea, 0, $4::timestamptz, ${databaseNow('$5')}, $6::timestamptz, $7::text, $8::text, $4, $4,
-        $10::text[], $12::timestamptz, $11::uuid, $13::text, $14::boolean
+        $10::text[], $12::timestamptz, $11::uuid, $13::text, $14::boolean, $16::text
      from users as u
      where u.id = $2 and u.disabled_at is null and ($9::text is null or u.password_hash = $9)
        and ($15::int is null or u.undo_count = $15)
@@ -91,6 +94,7 @@ export const insertRecord = (
       record.provider,
       record.secondFactorRequired,
       record.undoCount,
+      record.username,
     ],
   )
 
@@ -139,9 +143,16 @@ export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean }
     ],
   )
 
-type LockedRow = { generation: number; created_at: Date; methods: string[]; authenticated_at: Date }
+type LockedRow = {
+  generation: number
+  signed_in_as: string | null
+  created_at: Date
+  methods: string[]
+  authenticated_at: Date
+}
 const locked = selectList<LockedRow>({
   generation: true,
+  signed_in_as: true,
   created_at: true,
   methods: true,
   authenticated_at: 'coalesce(authenticated_at, created_at)',

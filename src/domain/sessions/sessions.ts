@@ -141,7 +141,7 @@ export const createSessions = (options: Options) => {
     const provenAt = trustedDevice === undefined ? now : new Date(0)
     const begun = await store.insertRecord(sql, {
       id: sid,
-      userId: user.id,
+      ...{ userId: user.id, username: user.username },
       tokenHash: fingerprint(refreshToken),
       issuedAt: fromSeconds(iat),
       expiresAt: fromSeconds(claims.exp),
@@ -232,7 +232,7 @@ export const createSessions = (options: Options) => {
     const [iat, authTime] = [inSeconds(now), inSeconds(record.created_at)]
     const claims = {
       userId: user.id,
-      username: user.username,
+      username: record.signed_in_as ?? user.username, // that of the sign-in; an older program has stored none
       sid,
       gen: record.generation + 1,
       auth_time: authTime,

@@ -79,6 +79,7 @@ export const createExportAccount = (deps: Dependencies) => {
     sessions: (await sessions.list(id)).map((row) => ({
       id: row.id,
       ...placeOf(row),
+      username: row.signed_in_as,
       methods: row.methods,
       provider: row.provider,
       createdAt: row.created_at.toISOString(),
