@@ -58,7 +58,7 @@ export type Stores = OperatorStores & {
   content: Pick<Content, 'load'>
   events: Pick<Events, 'record' | 'recordInside' | 'between' | 'about' | 'forgetNames'>
   signingKeys: Pick<SigningKeys, 'list' | 'rotate' | 'replaceAll'>
-  webhooks: Pick<Webhooks, 'oldest' | 'retryAll' | 'queue'>
+  webhooks: Pick<Webhooks, 'oldest' | 'retryAll' | 'stoppedSince' | 'queue'>
   emailChanges: Pick<EmailChanges, 'changing' | 'apply'>
   factors: Pick<Factors, 'hasTotp' | 'remove' | 'describe'>
   passkeys: PasskeyRecords

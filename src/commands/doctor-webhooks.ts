@@ -8,6 +8,7 @@ import { OutboundFailed } from '../platform/outbound/outbound-failed.js'
 import { commandLog } from './command-log.js'
 import { counted } from './counted.js'
 import { type Finding, failure, ok, warning, worstOf } from './doctor-check.js'
+import { sendingStopped } from './webhooks.js'
 
 type Receiver = NonNullable<ReturnType<typeof openWebhookReceiver>>
 
@@ -28,11 +29,14 @@ const checkReceiver = async ({ url, outbound }: Receiver): Promise<Finding> => {
 /** What waits and what was given up. Before the migration there is nothing to look at. */
 const checkBacklog = async (database: Database | undefined): Promise<Finding[]> => {
   const [table] = (await database?.query<{ there: boolean }>(
-    "select to_regclass('outgoing_webhooks') is not null as there",
+    "select exists (select 1 from pg_attribute where attrelid = to_regclass('webhooks_wanted') and attname = 'stopped_at') as there",
   )) ?? [undefined]
   if (!database || !table?.there) return []
-  const { givenUp, waiting } = await createWebhooks({ database, clock, log: commandLog() }).count()
+  const webhooks = createWebhooks({ database, clock, log: commandLog() })
+  const { givenUp, waiting } = await webhooks.count()
+  const stopped = await webhooks.stoppedSince()
   return [
+    stopped ? warning(sendingStopped(stopped)) : ok(''),
     givenUp > 0
       ? warning(`${counted(givenUp, 'webhook was', 'webhooks were')} given up: \`latchkey webhooks list\` says why`)
       : ok(''),

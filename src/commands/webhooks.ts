@@ -24,12 +24,16 @@ const asLines = (webhooks: readonly WaitingWebhook[]) =>
     ]),
   ])
 
+export const sendingStopped = (since: Date) =>
+  `Nothing is sent since ${since.toISOString()}: the receiver answered 410. \`latchkey webhooks retry\` starts it again.`
+
 export const webhooksList: Command = {
   summary: 'Show webhooks that wait for the receiver or were given up',
   help: `latchkey webhooks list [--limit N] [--json]
 
 Shows webhooks that are not delivered yet, oldest first: how often they were tried, when they are tried next, and why the
-last attempt failed. Those that were given up are kept for 30 days.
+last attempt failed. Those that were given up are kept for 30 days. If the receiver answered 410, nothing is sent: then a line
+on the standard error says since when.
 
   --limit N    how many, 1 to ${mostAtOnce} (default 100)
   --json       one JSON object on each line, for programs`,
@@ -42,6 +46,8 @@ last attempt failed. Those that were given up are kept for 30 days.
       const shown = found.slice(0, limit)
       if (values.json) for (const webhook of shown) await print(context.stdout, asJson(webhook))
       else await print(context.stdout, shown.length > 0 ? asLines(shown) : 'No webhook waits.')
+      const stopped = await webhooks.stoppedSince()
+      if (stopped) await print(context.stderr, sendingStopped(stopped))
       if (found.length > limit) await print(context.stderr, 'Newer ones are not shown: use --limit.')
       return 0
     })
@@ -53,7 +59,8 @@ export const webhooksRetry: Command = {
   help: `latchkey webhooks retry [--json]
 
 Makes every webhook that waits or was given up due now, with the same id and as many attempts as a new one. A running
-service sends them within seconds. Use this when a receiver that was away is back.
+service sends them within seconds, also if it had stopped sending because the receiver answered 410. Use this when a
+receiver that was away is back.
 
   --json    one JSON object, for programs`,
 

@@ -39,6 +39,19 @@ describe('latchkey webhooks', () => {
     expect((await latchkey(store, ['webhooks', 'retry', '--json'])).out).toBe('{"due":0}\n')
     expect((await latchkey(store, ['webhooks', 'list'])).out).toBe('No webhook waits.\n')
   })
+
+  it('counts those that were never tried too, and says that nothing is sent until it starts that again', async () => {
+    await store.database.query('delete from webhooks_wanted')
+    await store.database.query('insert into webhooks_wanted values (true, now(), now())')
+    await store.database.query(
+      "insert into outgoing_webhooks (type, user_id, data) values ('user.deleted', gen_random_uuid(), '{}')",
+    )
+    const stopped =
+      /^Nothing is sent since \d{4}-.*: the receiver answered 410\. `latchkey webhooks retry` starts it again\.\n$/
+    expect((await latchkey(store, ['webhooks', 'list'])).err).toMatch(stopped)
+    expect((await latchkey(store, ['webhooks', 'retry'])).out).toBe('3 webhooks are due now.\n')
+    expect((await latchkey(store, ['webhooks', 'list'])).err).toBe('')
+  })
 })
 
 describe("doctor's line about webhooks", () => {
@@ -54,6 +67,10 @@ describe("doctor's line about webhooks", () => {
       says: '1 webhook was given up: `latchkey webhooks list` says why',
     })
     await store.database.query('delete from outgoing_webhooks')
+    await store.database.query('delete from webhooks_wanted')
+    await store.database.query('insert into webhooks_wanted values (true, now(), now())')
+    expect(await check(on)).toMatchObject({ level: 'warning', says: expect.stringContaining('answered 410') })
+    await store.database.query('update webhooks_wanted set stopped_at = null')
     expect(await check(on)).toEqual({ level: 'ok', says: `127.0.0.1:${receiver.port} answers` })
     await receiver.stop()
     expect(await check(on)).toEqual({

@@ -40,8 +40,6 @@ export const createWebhookSender = (options: {
   const { database, clock, receiver, onOutcome, log } = options
   const keys = receiver.secrets.map(keyOf)
   const { host } = new URL(receiver.url)
-  /** The receiver has said that it wants no webhooks any more. What happens meanwhile waits in the table. */
-  let isGone = false
 
   /** The status of the answer. Redirects are not followed. */
   const post = async ({ id, type, data, created_at }: store.DueWebhook) => {
@@ -67,9 +65,11 @@ export const createWebhookSender = (options: {
     else log.warn(details, 'webhook could not be delivered yet')
   }
 
-  const leave = () => {
-    if (!isGone) log.error({ host }, 'the webhook receiver answered 410: nothing is sent to it until a restart')
-    isGone = true
+  /** The receiver wants no webhooks any more: no instance sends any. What happens meanwhile waits in the table. */
+  const stopSending = async () => {
+    const [stopped] = await store.stopSending(database)
+    if (stopped)
+      log.error({ host }, 'the webhook receiver answered 410: nothing is sent until webhooks retry or a restart')
   }
 
   const deliver = async (webhook: store.DueWebhook) => {
@@ -84,13 +84,13 @@ export const createWebhookSender = (options: {
       return true
     }
     await fail(webhook, failure)
-    if (status === 410) leave()
+    if (status === 410) await stopSending()
     // The receiver refuses this webhook and may take the next one. Otherwise it is away or overloaded.
     return status >= 400 && status < 500 && status !== 410 && status !== 429
   }
 
   const claim = async () => {
-    const [webhook] = isGone ? [] : await store.claim(database, lease, clock.offset())
+    const [webhook] = await store.claim(database, lease, clock.offset())
     return webhook
   }
 

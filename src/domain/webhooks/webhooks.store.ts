@@ -32,13 +32,26 @@ export const want = (sql: Sql, duration: number) =>
     [duration],
   )
 
-/** As for mails: takes the one that has waited longest, and no other sender takes it until the lease ends. */
+/** The receiver wants none any more. Returns a row if this stops the sending. */
+export const stopSending = (sql: Sql) =>
+  sql.query('update webhooks_wanted set stopped_at = now() where stopped_at is null returning one_row')
+
+const resume = 'update webhooks_wanted set stopped_at = null where stopped_at is not null'
+
+export const resumeSending = (sql: Sql) => sql.query(resume)
+
+export const selectStopped = (sql: Sql) =>
+  sql.query<{ stopped_at: Date }>('select stopped_at from webhooks_wanted where stopped_at is not null')
+
+/** As for mails: takes the one that has waited longest, and no other sender takes it until the lease ends. None while sending is stopped. */
 export const claim = (sql: Sql, lease: number, offset: number) =>
   sql.query<DueWebhook>(
     `update outgoing_webhooks
      set attempts = attempts + 1, next_attempt_at = ${databaseNow('$1')} + ${milliseconds('$2')}
      where id = (
-       select id from outgoing_webhooks where next_attempt_at <= ${databaseNow('$1')}
+       select id from outgoing_webhooks
+       where next_attempt_at <= ${databaseNow('$1')}
+         and not exists (select 1 from webhooks_wanted where stopped_at is not null)
        order by next_attempt_at limit 1 for update skip locked
      )
      returning ${selectList<DueWebhook>({ id: true, type: true, data: true, attempts: true, created_at: true })}`,
@@ -84,11 +97,13 @@ const waiting = selectList<WaitingWebhook>({
 export const selectOldest = (sql: Sql, limit: number) =>
   sql.query<WaitingWebhook>(`select ${waiting} from outgoing_webhooks order by created_at, id limit $1`, [limit])
 
-/** Those that a sender has just now, whose lease runs, stay as they are. */
+/** Also if sending is stopped. Those that a sender has just now, whose lease runs, stay as they are. */
 export const retryAll = (sql: Sql, offset: number, lease: number) =>
   sql.query(
-    `update outgoing_webhooks set attempts = 0, next_attempt_at = ${databaseNow('$1')}
-     where next_attempt_at is null or next_attempt_at > ${databaseNow('$1')} + ${milliseconds('$2')} or failure is not null
+    `with resumed as (${resume})
+     update outgoing_webhooks set attempts = 0, next_attempt_at = least(next_attempt_at, ${databaseNow('$1')})
+     where attempts = 0 or failure is not null or next_attempt_at is null
+       or next_attempt_at not between ${databaseNow('$1')} and ${databaseNow('$1')} + ${milliseconds('$2')}
      returning id`,
     [offset, lease],
   )

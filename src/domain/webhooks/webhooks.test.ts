@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createMovableClock, type MovableClock } from '../../../test/support/clock.js'
@@ -192,20 +192,30 @@ describe.each(testStores)('webhooks on $name', ({ open }) => {
     await expect.poll(waiting).toMatchObject([{ id: first?.id, failure: 'answered 422' }])
   })
 
-  it('stop at a receiver that answers 410, and wait for a restart', async () => {
-    receiver.answerWith((response) => response.writeHead(410).end())
+  it('stop at a receiver that answers 410, until they are retried or the service is restarted', async () => {
+    const delivered = () => outcomes.filter((each) => each === 'delivered').length
+    const gone = (response: ServerResponse) => response.writeHead(410).end()
+    receiver.answerWith(gone)
     await addUser(database)
-    const webhooks = webhooksTo(receiver)
+    const [webhooks, other] = [webhooksTo(receiver), webhooksTo(receiver, {}, await store.another())]
     webhooks.start()
     await expect.poll(() => lines.join()).toContain('410: nothing is sent')
     receiver.answerWith()
-    await addUser(database)
+    for (let at = 0; at < 3; at += 1) await addUser(database)
+    other.start()
+    await other.stop()
+    expect(receiver.types()).toHaveLength(1)
+    expect(await webhooks.retryAll()).toBe(4)
     webhooks.wake()
-    await webhooks.stop()
-    expect(receiver.received).toHaveLength(1)
+    await expect.poll(delivered).toBe(4)
+    receiver.answerWith(gone)
+    await addUser(database).then(() => webhooks.wake())
+    await expect.poll(webhooks.stoppedSince).toBeInstanceOf(Date)
+    receiver.answerWith()
     clock.advance(1 * hours)
-    webhooksTo(receiver).start()
-    await expect.poll(() => outcomes).toEqual(['failed', 'delivered', 'delivered'])
+    await webhooksTo(receiver).load()
+    webhooks.wake()
+    await expect.poll(delivered).toBe(5)
   })
 
   it('are given up after the last pause, and can be retried', async () => {

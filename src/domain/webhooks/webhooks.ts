@@ -38,9 +38,11 @@ export const createWebhooks = (options: {
      */
     queue: <Type extends WebhookType>(sql: Sql, type: Type, data: WebhookData<Type>) =>
       store.insert(sql, { type, userId: data.user.id, data }),
-    /** From now on events are written, also those of other instances. */
+    /** From now on events are written, also those of other instances, and sent, also if the receiver wanted none before. */
     load: async (sql: Sql = database) => {
-      if (receiver) await store.want(sql, wantedFor)
+      if (!receiver) return
+      await store.want(sql, wantedFor)
+      await store.resumeSending(sql)
     },
     wake: () => sender?.wake(),
     start: () => sender?.start(),
@@ -48,7 +50,9 @@ export const createWebhooks = (options: {
     count,
     countWaiting: async () => (await count()).waiting,
     oldest: (limit: number) => store.selectOldest(database, limit),
-    /** Everything is due at once, also what was given up. Returns how many. */
+    /** Since when nothing is sent, because the receiver answered 410. */
+    stoppedSince: async () => (await store.selectStopped(database))[0]?.stopped_at,
+    /** Everything is due at once, also what was given up, and is sent, also after a 410. Returns how many. */
     retryAll: async () => (await store.retryAll(database, clock.offset(), lease)).length,
     purge: async (sql: Sql, limit: number) => {
       if (receiver) await store.want(sql, wantedFor)

@@ -16,7 +16,9 @@ const parameters = [
 
 const responses = {
   '2XX': { description: 'Taken; it is not sent again' },
-  '410': { description: 'No webhooks are wanted any more: nothing is sent until the service is restarted' },
+  '410': {
+    description: 'No webhooks are wanted any more: nothing is sent until `latchkey webhooks retry` or a restart',
+  },
   default: { description: 'Not taken; it is sent again later' },
 }
 
