@@ -21,8 +21,8 @@ const emailOf = (address: string) => {
   return email
 }
 
+let turn = 0
 const actionsAt = (latchkey: () => Latchkey) => {
-  let turn = 0
   const nouns = () => latchkey().app.nouns
   return {
     invite: async (address: string) => {

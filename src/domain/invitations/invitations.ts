@@ -85,6 +85,14 @@ export const createInvitations = (deps: {
       return { created, invited: invitation !== undefined && isNew }
     },
 
+    /** Whether an account that is there may have this address: the gate or an invitation of the address allows it. */
+    refusalForAddress: async (sql: Sql, email: Email, openAt = clock.now()) => {
+      const [invitation] = await store.lockByEmail(sql, email.key, openAt, null)
+      return invitation ? undefined : gate.refusalForAddress(email)
+    },
+    /** The address belongs to an account from now on. */
+    useUp: (sql: Sql, email: Email) => store.remove(sql, email.key),
+
     purge: async (sql: Sql, limit: number) =>
       (await store.purge(sql, later(clock.now(), -keptAfterExpiry), limit)).length,
   }

@@ -3,8 +3,8 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import type { EmailChange, EmailChanges } from '../../domain/email-changes/email-changes.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Factors } from '../../domain/factors/factors.js'
+import type { Invitations } from '../../domain/invitations/invitations.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
-import type { RegistrationGate } from '../../domain/registrations/registration-gate.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import { emailKey, readEmail } from '../../domain/users/email.js'
@@ -18,7 +18,7 @@ type Dependencies = {
   sessions: Sessions
   factors: Pick<Factors, 'hasTotp'>
   emailChanges: EmailChanges
-  registrationGate: Pick<RegistrationGate, 'refusalForAddress'>
+  invitations: Pick<Invitations, 'refusalForAddress' | 'useUp'>
   events: Events
   /** Whether a password alone is never enough to sign in. */
   required: boolean
@@ -30,7 +30,7 @@ type Confirmed = { token: string; password?: string | undefined; caller: Session
 type Proof = { caller: SessionCaller } | { passwordHash: string }
 
 export const createChangeEmail = (deps: Dependencies) => {
-  const { database, users, passwords, sessions, factors, emailChanges, registrationGate, events } = deps
+  const { database, users, passwords, sessions, factors, emailChanges, invitations, events } = deps
 
   /**
    * Mails the links. The answer does not show whether the address has an account. The caller's own address, also with other
@@ -39,13 +39,13 @@ export const createChangeEmail = (deps: Dependencies) => {
   const ask = async ({ caller, email: given }: Asked, client: Client, language: Language) => {
     const email = readEmail(given)
     if (isRefused(email)) return email
-    const refused = registrationGate.refusalForAddress(email)
-    if (refused) return refused
     const { userId, sessionId } = caller
     return database.transaction(async (sql) => {
       const user = await users.lock(sql, userId)
       if (!user || user.disabled || !(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
       if (emailKey(user.email) === email.key) return undefined
+      const refused = await invitations.refusalForAddress(sql, email)
+      if (refused) return refused
       await emailChanges.ask(sql, user, email, language)
       await events.recordInside(sql, { kind: 'email_change_asked', userId, sessionId }, client)
       return undefined
@@ -112,9 +112,6 @@ export const createChangeEmail = (deps: Dependencies) => {
   const confirm = async (request: Confirmed, client: Client, language: Language) => {
     const waiting = await emailChanges.find(request.token)
     if (!waiting) return refuse('invalid_link')
-    // The setting may be younger than the link.
-    const refused = registrationGate.refusalForAddress(waiting.email)
-    if (refused) return refused
     const proof = await proofFor(waiting, request, client)
     if (isRefused(proof)) return proof
     return emailChanges.changing(async (sql) => {
@@ -123,10 +120,14 @@ export const createChangeEmail = (deps: Dependencies) => {
       const change = await emailChanges.find(request.token, sql)
       if (!change) return refuse('invalid_link')
       const { email, askedAt: since } = change
+      // The setting may be younger than the link, and the invitation withdrawn.
+      const refused = await invitations.refusalForAddress(sql, email, since)
+      if (refused) return refused
       const renewed = await renew(sql, { ...user, email: email.email }, proof, client)
       if (isRefused(renewed)) return renewed
       const except = renewed.issued && { except: renewed.issued.sessionId }
       await emailChanges.apply(sql, user, { email, since, ...except, language })
+      await invitations.useUp(sql, email)
       const session = renewed.issued && { sessionId: renewed.issued.sessionId }
       await events.recordInside(sql, { kind: 'email_changed', userId: user.id, ...session }, client)
       return renewed
