@@ -106,7 +106,10 @@ export const SecondFactorWaiting = Type.Object(
     mailedCodeRequired: Type.Boolean({
       description: 'Whether the code of the mail is missing, before a factor can be added',
     }),
-    trustDevice: Type.Boolean({ description: 'Whether this browser can be trusted' }),
+    trustDevice: Type.Boolean({
+      description:
+        'Whether `trustDevice: true` can be sent with a code of the authenticator app. It does nothing with any other method',
+    }),
     trustedFor: Nullable(Type.Integer({ description: 'For how many seconds' })),
   },
   { title: 'SecondFactorWaiting' },

@@ -38,3 +38,19 @@ export const withHeaders = <Schema extends object>(
   const described = Object.entries(headers).map(([name, description]) => [name, { type: 'string', description }])
   return { ...schema, headers: Object.fromEntries(described) }
 }
+
+/** Refusals that also set or clear cookies: what, by their status. */
+export const withCookies = <Responses extends object>(
+  responses: Responses,
+  cookies: Readonly<{ [Status in keyof Responses]?: string }>,
+): Responses => ({
+  ...responses,
+  ...Object.fromEntries(
+    Object.entries<object>(responses as Record<string, object>)
+      .filter(([status]) => status in cookies)
+      .map(([status, schema]) => [
+        status,
+        withHeaders(schema, { 'Set-Cookie': String(cookies[status as unknown as keyof Responses]) }),
+      ]),
+  ),
+})

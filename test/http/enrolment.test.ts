@@ -243,6 +243,7 @@ it('enrols a passkey, which is then the second step after the password, and can 
 
   const again = await setup.login('ivy')
   expect(again.answer.body).toEqual({ next: 'second_factor', methods: ['passkey'] })
+  expect((await again.tab.get(path)).body).toMatchObject({ methods: ['passkey'], trustDevice: false })
   expect((await again.tab.act('/api/auth/totp')).status).toBe(401)
   expect((await again.tab.post(path, { code: '123456' })).status).toBe(401)
   expect((await signInWithPasskey(again.tab, passkey)).status).toBe(200)

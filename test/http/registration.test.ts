@@ -45,6 +45,8 @@ describe('registering with a password', () => {
       .post('/api/auth/register', { username: 'bea', email: 'bea@example.com', password: goodPassword })
     const token = tokenIn((await latchkey.mailTo('bea@example.com')).text)
     const elsewhere = latchkey.browser()
+    for (const body of [{}, { token, code: 'AAAA-AAAA' }])
+      expect((await elsewhere.post('/api/auth/verify-email', body)).body.code).toBe('bad_request')
     expect((await elsewhere.post('/api/auth/verify-email', { token })).body.error).toBe('Password required')
     expect((await elsewhere.post('/api/auth/verify-email', { token, password: 'wrong' })).status).toBe(401)
     expect((await elsewhere.post('/api/auth/verify-email', { token, password: goodPassword })).status).toBe(200)

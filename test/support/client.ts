@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { createCookieJar } from './cookie-jar.js'
 
 type Options = { headers?: Record<string, string>; csrf?: boolean; address?: string }
@@ -8,6 +9,33 @@ export type Answer = {
   setCookies: string[]
   text: string
   body: Record<string, unknown>
+}
+
+type ApiDocument = { paths: Record<string, Record<string, { responses: Record<string, { headers?: object }> }>> }
+
+let cookieAnswers: Map<string, { pattern: RegExp; sets: Set<string> }[]> | undefined
+
+/** By method: which answers of each operation set cookies, as docs/openapi.json says. */
+const readCookieAnswers = () => {
+  const { paths }: ApiDocument = JSON.parse(readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'))
+  const byMethod = new Map<string, { pattern: RegExp; sets: Set<string> }[]>()
+  for (const [path, operations] of Object.entries(paths))
+    for (const [method, { responses }] of Object.entries(operations)) {
+      const answers = Object.entries(responses).filter(([, { headers }]) => headers && 'Set-Cookie' in headers)
+      const pattern = new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`)
+      const known = byMethod.get(method.toUpperCase()) ?? []
+      byMethod.set(method.toUpperCase(), [...known, { pattern, sets: new Set(answers.map(([status]) => status)) }])
+    }
+  return byMethod
+}
+
+/** Handlers set cookies, so the document cannot know of them by itself. Every request of a test compares the two. */
+const expectDocumented = (method: string, path: string, { status }: Response) => {
+  cookieAnswers ??= readCookieAnswers()
+  const { pathname } = new URL(path, 'http://localhost')
+  const operations = cookieAnswers.get(method)?.filter(({ pattern }) => pattern.test(pathname)) ?? []
+  if (operations.length > 0 && !operations.some(({ sets }) => sets.has(String(status))))
+    throw new Error(`${method} ${pathname} sets a cookie with ${status}, and docs/openapi.json does not say so`)
 }
 
 /** Sends what our own pages send, with the cookies that a browser would have. */
@@ -29,6 +57,7 @@ export const createBrowser = (origin: string, jar = createCookieJar()) => {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const setCookies = response.headers.getSetCookie()
+    if (setCookies.length > 0) expectDocumented(method, path, response)
     jar.keep(setCookies)
     const text = await response.text()
     const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false

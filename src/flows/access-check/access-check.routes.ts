@@ -40,7 +40,10 @@ const verifySchema = {
       ...Object.fromEntries(identityHeaders.map((name) => [name, 'Who the user is; empty if it is not known'])),
       'Set-Cookie': 'With renew=1, if the tokens were renewed: access_token and refresh_token',
     }),
-    403: withHeaders(verify.responses[403], { 'X-Auth-Step-Up': 'The page where the user can prove it again' }),
+    403: withHeaders(verify.responses[403], {
+      'X-Auth-Step-Up': 'The page where the user can prove it again',
+      'Set-Cookie': 'As for 204',
+    }),
   },
 }
 

@@ -11,7 +11,7 @@ import type { Csrf } from '../../http/csrf.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
-import { sendSignedIn, withHeaders } from '../../http/responses.js'
+import { sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { SignInCookies } from '../../http/sign-in-cookies.js'
@@ -29,6 +29,7 @@ const removeRefusals = routeRefusals(...fresh, 'totp_is_off', 'last_factor')
 const changeRefusals = routeRefusals(...fresh, 'totp_is_off')
 const deviceRefusals = routeRefusals(...fresh, 'bad_request', 'not_found')
 
+const clearsChallenge = { 401: 'At an enrolment: clears challenge, if the sign-in is over' }
 const tags = ['factors']
 const schemas = {
   list: {
@@ -40,7 +41,7 @@ const schemas = {
     tags,
     security: enrollerSecurity,
     summary: 'Begin to add an authenticator app; confirm it with a code within 10 minutes',
-    response: { 200: TotpBegun, ...beginRefusals.responses },
+    response: { 200: TotpBegun, ...withCookies(beginRefusals.responses, clearsChallenge) },
   },
   confirm: {
     tags,
@@ -50,7 +51,7 @@ const schemas = {
     body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 64 }) }),
     response: {
       200: withHeaders(TotpConfirmed, { 'Set-Cookie': 'At an enrolment: access_token and refresh_token' }),
-      ...confirmRefusals.responses,
+      ...withCookies(confirmRefusals.responses, clearsChallenge),
     },
   },
   remove: {

@@ -13,7 +13,7 @@ import type { Csrf } from '../../http/csrf.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
-import { sendSignedIn, withHeaders } from '../../http/responses.js'
+import { sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { SignInCookies } from '../../http/sign-in-cookies.js'
@@ -29,6 +29,7 @@ const addRefusals = routeRefusals(...enrolling, 'bad_request', 'passkey_rejected
 const renameRefusals = routeRefusals(...gates, 'bad_request', 'not_found')
 const removeRefusals = routeRefusals(...fresh, 'bad_request', 'not_found', 'last_way_in', 'last_factor')
 
+const clearsCeremony = 'Clears what bound the challenge to this browser'
 const tags = ['factors']
 const name = Type.String({ minLength: 1, maxLength: longestPasskeyName })
 const params = Type.Object({ id: Type.String({ pattern: uuidPattern }) })
@@ -39,7 +40,7 @@ const schemas = {
     summary: 'Begin to add a passkey; answer the challenge within 5 minutes',
     response: {
       200: withHeaders(PasskeyCreationOptions, { 'Set-Cookie': 'Binds the challenge to this browser' }),
-      ...beginRefusals.responses,
+      ...withCookies(beginRefusals.responses, { 401: 'At an enrolment: clears challenge, if the sign-in is over' }),
     },
   },
   add: {
@@ -49,7 +50,7 @@ const schemas = {
     body: Type.Object({ credential: PasskeyCredential, name: Type.Optional(name) }),
     response: {
       201: withHeaders(PasskeyAdded, { 'Set-Cookie': 'At an enrolment: access_token and refresh_token' }),
-      ...addRefusals.responses,
+      ...withCookies(addRefusals.responses, { 401: clearsCeremony, 403: clearsCeremony, 409: clearsCeremony }),
     },
   },
   rename: {

@@ -11,7 +11,7 @@ import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
 import type { PendingLinkCookie } from '../../http/pending-link-cookie.js'
-import { withHeaders } from '../../http/responses.js'
+import { withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createLink } from './link.js'
@@ -45,6 +45,8 @@ const unlinkRefusals = routeRefusals(...gates, 'fresh_sign_in_required', 'bad_re
 /** Both are the account page. An application on the same host may have a /dashboard of its own. */
 const accountPages = ['/dashboard', '/api/auth/account-page'] as const
 
+const clearsLink = 'Clears what waited to be linked'
+
 const schemasFor = (paths: readonly string[]) => {
   const params = Type.Object({ provider: Type.Union(paths.map((path) => Type.Literal(path))) })
   const tags = ['linked providers']
@@ -64,8 +66,8 @@ const schemasFor = (paths: readonly string[]) => {
       summary: 'Link the account that was proven at the provider; needs the session that began it',
       params,
       response: {
-        204: withHeaders(NoContent, { 'Set-Cookie': 'Clears what waited to be linked' }),
-        ...finishRefusals.responses,
+        204: withHeaders(NoContent, { 'Set-Cookie': clearsLink }),
+        ...withCookies(finishRefusals.responses, { 401: clearsLink, 409: clearsLink }),
       },
     },
     unlink: {

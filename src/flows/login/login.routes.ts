@@ -3,7 +3,7 @@ import { isRefused } from '../../contract/outcome.js'
 import { SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
-import { sendEntry, withHeaders } from '../../http/responses.js'
+import { sendEntry, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { SignInCookies } from '../../http/sign-in-cookies.js'
@@ -29,7 +29,9 @@ const schema = {
   response: {
     200: SignedIn,
     202: withHeaders(SecondFactorNeeded, { 'Set-Cookie': 'challenge, for POST /api/auth/second-factor' }),
-    ...responses,
+    ...withCookies(responses, {
+      403: 'With email_not_confirmed: registration, for the calls under /api/auth/verify-email',
+    }),
   },
 }
 

@@ -7,7 +7,7 @@ import { clientDataOf } from '../../domain/passkeys/verification.js'
 import type { CeremonyCookies } from '../../http/ceremony-cookies.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
-import { sendSignedIn, withHeaders } from '../../http/responses.js'
+import { sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { SignInCookies } from '../../http/sign-in-cookies.js'
@@ -37,7 +37,10 @@ const schema = {
   description:
     'Needs no name. A passkey counts as two factors, and also finishes a sign-in of its account that waits for the second step.',
   body: Type.Object({ credential: PasskeyCredential }),
-  response: { 200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token and refresh_token' }), ...responses },
+  response: {
+    200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token and refresh_token' }),
+    ...withCookies(responses, { 401: 'Clears what bound the challenge to this browser' }),
+  },
 }
 
 type Dependencies = {

@@ -6,7 +6,7 @@ import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
-import { sendRenewed } from '../../http/responses.js'
+import { sendRenewed, withCookies } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 
@@ -16,7 +16,10 @@ const schema = {
   tags: ['sessions'],
   summary: 'Exchange the refresh token for a new pair of tokens',
   security: [{ refreshToken: [] }],
-  response: { 200: SignedIn, ...responses },
+  response: {
+    200: SignedIn,
+    ...withCookies(responses, { 401: 'Clears access_token and refresh_token, if the session has ended' }),
+  },
 }
 
 type Dependencies = {

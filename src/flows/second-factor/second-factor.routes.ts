@@ -8,7 +8,7 @@ import type { Enrolments } from '../../domain/sign-in/enrolments.js'
 import type { SignIns } from '../../domain/sign-in/sign-ins.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
-import { sendSignedIn, withHeaders } from '../../http/responses.js'
+import { sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { SignInCookies } from '../../http/sign-in-cookies.js'
@@ -28,6 +28,8 @@ const { responses, sendRefusal } = routeRefusals(
 )
 const mailRefusals = routeRefusals('challenge_over', 'not_enrolling', 'cross_site', 'too_many_requests', 'unavailable')
 
+const clearsChallenge = { 401: 'Clears challenge, if the sign-in is over' }
+
 const needsChallenge = {
   security: [{ challenge: [] }],
   description: 'Needs the challenge cookie. The number of requests is limited.',
@@ -36,7 +38,7 @@ const lookSchema = {
   tags: ['sign in'],
   summary: 'What the sign-in of this browser still needs',
   ...needsChallenge,
-  response: { 200: SecondFactorWaiting, ...lookRefusals.responses },
+  response: { 200: SecondFactorWaiting, ...withCookies(lookRefusals.responses, clearsChallenge) },
 }
 const schema = {
   tags: ['sign in'],
@@ -54,14 +56,14 @@ const schema = {
   response: {
     200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token and refresh_token; trusted_device if it was asked for' }),
     202: SecondFactorNeeded,
-    ...responses,
+    ...withCookies(responses, clearsChallenge),
   },
 }
 const mailSchema = {
   tags: ['sign in'],
   summary: 'Mail the code that opens the enrolment of a sign-in',
   ...needsChallenge,
-  response: { 202: Accepted, ...mailRefusals.responses },
+  response: { 202: Accepted, ...withCookies(mailRefusals.responses, clearsChallenge) },
 }
 
 type Dependencies = {
@@ -85,7 +87,8 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
       signInCookies.clearChallenge(reply)
       return lookRefusals.sendRefusal(reply, refuse('challenge_over'))
     }
-    const trustDevice = waiting.next === 'second_factor' && trustedDevices.areOffered
+    const isFinishedByApp = waiting.next === 'second_factor' && waiting.methods.includes('totp')
+    const trustDevice = isFinishedByApp && trustedDevices.areOffered
     const trustedFor = trustDevice ? trustedDevices.trustedFor : null
     return reply.send({ ...waiting, expiresAt: waiting.expiresAt.toISOString(), trustDevice, trustedFor })
   })

@@ -10,7 +10,7 @@ import type { CeremonyCookies } from '../../http/ceremony-cookies.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Limits } from '../../http/limits.js'
-import { sendRenewed, withHeaders } from '../../http/responses.js'
+import { sendRenewed, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { SignInCookies } from '../../http/sign-in-cookies.js'
@@ -33,6 +33,8 @@ const proveRefusals = routeRefusals(
   'busy',
 )
 
+const clearsCeremony = 'With a credential: clears what bound the challenge to this browser'
+
 const methodsSchema = {
   tags: ['step-up'],
   summary: 'What the caller can prove with that it is them',
@@ -53,7 +55,11 @@ const proveSchema = {
   }),
   response: {
     200: withHeaders(SignedIn, { 'Set-Cookie': 'New access_token and refresh_token' }),
-    ...proveRefusals.responses,
+    ...withCookies(proveRefusals.responses, {
+      400: clearsCeremony,
+      401: clearsCeremony,
+      403: clearsCeremony,
+    }),
   },
 }
 const passkeySchema = {

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import { NoContent, UndoState } from '../../contract/schemas.js'
+import { type UndoOf, undoTokenFor } from '../../contract/undo-tokens.js'
 import { clientOf } from '../../http/client.js'
 import type { Limits } from '../../http/limits.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -17,24 +18,28 @@ const { responses, sendRefusal } = routeRefusals(
 )
 
 const tags = ['undo']
-const body = Type.Object({ token: Type.String({ minLength: 1, maxLength: 128 }) })
 const checkSchema = {
   tags,
   summary: 'Whether a link still works, and what it takes back; changes nothing',
-  body,
+  body: Type.Object({ token: Type.String({ minLength: 1, maxLength: 128 }) }),
   response: { 200: UndoState, ...responses },
 }
-const schemaOf = (summary: string) => ({
+const schemaOf = (of: UndoOf, summary: string) => ({
   tags,
   summary,
-  body,
+  description: `The token of a link to /undo. Those that begin with \`${undoTokenFor(of, '')}\` are for this call; any other is refused with invalid_link.`,
+  body: Type.Object({
+    token: Type.String({ minLength: 1, maxLength: 128, description: `Begins with \`${undoTokenFor(of, '')}\`` }),
+  }),
   response: { 204: NoContent, ...responses },
 })
 const schemas = {
   factor: schemaOf(
+    'factor',
     'Remove what was added to the account, with the token of the mail about it; ends every session, makes the password unusable, and mails a reset',
   ),
   email: schemaOf(
+    'email',
     'Put an earlier email address back, with the token of the mail to it; removes what was added since, ends every session, and mails a reset',
   ),
 }

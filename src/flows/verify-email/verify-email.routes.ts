@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { languageFrom } from '../../contract/languages.js'
-import { isRefused } from '../../contract/outcome.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import { Accepted, LinkState, SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
@@ -50,6 +50,7 @@ const schema = {
   tags: ['registration'],
   summary:
     'Confirm the email: by the link in the browser that registered, by the link and the password, or by the code',
+  description: 'Takes `token`, with `password` in another browser than the one that registered, or `code`.',
   body: Type.Object({
     token: Type.Optional(token),
     code: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
@@ -99,6 +100,9 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
   })
 
   server.post('/api/auth/verify-email', { schema, onRequest }, async (request, reply) => {
+    const { token: given, code } = request.body
+    if ((given === undefined) === (code === undefined))
+      return verifyRefusals.sendRefusal(reply, refuse('bad_request', { message: 'Send token or code' }))
     const browserToken = cookies.read(request, registrationCookie.name)
     const result = await verifyEmail(request.body, browserToken, signInCookies.visitOf(request))
     if (isRefused(result)) return verifyRefusals.sendRefusal(reply, result)
