@@ -125,14 +125,18 @@ const compiled = async (texts: string[], options: object) => {
   return stdout as string
 }
 
+const examplesIn = async (guide: string) =>
+  [...(await read(guide)).matchAll(/```ts\n(.*?)```/gs)].map(([, text]) => text)
+
 describe('the types of the client', () => {
   it('fit to every example in its README, and need no other types', async () => {
-    const examples = [...(await read('packages/client/README.md')).matchAll(/```ts\n(.*?)```/gs)].map(
-      ([, text]) => text,
-    )
+    const examples = await examplesIn('packages/client/README.md')
     expect(examples.length).toBeGreaterThan(3)
     const prelude = `import { createClient } from '@latchkey/client'\nconst client = createClient()\n`
     const texts = examples.map((text = '') => (text.startsWith('import') ? text : prelude + text))
+    // The examples of this guide build on each other.
+    const page = `declare const ask: (question: string) => Promise<string>\ndeclare const show: (text: string) => void\n`
+    texts.push(prelude + page + (await examplesIn('docs/own-pages.md')).join('\n'))
     expect(await compiled(texts, { skipDefaultLibCheck: true })).toBe('')
     expect(await compiled([`${prelude}client.login({ username: 1 })`], { skipLibCheck: true })).toContain('TS2322')
   })

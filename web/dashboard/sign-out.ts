@@ -16,7 +16,8 @@ export const leave = (notice: 'sign_in' | 'session_ended') => {
 
 /**
  * Browsers keep whole pages for the back button, so this page clears the screen when it is put aside. It also leaves when
- * another tab signs out or the session has ended, and shows the new user when another one has signed in.
+ * another tab signs out or the session has ended, and shows the new user when another one has signed in, and the new
+ * name when another tab has changed it. (An answer may tell it in the middle of an action: that must not reload the page.)
  */
 export const clearScreenOnLeave = () => {
   addEventListener('pagehide', ({ persisted }) => {
@@ -24,6 +25,7 @@ export const clearScreenOnLeave = () => {
   })
   client.onChange(({ change, by }) => {
     if (by === 'this_tab' || change === 'signed_in') return
+    if (change === 'renamed') return by === 'other_tab' ? location.reload() : undefined
     if (change === 'other_user') location.reload()
     else if (by === 'answer') leave('session_ended')
     else leaveSignedOut('signed_out')

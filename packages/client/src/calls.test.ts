@@ -30,6 +30,15 @@ const sentByAllCalls = async () => {
   return sent
 }
 
+it('has every call in its README, and no other', async () => {
+  const text = await readFile(new URL('../README.md', import.meta.url), 'utf8')
+  const [, section = ''] = /## Calls\n(.*?)\n## /s.exec(text) ?? []
+  const cells = [...section.matchAll(/^\| .* \| (.*) \|$/gm)].map(([, calls = '']) => calls)
+  const listed = cells.flatMap((calls) => [...calls.matchAll(/`(\w+)`/g)].map(([, call]) => call))
+  const { onChange, fetch, signInUrl, ...calls } = createClient()
+  expect(listed.sort()).toEqual(Object.keys(calls).sort())
+})
+
 it('has a call for every operation of the API that a page can use, and no other', async () => {
   const known = (await operations())
     .filter((operation) => operation.includes(' /api/auth/') && !isNavigation(operation))

@@ -42,7 +42,7 @@ export type EmailProof = { token: string; password?: string | undefined } | { co
 
 /** The token of the mail to a new address. Without a session of its user (ask `me` first, which renews it) the password is needed. */
 export type EmailConfirmation = { token: string; password?: string | undefined }
-/** The token of a mail about a change: of a changed email, or of a factor, passkey or provider that was added. */
+/** The token of a link to /undo. It begins with `email-`, for `undoEmail`, or with `factor-`, for `undoFactor`. */
 export type UndoLink = { token: string }
 
 /** Both addresses of the account page. */
@@ -130,7 +130,7 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
       if (!answer.refused) learn(answer.value.user)
       return answer
     },
-    ...createAccountCalls({ read, change, replaceTokens, signOut }),
+    ...createAccountCalls({ read, change, replaceTokens, learn, signOut }),
     sessions: () => read<{ sessions: Session[] }>('sessions'),
     events: () => read<{ events: AccountEvent[] }>('events'),
     factors: () => read<Factors>('factors'),

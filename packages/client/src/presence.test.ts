@@ -12,7 +12,7 @@ const openTabs = () => {
   const heard: Change[] = []
   const presence = createPresence(() => undefined)
   presence.onChange((change) => heard.push(change))
-  return { heard, other }
+  return { heard, other, presence }
 }
 
 const ada = { id: '0198c0de-0000-7000-8000-000000000001', username: 'ada' }
@@ -41,4 +41,20 @@ it('believes messages of exactly the form that other tabs send, and drops all ot
       { change: 'signed_in', user: ada, by: 'other_tab' },
       { change: 'signed_out', user: null, by: 'other_tab' },
     ])
+})
+
+it('tells of a new name: in the tab that changed it, in other tabs, and by an answer', async () => {
+  const { heard, other, presence } = openTabs()
+  const told: unknown[] = []
+  other.addEventListener('message', ({ data }: MessageEvent<unknown>) => told.push(data))
+  const [renamed, again] = ['lovelace', 'countess'].map((username) => ({ ...ada, username }))
+  presence.learn(ada)
+  presence.learn(ada)
+  presence.learn(renamed ?? null, 'this_tab')
+  await expect.poll(() => heard).toEqual([{ change: 'renamed', user: renamed, by: 'this_tab' }])
+  await expect.poll(() => told).toEqual([renamed])
+  other.postMessage(again)
+  await expect.poll(() => heard[1]).toEqual({ change: 'renamed', user: again, by: 'other_tab' })
+  presence.learn(ada)
+  await expect.poll(() => heard[2]).toEqual({ change: 'renamed', user: ada, by: 'answer' })
 })

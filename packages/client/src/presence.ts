@@ -2,11 +2,11 @@
 export type User = { readonly id: string; readonly username: string }
 
 /**
- * What is different from what this tab knew before, and how it knows: a call of this tab signed in or out, another tab told it,
- * or an answer of the service shows it.
+ * What is different from what this tab knew before, and how it knows: a call of this tab signed in or out or changed the
+ * username, another tab told it, or an answer of the service shows it.
  */
 export type Change = { readonly by: 'this_tab' | 'other_tab' | 'answer' } & (
-  | { readonly change: 'signed_in' | 'other_user'; readonly user: User }
+  | { readonly change: 'signed_in' | 'other_user' | 'renamed'; readonly user: User }
   | { readonly change: 'signed_out'; readonly user: null }
 )
 
@@ -37,18 +37,21 @@ export const createPresence = (ask: () => unknown) => {
     const before = known
     known = user
     const change: Change = user
-      ? { change: before ? 'other_user' : 'signed_in', user, by }
+      ? { change: !before ? 'signed_in' : before.id === user.id ? 'renamed' : 'other_user', user, by }
       : { change: 'signed_out', user, by }
     // A listener that fails must not make the call fail which told it.
     for (const listener of listeners) queueMicrotask(() => listener(change))
   }
+
+  const isKnown = (user: User | null) =>
+    known !== undefined && known?.id === user?.id && known?.username === user?.username
 
   /** What an answer says. The first one is no change, unless this call has signed in or out. */
   const learn = (found: User | null, by: 'this_tab' | 'answer' = 'answer') => {
     lastAsked = Date.now()
     const user = found && { id: found.id, username: found.username }
     if (known === undefined && by === 'answer') known = user
-    if (known !== undefined && known?.id === user?.id) return
+    if (isKnown(user)) return
     announce(user, by)
     channel?.postMessage(user)
   }
@@ -62,7 +65,7 @@ export const createPresence = (ask: () => unknown) => {
   }
 
   channel?.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
-    if (isMessage(data) && (known === undefined || known?.id !== data?.id)) announce(data, 'other_tab')
+    if (isMessage(data) && !isKnown(data)) announce(data, 'other_tab')
   })
   // A sign-in on another host of the domain, or a session that was ended elsewhere, sends no message.
   globalThis.document?.addEventListener('visibilitychange', () => {
