@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addAuthenticator } from '../support/authenticator.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { read } from '../support/project.js'
 
@@ -28,6 +29,12 @@ describe('the guide for programs without a browser', () => {
       ([, block = '']) => block.replaceAll('https://auth.example.com', latchkey.url),
     )
 
+  const signedIn = async (username: string) => {
+    const tab = latchkey.browser()
+    await tab.post('/login', { username, password: goodPassword })
+    return tab
+  }
+
   it('has commands for curl that work one after the other, and end the session', async () => {
     const commands = await blocks('sh')
     expect(commands).toHaveLength(6)
@@ -50,5 +57,23 @@ describe('the guide for programs without a browser', () => {
       'signed out: 204',
       '',
     ])
+  })
+
+  it('has a program for Node that gives up when it would have to wait for days, and says what a second step is', async () => {
+    const [program = ''] = await blocks('js')
+    const renaming = [1, 2, 3, 4, 5, 6].map(
+      (at) => `(await request('PATCH', '/api/auth/account', { username: 'ada${at}' })).status`,
+    )
+    const lines = [program.slice(0, program.indexOf('const me =')), `console.log([${renaming.join(', ')}].join())`]
+    await writeFile(join(folder, 'renaming.mjs'), lines.join('\n'))
+    const env = { PATH: process.env.PATH ?? '', PROGRAM_PASSWORD: goodPassword }
+    const { stdout } = await run(process.execPath, ['renaming.mjs'], { cwd: folder, env })
+    expect(stdout).toBe('200,200,200,200,200,429\n')
+    const tab = await signedIn('ada5')
+    await addAuthenticator(tab, latchkey)
+    await writeFile(join(folder, 'second-step.mjs'), program.replace("'ada'", "'ada5'"))
+    await expect(run(process.execPath, ['second-step.mjs'], { cwd: folder, env })).rejects.toThrow(
+      /needs a second step/,
+    )
   })
 })
