@@ -113,14 +113,18 @@ describe('undoing a changed email', () => {
     expect((await owner.post('/api/auth/second-factor', { code: app.recoveryCodes[0] })).status).toBe(200)
   })
 
-  it('removes passkeys that were added since, and leaves those from before', async () => {
+  it('removes passkeys that were added since a change was first asked for, and leaves those from before', async () => {
     const thief = await latchkey.signedUp('kit')
     const { passkey: ofOwner } = await addPasskey(thief, latchkey.url)
+    latchkey.clock.advance(1000)
+    await changes.ask(thief, 'kit@example.org')
+    const { passkey: betweenTwoAsks } = await addPasskey(thief, latchkey.url)
     latchkey.clock.advance(1000)
     await changes.change(thief, 'kit@example.net')
     const { passkey: ofThief } = await addPasskey(thief, latchkey.url)
     expect((await changes.undoEmail(await changes.undoToken('kit@example.com', /was changed/))).status).toBe(204)
-    expect((await signInWith(latchkey.browser(), ofThief)).status).toBe(401)
+    for (const added of [betweenTwoAsks, ofThief])
+      expect((await signInWith(latchkey.browser(), added)).status).toBe(401)
     expect((await signInWith(latchkey.browser(), ofOwner)).status).toBe(200)
   })
 

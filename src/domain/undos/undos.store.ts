@@ -11,6 +11,7 @@ export type UndoRow = {
 
 const undo = selectList<UndoRow>({ user_id: true, kind: true, subject: true, email: true, since: true })
 
+/** Of several changes away from one address, each takes back what was added since the first of them was asked for. */
 export const insert = (
   sql: Sql,
   row: {
@@ -25,7 +26,8 @@ export const insert = (
 ) =>
   sql.query(
     `insert into undos (hash, user_id, kind, subject, email, email_key, since, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+     select $1, $2::uuid, $3, $4, $5, $6::text,
+       least($7::timestamptz, (select min(since) from undos where user_id = $2 and email_key = $6)), $8`,
     [
       row.hash,
       row.userId,
