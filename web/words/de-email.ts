@@ -29,12 +29,12 @@ export const email: typeof english = {
     leads: {
       email:
         'Ihr Konto {username} bekommt die Adresse {email} zurück. Was seit der Änderung hinzugefügt wurde, wird entfernt, alle Geräte werden abgemeldet, und wir schicken Ihnen einen Link für ein neues Passwort.',
-      totp: 'Die Anmeldung in zwei Schritten wird für Ihr Konto {username} wieder ausgeschaltet.',
-      passkey: 'Der Passkey, der zu Ihrem Konto {username} hinzugefügt wurde, wird entfernt.',
-      provider: 'Die neue Verbindung Ihres Kontos {username} mit einem Anbieter wird getrennt.',
+      totp: 'Damit wird die Anmeldung in zwei Schritten für Ihr Konto {username} wieder ausgeschaltet.',
+      passkey: 'Damit wird der Passkey entfernt, der zu Ihrem Konto {username} hinzugefügt wurde.',
+      provider: 'Damit wird die neue Verbindung Ihres Kontos {username} mit einem Anbieter getrennt.',
     },
     consequences:
-      'Alle Geräte werden abgemeldet. Das Passwort funktioniert nicht mehr, und wir schicken Ihnen einen Link für ein neues.',
+      'Außerdem werden alle Geräte abgemeldet, und das Passwort funktioniert nicht mehr. Wir schicken Ihnen einen Link für ein neues.',
     submit: 'Änderung rückgängig machen',
     wasMe: 'Wenn Sie es waren, schließen Sie diese Seite. Es ändert sich nichts.',
     doneHeading: 'Die Änderung ist rückgängig gemacht',

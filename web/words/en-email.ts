@@ -27,12 +27,12 @@ export const email = {
     leads: {
       email:
         'Your account {username} gets back the address {email}. What was added to it since the change is removed, all devices are signed out, and we send you a link to choose a new password.',
-      totp: 'Two-step sign-in of your account {username} is switched off again.',
-      passkey: 'The passkey that was added to your account {username} is removed.',
-      provider: 'The provider that was connected to your account {username} is disconnected.',
+      totp: 'This switches two-step sign-in of your account {username} off again.',
+      passkey: 'This removes the passkey that was added to your account {username}.',
+      provider: 'This disconnects the provider that was connected to your account {username}.',
     },
     consequences:
-      'All devices are signed out. The password does not work any more, and we send you a link to choose a new one.',
+      'It also signs out all devices, and the password will not work any more. We send you a link to choose a new one.',
     submit: 'Undo the change',
     wasMe: 'If it was you, close this page. Nothing changes.',
     doneHeading: 'The change was undone',

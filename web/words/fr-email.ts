@@ -27,13 +27,13 @@ export const email: typeof english = {
     heading: 'Ce n’était pas vous\u00a0?',
     leads: {
       email:
-        'Votre compte {username} retrouve l’adresse {email}. Ce qui a été ajouté depuis la modification est supprimé, tous les appareils sont déconnectés, et nous vous envoyons un lien pour choisir un nouveau mot de passe.',
-      totp: 'La connexion en deux étapes de votre compte {username} est de nouveau désactivée.',
-      passkey: 'La clé d’accès ajoutée à votre compte {username} est supprimée.',
-      provider: 'Le fournisseur associé à votre compte {username} est dissocié.',
+        'Votre compte {username} retrouvera l’adresse {email}. Ce qui a été ajouté depuis la modification sera supprimé, tous les appareils seront déconnectés, et vous recevrez un lien pour choisir un nouveau mot de passe.',
+      totp: 'La connexion en deux étapes de votre compte {username} sera de nouveau désactivée.',
+      passkey: 'La clé d’accès ajoutée à votre compte {username} sera supprimée.',
+      provider: 'Le fournisseur associé à votre compte {username} sera dissocié.',
     },
     consequences:
-      'Tous les appareils sont déconnectés. Le mot de passe ne fonctionne plus, et nous vous envoyons un lien pour en choisir un nouveau.',
+      'Tous les appareils seront déconnectés et le mot de passe ne fonctionnera plus. Nous vous enverrons un lien pour en choisir un nouveau.',
     submit: 'Annuler la modification',
     wasMe: 'Si c’était vous, fermez cette page. Rien ne changera.',
     doneHeading: 'La modification est annulée',
