@@ -151,8 +151,8 @@ export const createMails = ({
       log.warn({ kind: request.template }, 'mail not queued: too many mails of this kind to this address')
     if (refused) return refused
     // Before the commit there would be nothing to find, and the next look comes seconds later.
-    if ('afterCommit' in sql) sql.afterCommit(() => sender.wake())
-    else sender.wake()
+    if ('afterCommit' in sql) sql.afterCommit(sender.nudge)
+    else sender.nudge()
     return undefined
   }
 
