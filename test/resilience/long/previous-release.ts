@@ -9,7 +9,7 @@ const run = promisify(execFile)
 const home = fileURLToPath(new URL('../../..', import.meta.url))
 
 /** The commit from which people upgrade to this one. Change it with each release. */
-const commit = process.env.PREVIOUS_RELEASE ?? '069e093'
+const commit = process.env.PREVIOUS_RELEASE ?? 'e6ffba3'
 
 /** The previous release, built in a folder of its own from the history of this repository. */
 export const buildPreviousRelease = async () => {

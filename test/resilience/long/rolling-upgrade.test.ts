@@ -69,7 +69,7 @@ it('an upgrade, a way back and another upgrade fail no request under load, and s
   expect((await idle.refresh()).status).toBe(200)
 }, 600_000)
 
-it('the previous release cannot sign in an account with two-step sign-in, and signs in the others', async () => {
+it('the previous release gives an account with two-step sign-in no session for its password, and signs in the others', async () => {
   const person = await site.signedIn('person-0')
   const { body } = await person.act('/api/auth/totp')
   const code = codeOf(String(body.secret), stepAt(Date.now() / 1000))
@@ -77,7 +77,8 @@ it('the previous release cannot sign in an account with two-step sign-in, and si
 
   await restart([0, 1], previous.program)
   const visitor = site.visitor()
-  expect((await visitor.post('/login', { username: 'person-0', password })).status).toBe(401)
+  // It asks for the code, or it does not know codes and refuses.
+  expect([202, 401]).toContain((await visitor.post('/login', { username: 'person-0', password })).status)
   expect(visitor.jar.get('refresh_token')).toBeUndefined()
   expect((await person.refresh()).status).toBe(200)
   expect((await site.visitor().post('/login', { username: 'person-1', password })).status).toBe(200)
