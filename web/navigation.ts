@@ -13,8 +13,8 @@ export const queryValue = (name: string) => new URLSearchParams(location.search)
 const accepted = (returnTo: string | undefined) => safeReturnTo(returnTo, readSettings().allowedOrigins)
 
 /**
- * The page that the visitor wanted before the sign-in, from the address. Only pages of this site and of allowed ones are accepted. A
- * browser that an application has redirected here keeps the fragment of its page, as a part of our address.
+ * The page that the visitor wanted before the sign-in, from the address. Only pages of this site and of allowed ones are
+ * accepted. A browser that an application has redirected here keeps the fragment of its page, as a part of our address.
  */
 export const returnToInAddress = () => {
   const asked = queryValue('returnTo')

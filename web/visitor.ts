@@ -7,8 +7,9 @@ import { useStableCallback } from './stable-callback.js'
 const longestWait = 3_000
 
 /**
- * For a page that a signed-in user does not need: whether the visitor is signed in already, here or in another tab. The form is not shown before that is known, because
- * a session may be refreshed first. A visitor who arrives with a notice is known to be signed out.
+ * For a page that a signed-in user does not need: whether the visitor is signed in already, here or in another tab. The form
+ * is not shown before that is known, because a session may be refreshed first. A visitor who arrives with a notice is known
+ * to be signed out.
  */
 export const useVisitor = (onSignedIn: () => void) => {
   const [isKnown] = useState(() => queryValue('notice') !== undefined)

@@ -136,7 +136,10 @@ export const createLoad =
     await webhooks.load(unprepared)
   }
 
-/** Runs in the background once the database is ready: the purge, the senders of mails and webhooks, the readers of ended sessions and signing keys. */
+/**
+ * Runs in the background once the database is ready: the purge, the senders of mails and webhooks, the readers of ended
+ * sessions and signing keys.
+ */
 export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
   const { mails, webhooks, events, sessions, endedSessions, oneTimeTokens, registrations, signingKeys, loadedKeys } =
     nouns

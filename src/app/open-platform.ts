@@ -44,8 +44,8 @@ const openMail = (config: Config, clock: Clock, log: Log) => {
 }
 
 /**
- * Opens the list of leaked passwords, the stores, the mailer, the worker threads and the providers, and closes them in the reverse order. Threads for passwords that are given stay
- * open: services in one process can share them.
+ * Opens the list of leaked passwords, the stores, the mailer, the worker threads and the providers, and closes them in the
+ * reverse order. Threads for passwords that are given stay open: services in one process can share them.
  */
 export const openPlatform = async (config: Config, clock: Clock, log: Log, given?: Workers) => {
   const secrets = config.jwtSecret ?? [await keptSecret(config.dataDir)]

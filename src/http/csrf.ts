@@ -23,8 +23,8 @@ type Dependencies = {
 }
 
 /**
- * A token is a nonce and an HMAC over it, the secret in its own cookie and the session, or the sign-in that waits. A sibling host
- * that plants a secret does not have our key, and a token of one session is not valid in another.
+ * A token is a nonce and an HMAC over it, the secret in its own cookie and the session, or the sign-in that waits. A sibling
+ * host that plants a secret does not have our key, and a token of one session is not valid in another.
  */
 export const createCsrf = ({ keys, cookies, callers, signInCookies }: Dependencies) => {
   const challengeOf = (request: FastifyRequest) => {
@@ -51,7 +51,10 @@ export const createCsrf = ({ keys, cookies, callers, signInCookies }: Dependenci
   }
 
   return {
-    /** The token for this browser's secret, which is created if there is none yet. For the session, unless the sign-in that waits is meant. */
+    /**
+     * The token for this browser's secret, which is created if there is none yet. For the session, unless the sign-in that
+     * waits is meant.
+     */
     issue: (request: FastifyRequest, reply: FastifyReply, forChallenge: boolean) => {
       const holder = (forChallenge ? challengeOf(request) : undefined) ?? holderOf(request)
       const present = secretOf(request)

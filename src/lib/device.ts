@@ -23,7 +23,10 @@ const systems: readonly (readonly [RegExp, string])[] = [
 const firstMatch = (table: readonly (readonly [RegExp, string])[], text: string) =>
   table.find(([pattern]) => pattern.test(text))?.[1]
 
-/** A user agent as a person would name the device ("Firefox on Windows"), and the two parts of that name. `browser` may also be a program such as curl. */
+/**
+ * A user agent as a person would name the device ("Firefox on Windows"), and the two parts of that name. `browser` may also
+ * be a program such as curl.
+ */
 export const readDevice = (userAgent: string) => {
   const browser = firstMatch(programs, userAgent) ?? null
   const system = firstMatch(systems, userAgent) ?? null

@@ -14,8 +14,8 @@ import { nodeGuard } from '../../packages/verify/src/node.js'
 import type { GuardOptions, Verifier } from '../../packages/verify/src/verify.js'
 
 /**
- * An application that says who the user is, sets a cookie of its own, and lets caches keep its answers. Where a framework allows it, two
- * guards stand behind each other, as in an area with rules of its own: they must renew the tokens once.
+ * An application that says who the user is, sets a cookie of its own, and lets caches keep its answers. Where a framework
+ * allows it, two guards stand behind each other, as in an area with rules of its own: they must renew the tokens once.
  */
 export type GuardedApplication = { url: string; stop(): Promise<void> }
 type Start = (verifier: Verifier, options?: GuardOptions) => Promise<GuardedApplication>

@@ -10,7 +10,10 @@ type Props = {
   onPress?: () => void | Promise<void>
 }
 
-/** While busy it keeps its place, its words and the focus, and takes no second press. A disabled one that submits leaves it to the form to say why. */
+/**
+ * While busy it keeps its place, its words and the focus, and takes no second press. A disabled one that submits leaves it
+ * to the form to say why.
+ */
 export const Button = ({
   children,
   look = 'plain',

@@ -12,8 +12,8 @@ export type WithFreshSignIn = <Value>(call: () => Promise<Answer<Value>>) => Pro
 type Asked = { methods: readonly ProofMethod[]; done: (proven: boolean) => void }
 
 /**
- * One dialog for all changes of a page that need a fresh sign-in. Several calls at once wait for the same dialog. After "cancel" the
- * refusal is returned.
+ * One dialog for all changes of a page that need a fresh sign-in. Several calls at once wait for the same dialog. After
+ * "cancel" the refusal is returned.
  */
 export const useStepUp = () => {
   const [asked, setAsked] = useState<Asked>()

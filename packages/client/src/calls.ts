@@ -40,7 +40,10 @@ export type Registration = {
 /** The token of a mailed link, with the password if another browser registered; or the mailed code. */
 export type EmailProof = { token: string; password?: string | undefined } | { code: string }
 
-/** The token of the mail to a new address. Without a session of its user (ask `me` first, which renews it) the password is needed. */
+/**
+ * The token of the mail to a new address. Without a session of its user (ask `me` first, which renews it) the password is
+ * needed.
+ */
 export type EmailConfirmation = { token: string; password?: string | undefined }
 /** The token of a link to /undo. It begins with `email-`, for `undoEmail`, or with `factor-`, for `undoFactor`. */
 export type UndoLink = { token: string }
@@ -105,7 +108,7 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
   return {
     ...createPasskeyCalls({ post, change, signIn }),
     ...createEnrolmentCalls({ post, sendWithCsrfToken, signIn }),
-    /** The answer may have `next` instead of a user: go on with `secondFactor`, or with `mailEnrolmentCode`, or on the page /second-factor. */
+    /** With `next` instead of a user: go on with `secondFactor` or `mailEnrolmentCode`, or on the page /second-factor. */
     login: (credentials: { username: string; password: string }) =>
       signIn<SignedIn | SecondFactorNeeded>('login', credentials),
     /** What the sign-in of this browser still needs. */

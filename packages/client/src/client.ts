@@ -43,7 +43,10 @@ export type ClientOptions = {
 }
 
 export type Client = Calls & {
-  /** Calls the listener when the user signs in or out or has a new username, here or in another tab. Returns a function that stops that. */
+  /**
+   * Calls the listener when the user signs in or out or has a new username, here or in another tab. Returns a function that
+   * stops that.
+   */
   readonly onChange: Presence['onChange']
   /**
    * `fetch` for the application's own API. If it answers 401, the tokens are renewed once and the request is sent again. A

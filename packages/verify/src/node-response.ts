@@ -32,8 +32,8 @@ const setAll = (response: NodeResponse, headers: unknown) => {
 }
 
 /**
- * Adds cookies to an answer at the moment when its head is written: whatever the application sets until then, they are not lost, and
- * the answer is in no cache.
+ * Adds cookies to an answer at the moment when its head is written: whatever the application sets until then, they are not
+ * lost, and the answer is in no cache.
  */
 export const carryCookies = (response: NodeResponse, setCookies: readonly string[]) => {
   if (setCookies.length === 0) return

@@ -31,8 +31,8 @@ const signedOut: Renewed = { outcome: 'signed_out', setCookies: [] }
 const unavailable: Renewed = { outcome: 'unavailable', setCookies: [] }
 
 /**
- * Only the refresh token. With an access token that the service accepts and we refuse, such as one of the other algorithm after a
- * change of `ACCESS_TOKEN_ALGORITHM`, the service would renew nothing.
+ * Only the refresh token. With an access token that the service accepts and we refuse, such as one of the other algorithm
+ * after a change of `ACCESS_TOKEN_ALGORITHM`, the service would renew nothing.
  */
 const headersFor = ({ refreshToken, userAgent, address }: RenewalRequest) => ({
   cookie: `refresh_token=${refreshToken}`,
@@ -41,8 +41,8 @@ const headersFor = ({ refreshToken, userAgent, address }: RenewalRequest) => ({
 })
 
 /**
- * New tokens for a request whose access token is missing or is refused, from the service. Requests with one refresh token that arrive
- * at the same time share one renewal.
+ * New tokens for a request whose access token is missing or is refused, from the service. Requests with one refresh token
+ * that arrive at the same time share one renewal.
  */
 export const createRenewal = ({ service, verifyToken }: Verifier) => {
   const { serviceUrl, fetch, now, onProblem } = service

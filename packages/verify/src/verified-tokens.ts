@@ -11,9 +11,9 @@ const mostTokens = 1_000
 const ownText = (token: string) => new TextDecoder().decode(new TextEncoder().encode(token))
 
 /**
- * Tokens whose signature was checked, by their whole text: WebCrypto takes some hundred microseconds for one, finding it here takes two.
- * When the newer half is full it becomes the older one, and what was there is forgotten. Whether a token is valid *now* is asked
- * at every request and is no part of this; so is whether its key is still in use.
+ * Tokens whose signature was checked, by their whole text: WebCrypto takes some hundred microseconds for one, finding it
+ * here takes two. When the newer half is full it becomes the older one, and what was there is forgotten. Whether a token is
+ * valid *now* is asked at every request and is no part of this; so is whether its key is still in use.
  */
 export const createVerifiedTokens = () => {
   let newer = new Map<string, Proven>()

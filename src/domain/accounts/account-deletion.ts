@@ -34,9 +34,9 @@ const nobody: Client = { ip: '', userAgent: '' }
 export type AccountDeletion = ReturnType<typeof createAccountDeletion>
 
 /**
- * Deletes an account and everything of it, in one transaction: what refers to the user goes with the row, and a trigger forgets
- * the rest (`forget_user` and `forget_mails_of_user` in the migrations). What stays is the last mail until it is sent, the webhook with the user's id, and
- * events that say no more than what happened.
+ * Deletes an account and everything of it, in one transaction: what refers to the user goes with the row, and a trigger
+ * forgets the rest (`forget_user` and `forget_mails_of_user` in the migrations). What stays is the last mail until it is
+ * sent, the webhook with the user's id, and events that say no more than what happened.
  */
 export const createAccountDeletion = (deps: Dependencies) => {
   const { database, users, usernames, undos, sessions, events, mails } = deps

@@ -27,8 +27,9 @@ export type MailRequest = { [Kind in MailKind]: RequestOf<Kind> }[MailKind]
 type NotQueued = Refused<'ceiling_reached' | 'no_user'>
 
 /**
- * Mails that any visitor can cause are limited for each address, and so are those about sign-ins. A notice after a change is never limited. Resets are
- * counted over the time that a link is valid: when the last link has expired, the next mail can be sent.
+ * Mails that any visitor can cause are limited for each address, and so are those about sign-ins. A notice after a change is
+ * never limited. Resets are counted over the time that a link is valid: when the last link has expired, the next mail can be
+ * sent.
  */
 const ceilings: Record<MailKind, { mails: number; within: number } | undefined> = {
   'verify-email': { mails: 5, within: 1 * hours },
@@ -66,8 +67,8 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
 }
 
 /**
- * One request causes one mail of these kinds, and which one depends on whether the address has an account. They share a limit, so
- * that nobody learns from a limit which kind it was.
+ * One request causes one mail of these kinds, and which one depends on whether the address has an account. They share a
+ * limit, so that nobody learns from a limit which kind it was.
  */
 const alternatives: readonly (readonly MailKind[])[] = [
   ['verify-email', 'already-registered', 'address-reserved'],
@@ -177,8 +178,8 @@ export const createMails = ({
     forgetCodes,
     purge,
     /**
-     * What was mailed to a user in the last day or waits to be sent, to these addresses of the user or to others. Of the mails to an
-     * address that the user asked for, nothing is said: their kind shows whether it has an account.
+     * What was mailed to a user in the last day or waits to be sent, to these addresses of the user or to others. Of the
+     * mails to an address that the user asked for, nothing is said: their kind shows whether it has an account.
      */
     sentTo: (userId: string, emails: readonly string[]) =>
       store.selectOfUser(database, userId, {

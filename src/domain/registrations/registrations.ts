@@ -45,7 +45,10 @@ const toPending = (row: store.PendingRow): Pending => {
   return { id: row.id, passwordHash, user: { email, username, name: row.name, passwordHash } }
 }
 
-/** A mail names whole hours, or minutes if less than an hour is left. Rounded up: minutes after the first mail it is still "24 hours". */
+/**
+ * A mail names whole hours, or minutes if less than an hour is left. Rounded up: minutes after the first mail it is still
+ * "24 hours".
+ */
 const inWholeUnits = (span: number) => {
   const unit = span > hours ? hours : minutes
   return Math.ceil(span / unit) * unit
@@ -68,8 +71,9 @@ export const createRegistrations = (deps: Dependencies) => {
   if (!codeKey) throw new Error('There is no key to make codes with')
 
   /**
-   * The owner of an email that has an account, or had one until a short time ago, gets a mail that says so; otherwise the mail has the link, and the code while there
-   * are tries for it. The result and the written rows do not show which of the two it was.
+   * The owner of an email that has an account, or had one until a short time ago, gets a mail that says so; otherwise the
+   * mail has the link, and the code while there are tries for it. The result and the written rows do not show which of the
+   * two it was.
    */
   const queueMail = async (sql: Transaction, mailed: Mailed, token: string, language: Language) => {
     const { id, email, expiresAt, triesLeft } = mailed

@@ -50,8 +50,8 @@ const fromRow = (row: store.ChallengeRow): Challenge => {
 export type Challenges = ReturnType<typeof createChallenges>
 
 /**
- * Sign-ins that wait for the second proof, or for an enrolment. A trigger deletes those of a user whose password, email or factors change, and of one
- * who is disabled.
+ * Sign-ins that wait for the second proof, or for an enrolment. A trigger deletes those of a user whose password, email or
+ * factors change, and of one who is disabled.
  */
 export const createChallenges = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** The id for the browser; undefined if the password has changed since it was checked, or the user was disabled. */

@@ -43,7 +43,10 @@ export const resumeSending = (sql: Sql) => sql.query(resume)
 export const selectStopped = (sql: Sql) =>
   sql.query<{ stopped_at: Date }>('select stopped_at from webhooks_wanted where stopped_at is not null')
 
-/** As for mails: takes the one that has waited longest, and no other sender takes it until the lease ends. None while sending is stopped. */
+/**
+ * As for mails: takes the one that has waited longest, and no other sender takes it until the lease ends. None while sending
+ * is stopped.
+ */
 export const claim = (sql: Sql, lease: number, offset: number) =>
   sql.query<DueWebhook>(
     `update outgoing_webhooks

@@ -22,7 +22,10 @@ export type Changes = { name?: string | null; username?: string }
 type Wanted = { name: string | null | undefined; username: Username | undefined }
 type Request = { caller: SessionCaller; changes: Changes; client: Client; language: Language }
 
-/** Changes the name and the username of the caller. The new tokens of the session have them at once, other sessions at their next renewal. */
+/**
+ * Changes the name and the username of the caller. The new tokens of the session have them at once, other sessions at their
+ * next renewal.
+ */
 export const createProfile = (deps: Dependencies) => {
   const { database, users, usernames, sessions, mails, events } = deps
 

@@ -11,7 +11,10 @@ import { fingerprint } from '../../lib/random.js'
 
 export type SocialRefusal = ProviderRefusal['refused'] | ResolvingRefusal | 'used_before'
 
-/** Either signed in, or a second proof is needed, or an identity was proven: then the session that began the link has to finish it. */
+/**
+ * Either signed in, or a second proof is needed, or an identity was proven: then the session that began the link has to
+ * finish it.
+ */
 type Finished = Entry | { profile: Profile; linker: Linker }
 
 export type Outcome = Finished | Refused<SocialRefusal> | (Refused<'callback_failed'> & { error: unknown })

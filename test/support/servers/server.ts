@@ -65,7 +65,10 @@ const isFree = (port: number): Promise<boolean> =>
     probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
   })
 
-/** Below the ports of outgoing connections (from 32768 on), and of our Redis servers: one of those could take the port before the server does. */
+/**
+ * Below the ports of outgoing connections (from 32768 on), and of our Redis servers: one of those could take the port before
+ * the server does.
+ */
 export const freePort = async (): Promise<number> => {
   const port = 12_000 + Math.floor(Math.random() * 8_000)
   return (await isFree(port)) ? port : freePort()
