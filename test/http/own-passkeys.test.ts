@@ -3,7 +3,7 @@ import { checkPasskeys } from '../../src/commands/doctor-passkeys.js'
 import { minutes } from '../../src/lib/durations.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
-import { addPasskey, signInWith } from '../support/passkey.js'
+import { addPasskey, createPasskey, signInWith } from '../support/passkey.js'
 
 const loginPath = '/api/auth/passkey-login'
 const ownPath = '/api/auth/passkeys'
@@ -147,4 +147,15 @@ describe('removing a passkey', () => {
     expect((await other.remove(`${ownPath}/${added.id}`)).status).toBe(404)
     expect((await rename(other, added.id, 'mine')).status).toBe(404)
   })
+})
+
+it('a passkey without a name is named after its device, in the language of the page', async () => {
+  const tab = await latchkey.signedUp('nora')
+  const { body: options } = await tab.act(`${ownPath}/options`)
+  const headers = {
+    'accept-language': 'de',
+    'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0 Safari/537.36',
+  }
+  const made = { credential: createPasskey(latchkey.url).create(options) }
+  expect((await tab.send('POST', ownPath, made, { csrf: true, headers })).body.name).toBe('Chrome unter Linux')
 })
