@@ -188,7 +188,7 @@ describe('somebody new', () => {
     await fillIn(page, { Benutzername: ' johann ', 'E-Mail': 'foo@bar' })
     expect(await remarkOn('username')).toBe('')
     await submit()
-    await expect.poll(() => remarkOn('email')).toBe('Geben Sie eine E-Mail-Adresse wie name@example.com ein.')
+    await expect.poll(() => remarkOn('email')).toBe('Geben Sie eine E-Mail-Adresse ein, zum Beispiel name@example.com.')
     await fillIn(page, { 'E-Mail': 'johann@example.com' })
     await submit()
     await page.waitForURL('**/verify-email')
