@@ -99,6 +99,7 @@ describe('the owner of an account', () => {
     }
     expect(await fromProvider('former')).toMatchObject({ username: 'former-2' })
     expect(await fromProvider('admin')).toMatchObject({ username: 'admin-2' })
+    expect(await fromProvider('ꓮꓓꓟꓲꓠ')).toMatchObject({ username: 'ꓮꓓꓟꓲꓠ-2' })
     expect((await change(tab, { username: 'Former' })).status).toBe(200)
     expect((await change(tab, { username: 'newer' })).status).toBe(200)
     latchkey.clock.advance(31 * days)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readUsername, usernameFrom, usernameKey, withSuffix } from './username.js'
+import { imitatedKey, readUsername, usernameFrom, usernameKey, withSuffix } from './username.js'
 
 describe('usernames that mean one person', () => {
   it.each([
@@ -22,6 +22,18 @@ describe('usernames that mean one person', () => {
     ['a dash for a hyphen', 'no\u2013reply', 'no-reply'],
   ])('%s is folded', (_, one, other) => {
     expect(usernameKey(one)).toBe(usernameKey(other))
+  })
+})
+
+describe('names that imitate a reserved one', () => {
+  it.each([
+    ['in small capitals', 'ᴀᴅᴍɪɴ', 'admin'],
+    ['in Lisu', 'ꓮꓓꓟꓲꓠ', 'admin'],
+    ['in Cherokee', 'ᎪᎢᎠᎷᎬᎡ', 'atdmer'],
+    ['with a hyphen', 'ɴᴏ-ʀᴇᴘʟʏ', 'no-reply'],
+    ['not at all', 'ada', 'ada'],
+  ])('%s', (_, name, imitated) => {
+    expect(imitatedKey(usernameKey(name))).toBe(imitated)
   })
 })
 

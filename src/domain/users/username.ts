@@ -17,6 +17,13 @@ const lookAlikes = new Map(
   }).flatMap(([latin, others]) => Array.from(others, (other) => [other, latin] as const)),
 )
 
+/** Alphabets in which a whole name can imitate a Latin one: Lisu, Cherokee, and small capitals. */
+const imitations = new Map(
+  ['ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑ-ꓣꓢꓔꓴꓦꓪꓫꓬꓜ', 'ᎪᏴᏟᎠᎬ-ᏀᎻᎥᎫᏦᏞᎷ--Ꮲ-ᎡᏚᎢ-ᏙᎳ-ᎩᏃ', 'ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘ-ʀꜱᴛᴜᴠᴡ-ʏᴢ'].flatMap((alphabet) =>
+    Array.from(alphabet.toLowerCase(), (letter, at) => [letter, 'abcdefghijklmnopqrstuvwxyz'[at] ?? ''] as const),
+  ),
+)
+
 export type Username = { username: string; key: string }
 
 /** Case folding by way of upper case: it also joins the long s, the dotless i, the Kelvin sign and the sharp s. */
@@ -27,6 +34,13 @@ const fold = (text: string) => text.toUpperCase().toLowerCase().normalize('NFKC'
  */
 export const usernameKey = (text: string) =>
   Array.from(fold(normalizedUsername(text)), (letter) => lookAlikes.get(letter) ?? letter).join('')
+
+/**
+ * The Latin key that this one imitates. Only to compare with reserved names: users of these alphabets keep their names, and
+ * keys are stored.
+ */
+export const imitatedKey = (key: string) =>
+  Array.from(key, (letter) => (letter === '-' ? letter : (imitations.get(letter) ?? letter))).join('')
 
 export const readUsername = (text: string): Username | Refused<UsernameRefusal> => {
   const username = normalizedUsername(text)

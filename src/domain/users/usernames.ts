@@ -2,7 +2,7 @@ import { type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days, seconds } from '../../lib/durations.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import { type Username, usernameKey } from './username.js'
+import { imitatedKey, type Username, usernameKey } from './username.js'
 import * as store from './usernames.store.js'
 
 /** How long a former username stays with its owner. Links, mentions and programs that know users by name still use it. */
@@ -22,6 +22,7 @@ export type Usernames = ReturnType<typeof createUsernames>
 export const createUsernames = (deps: { database: Database; clock: Clock; kept?: readonly string[] | undefined }) => {
   const { database, clock } = deps
   const kept = deps.kept ?? []
+  const isKept = (key: string) => kept.includes(imitatedKey(key))
 
   const isTaken = async (sql: Sql, key: string, userId: string | null = null) =>
     (await store.selectHolder(sql, key, userId, clock.now())).length > 0
@@ -34,8 +35,7 @@ export const createUsernames = (deps: { database: Database; clock: Clock; kept?:
     const reserved = await store.selectOfUser(sql, user.id, clock.now())
     const others = reserved.filter((row) => row.username_key !== wanted.key)
     const wasMine = others.length < reserved.length
-    if ((!wasMine && kept.includes(wanted.key)) || (await isTaken(sql, wanted.key, user.id)))
-      return refuse('username_taken')
+    if ((!wasMine && isKept(wanted.key)) || (await isTaken(sql, wanted.key, user.id))) return refuse('username_taken')
     const [oldest] = others
     return oldest && others.length >= mostFormerNames
       ? refuse('too_many_requests', { retryAfter: secondsUntil(oldest.reserved_until) })
@@ -54,10 +54,11 @@ export const createUsernames = (deps: { database: Database; clock: Clock; kept?:
   }
 
   return {
-    kept,
+    /** The names that no user may take; this one is among them if it imitates one. */
+    keptAlike: (key: string) => (isKept(key) ? [...kept, key] : kept),
     isTaken,
     /** For a new user who chooses the name. */
-    mayBeChosen: async ({ key }: Username) => !kept.includes(key) && !(await isTaken(database, key)),
+    mayBeChosen: async ({ key }: Username) => !isKept(key) && !(await isTaken(database, key)),
     release: (sql: Sql, keys: readonly string[]) => store.deleteExpired(sql, keys, clock.now()),
     refusalFor,
     rename,

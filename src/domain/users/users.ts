@@ -96,7 +96,7 @@ export type Users = ReturnType<typeof createUsers>
 type Dependencies = {
   database: Database
   clock: Clock
-  usernames: Pick<Usernames, 'kept' | 'isTaken' | 'release'>
+  usernames: Pick<Usernames, 'keptAlike' | 'isTaken' | 'release'>
 }
 
 export const createUsers = ({ database, clock, usernames }: Dependencies) => {
@@ -139,7 +139,7 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
     for (let tries = 0; tries < 20; tries++) {
       const now = clock.now()
       const id = uuidv7(now)
-      const [free] = await store.selectFreeSuffix(database, wanted.key, usernames.kept, now)
+      const [free] = await store.selectFreeSuffix(database, wanted.key, usernames.keptAlike(wanted.key), now)
       const username = withSuffix(wanted, free?.suffix ?? id.slice(-6))
       await usernames.release(database, [username.key])
       const inserting = database.transaction((sql) =>
