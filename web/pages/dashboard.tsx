@@ -75,6 +75,7 @@ const Panels = ({ account, sessions, events, reload }: Loaded & { reload: () => 
         ) : (
           <PanelNotLoaded title={words.sessions} onTryAgain={reload} />
         )}
+        <SignOutEverywherePanel />
         {events ? <EventsPanel events={events} /> : <PanelNotLoaded title={words.events} onTryAgain={reload} />}
       </div>
       <div>
@@ -83,7 +84,6 @@ const Panels = ({ account, sessions, events, reload }: Loaded & { reload: () => 
         <PasswordPanel account={account} />
         <PasskeysPanel factors={factors} onChanged={loadFactors} />
         <TwoStepPanel factors={factors} onChanged={loadFactors} />
-        <SignOutEverywherePanel />
         <DataPanel />
         <DeletePanel account={account} />
       </div>
