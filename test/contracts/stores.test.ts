@@ -61,7 +61,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     ]
     for (const rows of found) expect(rows).toMatchObject([{ id, email: 'Ada@Example.com', created_at: now }])
     const again = { id: uuidv7(now), ...namesOf('ADA'), name: null, passwordHash: 'other', now }
-    expect(await users.insertWithPassword(sql, again)).toEqual([])
+    expect([await users.insertWithPassword(sql, again), await users.holdConcerned(sql, 'x')]).toEqual([[], []])
     expect(await users.selectFreeSuffix(sql, 'ada', [], new Date())).toEqual([{ suffix: 2 }])
     await addUser('ada-2')
     expect(await users.replaceHash(sql, id, 'not it', 'new')).toEqual([])
@@ -83,7 +83,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await users.insertIdentity(sql, id, google, now)).toEqual([{ user_id: id }])
     expect(await users.insertIdentity(sql, newcomer.id, google, now)).toEqual([])
     expect(await users.selectByIdentity(sql, google)).toMatchObject([{ id, providers: ['provider_a'] }])
-    await users.undoIdentitiesSince(sql, newcomer.id, now, now)
+    await users.undoIdentitiesSince(sql, newcomer.id, now, now, [])
     expect(await users.selectAllUndone(sql, newcomer.id)).toEqual([{ ...google, subject: '2', undone_at: now }])
     await Promise.all([users.undoIdentity(sql, id, google, now), users.deleteIdentity(sql, id, 'provider_a')])
     expect([await users.forgetUndone(sql, id, google), await users.selectUndone(sql, id, google)]).toEqual([[], []])
@@ -95,7 +95,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     await users.insertIdentity(sql, id, identity, now)
     await users.updateName(sql, id, 'Ada L')
     expect(await users.selectIdentities(sql, id)).toEqual([{ ...identity, linked_at: now }])
-    const locked = await sql.transaction((inside) => users.lockForDeletion(inside, id))
+    const locked = await users.waitForOtherDeletions(sql).then(() => users.lockForDeletion(sql, id))
     expect(locked).toMatchObject([{ id, name: 'Ada L' }])
     expect(await users.deleteUser(sql, id)).toEqual([{ id }])
     expect([await users.selectById(sql, id), await bulk.selectReserved(sql, ['ada'])]).toEqual([[], []])

@@ -44,6 +44,7 @@ describe('changing the email', () => {
     const token = await changes.confirmToken('abe@example.org')
     expect((await tab.send('DELETE', '/api/auth/email', undefined, { csrf: true })).status).toBe(204)
     expect(await waiting()).toBeNull()
+    expect((await tab.send('DELETE', '/api/auth/email', undefined, { csrf: true })).status).toBe(204)
     expect((await changes.confirm(tab, token)).body.code).toBe('invalid_link')
     const kinds = (await tab.get('/api/auth/events')).body.events as { kind: string }[]
     expect(kinds.map(({ kind }) => kind).filter((kind) => kind.startsWith('email'))).toEqual([

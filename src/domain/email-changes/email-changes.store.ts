@@ -28,7 +28,8 @@ export const selectWaiting = (sql: Sql, userId: string, now: Date) =>
     [userId, now],
   )
 
-export const remove = (sql: Sql, userId: string) => sql.query('delete from email_changes where user_id = $1', [userId])
+export const remove = (sql: Sql, userId: string) =>
+  sql.query('delete from email_changes where user_id = $1 returning 1', [userId])
 
 export const purge = (sql: Sql, now: Date, limit: number) =>
   sql.query(

@@ -124,7 +124,8 @@ export const createEmailChanges = (deps: Dependencies) => {
     },
     /** The address that the user wants to have, if it is not confirmed yet. */
     waitingOf: async (userId: string) => (await store.selectWaiting(database, userId, clock.now()))[0],
-    forget: (sql: Sql, userId: string) => store.remove(sql, userId),
+    /** Whether there was one. */
+    forget: async (sql: Sql, userId: string) => (await store.remove(sql, userId)).length > 0,
     purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
   }
 }

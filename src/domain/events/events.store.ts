@@ -46,9 +46,10 @@ export const insertEvent = (
   },
 ) =>
   sql.query<{ username: string | null }>(
-    `insert into events (id, kind, user_id, username, name_mark, session_id, reason, request_id, ip, user_agent, created_at)
+    `with held as (select id, username from users where id = $3 for key share)
+     insert into events (id, kind, user_id, username, name_mark, session_id, reason, request_id, ip, user_agent, created_at)
      select $1, $2, u.id, u.username, $4, $5, $6, $7, $8, $9, $10
-     from (select $3::uuid as wanted) as given left join users as u on u.id = wanted
+     from (select $3::uuid as wanted) as given left join held as u on u.id = wanted
      where wanted is null or u.id is not null
      returning username`,
     [

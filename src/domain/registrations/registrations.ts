@@ -121,8 +121,8 @@ export const createRegistrations = (deps: Dependencies) => {
   /** A mail with a new link. The older link works until the new mail is queued, so that one link always works. */
   const sendAgain = ({ id, email }: { id: string; email: string }, language: Language): Promise<SentAgain> =>
     database.transaction(async (sql): Promise<SentAgain> => {
-      // Before the registration, as a deletion of this user does.
-      await users.holdByEmail(sql, email)
+      // Before the registration, as a deletion does.
+      await users.holdConcerned(sql, email)
       const [row] = await store.lockWaiting(sql, id, clock.now())
       if (!row) return refuse('no_registration_waiting')
       const token = randomToken()

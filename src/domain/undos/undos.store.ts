@@ -56,6 +56,12 @@ export const selectFormerEmails = (sql: Sql, userId: string, now: Date) =>
 export const take = (sql: Sql, hash: Uint8Array, now: Date) =>
   sql.query<UndoRow>(`delete from undos where hash = $1 and expires_at > $2 returning ${undo}`, [hash, now])
 
+export const selectSince = (sql: Sql, userId: string, since: Date) =>
+  sql.query<UndoRow>(`select ${undo} from undos where user_id = $1 and since >= $2 order by since, hash`, [
+    userId,
+    since,
+  ])
+
 export const deleteSince = (sql: Sql, userId: string, since: Date) =>
   sql.query('delete from undos where user_id = $1 and since >= $2', [userId, since])
 

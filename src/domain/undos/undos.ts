@@ -69,6 +69,11 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
     const [row] = await store.take(sql, fingerprint(token), clock.now())
     return row && fromRow(row)
   },
+  /** The identities at providers that were linked since then, also those that were unlinked again. */
+  linkedSince: async (sql: Sql, userId: string, since: Date) =>
+    (await store.selectSince(sql, userId, since))
+      .map(fromRow)
+      .flatMap((undo) => (undo.kind === 'provider' ? [undo.identity] : [])),
   /** The links of mails about this change and later ones: some of those mails went to an address that was taken back. */
   forgetSince: (sql: Sql, userId: string, since: Date) => store.deleteSince(sql, userId, since),
   /** The user gives this address up now: from now on it can be put back, and is reserved, for the whole time. */

@@ -37,6 +37,10 @@ const user = selectList<UserRow>(columns)
 
 export const selectById = (sql: Sql, id: string) => sql.query<UserRow>(`select ${user} from users where id = $1`, [id])
 
+/** Deletions at the same time would wait for each other's mails: whoever asks for an address writes a row about its owner. */
+export const waitForOtherDeletions = (sql: Sql) =>
+  sql.query(`select pg_advisory_xact_lock(hashtextextended('deletion of a user', 0))`)
+
 /** Until the transaction ends no other one can change this user, or write a row that refers to it. */
 export const lockForDeletion = (sql: Sql, id: string) =>
   sql.query<UserRow>(`select ${user} from users where id = $1 for update`, [id])
@@ -51,6 +55,14 @@ export const selectByEmail = (sql: Sql, key: string) =>
 /** Until the transaction ends, the user is not deleted and keeps the address. */
 export const holdByEmail = (sql: Sql, key: string) =>
   sql.query<UserRow>(`select ${user} from users where email_key = $1 for key share`, [key])
+
+/** The user who has the address, and the one for whom it is reserved. */
+export const holdConcerned = (sql: Sql, key: string) =>
+  sql.query(
+    `select 1 from users where email_key = $1 or id in (select user_id from undos where email_key = $1)
+     order by id for key share`,
+    [key],
+  )
 
 /** An undo of a changed email keeps the address for its user. */
 export const selectReservation = (sql: Sql, key: string) =>
@@ -122,16 +134,18 @@ const rememberUndone = (undone: string, at: string) =>
    select user_id, provider, subject, ${at} from ${undone}
    on conflict (user_id, provider, subject) do update set undone_at = excluded.undone_at`
 
-/** Removed and remembered as undone, as is the one below. */
-export const undoIdentitiesSince = (sql: Sql, userId: string, since: Date, now: Date) =>
+/** Removed and remembered as undone, as is the one below. Also if it was unlinked in the meantime: its owner does not want it. */
+export const undoIdentitiesSince = (sql: Sql, userId: string, since: Date, now: Date, unlinked: readonly Identity[]) =>
   sql.query(
-    `with undone as (
+    `with removed as (
        delete from identities where user_id = $1 and linked_at >= $2 returning user_id, provider, subject
+     ), undone as (
+       select * from removed
+       union select $1::uuid, * from unnest($4::text[], $5::text[])
      ) ${rememberUndone('undone', '$3')}`,
-    [userId, since, now],
+    [userId, since, now, unlinked.map(({ provider }) => provider), unlinked.map(({ subject }) => subject)],
   )
 
-/** Remembered also if it was unlinked in the meantime: its owner does not want it. */
 export const undoIdentity = (sql: Sql, userId: string, { provider, subject }: Identity, now: Date) =>
   sql.query(
     `with undone as (

@@ -70,6 +70,10 @@ const ownerOfReserved = async (sql: Sql, email: string) => {
 const held = {
   /** The user is not deleted before the transaction ends: for a mail that says whose address it is. */
   holdByEmail: (sql: Transaction, email: string) => first(store.holdByEmail(sql, emailKey(email))),
+  /** For a transaction that holds rows of this address: whoever deletes one of these users takes them in the same order. */
+  holdConcerned: async (sql: Transaction, email: string) => {
+    await store.holdConcerned(sql, emailKey(email))
+  },
   /** The user as it is now, locked until the transaction ends. */
   lock: (sql: Sql, id: string) => first(store.lockById(sql, id)),
 }
@@ -81,7 +85,9 @@ const createChanges = ({ database, clock }: { database: Database; clock: Clock }
   /** For an undo: no password works until a reset, and no sign-in that began before gets a session. */
   takeBack: (sql: Sql, userId: string) => store.takeBack(sql, userId),
   /** An address does not link them again, nor the one below: only a session of the user does. */
-  undoLinksSince: (sql: Sql, userId: string, since: Date) => store.undoIdentitiesSince(sql, userId, since, clock.now()),
+  /** `unlinked`: what was linked since then and may be gone again. */
+  undoLinksSince: (sql: Sql, userId: string, since: Date, unlinked: readonly store.Identity[]) =>
+    store.undoIdentitiesSince(sql, userId, since, clock.now(), unlinked),
   /** Also the last way in: the caller gives the user another one. */
   undoLink: (sql: Sql, userId: string, identity: store.Identity) =>
     store.undoIdentity(sql, userId, identity, clock.now()),
@@ -181,7 +187,10 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
       return findById(id, sql)
     },
     /** The same before the user is deleted: it also waits for rows that refer to the user and are not committed yet. */
-    lockForDeletion: (sql: Sql, id: string) => first(store.lockForDeletion(sql, id)),
+    lockForDeletion: async (sql: Transaction, id: string) => {
+      await store.waitForOtherDeletions(sql)
+      return first(store.lockForDeletion(sql, id))
+    },
     findByEmail,
     reservedFor: (email: string, sql: Sql = database) => ownerOfReserved(sql, email),
     findByLogin,

@@ -64,8 +64,8 @@ export const createChangeEmail = (deps: Dependencies) => {
     return database.transaction(async (sql) => {
       const user = await users.lock(sql, userId)
       if (!user || user.disabled || !(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
-      await emailChanges.forget(sql, userId)
-      await events.recordInside(sql, { kind: 'email_change_cancelled', userId, sessionId }, client)
+      if (await emailChanges.forget(sql, userId))
+        await events.recordInside(sql, { kind: 'email_change_cancelled', userId, sessionId }, client)
       return undefined
     })
   }

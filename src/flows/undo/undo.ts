@@ -78,7 +78,7 @@ export const createUndo = (deps: Dependencies) => {
   }
 
   const removeAddedSince = async (sql: Transaction, { userId, since }: EmailUndo) => {
-    await users.undoLinksSince(sql, userId, since)
+    await users.undoLinksSince(sql, userId, since, await undos.linkedSince(sql, userId, since))
     if (await factors.removeAddedSince(sql, userId, since)) await noteFactor(sql, userId, 'totp')
     if (await passkeys.removeAddedSince(sql, userId, since)) await noteFactor(sql, userId, 'passkey')
   }

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Browser } from '../support/client.js'
+import { createEmailChanges } from '../support/email-changes.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+let latchkey: Latchkey
+let changes: ReturnType<typeof createEmailChanges>
+
+beforeAll(async () => {
+  latchkey = await startLatchkey()
+  changes = createEmailChanges(latchkey)
+})
+afterAll(() => latchkey?.stop())
+
+const deleteAccount = async (tab: Browser, username: string) =>
+  (await tab.act('/api/auth/delete-account', { username })).status
+
+it('do not wait for each other when everyone has asked for the addresses of the others', async () => {
+  const names = Array.from({ length: 8 }, (_, index) => `crossed-${index}`)
+  const tabs = await Promise.all(names.map((name) => latchkey.signedUp(name)))
+  const asking = tabs.map(async (tab, index) => {
+    for (const step of [1, 2, 3, 4]) {
+      const { status } = await changes.ask(tab, `crossed-${(index + step) % names.length}@example.com`)
+      expect(status).toBe(202)
+    }
+  })
+  await Promise.all(asking)
+  const deleted = await Promise.all(tabs.map((tab, index) => deleteAccount(tab, names[index] ?? '')))
+  expect(deleted).toEqual(names.map(() => 204))
+})
+
+it('do not wait for a registration at a former address that waits for them', async () => {
+  for (const round of [1, 2, 3, 4, 5]) {
+    const name = `moved-${round}`
+    const tab = await latchkey.signedUp(name)
+    await changes.change(tab, `${name}@example.net`)
+    const newcomer = latchkey.browser()
+    const registration = { username: `new-${round}`, email: `${name}@example.com`, password: goodPassword }
+    expect((await newcomer.post('/api/auth/register', registration)).status).toBe(202)
+    const resend = async () => (await newcomer.post('/api/auth/verify-email/resend', {})).status
+    const [deleted, ...resent] = await Promise.all([deleteAccount(tab, name), ...[1, 2, 3].map(resend)])
+    expect(deleted).toBe(204)
+    // The registration goes with the reserved address.
+    for (const status of resent) expect([202, 404, 400, 429]).toContain(status)
+  }
+})
