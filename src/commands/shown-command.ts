@@ -1,8 +1,8 @@
 import { printableText } from './printable-json.js'
 
-/** Users choose names at registration: a name that an operator copies into a shell must stay a name. */
+/** Users choose names at registration: a name that an operator copies into a shell must stay a name. In zsh `=ls` is a path. */
 const quoted = (text: string) =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : printableText(`'${text.replaceAll("'", `'\\''`)}'`)
+  /^[\w@%+:,./-]+$/.test(text) ? text : printableText(`'${text.replaceAll("'", `'\\''`)}'`)
 
 /** A command to copy, with the name or the address of a user: `latchkey user enable ada`. */
 export const shownCommand = (command: string, name: string) =>

@@ -69,7 +69,6 @@ export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
     const language = languageFrom(request.headers['accept-language'])
     const result = await changePassword({ caller: callers.of(request), ...request.body }, clientOf(request), language)
     if (isRefused(result)) return sendRefusal(reply, result)
-    await limits.forgetMailedCodes(callers.of(request).userId)
     cookies.renewSession(reply, result)
     return reply.status(204).send()
   })

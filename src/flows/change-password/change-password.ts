@@ -51,8 +51,6 @@ export const createChangePassword =
       await webhooks.queue(sql, 'factor.changed', { user: { id: userId }, factor: 'password' })
       await oneTimeTokens.forgetResets(sql, userId)
       await sessions.endAll(userId, { except: sessionId, sql })
-      // Whoever knew the old password may have used up the codes of this hour.
-      await mails.forgetCodes(sql, current.email)
       const values = { username: current.username }
       await mails.queue(sql, { to: current.email, userId, template: 'password-changed', values, language })
       await events.recordInside(sql, { kind: 'password_changed', userId, sessionId }, client)
