@@ -107,10 +107,13 @@ const startFetch: Start = async (verifier, options) => {
     return decision.finish(Response.json({ user: decision.auth?.user.username }, { headers }))
   }
   return new Promise((resolve) => {
-    const server = serve({ fetch: answer, hostname: '127.0.0.1', port: 0 }, ({ port }) => {
-      const stop = async () => void server.close()
-      resolve({ url: `http://127.0.0.1:${port}`, stop })
-    })
+    const server = serve(
+      { overrideGlobalObjects: false, fetch: answer, hostname: '127.0.0.1', port: 0 },
+      ({ port }) => {
+        const stop = async () => void server.close()
+        resolve({ url: `http://127.0.0.1:${port}`, stop })
+      },
+    )
   })
 }
 

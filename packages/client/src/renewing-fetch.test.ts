@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createClient } from './client.js'
 
 /** An application whose API refuses until the tokens are renewed, and a service that answers a renewal like this. */
@@ -21,7 +21,8 @@ const startApplication = async (renewal: () => Response) => {
   })
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const send = async (input: string | URL | Request, init?: RequestInit) => {
-    const target = input instanceof Request ? input : new URL(input, address)
+    // Not by `instanceof`: libraries may replace the global class, and the clone of a request has the one of Node.
+    const target = typeof input === 'object' && 'clone' in input ? input : new URL(input, address)
     if (!(target instanceof URL && target.pathname === '/api/auth/refresh')) return fetch(target, init)
     const renewed = renewal()
     isRenewed = renewed.ok
@@ -46,6 +47,15 @@ describe('fetch for the API of an application', () => {
       expect((await client.fetch(...requestFor(notes))).status).toBe(200)
       expect(bodies, `request ${index}`).toEqual(['text', 'text'])
     }
+  })
+
+  it('also takes a request of another class than the global one', async () => {
+    const { client, bodies, notes } = await startApplication(renewed)
+    const given = new Request(notes, post('text'))
+    vi.stubGlobal('Request', class extends Request {})
+    onTestFinished(() => void vi.unstubAllGlobals())
+    expect((await client.fetch(given)).status).toBe(200)
+    expect(bodies).toEqual(['text', 'text'])
   })
 
   it('does not repeat a request whose body is gone, but the next one succeeds', async () => {

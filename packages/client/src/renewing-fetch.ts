@@ -7,7 +7,9 @@ export const createRenewingFetch =
   (fetch: Fetch, { mark, renew }: Renewal): Fetch =>
   async (input, init) => {
     const seen = mark()
-    const response = await fetch(input instanceof Request ? input.clone() : input, init)
+    // Not by `instanceof`: libraries replace the global class.
+    const copy = (input as Partial<Request>).clone?.() ?? input
+    const response = await fetch(copy, init)
     if (response.status !== 401) return response
     const renewal = await renew(seen)
     if (!renewal.refused) return init?.body instanceof ReadableStream ? response : fetch(input, init)
