@@ -20,7 +20,7 @@ export const operatorStores = (config: Config, { database, clock, secrets }: Dep
     limits: {
       /** How many attempts a network has, by the name of the limiter. */
       ofNetworks: { login: loginLimit.maximum, confirm: loginLimit.maximum, sensitive: sensitiveLimit.maximum },
-      /** How many attempts a known device has of its own, if it has any. */
+      /** How many attempts a known device has of its own; undefined if it shares those of its network. */
       ofDevices: loginLimitKnownDevices === 'own' ? loginLimit.maximum : undefined,
       /** How many attempts unknown devices have with one name. */
       ofNames: accountLimit.maximum,
