@@ -9,7 +9,7 @@ import { Panel } from './panel.js'
 import { SignOutButton } from './sign-out-button.js'
 
 const TryAgain = ({ onPress }: { onPress: () => Promise<void> }) => {
-  const words = useWords('dashboard')
+  const words = useWords('common')
   const [busy, setBusy] = useState(false)
   const press = async () => {
     setBusy(true)

@@ -2,17 +2,17 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Refusal } from '../../packages/client/src/client.js'
 import type { EmailLink } from '../../src/contract/schemas.js'
 import { client } from '../client.js'
-import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
+import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { useLinkToken } from '../link-token.js'
 import { mount } from '../mount.js'
 import { forgetToken, withReturnTo } from '../navigation.js'
-import { useProblems, useSentences } from '../refusals.js'
+import { useProblems } from '../refusals.js'
 import { useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
 import { tabStorage } from '../storage.js'
@@ -44,6 +44,7 @@ const NoLink = () => {
 /** Checks the link first. Nothing changes before the button is pressed: mail scanners open links too. */
 const ByLink = ({ token }: { token: string }) => {
   const { link, unasked, ending, endWith, load } = useEmailLink(token)
+  const words = useWords('confirm-email')
   const problemsOf = useProblems({ wrong_current_password: 'password' })
 
   const submit = async ({ password }: Values): Promise<Problems | undefined> => {
@@ -57,7 +58,7 @@ const ByLink = ({ token }: { token: string }) => {
   }
 
   if (ending) return <Ended ending={ending} link={link} />
-  if (unasked) return <NotLoaded refused={unasked} onTryAgain={load} />
+  if (unasked) return <PageNotLoaded heading={words.heading} refused={unasked} onTryAgain={load} />
   if (!link) return <LoadingCard />
   return link.proof === 'sign_in' ? (
     <SignInFirst token={token} link={link} />
@@ -159,18 +160,6 @@ const Ended = ({ ending, link }: { ending: Ending; link: Link | undefined }) => 
       <a class="button primary" href="/login">
         {words.continue}
       </a>
-    </Card>
-  )
-}
-
-const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgain: () => Promise<void> }) => {
-  const words = useWords('confirm-email')
-  const sentenceFor = useSentences()
-  return (
-    <Card>
-      <Heading text={words.heading} />
-      <Notice kind="error">{sentenceFor(refused)}</Notice>
-      <Button onPress={onTryAgain}>{words.tryAgain}</Button>
     </Card>
   )
 }

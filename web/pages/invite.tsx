@@ -6,6 +6,7 @@ import { Card } from '../components/card.js'
 import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
+import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { ProviderButtons } from '../components/provider-buttons.js'
 import { RegisterForm } from '../components/register-form.js'
 import { useLinkToken } from '../link-token.js'
@@ -28,7 +29,9 @@ const Invite = () => {
 
 const ByLink = ({ token, isSignedIn }: { token: string; isSignedIn: boolean }) => {
   const { email, refused, load, setRefused } = useInvitation(token)
-  if (refused && isTemporary(refused)) return <NotLoaded refused={refused} onTryAgain={load} />
+  const words = useWords('invite')
+  if (refused && isTemporary(refused))
+    return <PageNotLoaded heading={words.title} refused={refused} onTryAgain={load} />
   if (isSignedIn && (refused || email !== undefined)) return <SignedIn email={refused ? undefined : email} />
   if (refused) return <NoInvitation refused={refused} wasShown={email !== undefined} />
   if (email === undefined) return <LoadingCard />
@@ -120,18 +123,6 @@ const NoInvitation = ({ refused, wasShown = false }: { refused?: Refusal; wasSho
     <Card footer={<SignInLink />}>
       <Heading text={words.title} focused={wasShown} />
       <Notice kind={refused ? 'error' : 'info'}>{refused ? noLongerWorks : words.noLink}</Notice>
-    </Card>
-  )
-}
-
-const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgain: () => Promise<void> }) => {
-  const words = useWords('invite')
-  const sentenceFor = useSentences()
-  return (
-    <Card>
-      <Heading text={words.title} />
-      <Notice kind="error">{sentenceFor(refused)}</Notice>
-      <Button onPress={onTryAgain}>{words.tryAgain}</Button>
     </Card>
   )
 }

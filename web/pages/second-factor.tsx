@@ -174,7 +174,7 @@ const Unasked = ({ sentence }: { sentence: string }) => (
   <Card>
     <Heading text={useWords('second-factor').heading} />
     <Notice kind="error">{sentence}</Notice>
-    <Button onPress={() => location.reload()}>{useWords('second-factor').tryAgain}</Button>
+    <Button onPress={() => location.reload()}>{useWords('common').tryAgain}</Button>
   </Card>
 )
 

@@ -2,14 +2,12 @@ import { useEffect, useState } from 'preact/hooks'
 import { isTemporary, type Refusal } from '../../packages/client/src/client.js'
 import { type ProofMethod, reachingTwoFactors } from '../../src/contract/proofs.js'
 import { client } from '../client.js'
-import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
-import { Notice } from '../components/notice.js'
+import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { mount } from '../mount.js'
 import { queryValue, redirectAfterSignIn, returnToAfterStepUp, withReturnTo } from '../navigation.js'
-import { useSentences } from '../refusals.js'
 import { useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
 import { StepUpForm } from '../step-up/step-up-form.js'
@@ -23,7 +21,7 @@ const signIn = () => location.replace(withReturnTo('/login?notice=sign_in', retu
 const StepUp = () => {
   const words = useWords('step-up')
   const { prover, refused, load } = useProver()
-  if (refused) return <NotLoaded refused={refused} onTryAgain={load} />
+  if (refused) return <PageNotLoaded heading={words.heading} refused={refused} onTryAgain={load} />
   if (!prover) return <LoadingCard />
   const methods = queryValue('factors') === '2' ? reachingTwoFactors(prover.methods) : prover.methods
   if (methods.length === 0) {
@@ -64,18 +62,6 @@ const useProver = () => {
     void load()
   }, [])
   return { prover, refused, load }
-}
-
-const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgain: () => Promise<void> }) => {
-  const words = useWords('step-up')
-  const sentenceFor = useSentences()
-  return (
-    <Card>
-      <Heading text={words.heading} />
-      <Notice kind="error">{sentenceFor(refused)}</Notice>
-      <Button onPress={onTryAgain}>{words.tryAgain}</Button>
-    </Card>
-  )
 }
 
 mount(StepUp)

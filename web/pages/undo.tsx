@@ -3,16 +3,16 @@ import type { Refusal } from '../../packages/client/src/client.js'
 import type { UndoState } from '../../src/contract/schemas.js'
 import { isUndoOfEmail } from '../../src/contract/undo-tokens.js'
 import { client } from '../client.js'
-import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { Form, type Problems } from '../components/form.js'
 import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
+import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { useLinkToken } from '../link-token.js'
 import { mount } from '../mount.js'
 import { forgetToken } from '../navigation.js'
-import { useProblems, useSentences } from '../refusals.js'
+import { useProblems } from '../refusals.js'
 import { useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
 import { fill } from '../words/format.js'
@@ -72,7 +72,7 @@ const ByLink = ({ token }: { token: string }) => {
 
   if (ending === 'done') return <Done ofEmail={ofEmail} />
   if (ending === 'dead') return <DeadLink wasShown={found !== undefined} />
-  if (unasked) return <NotLoaded refused={unasked} onTryAgain={load} />
+  if (unasked) return <PageNotLoaded heading={words.title} refused={unasked} onTryAgain={load} />
   if (!found) return <LoadingCard />
   const { kind, username, email } = found
   return (
@@ -105,18 +105,6 @@ const DeadLink = ({ wasShown }: { wasShown: boolean }) => {
     <Card footer={<a href="/login">{common.backToLogin}</a>}>
       <Heading text={words.deadHeading} focused={wasShown} />
       <Notice kind="error">{words.deadLink}</Notice>
-    </Card>
-  )
-}
-
-const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgain: () => Promise<void> }) => {
-  const words = useWords('undo')
-  const sentenceFor = useSentences()
-  return (
-    <Card>
-      <Heading text={words.title} />
-      <Notice kind="error">{sentenceFor(refused)}</Notice>
-      <Button onPress={onTryAgain}>{words.tryAgain}</Button>
     </Card>
   )
 }

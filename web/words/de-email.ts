@@ -20,7 +20,6 @@ export const email: typeof english = {
     deadLink:
       'Er ist abgelaufen, wurde bereits verwendet oder ist unvollständig. Wenn Sie mehrere Änderungen angefordert haben, funktioniert nur der Link in der neuesten E-Mail.',
     noLink: 'Um eine neue Adresse zu bestätigen, öffnen Sie den Link in der E-Mail, die wir an sie geschickt haben.',
-    tryAgain: 'Erneut versuchen',
     takenHeading: 'Diese Adresse ist vergeben',
   },
   undo: {
@@ -46,7 +45,6 @@ export const email: typeof english = {
     deadLink:
       'Er ist abgelaufen, wurde bereits verwendet oder ist unvollständig, oder eine spätere Änderung wurde bereits rückgängig gemacht.',
     noLink: 'Um eine Änderung rückgängig zu machen, öffnen Sie den Link in der E-Mail dazu.',
-    tryAgain: 'Erneut versuchen',
   },
   'change-email': {
     change: 'E-Mail-Adresse ändern',

@@ -14,6 +14,5 @@ export const invite: Pick<Words, 'invite'> = {
       'Sie sind angemeldet und brauchen keine Einladung. Diese ist abgelaufen, wurde bereits verwendet oder gilt für eine andere Adresse.',
     signOut: 'Abmelden und Einladung verwenden',
     toAccount: 'Zu Ihrem Konto',
-    tryAgain: 'Erneut versuchen',
   },
 }

@@ -19,7 +19,6 @@ export const twoStep: typeof english = {
     useRecoveryCode: 'Wiederherstellungscode verwenden',
     useApp: 'Authenticator-App verwenden',
     signInAgain: 'Erneut anmelden',
-    tryAgain: 'Erneut versuchen',
   },
   enrolment: {
     heading: 'Zweiten Schritt einrichten',

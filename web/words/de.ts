@@ -22,6 +22,7 @@ export const de: Words = {
     or: 'oder',
     continueWith: 'Weiter mit {provider}',
     oneMoment: 'Einen Moment …',
+    tryAgain: 'Erneut versuchen',
     enterCode: 'Code aus der E-Mail eingeben',
     sendAgain: 'E-Mail erneut senden',
     sentAgain:
@@ -179,7 +180,6 @@ export const de: Words = {
     noSecondFactor:
       'Diese Seite ist nur für Konten mit einem zweiten Faktor, und Ihres hat keinen. Fügen Sie Ihrem Konto einen hinzu und öffnen Sie die Seite dann noch einmal.',
     toAccount: 'Zu Ihrem Konto',
-    tryAgain: 'Erneut versuchen',
   },
   dashboard: {
     title: 'Ihr Konto',
@@ -187,7 +187,6 @@ export const de: Words = {
     loading: 'Ihr Konto wird geladen …',
     reconnecting: 'Der Dienst ist gerade nicht erreichbar. Sie bleiben angemeldet. Wir versuchen es weiter.',
     notSignedOut: 'Sie konnten nicht abgemeldet werden.',
-    tryAgain: 'Erneut versuchen',
     partNotLoaded: 'Dieser Teil konnte nicht geladen werden.',
     signOut: 'Abmelden',
     account: 'Konto',

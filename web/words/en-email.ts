@@ -18,7 +18,6 @@ export const email = {
     deadLink:
       'It has expired, was already used, or is incomplete. If you asked for several changes, only the link in the newest email works.',
     noLink: 'To confirm a new address, open the link in the email that we sent to it.',
-    tryAgain: 'Try again',
     takenHeading: 'This address is taken',
   },
   undo: {
@@ -41,7 +40,6 @@ export const email = {
     deadHeading: 'This link does not work',
     deadLink: 'It has expired, was already used, is incomplete, or a later change was undone already.',
     noLink: 'To undo a change, open the link in the email about it.',
-    tryAgain: 'Try again',
   },
   'change-email': {
     change: 'Change the email address',

@@ -12,6 +12,5 @@ export const invite = {
       'You are signed in, and need no invitation. This one has expired, was already used, or is for another address.',
     signOut: 'Sign out and use the invitation',
     toAccount: 'Go to your account',
-    tryAgain: 'Try again',
   },
 }

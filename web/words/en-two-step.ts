@@ -14,7 +14,6 @@ export const twoStep = {
     useRecoveryCode: 'Use a recovery code',
     useApp: 'Use the authenticator app',
     signInAgain: 'Sign in again',
-    tryAgain: 'Try again',
   },
   enrolment: {
     heading: 'Set up a second step',

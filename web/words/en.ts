@@ -22,6 +22,7 @@ export const en = {
     or: 'or',
     continueWith: 'Continue with {provider}',
     oneMoment: 'One moment…',
+    tryAgain: 'Try again',
     enterCode: 'Enter the code from the email',
     sendAgain: 'Send the email again',
     sentAgain:
@@ -173,7 +174,6 @@ export const en = {
     noSecondFactor:
       'This page is only for accounts with a second factor, and yours has none. Add one to your account, then open the page again.',
     toAccount: 'Go to your account',
-    tryAgain: 'Try again',
   },
   dashboard: {
     title: 'Your account',
@@ -181,7 +181,6 @@ export const en = {
     loading: 'Loading your account…',
     reconnecting: 'The service cannot be reached at the moment. You are still signed in. We keep trying.',
     notSignedOut: 'You could not be signed out.',
-    tryAgain: 'Try again',
     partNotLoaded: 'This part could not be loaded.',
     signOut: 'Sign out',
     account: 'Account',

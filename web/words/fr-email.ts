@@ -19,7 +19,6 @@ export const email: typeof english = {
     deadLink:
       'Il a expiré, a déjà été utilisé ou est incomplet. Si vous avez demandé plusieurs modifications, seul le lien de l’e-mail le plus récent fonctionne.',
     noLink: 'Pour confirmer une nouvelle adresse, ouvrez le lien de l’e-mail que nous lui avons envoyé.',
-    tryAgain: 'Réessayer',
     takenHeading: 'Cette adresse est déjà prise',
   },
   undo: {
@@ -44,7 +43,6 @@ export const email: typeof english = {
     deadHeading: 'Ce lien ne fonctionne pas',
     deadLink: 'Il a expiré, a déjà été utilisé ou est incomplet, ou une modification ultérieure a déjà été annulée.',
     noLink: 'Pour annuler une modification, ouvrez le lien de l’e-mail qui en parle.',
-    tryAgain: 'Réessayer',
   },
   'change-email': {
     change: 'Modifier l’adresse e-mail',

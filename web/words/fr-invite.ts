@@ -15,6 +15,5 @@ export const invite: Pick<Words, 'invite'> = {
       'Votre session est ouverte, vous n’avez pas besoin d’invitation. Celle-ci a expiré, a déjà été utilisée ou concerne une autre adresse.',
     signOut: 'Se déconnecter et utiliser l’invitation',
     toAccount: 'Aller à votre compte',
-    tryAgain: 'Réessayer',
   },
 }

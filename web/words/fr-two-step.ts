@@ -16,7 +16,6 @@ export const twoStep: typeof english = {
     useRecoveryCode: 'Utiliser un code de secours',
     useApp: 'Utiliser l’application d’authentification',
     signInAgain: 'Se reconnecter',
-    tryAgain: 'Réessayer',
   },
   enrolment: {
     heading: 'Configurer une deuxième étape',

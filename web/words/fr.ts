@@ -22,6 +22,7 @@ export const fr: Words = {
     or: 'ou',
     continueWith: 'Continuer avec {provider}',
     oneMoment: 'Un instant…',
+    tryAgain: 'Réessayer',
     enterCode: 'Saisir le code reçu par e-mail',
     sendAgain: 'Renvoyer l’e-mail',
     sentAgain:
@@ -177,7 +178,6 @@ export const fr: Words = {
     noSecondFactor:
       'Cette page est réservée aux comptes avec un second facteur, et le vôtre n’en a pas. Ajoutez-en un à votre compte, puis ouvrez la page à nouveau.',
     toAccount: 'Aller à votre compte',
-    tryAgain: 'Réessayer',
   },
   dashboard: {
     title: 'Votre compte',
@@ -185,7 +185,6 @@ export const fr: Words = {
     loading: 'Chargement de votre compte…',
     reconnecting: 'Le service est injoignable pour le moment. Votre session reste ouverte. Nous continuons d’essayer.',
     notSignedOut: 'La déconnexion n’a pas abouti.',
-    tryAgain: 'Réessayer',
     partNotLoaded: 'Cette partie n’a pas pu être chargée.',
     signOut: 'Se déconnecter',
     account: 'Compte',

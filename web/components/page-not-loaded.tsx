@@ -1,0 +1,21 @@
+import type { Refusal } from '../../packages/client/src/client.js'
+import { useSentences } from '../refusals.js'
+import { useWords } from '../settings.js'
+import { Button } from './button.js'
+import { Card } from './card.js'
+import { Heading } from './heading.js'
+import { Notice } from './notice.js'
+
+type Props = { heading: string; refused: Refusal; onTryAgain: () => Promise<void> }
+
+/** A page that needs an answer of the service before it can show anything, and did not get it. */
+export const PageNotLoaded = ({ heading, refused, onTryAgain }: Props) => {
+  const sentenceFor = useSentences()
+  return (
+    <Card>
+      <Heading text={heading} />
+      <Notice kind="error">{sentenceFor(refused)}</Notice>
+      <Button onPress={onTryAgain}>{useWords('common').tryAgain}</Button>
+    </Card>
+  )
+}
