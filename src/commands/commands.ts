@@ -22,6 +22,7 @@ import { userSetEmail } from './user-set-email.js'
 import { userShow } from './user-show.js'
 import { userDisable, userEnable, userExpirePassword } from './user-state.js'
 import { webhooksList, webhooksRetry } from './webhooks.js'
+import { writeFaultOf } from './write-faults.js'
 
 /** Every command, in the order of the help. */
 const commands: Readonly<Record<string, Command>> = {
@@ -102,20 +103,14 @@ const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: Co
   return 2
 }
 
-const reasons: Readonly<Record<string, string>> = {
-  ENOSPC: 'no space is left there',
-  EIO: 'an input or output error',
-  EDQUOT: 'the quota is used up',
-}
-
 /** A reader that has seen enough (`… | head`) is a normal end. Other output that is lost is not: it may have been a key. */
 const afterOutputFailure = async (
   { stream, isClosedPipe, cause }: OutputFailure,
   { stdout, stderr }: CommandContext,
 ) => {
   if (isClosedPipe) return stream === stdout ? 0 : 1
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'an unknown error'
-  const message = `The output could not be written: ${reasons[code] ?? code}. If the command changes something, that may be done.`
+  const reason = writeFaultOf(cause) ?? 'an unknown error'
+  const message = `The output could not be written: ${reason}. If the command changes something, that may be done.`
   await print(stderr, message).catch(() => undefined)
   return 1
 }

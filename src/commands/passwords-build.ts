@@ -6,6 +6,7 @@ import { exitCodes, watchForInterruption } from './interruption.js'
 import { describeSkipped, type ListKind, listKinds } from './password-lines.js'
 import { printableJson } from './printable-json.js'
 import { createProgress } from './progress.js'
+import { writeFaultOf } from './write-faults.js'
 
 const kindFrom = (text: string | undefined): ListKind | undefined => {
   const kind = listKinds.find((each) => each === text)
@@ -25,17 +26,8 @@ const isThere = async (path: string) => {
   return found !== undefined
 }
 
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such folder',
-  EACCES: 'this user may not write there',
-  EISDIR: 'it is a folder',
-  ENOSPC: 'the disk is full: 8 bytes are needed for each line, and 4 for each entry of the file',
-  EROFS: 'the disk is read-only',
-}
-
 const cannotWrite = (path: string, error: unknown) => {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
-  const reason = code === undefined ? undefined : (reasons[code] ?? code)
+  const reason = writeFaultOf(error)
   return reason === undefined ? error : new CommandFailure(`${path} cannot be written: ${reason}.`)
 }
 

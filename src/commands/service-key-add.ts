@@ -15,6 +15,7 @@ import {
   withStores,
 } from './command.js'
 import { printableJson } from './printable-json.js'
+import { writeFaultOf } from './write-faults.js'
 
 const ownerOnly = 0o600
 
@@ -40,22 +41,11 @@ const recordEvent = async (name: string, context: CommandContext) => {
   }
 }
 
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such folder',
-  EACCES: 'this user may not do that',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of its path is not a folder',
-  ENOSPC: 'the disk is full',
-  EROFS: 'the disk is read-only',
-}
-
 /** What cannot be read or written is for the operator to put right. */
 const unlessRefused = async <Result>(work: Promise<Result>, path: string, what: 'read' | 'written') =>
   work.catch((error: Error) => {
-    const says =
-      'code' in error
-        ? `${path} cannot be ${what}: ${reasons[String(error.code)] ?? String(error.code)}.`
-        : error.message
+    const reason = writeFaultOf(error)
+    const says = reason === undefined ? error.message : `${path} cannot be ${what}: ${reason}.`
     throw new CommandFailure(`Nothing was added. ${says}`)
   })
 
