@@ -229,7 +229,7 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   const config = await withPort(given)
   const log = givenLog ?? createLog({ level: config.logLevel })
   const serviceKeys = createServiceKeys(await readServiceKeys(config.serviceKeysFile))
-  const opened = await openPlatform(config, clock, log, workers)
+  const opened = await openPlatform({ config, clock, log, givenWorkers: workers })
   const status: OpenedApp['status'] = { isReady: false, closing: new AbortController() }
   const metrics = await openMetrics(config)
   const unprepared = opened.database

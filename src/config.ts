@@ -13,8 +13,8 @@ import {
 import { InvalidValue, list, type Setting, text } from './config/setting-values.js'
 import { settings } from './config/settings.js'
 import { siblingFaults } from './config/sibling-hosts.js'
-import { whyUnreadable } from './config/unreadable.js'
 import { webhookFaults } from './config/webhook-settings.js'
+import { whyUnreadable } from './lib/file-faults.js'
 import { isLoopback } from './lib/loopback.js'
 import { OperatorError } from './lib/operator-error.js'
 

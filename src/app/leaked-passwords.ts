@@ -1,8 +1,8 @@
-import { whyUnreadable } from '../config/unreadable.js'
 import type { Config } from '../config.js'
 import { isRefused } from '../contract/outcome.js'
 import type { FileFault } from '../domain/passwords/leaked-file.js'
 import { openLeakedList } from '../domain/passwords/leaked-list.js'
+import { whyUnreadable } from '../lib/file-faults.js'
 import { OperatorError } from '../lib/operator-error.js'
 import type { Log } from '../platform/log.js'
 

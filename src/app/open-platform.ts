@@ -16,6 +16,14 @@ import { openWebhookReceiver } from './webhook-receiver.js'
 
 export type Platform = Awaited<ReturnType<typeof openPlatform>>
 
+type PlatformContext = {
+  config: Config
+  clock: Clock
+  log: Log
+  /** Threads for passwords that stay open: services in one process can share them. */
+  givenWorkers: Workers | undefined
+}
+
 /** Where the embedded database is. */
 export const embeddedDirectory = ({ dataDir }: Pick<Config, 'dataDir'>) => join(dataDir, 'database')
 
@@ -43,47 +51,55 @@ const openMail = (config: Config, clock: Clock, log: Log) => {
   return { mailer: mailbox, mailbox }
 }
 
-/**
- * Opens the list of leaked passwords, the stores, the mailer, the worker threads and the providers, and closes them in the
- * reverse order. Threads for passwords that are given stay open: services in one process can share them.
- */
-export const openPlatform = async (config: Config, clock: Clock, log: Log, given?: Workers) => {
+type Closable = { close(): Promise<void> | void }
+
+const openParts = async (
+  { config, clock, log, givenWorkers }: PlatformContext,
+  keep: <Part extends Closable>(part: Part) => Part,
+) => {
   const secrets = config.jwtSecret ?? [await keptSecret(config.dataDir)]
   const leakedPasswords = await openLeakedPasswords(config, log)
-  const sealingSecrets = config.sealingKey ?? secrets
-  const database = await openStore(config, log)
-  const cache = await openCache({ url: config.redisUrl, prefix: config.redisPrefix, clock, log }).catch(
-    async (error: unknown) => {
-      await database.close()
-      throw error
-    },
-  )
-  const { workerThreads: threads, workerQueue: queueLimit, workers: processes } = config
-  const workers = given ?? createWorkers({ threads, processes, queueLimit, deadline: 10 * seconds })
+  if (leakedPasswords) keep(leakedPasswords)
+  const database = keep(await openStore(config, log))
+  const cache = keep(await openCache({ url: config.redisUrl, prefix: config.redisPrefix, clock, log }))
   const { mailer, mailbox } = openMail(config, clock, log)
-  const outbound = createOutbound({ allowLoopbackHttp: !config.production })
-  const providers = await openProviders(config, log)
-
+  keep(mailer)
+  const { workerThreads: threads, workerQueue: queueLimit, workers: processes } = config
+  const workers = givenWorkers ?? keep(createWorkers({ threads, processes, queueLimit, deadline: 10 * seconds }))
+  const providers = keep(await openProviders(config, log))
   return {
     secrets,
-    sealingSecrets,
+    sealingSecrets: config.sealingKey ?? secrets,
     database,
     cache,
     workers,
     mailer,
     mailbox,
-    outbound,
+    outbound: createOutbound({ allowLoopbackHttp: !config.production }),
     leakedPasswords,
     webhookReceiver: openWebhookReceiver(config),
     providerSettings: providers.settings,
     redirectUris: providers.redirectUris,
-    close: async () => {
-      await providers.close()
-      if (!given) await workers.close()
-      await mailer.close()
-      await cache.close()
-      await database.close()
-      await leakedPasswords?.close()
-    },
+  }
+}
+
+/**
+ * Opens the list of leaked passwords, the stores, the mailer, the worker threads and the providers, and closes them in the
+ * reverse order, also if one of them cannot be opened.
+ */
+export const openPlatform = async (context: PlatformContext) => {
+  const opened: Closable[] = []
+  const close = async () => {
+    for (const part of opened.toReversed()) await part.close()
+  }
+  try {
+    const parts = await openParts(context, (part) => {
+      opened.push(part)
+      return part
+    })
+    return { ...parts, close }
+  } catch (error) {
+    await close()
+    throw error
   }
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { whyUnreadable } from '../config/unreadable.js'
 import { isRefused } from '../contract/outcome.js'
 import { parseServiceKeys } from '../domain/service-keys/service-keys.js'
+import { whyUnreadable } from '../lib/file-faults.js'
 import { OperatorError } from '../lib/operator-error.js'
 
 const faults = {

@@ -1,3 +1,4 @@
+import { whyUnwritable } from '../lib/file-faults.js'
 import { programVersion } from '../platform/version.js'
 import { type Command, type CommandContext, CommandFailure, OutputFailure, print, UsageFault } from './command.js'
 import { contentLoad } from './content-load.js'
@@ -22,7 +23,6 @@ import { userSetEmail } from './user-set-email.js'
 import { userShow } from './user-show.js'
 import { userDisable, userEnable, userExpirePassword } from './user-state.js'
 import { webhooksList, webhooksRetry } from './webhooks.js'
-import { writeFaultOf } from './write-faults.js'
 
 /** Every command, in the order of the help. */
 const commands: Readonly<Record<string, Command>> = {
@@ -109,7 +109,7 @@ const afterOutputFailure = async (
   { stdout, stderr }: CommandContext,
 ) => {
   if (isClosedPipe) return stream === stdout ? 0 : 1
-  const reason = writeFaultOf(cause) ?? 'an unknown error'
+  const reason = whyUnwritable(cause) ?? 'an unknown error'
   const message = `The output could not be written: ${reason}. If the command changes something, that may be done.`
   await print(stderr, message).catch(() => undefined)
   return 1

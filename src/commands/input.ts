@@ -1,25 +1,18 @@
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
+import { whyUnreadable } from '../lib/file-faults.js'
 import { CommandFailure, type Terminal } from './command.js'
 
 export type Input = {
   bytes: AsyncIterable<Buffer | string>
   size: number | undefined
-  /** Reading ends with an error. */
+  /** Closes the file. Reading that is under way ends with an error. */
   stop(): void
 }
 
-const reasons: Record<string, string> = {
-  ENOENT: 'There is no such file',
-  EACCES: 'This user may not read the file',
-  EISDIR: 'This is a folder and not a file',
-}
-
-export const cannotRead = (path: string, error: unknown) => {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return new CommandFailure(`${reasons[code] ?? 'The file cannot be read'}: ${path}`)
-}
+export const cannotRead = (path: string, error: unknown) =>
+  new CommandFailure(`The file cannot be read: ${path} (${whyUnreadable(error)})`)
 
 /** A file, or standard input for `-`. */
 export const openInput = async (path: string, { stdin }: Terminal): Promise<Input> => {

@@ -60,9 +60,11 @@ const forCommands = (passwords: Passwords): CommandPasswords => ({
 const leakedFor = (config: Config) => ({
   has: async (password: string) => {
     const list = await openLeakedPasswords(config, commandLog())
-    const isLeaked = (await list?.has(password)) ?? false
-    await list?.close()
-    return isLeaked
+    try {
+      return (await list?.has(password)) ?? false
+    } finally {
+      await list?.close()
+    }
   },
 })
 

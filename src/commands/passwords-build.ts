@@ -1,4 +1,5 @@
 import { lstat, realpath, stat } from 'node:fs/promises'
+import { whyUnwritable } from '../lib/file-faults.js'
 import { type Command, CommandFailure, print, readArguments, UsageFault } from './command.js'
 import { counted } from './counted.js'
 import { type Input, openInput } from './input.js'
@@ -6,7 +7,6 @@ import { exitCodes, watchForInterruption } from './interruption.js'
 import { describeSkipped, type ListKind, listKinds } from './password-lines.js'
 import { printableJson } from './printable-json.js'
 import { createProgress } from './progress.js'
-import { writeFaultOf } from './write-faults.js'
 
 const kindFrom = (text: string | undefined): ListKind | undefined => {
   const kind = listKinds.find((each) => each === text)
@@ -27,7 +27,7 @@ const isThere = async (path: string) => {
 }
 
 const cannotWrite = (path: string, error: unknown) => {
-  const reason = writeFaultOf(error)
+  const reason = whyUnwritable(error)
   return reason === undefined ? error : new CommandFailure(`${path} cannot be written: ${reason}.`)
 }
 
@@ -109,6 +109,7 @@ Needs no settings and no database. docs/leaked-passwords.md says where to get li
       return exitCodes[signal]
     } finally {
       interruption.forget()
+      input.stop()
       progress.clear()
     }
   },

@@ -3,6 +3,7 @@ import { appendFile, readFile } from 'node:fs/promises'
 import { serviceKeysIn } from '../app/service-keys-file.js'
 import { loadConfig } from '../config.js'
 import { isKeyName, newServiceKey } from '../domain/service-keys/service-keys.js'
+import { whyUnwritable } from '../lib/file-faults.js'
 import { OperatorError } from '../lib/operator-error.js'
 import {
   type Command,
@@ -15,7 +16,6 @@ import {
   withStores,
 } from './command.js'
 import { printableJson } from './printable-json.js'
-import { writeFaultOf } from './write-faults.js'
 
 const ownerOnly = 0o600
 
@@ -44,7 +44,7 @@ const recordEvent = async (name: string, context: CommandContext) => {
 /** What cannot be read or written is for the operator to put right. */
 const unlessRefused = async <Result>(work: Promise<Result>, path: string, what: 'read' | 'written') =>
   work.catch((error: Error) => {
-    const reason = writeFaultOf(error)
+    const reason = whyUnwritable(error)
     const says = reason === undefined ? error.message : `${path} cannot be ${what}: ${reason}.`
     throw new CommandFailure(`Nothing was added. ${says}`)
   })

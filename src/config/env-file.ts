@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { parseEnv } from 'node:util'
-import { whyUnreadable } from './unreadable.js'
+import { whyUnreadable } from '../lib/file-faults.js'
 
 const beginning = /^\s*(?:export\s+)?[A-Za-z_][\w.]*\s*=\s*(["'`]?)/
 

@@ -76,7 +76,7 @@ describe('content load', () => {
     const empty = join(folder, 'empty')
     await mkdir(empty)
     expect(await load(empty)).toMatchObject({ code: 1, err: `There are no .md files in ${empty}\n` })
-    expect((await load(join(folder, 'nowhere'))).err).toContain('There is no such file')
+    expect((await load(join(folder, 'nowhere'))).err).toContain('there is no such file')
     expect(await latchkey(store, ['content', 'load'])).toMatchObject({
       code: 2,
       err: 'FILE or FOLDER is missing. Try: latchkey content load --help\n',

@@ -10,8 +10,8 @@ describe('user import, called wrongly', () => {
     [['user', 'import', 'a', '--format', 'xml'], 2, '--format takes csv or jsonl'],
     [['user', 'import', 'a', '--salted-hex', 'md5'], 2, '--salted-hex takes better-auth or node'],
     [['user', 'import', 'a', '--fromat', 'csv'], 2, "Unknown option '--fromat'"],
-    [['user', 'import', '/nowhere/at/all.csv'], 1, 'There is no such file'],
-    [['user', 'import', tmpdir()], 1, 'This is a folder'],
+    [['user', 'import', '/nowhere/at/all.csv'], 1, 'there is no such file'],
+    [['user', 'import', tmpdir()], 1, 'it is a folder'],
   ])('says what is wrong with %j', async (args, code, sentence) => {
     const answer = await latchkey(noStore, args)
     expect(answer.code).toBe(code)

@@ -1,0 +1,29 @@
+type Reasons = Readonly<Record<string, string>>
+
+const ofReading: Reasons = {
+  ENOENT: 'there is no such file',
+  EACCES: 'this user may not read it',
+  EISDIR: 'it is a folder',
+}
+
+const ofWriting: Reasons = {
+  ENOENT: 'there is no such folder',
+  EACCES: 'this user may not do that',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of its path is not a folder',
+  ENOSPC: 'no space is left there',
+  EDQUOT: 'the quota is used up',
+  EROFS: 'the disk is read-only',
+  EIO: 'an input or output error',
+}
+
+const inWords = (reasons: Reasons, error: unknown) => {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  return code === undefined ? undefined : (reasons[code] ?? code)
+}
+
+/** Why a file cannot be read, for an operator. */
+export const whyUnreadable = (error: unknown) => inWords(ofReading, error) ?? 'unknown'
+
+/** Why something cannot be written, for an operator. Undefined if the error is not one of the system. */
+export const whyUnwritable = (error: unknown) => inWords(ofWriting, error)
