@@ -157,6 +157,12 @@ describe('latchkey passwords build', () => {
     })
   })
 
+  it('may run twice at once for one file', async () => {
+    const both = await Promise.all([leaked, alsoLeaked].map((each) => build(['-', at('twice')], `${each}\n`)))
+    expect(both.map(({ code }) => code)).toEqual([0, 0])
+    expect((await has('twice', [leaked, alsoLeaked])).filter(Boolean)).toHaveLength(1)
+  })
+
   it('writes nothing when it cannot finish, and leaves nothing behind', async () => {
     const refused = await Promise.all([
       build(['-', at('none')], ''),

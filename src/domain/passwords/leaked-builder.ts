@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto'
+import { createHash, type Hash, randomBytes } from 'node:crypto'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { entrySize, headSize, mostEntries, partsOf, prefixes, writeHead } from './leaked-file.js'
@@ -90,7 +90,8 @@ export type LeakedListBuilder = Awaited<ReturnType<typeof createLeakedListBuilde
  * complete. Needs 8 bytes of disk for each hash meanwhile, and some 50 MB of memory for a billion of them.
  */
 export const createLeakedListBuilder = async (path: string) => {
-  const part = `${path}.${process.pid}.part`
+  // Random, because process ids repeat: in containers, the next build has the id of one that was killed.
+  const part = `${path}.${randomBytes(4).toString('hex')}.part`
   const scratchPath = `${part}.sort`
   const scratchHandle = await open(scratchPath, 'w+', 0o600)
   await rm(scratchPath)
