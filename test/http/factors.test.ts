@@ -56,6 +56,18 @@ describe('the owner of an account with two-step sign-in', () => {
     )
   })
 
+  it('changes nothing that cannot be recorded', async () => {
+    const { tab, app } = await enrolled('recorded')
+    const kinds = `('totp_removed', 'recovery_codes_renewed')`
+    await latchkey.sql.query(`alter table events add constraint refusing check (kind not in ${kinds}) not valid`)
+    expect((await tab.act('/api/auth/recovery-codes')).status).toBe(500)
+    expect((await tab.remove('/api/auth/totp')).status).toBe(500)
+    await latchkey.sql.query('alter table events drop constraint refusing')
+    const code = app.recoveryCodes[0]
+    expect((await (await challenged('recorded')).post(path, { code })).status).toBe(200)
+    expect((await tab.remove('/api/auth/totp')).status).toBe(204)
+  })
+
   it('changes nothing when a reset ends the session first', async () => {
     const tab = await latchkey.signedUp('overtaken')
     const { body } = await tab.act('/api/auth/totp')

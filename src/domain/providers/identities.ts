@@ -14,16 +14,21 @@ import type { Profile } from './provider.js'
 /** More rounds than this would mean that the accounts changed between each decision and its statement. */
 const rounds = 10
 
+/** A session that links an identity to its user. Both functions run in the transaction that links, which holds the user's row. */
+type LinkingSession = {
+  userId: string
+  isLive(sql: Transaction): Promise<boolean>
+  record(sql: Transaction): Promise<void>
+}
+
 /** `language` is that of the mail about the new way to sign in. */
 type Request = {
   provider: ProviderId
   profile: Profile
-  linkingTo?: string
+  linkingTo?: LinkingSession
   language?: Language
   /** Whether a link to this account has to wait for a second proof. Then it is decided, and not written. */
   mustWait?: (userId: string) => Promise<boolean>
-  /** Asked in the transaction that links, which holds the user's row: whether the session that began it is still there. */
-  mayLink?: (sql: Transaction) => Promise<boolean>
 }
 
 /** `waiting`: the identity is not linked yet; it is written together with the session. `invited`: an invitation was used up. */
@@ -86,22 +91,29 @@ export const createIdentities = (deps: {
   }
 
   /** By a session of the user, who may also want an identity again that was undone. */
-  const linkBySession = async (sql: Transaction, user: User, identity: Identity, request: Request) => {
+  const linkBySession = async (
+    sql: Transaction,
+    session: LinkingSession,
+    user: User,
+    identity: Identity,
+    language: Language | undefined,
+  ) => {
     await users.lock(sql, user.id)
-    if (!(await request.mayLink?.(sql))) return refuse('disabled')
-    const linked = await link(sql, user, identity, request.language)
-    if (linked) await users.forgetUndone(sql, user.id, identity)
-    return linked
+    if (!(await session.isLive(sql))) return refuse('disabled')
+    if (!(await link(sql, user, identity, language))) return false
+    await users.forgetUndone(sql, user.id, identity)
+    await session.record(sql)
+    return true
   }
 
   const linkNow = async (request: Request, user: User): Promise<Resolved | Refused<'disabled'> | undefined> => {
-    const { provider, profile, language, mustWait } = request
+    const { provider, profile, linkingTo, language, mustWait } = request
     const identity = { provider, subject: profile.subject }
     if (await mustWait?.(user.id)) return { user, how: 'link', waiting: identity }
     const linked = await database.transaction((sql) =>
-      request.linkingTo === undefined
+      linkingTo === undefined
         ? linkByAddress(sql, user, identity, language)
-        : linkBySession(sql, user, identity, request),
+        : linkBySession(sql, linkingTo, user, identity, language),
     )
     if (isRefused(linked)) return linked
     return linked ? { user: { ...user, providers: [...user.providers, provider] }, how: 'link' } : undefined
@@ -109,7 +121,7 @@ export const createIdentities = (deps: {
 
   const attempt = async (request: Request) => {
     const { provider, profile } = request
-    const linkingTo = request.linkingTo === undefined ? undefined : await users.findById(request.linkingTo)
+    const linkingTo = request.linkingTo === undefined ? undefined : await users.findById(request.linkingTo.userId)
     if (request.linkingTo !== undefined && !linkingTo) return refuse('disabled')
     const accountWithEmail = await users.findByEmail(profile.email)
     const emailReservedFor = await users.reservedFor(profile.email)

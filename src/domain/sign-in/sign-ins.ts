@@ -37,7 +37,7 @@ type Dependencies = {
   sessions: Sessions
   users: Pick<Users, 'lock' | 'noteFirstSignIn'>
   mails: Pick<Mails, 'queue'>
-  events: Pick<Events, 'record'>
+  events: Pick<Events, 'record' | 'recordInside'>
   factors: Factors
   knownDevices: KnownDevices
   trustedDevices: TrustedDevices
@@ -55,6 +55,8 @@ type ByProvider = {
   link?: Identity | undefined
 }
 type SecondProof = { token: string; code: string; trustDevice: boolean }
+
+const addedEvents = { otp: 'totp_added', passkey: 'passkey_added' } as const
 
 /** Rolls a transaction back: a factor must not stay without the session, or its recovery codes would never be shown. */
 class Undone extends Error {
@@ -246,6 +248,8 @@ export const createSignIns = (deps: Dependencies) => {
           const { method, provider, link } = challenge
           const issued = await begin(sql, user, { methods: [method, second], provider }, link, visit)
           if (!issued) throw new Undone()
+          const event = { kind: addedEvents[second], userId: user.id, sessionId: issued.sessionId }
+          await events.recordInside(sql, event, visit.client)
           return { issued, added: added as Added }
         }),
       )

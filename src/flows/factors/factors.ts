@@ -60,9 +60,10 @@ export const createOwnFactors = (deps: Dependencies) => {
     sql: Transaction,
     user: User,
     template: FactorMail,
-    { caller, language }: Pick<Request, 'language'> & { caller?: SessionCaller },
+    language: Language,
+    kept?: string,
   ) => {
-    await sessions.endAll(user.id, { ...(caller && { except: caller.sessionId }), sql })
+    await sessions.endAll(user.id, { ...(kept && { except: kept }), sql })
     await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor: 'totp' })
     await tell(sql, user, template, language)
   }
@@ -107,53 +108,48 @@ export const createOwnFactors = (deps: Dependencies) => {
     confirmAtEnrolment: async (code: string, token: string, visit: Visit) => {
       const finished = await signIns.byEnrolment({ token, second: 'otp' }, visit, async (sql, user, sessionId) => {
         const added = await factors.confirm(sql, { userId: user.id, sessionId, code })
-        if (!isRefused(added)) await afterTotpChange(sql, user, 'totp-added', visit)
+        if (!isRefused(added)) await afterTotpChange(sql, user, 'totp-added', visit.language)
         return added
       })
       if (!('issued' in finished)) return finished
-      const { issued, added } = finished
-      const { user, sessionId } = issued
-      await events.record({ kind: 'totp_added', userId: user.id, sessionId }, visit.client)
-      return { issued, recoveryCodes: added.recoveryCodes }
+      return { issued: finished.issued, recoveryCodes: finished.added.recoveryCodes }
     },
 
-    confirm: async (code: string, request: Request) => {
-      const { userId, sessionId } = request.caller
-      const confirmed = await change(request.caller, async (sql, user) => {
+    confirm: async (code: string, { caller, client, language }: Request) => {
+      const { userId, sessionId } = caller
+      return change(caller, async (sql, user) => {
         const added = await factors.confirm(sql, { userId, sessionId, code })
-        if (!isRefused(added)) await afterTotpChange(sql, user, 'totp-added', request)
+        if (isRefused(added)) return added
+        await afterTotpChange(sql, user, 'totp-added', language, sessionId)
+        await events.recordInside(sql, { kind: 'totp_added', userId, sessionId }, client)
         return added
       })
-      if (!isRefused(confirmed)) await events.record({ kind: 'totp_added', userId, sessionId }, request.client)
-      return confirmed
     },
 
-    remove: async (request: Request) => {
-      const { userId, sessionId } = request.caller
-      const removed = await change(request.caller, async (sql, user) => {
+    remove: async ({ caller, client, language }: Request) => {
+      const { userId, sessionId } = caller
+      return change(caller, async (sql, user) => {
         if (!(await factors.hasTotp(userId, sql))) return refuse('totp_is_off')
         // The user's row is locked: of two requests at once the second one sees what the first has left.
         if (required && (await passkeys.countUsable(userId, sql)) === 0) return refuse('last_factor')
         await factors.remove(sql, userId)
-        await afterTotpChange(sql, user, 'totp-removed', request)
+        await afterTotpChange(sql, user, 'totp-removed', language, sessionId)
+        await events.recordInside(sql, { kind: 'totp_removed', userId, sessionId }, client)
         return undefined
       })
-      if (!isRefused(removed)) await events.record({ kind: 'totp_removed', userId, sessionId }, request.client)
-      return removed
     },
 
     renewRecoveryCodes: async ({ caller, client, language }: Request) => {
       const { userId, sessionId } = caller
-      const renewed = await change(caller, async (sql, user) => {
+      return change(caller, async (sql, user) => {
         const recoveryCodes = await factors.renewRecoveryCodes(sql, userId)
         if (!recoveryCodes) return refuse('totp_is_off')
         await challenges.removeAll(sql, userId)
         await webhooks.queue(sql, 'factor.changed', { user: { id: userId }, factor: 'recovery_codes' })
         await tell(sql, user, 'recovery-codes-renewed', language)
+        await events.recordInside(sql, { kind: 'recovery_codes_renewed', userId, sessionId }, client)
         return { recoveryCodes }
       })
-      if (!isRefused(renewed)) await events.record({ kind: 'recovery_codes_renewed', userId, sessionId }, client)
-      return renewed
     },
 
     removeTrustedDevice: async (id: string, { caller, client }: Request) => {

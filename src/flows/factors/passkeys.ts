@@ -50,11 +50,11 @@ export const createOwnPasskeys = (deps: Dependencies) => {
       const { userId, sessionId } = caller
       const made = await passkeys.verifyNew({ credential, kept, binding: bindingOf(caller) })
       if (isRefused(made)) return made
-      const added = await change(caller, (sql, user) =>
-        passkeys.add(sql, user, made, { name: nameFor(name, client, language), language }),
-      )
-      if (!isRefused(added)) await events.record({ kind: 'passkey_added', userId, sessionId }, client)
-      return added
+      return change(caller, async (sql, user) => {
+        const added = await passkeys.add(sql, user, made, { name: nameFor(name, client, language), language })
+        if (!isRefused(added)) await events.recordInside(sql, { kind: 'passkey_added', userId, sessionId }, client)
+        return added
+      })
     },
 
     /** For a sign-in that cannot go on without a factor. */
@@ -73,13 +73,9 @@ export const createOwnPasskeys = (deps: Dependencies) => {
       const made = await passkeys.verifyNew({ credential, kept, binding })
       if (isRefused(made)) return made
       const { client, language } = visit
-      const finished = await signIns.byEnrolment({ token, second: 'passkey' }, visit, (sql, user) =>
+      return signIns.byEnrolment({ token, second: 'passkey' }, visit, (sql, user) =>
         passkeys.add(sql, user, made, { name: nameFor(name, client, language), language }),
       )
-      if (!('issued' in finished)) return finished
-      const { user, sessionId } = finished.issued
-      await events.record({ kind: 'passkey_added', userId: user.id, sessionId }, client)
-      return finished
     },
 
     rename: async (id: string, name: string, { caller, client }: Request) => {
@@ -94,14 +90,14 @@ export const createOwnPasskeys = (deps: Dependencies) => {
     /** Ends the other sessions: one of them may have begun with this passkey. */
     remove: async (id: string, { caller, client, language }: Request) => {
       const { userId, sessionId } = caller
-      const removed = await change(caller, async (sql, user) => {
+      return change(caller, async (sql, user) => {
         const isNeeded = required && !(await factors.hasTotp(userId, sql))
         const refused = await passkeys.remove(sql, user, id, { language, isNeeded })
-        if (!refused) await sessions.endAll(userId, { except: sessionId, sql })
-        return refused
+        if (refused) return refused
+        await sessions.endAll(userId, { except: sessionId, sql })
+        await events.recordInside(sql, { kind: 'passkey_removed', userId, sessionId }, client)
+        return undefined
       })
-      if (!isRefused(removed)) await events.record({ kind: 'passkey_removed', userId, sessionId }, client)
-      return removed
     },
   }
 }

@@ -11,7 +11,7 @@ import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
 import { fingerprint } from '../../lib/random.js'
-import type { Sql } from '../../platform/database/database.js'
+import type { Sql, Transaction } from '../../platform/database/database.js'
 
 type Dependencies = {
   providers: Providers
@@ -72,11 +72,14 @@ export const createLink = (deps: Dependencies) => {
     const isFirst = await oneTimeTokens.useOnce(fingerprint(`link ${state}`), expiresAt)
     if (!isFirst) return refuseLink(request, 'used_before')
     const { userId, sessionId } = caller
-    const mayLink = (sql: Sql) => sessions.isLive(caller, sql)
-    const resolved = await identities.resolve({ provider, profile, linkingTo: userId, language, mayLink })
-    if (isRefused(resolved)) return refuseLink(request, resolved.refused)
-    if (resolved.how === 'link') await events.record({ kind: 'provider_linked', userId, sessionId, provider }, client)
-    return undefined
+    const linkingTo = {
+      userId,
+      isLive: (sql: Sql) => sessions.isLive(caller, sql),
+      record: (sql: Transaction) =>
+        events.recordInside(sql, { kind: 'provider_linked', userId, sessionId, provider }, client),
+    }
+    const resolved = await identities.resolve({ provider, profile, linkingTo, language })
+    return isRefused(resolved) ? refuseLink(request, resolved.refused) : undefined
   }
 
   return { begin, waiting, finish }

@@ -28,17 +28,15 @@ export const createUnlink = ({ users, passkeys, providers, mails, events, ...res
   return async ({ provider, caller, client, language }: Request) => {
     if (!provider) return refuse('not_found')
     const { userId, sessionId } = caller
-    const unlinked = await change(caller, async (sql, user) => {
+    return change(caller, async (sql, user) => {
       const hasPasskey = (await passkeys.countUsable(userId, sql)) > 0
       const isConfigured = (id: ProviderId) => providers[id] !== undefined
       const refused = await users.unlinkProvider(sql, user, provider, { hasPasskey, isConfigured })
       if (refused) return refused.refused === 'not_linked' ? refuse('not_found') : refused
       const values = { username: user.username, providerName: providers[provider]?.name ?? provider }
       await mails.queue(sql, { to: user.email, userId, template: 'provider-unlinked', values, language })
+      await events.recordInside(sql, { kind: 'provider_unlinked', userId, sessionId, provider }, client)
       return undefined
     })
-    if (unlinked) return unlinked
-    await events.record({ kind: 'provider_unlinked', userId, sessionId, provider }, client)
-    return undefined
   }
 }
