@@ -4,6 +4,7 @@ import { refusals } from '../contract/refusals.js'
 import { type LimiterName, limiterKey } from '../domain/limiters/limiters.js'
 import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
 import type { Rejection, Whom } from './limited-events.js'
+import { createPatientReservations } from './patient-reservations.js'
 
 export type Limiter = {
   name: LimiterName
@@ -32,11 +33,12 @@ const setLimitHeaders = (reply: FastifyReply, { name, limit }: Limiter, { remain
   return seconds
 }
 
-type Held = { limiter: Limiter; key: string; reservation: Reservation }
+type Counted = { limiter: Limiter; key: string; reservation: Reservation }
+type Held = Counted & { decided: () => void }
 
 export type CountedRequests = ReturnType<typeof createCountedRequests>
 
-/** What a request has reserved in which counters, until it is answered. */
+/** What a request has reserved in which counters and may get back, until it is answered. */
 export const createCountedRequests = ({
   cache,
   onRejection,
@@ -46,17 +48,26 @@ export const createCountedRequests = ({
 }) => {
   const held = new WeakMap<FastifyRequest, readonly Held[]>()
   const successes = new WeakSet<FastifyRequest>()
+  const reservePatiently = createPatientReservations()
   const heldBy = (request: FastifyRequest) => held.get(request) ?? []
 
-  const reserve = async (limiter: Limiter, subject: string, request: FastifyRequest): Promise<Held> => {
-    const key = limiterKey(limiter.name, subject)
-    const counted = { limiter, key, reservation: await cache.reserve(key, limiter.limit) }
-    if (counted.reservation.granted) held.set(request, [...heldBy(request), counted])
-    return counted
+  const hold = (counted: Held, reply: FastifyReply) => {
+    // At the latest, if its client is gone or its answer fails.
+    reply.raw.once('close', counted.decided)
+    held.set(reply.request, [...heldBy(reply.request), counted])
   }
 
-  const reject = async (held: Held, request: FastifyRequest, reply: FastifyReply, whom: Whom | undefined) => {
-    const { limiter, key, reservation } = held
+  const reserve = async (limiter: Limiter, subject: string, reply: FastifyReply): Promise<Counted> => {
+    const key = limiterKey(limiter.name, subject)
+    const ask = () => cache.reserve(key, limiter.limit)
+    if (!limiter.refundsSuccess) return { limiter, key, reservation: await ask() }
+    const { reservation, decided } = await reservePatiently(key, ask)
+    if (decided) hold({ limiter, key, reservation, decided }, reply)
+    return { limiter, key, reservation }
+  }
+
+  const reject = async (counted: Counted, request: FastifyRequest, reply: FastifyReply, whom: Whom | undefined) => {
+    const { limiter, key, reservation } = counted
     await onRejection({ limiter: limiter.name, key, resetsIn: reservation.resetsIn, whom }, request)
     const body = limitedBody(limiter.code)
     const seconds = setLimitHeaders(reply, limiter, reservation)
@@ -67,10 +78,11 @@ export const createCountedRequests = ({
 
   /** Gives back what can be given back. */
   const release = async (request: FastifyRequest, reply: FastifyReply) => {
-    const mine = heldBy(request).filter(({ limiter }) => limiter.refundsSuccess)
+    const mine = heldBy(request)
     held.delete(request)
-    for (const { limiter, key, reservation } of mine) {
+    for (const { limiter, key, reservation, decided } of mine) {
       await cache.refund(key, reservation.window)
+      decided()
       if (!limiter.silent) setLimitHeaders(reply, limiter, { ...reservation, remaining: reservation.remaining + 1 })
     }
   }
@@ -86,7 +98,7 @@ export const createCountedRequests = ({
     reply: FastifyReply,
     whom?: Whom,
   ) => {
-    const counted = await reserve(limiter, subject, request)
+    const counted = await reserve(limiter, subject, reply)
     if (!counted.reservation.granted) {
       await release(request, reply)
       return reject(counted, request, reply, whom)
@@ -96,11 +108,11 @@ export const createCountedRequests = ({
   }
 
   /**
-   * An attempt that succeeded, or that we could not check, is given back before the answer is sent. 422 is a success here:
-   * the proof was right, only the new password was not.
+   * An attempt that succeeded, or that we could not check, is given back before the answer is sent. 409 and 422 are successes
+   * here: the proof was right, only the new value was not.
    */
   const refundSuccess = async (request: FastifyRequest, reply: FastifyReply) => {
-    const failed = reply.statusCode >= 400 && reply.statusCode < 500 && reply.statusCode !== 422
+    const failed = reply.statusCode >= 400 && reply.statusCode < 500 && ![409, 422].includes(reply.statusCode)
     if (!failed || successes.has(request)) await release(request, reply)
   }
 

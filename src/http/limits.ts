@@ -129,8 +129,9 @@ export const createLimits = (deps: Dependencies) => {
     /** Whoever asked for them knew a password that no longer works. */
     forgetMailedCodes: (userId: string) => cache.forget(limiterKey(ofMailedCodes.name, userSubject(userId))),
     emailChanges: hook(ofEmailChanges, userOf),
-    /** Separate from the general limit: a session that has used that up can still be refreshed and ended. */
+    /** Separate from the general limit and from each other: a session can always be refreshed, and always be ended. */
     session: hook(ofSessions, sessionOrClientNetwork),
+    logout: hook({ ...ofRequests, name: 'logout' }, sessionOrClientNetwork),
     /** For other programs: each key has its own count. */
     service: hook(ofServiceKeys, keyOf),
     reserveRotation,

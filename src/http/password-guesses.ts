@@ -48,16 +48,16 @@ export const createPasswordGuesses = (deps: Dependencies) => {
 
   type Guess = { userId: string; name: string; whom: Whom }
 
-  const isGranted = async (limiter: Limiter, subject: string, request: FastifyRequest) =>
-    (await counted.reserve(limiter, subject, request)).reservation.granted
+  const isGranted = async (limiter: Limiter, subject: string, reply: FastifyReply) =>
+    (await counted.reserve(limiter, subject, reply)).reservation.granted
 
   const count = async ({ userId, name, whom }: Guess, request: FastifyRequest, reply: FastifyReply) => {
     const nonce = knownDevices.find(userId, signInCookies.knownIn(request))
     const device = nonce === undefined ? undefined : deviceSubject(userId, nonce)
     const isKnown =
       device !== undefined &&
-      (await isGranted(ofDevices, device, request)) &&
-      (await isGranted(ofKnownDevices, userSubject(userId), request))
+      (await isGranted(ofDevices, device, reply)) &&
+      (await isGranted(ofKnownDevices, userSubject(userId), reply))
     if (!counted.holds(request, login)) {
       const own = isKnown && knownDevicesCount === 'own' ? device : undefined
       const limited = await counted.count(

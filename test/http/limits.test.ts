@@ -55,6 +55,16 @@ describe('limits', () => {
     expect((await guess(address)).status).toBe(429)
   })
 
+  it('refuses none of twelve who sign in at the same moment, and no failure more than five', async () => {
+    const address = freshAddress()
+    const colleagues = await Promise.all(Array.from({ length: 12 }, () => guess(address, goodPassword)))
+    expect(new Set(colleagues.map(({ status }) => status))).toEqual(new Set([200]))
+    const mixed = Array.from({ length: 20 }, (_, at) => guess(address, at % 2 === 0 ? goodPassword : 'wrong'))
+    const wrong = (await Promise.all(mixed)).filter((_, at) => at % 2 === 1)
+    expect(wrong.filter(({ status }) => status === 401)).toHaveLength(5)
+    expect((await guess(address, goodPassword)).status).toBe(429)
+  })
+
   it('counts both mounts, usernames and emails in one set of counters', async () => {
     const address = freshAddress()
     for (const path of ['/login', '/api/auth/login', '/login', '/api/auth/login', '/login']) {
@@ -170,6 +180,8 @@ describe('limits', () => {
     const renewed = await Promise.all(copies.map((copy) => copy.post('/api/auth/refresh', undefined, { address })))
     const limited = renewed.filter(({ status }) => status !== 200)
     expect(limited.map(({ status, setCookies }) => [status, setCookies])).toEqual([[429, []]])
+    // Refreshes use up nothing that ending the session needs.
+    expect((await tab.act('/api/auth/logout')).status).toBe(204)
   })
 
   it('lets a session that has used up its calls renew and end itself', async () => {

@@ -8,6 +8,7 @@ const limiters = {
   sensitive: ['network'],
   general: ['network', 'session'],
   session: ['network', 'session'],
+  logout: ['network', 'session'],
   account: ['name'],
   device: ['device'],
   known: ['user'],

@@ -33,14 +33,14 @@ type Dependencies = {
 }
 
 export const logoutRoutes = (server: Server, { logout, cookies, callers, csrf, limits }: Dependencies) => {
-  server.post('/api/auth/logout', { schema, onRequest: [csrf.required, limits.session] }, async (request, reply) => {
+  server.post('/api/auth/logout', { schema, onRequest: [csrf.required, limits.logout] }, async (request, reply) => {
     const held = { caller: callers.peek(request), refreshToken: callers.refreshTokenOf(request) }
     await logout.here(held, clientOf(request))
     cookies.clearSession(reply)
     return reply.status(204).send()
   })
 
-  const everywhere = { schema: everywhereSchema, onRequest: [callers.required, csrf.required, limits.session] }
+  const everywhere = { schema: everywhereSchema, onRequest: [callers.required, csrf.required, limits.logout] }
   server.post('/api/auth/logout-all', everywhere, async (request, reply) => {
     const ended = await logout.everywhere(callers.of(request), clientOf(request))
     cookies.clearSession(reply)

@@ -1,0 +1,65 @@
+import { seconds } from '../lib/durations.js'
+import { withTimeout } from '../lib/with-timeout.js'
+import type { Reservation } from '../platform/cache/cache.js'
+
+type Undecided = { count: number; decisions: number; waiting: Set<() => void> }
+
+/** So many wait at one counter. More are not colleagues who sign in at the same moment. */
+const mostWaiting = 50
+const longestWait = 5 * seconds
+
+/**
+ * Attempts of this process that are counted and may still be given back. Who finds a counter full waits until one of them is
+ * decided: otherwise colleagues behind one address who sign in at the same moment would refuse each other, although nobody
+ * has failed. What is refused in the end is the same: the counter decides, not the wait.
+ */
+export const createPatientReservations = () => {
+  const attempts = new Map<string, Undecided>()
+
+  const begin = (key: string) => {
+    const undecided = attempts.get(key) ?? { count: 0, decisions: 0, waiting: new Set() }
+    undecided.count += 1
+    attempts.set(key, undecided)
+    let isOpen = true
+    return () => {
+      if (!isOpen) return
+      isOpen = false
+      undecided.count -= 1
+      undecided.decisions += 1
+      if (undecided.count === 0) attempts.delete(key)
+      for (const wake of undecided.waiting) wake()
+      undecided.waiting.clear()
+    }
+  }
+
+  const nextDecision = ({ waiting }: Undecided, milliseconds: number) => {
+    let wake = () => {}
+    const woken = new Promise<boolean>((resolve) => {
+      wake = () => resolve(true)
+    })
+    waiting.add(wake)
+    return withTimeout(woken, milliseconds, () => {
+      waiting.delete(wake)
+      return false
+    })
+  }
+
+  /**
+   * Calls `reserve` until it is granted, each time that one of the others was decided. It gives up when none of them is left,
+   * when too many wait, or after five seconds. `decided` is to be called when a granted attempt is decided.
+   */
+  return async (key: string, reserve: () => Promise<Reservation>) => {
+    const end = performance.now() + longestWait
+    for (;;) {
+      const before = attempts.get(key)
+      const seen = before?.decisions ?? 0
+      const reservation = await reserve()
+      if (reservation.granted) return { reservation, decided: begin(key) }
+      const others = before ?? attempts.get(key)
+      const timeLeft = end - performance.now()
+      if (!others || timeLeft <= 0 || others.waiting.size >= mostWaiting) return { reservation }
+      // One may have been decided while the counter was asked.
+      if (others.decisions === seen && !(await nextDecision(others, timeLeft))) return { reservation }
+    }
+  }
+}
