@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import type { LoadedKeys } from '../domain/signing-keys/loaded-keys.js'
 import type { RefreshToken, Tokens } from '../domain/tokens/tokens.js'
+import { clientOf, languageOf } from './client.js'
 import type { Cookies } from './cookies.js'
 import { sendRefusal } from './errors.js'
 
@@ -55,6 +56,13 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     else done()
   }
 
+  /** For handlers behind `required`. */
+  const of = (request: FastifyRequest) => {
+    const caller = peek(request)
+    if (!caller) throw new Error('A handler asked for its caller without requiring one')
+    return caller
+  }
+
   return {
     learnKey,
     peek,
@@ -72,11 +80,12 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     },
     required: async (request: FastifyRequest, reply: FastifyReply) =>
       peek(request) ? undefined : sendRefusal(reply, refuse('not_authenticated')),
-    /** For handlers behind `required`. */
-    of: (request: FastifyRequest) => {
-      const caller = peek(request)
-      if (!caller) throw new Error('A handler asked for its caller without requiring one')
-      return caller
-    },
+    of,
+    /** The same, with what events and mails need to know of the request. */
+    requestOf: (request: FastifyRequest) => ({
+      caller: of(request),
+      client: clientOf(request),
+      language: languageOf(request),
+    }),
   }
 }

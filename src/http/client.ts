@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
+import { languageFrom } from '../contract/languages.js'
 import type { Client } from '../domain/sessions/client.js'
 
 const userAgentLimit = 256
@@ -36,6 +37,9 @@ export const clientOf = (request: FastifyRequest): Client => ({
   userAgent: (request.headers['user-agent'] ?? '').slice(0, userAgentLimit),
   requestId: request.id,
 })
+
+/** The language of mails and pages for this client. */
+export const languageOf = (request: FastifyRequest) => languageFrom(request.headers['accept-language'])
 
 /** An IPv4 address, or an IPv6 /64, which one customer usually has. */
 const networkWith = (address: ipaddr.IPv4 | ipaddr.IPv6) =>

@@ -1,11 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { languageFrom } from '../contract/languages.js'
 import type { Refused } from '../contract/outcome.js'
 import { mostAccounts } from '../domain/known-devices/known-devices.js'
 import { challengeLifetime } from '../domain/sign-in/challenges.js'
 import type { Visit } from '../domain/sign-in/sign-ins.js'
 import { seconds } from '../lib/durations.js'
-import { clientOf } from './client.js'
+import { clientOf, languageOf } from './client.js'
 import { type Cookies, knownDeviceCookie } from './cookies.js'
 
 const challenge = { name: 'challenge', sameSite: 'Strict' } as const
@@ -73,7 +72,7 @@ export const createSignInCookies = ({
       client: clientOf(request),
       trustedDevices: trustedIn(request),
       knownDevices: comesFromAnotherSite(request) ? undefined : knownIn(request),
-      language: languageFrom(request.headers['accept-language']),
+      language: languageOf(request),
     }),
   }
 }

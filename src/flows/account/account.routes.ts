@@ -1,12 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { languageFrom } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { Account, SignedIn } from '../../contract/schemas.js'
 import { longestName } from '../../domain/users/display-name.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Callers } from '../../http/caller.js'
-import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
@@ -84,12 +82,7 @@ export const accountRoutes = (server: Server, deps: Dependencies) => {
 
   const onRequest = [callers.required, csrf.required, limits.bySession]
   server.patch(path, { schema: changeSchema, onRequest, preHandler: freshForUsername }, async (request, reply) => {
-    const issued = await profile.change({
-      caller: callers.of(request),
-      changes: request.body,
-      client: clientOf(request),
-      language: languageFrom(request.headers['accept-language']),
-    })
+    const issued = await profile.change({ changes: request.body, ...callers.requestOf(request) })
     return isRefused(issued) ? changeRefusals.sendRefusal(reply, issued) : sendRenewed(reply, cookies, issued)
   })
 }

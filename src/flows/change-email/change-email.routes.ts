@@ -1,11 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import { Accepted, EmailLink, NoContent, Nullable, WaitingEmail } from '../../contract/schemas.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 import type { Callers } from '../../http/caller.js'
-import { clientOf } from '../../http/client.js'
+import { clientOf, languageOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
@@ -104,7 +103,6 @@ type Dependencies = {
 
 export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
   const { changeEmail, callers, cookies, csrf, freshness, limits } = deps
-  const languageOf = (request: FastifyRequest) => languageFrom(request.headers['accept-language'])
 
   const asking = {
     schema: askSchema,

@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
-import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import type { Callers } from '../../http/caller.js'
-import { clientOf } from '../../http/client.js'
+import { clientOf, languageOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
@@ -66,7 +65,7 @@ export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
       limits.countAsSuccess(request)
       return sendRefusal(reply, refusal)
     }
-    const language = languageFrom(request.headers['accept-language'])
+    const language = languageOf(request)
     const result = await changePassword({ caller: callers.of(request), ...request.body }, clientOf(request), language)
     if (isRefused(result)) return sendRefusal(reply, result)
     cookies.renewSession(reply, result)

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
+import { languageOf } from '../../http/client.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
@@ -56,7 +56,7 @@ export const deleteAccountRoutes = (server: Server, deps: Dependencies) => {
     const deleted = await deleteOwnAccount({
       caller: callers.of(request),
       username: request.body.username,
-      language: languageFrom(request.headers['accept-language']),
+      language: languageOf(request),
       deviceValues: [...signInCookies.trustedIn(request), ...signInCookies.knownIn(request)],
     })
     if (isRefused(deleted)) return sendRefusal(reply, deleted)

@@ -1,11 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { renderSVG } from 'uqr'
-import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import { Factors, NoContent, RecoveryCodes, TotpBegun, TotpConfirmed } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
-import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
@@ -89,11 +87,6 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
   const changing = [callers.required, csrf.required, limits.bySession]
   const sensitive = [...changing, freshness.required]
   const adding = [enrolling.required, limits.bySessionOrNetwork, enrolling.fresh]
-  const requestOf = (request: FastifyRequest) => ({
-    caller: callers.of(request),
-    client: clientOf(request),
-    language: languageFrom(request.headers['accept-language']),
-  })
 
   server.get('/api/auth/factors', { schema: schemas.list, onRequest: reading }, async (request, reply) => {
     const listed = await ownFactors.list(callers.of(request))
@@ -122,23 +115,23 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
   server.post('/api/auth/totp/confirm', { schema: schemas.confirm, onRequest: adding }, async (request, reply) => {
     const [by, { code }] = [enrolling.of(request), request.body]
     if ('challenge' in by) return confirmAtEnrolment(code, by.challenge, request, reply)
-    const confirmed = await ownFactors.confirm(code, requestOf(request))
+    const confirmed = await ownFactors.confirm(code, callers.requestOf(request))
     return isRefused(confirmed) ? confirmRefusals.sendRefusal(reply, confirmed) : reply.send(confirmed)
   })
 
   server.delete('/api/auth/totp', { schema: schemas.remove, onRequest: sensitive }, async (request, reply) => {
-    const removed = await ownFactors.remove(requestOf(request))
+    const removed = await ownFactors.remove(callers.requestOf(request))
     return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : reply.status(204).send()
   })
 
   server.post('/api/auth/recovery-codes', { schema: schemas.renew, onRequest: sensitive }, async (request, reply) => {
-    const renewed = await ownFactors.renewRecoveryCodes(requestOf(request))
+    const renewed = await ownFactors.renewRecoveryCodes(callers.requestOf(request))
     return isRefused(renewed) ? changeRefusals.sendRefusal(reply, renewed) : reply.send(renewed)
   })
 
   const device = { schema: schemas.removeDevice, onRequest: sensitive }
   server.delete('/api/auth/trusted-devices/:id', device, async (request, reply) => {
-    const removed = await ownFactors.removeTrustedDevice(request.params.id, requestOf(request))
+    const removed = await ownFactors.removeTrustedDevice(request.params.id, callers.requestOf(request))
     return isRefused(removed) ? deviceRefusals.sendRefusal(reply, removed) : reply.status(204).send()
   })
 }

@@ -1,13 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import { longestPasskeyName, PasskeyCreationOptions, PasskeyCredential } from '../../contract/passkeys.js'
 import { NoContent, Passkey, PasskeyAdded } from '../../contract/schemas.js'
 import { clientDataOf } from '../../domain/passkeys/verification.js'
 import type { Callers } from '../../http/caller.js'
 import type { CeremonyCookies } from '../../http/ceremony-cookies.js'
-import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
@@ -86,11 +84,6 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
   const changing = [callers.required, csrf.required, limits.bySession]
   const sensitive = [...changing, freshness.required]
   const adding = [enrolling.required, limits.bySessionOrNetwork, enrolling.fresh]
-  const requestOf = (request: FastifyRequest) => ({
-    caller: callers.of(request),
-    client: clientOf(request),
-    language: languageFrom(request.headers['accept-language']),
-  })
 
   server.post(`${path}/options`, { schema: schemas.begin, onRequest: adding }, async (request, reply) => {
     const by = enrolling.of(request)
@@ -119,17 +112,17 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
     const kept = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
     const [by, made] = [enrolling.of(request), { credential, kept, name: given }]
     if ('challenge' in by) return addAtEnrolment(made, by.challenge, request, reply)
-    const added = await ownPasskeys.add(made, requestOf(request))
+    const added = await ownPasskeys.add(made, callers.requestOf(request))
     return isRefused(added) ? addRefusals.sendRefusal(reply, added) : reply.status(201).send(added)
   })
 
   server.patch(`${path}/:id`, { schema: schemas.rename, onRequest: changing }, async (request, reply) => {
-    const renamed = await ownPasskeys.rename(request.params.id, request.body.name, requestOf(request))
+    const renamed = await ownPasskeys.rename(request.params.id, request.body.name, callers.requestOf(request))
     return isRefused(renamed) ? renameRefusals.sendRefusal(reply, renamed) : reply.send(renamed)
   })
 
   server.delete(`${path}/:id`, { schema: schemas.remove, onRequest: sensitive }, async (request, reply) => {
-    const removed = await ownPasskeys.remove(request.params.id, requestOf(request))
+    const removed = await ownPasskeys.remove(request.params.id, callers.requestOf(request))
     return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : reply.status(204).send()
   })
 }

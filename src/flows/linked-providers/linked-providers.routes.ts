@@ -1,12 +1,10 @@
 import { Type } from 'typebox'
-import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import { providerPath } from '../../contract/provider-paths.js'
 import { byProvider, type ProviderId } from '../../contract/providers.js'
 import { NoContent } from '../../contract/schemas.js'
 import type { AttemptCookies } from '../../http/attempt-cookies.js'
 import type { Callers } from '../../http/caller.js'
-import { clientOf } from '../../http/client.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
@@ -117,15 +115,13 @@ export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
     const waiting = await link.waiting({ provider, caller, link: pendingLink.read(request) })
     if (isRefused(waiting)) return finishRefusals.sendRefusal(reply, waiting)
     pendingLink.clear(reply)
-    const language = languageFrom(request.headers['accept-language'])
-    const linked = await link.finish({ link: waiting, caller, client: clientOf(request), language })
+    const linked = await link.finish({ link: waiting, ...callers.requestOf(request) })
     return isRefused(linked) ? finishRefusals.sendRefusal(reply, linked) : reply.status(204).send()
   })
 
   server.delete(path, { schema: schemas.unlink, onRequest: guarded }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
-    const language = languageFrom(request.headers['accept-language'])
-    const unlinked = await unlink({ provider, caller: callers.of(request), client: clientOf(request), language })
+    const unlinked = await unlink({ provider, ...callers.requestOf(request) })
     return isRefused(unlinked) ? unlinkRefusals.sendRefusal(reply, unlinked) : reply.status(204).send()
   })
 }

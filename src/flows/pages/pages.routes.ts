@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { type Language, languageFrom } from '../../contract/languages.js'
+import type { Language } from '../../contract/languages.js'
 import { refuse } from '../../contract/outcome.js'
 import { type PageName, type PageSettings, pageNames } from '../../contract/pages.js'
+import { languageOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { ReturnToNotes } from '../../http/return-to-notes.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -28,7 +29,6 @@ export const pagesRoutes = (
   server: Server,
   { assets, theme, cookies, noteReturnTo, ...installation }: Dependencies,
 ) => {
-  const languageOf = (request: FastifyRequest) => languageFrom(request.headers['accept-language'])
   const rendered = onceEach((name: PageName, language: Language) =>
     renderPage(name, assets.pages[name], theme, { ...installation, language, productName: theme.name }),
   )

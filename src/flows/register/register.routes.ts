@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import { Accepted } from '../../contract/schemas.js'
 import { longestName } from '../../domain/users/display-name.js'
+import { languageOf } from '../../http/client.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
 import { withHeaders } from '../../http/responses.js'
@@ -53,7 +53,7 @@ type Dependencies = { register: ReturnType<typeof createRegister>; limits: Limit
 
 export const registerRoutes = (server: Server, { register, limits, cookies }: Dependencies) => {
   server.post('/api/auth/register', { schema, onRequest: limits.byNetwork }, async (request, reply) => {
-    const result = await register(request.body, languageFrom(request.headers['accept-language']))
+    const result = await register(request.body, languageOf(request))
     if (isRefused(result)) return sendRefusal(reply, result)
     const { name, maxAge } = registrationCookie
     cookies.set(reply, name, result.browserToken, { sameSite: 'Strict', maxAge })

@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { languageFrom } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { PasskeyCredential, PasskeyRequestOptions } from '../../contract/passkeys.js'
 import { Accepted, SignedIn, StepUpMethods } from '../../contract/schemas.js'
 import { clientDataOf } from '../../domain/passkeys/verification.js'
 import type { Callers } from '../../http/caller.js'
 import type { CeremonyCookies } from '../../http/ceremony-cookies.js'
+import { languageOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Limits } from '../../http/limits.js'
@@ -140,7 +140,7 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
     `${path}/mail`,
     { schema: mailSchema, onRequest: [...changing, limits.mailedCodes] },
     async (request, reply) => {
-      const language = languageFrom(request.headers['accept-language'])
+      const language = languageOf(request)
       const refused = await stepUp.mailCode(callers.of(request), language)
       return refused
         ? askRefusals.sendRefusal(reply, refused)

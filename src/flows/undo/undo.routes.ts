@@ -1,9 +1,8 @@
 import { Type } from 'typebox'
-import { languageFrom } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import { NoContent, UndoState } from '../../contract/schemas.js'
 import { type UndoOf, undoTokenFor } from '../../contract/undo-tokens.js'
-import { clientOf } from '../../http/client.js'
+import { clientOf, languageOf } from '../../http/client.js'
 import type { Limits } from '../../http/limits.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -55,13 +54,13 @@ export const undoRoutes = (server: Server, { undo, limits }: Dependencies) => {
   })
 
   server.post('/api/auth/factors/undo', { schema: schemas.factor, ...limited }, async (request, reply) => {
-    const language = languageFrom(request.headers['accept-language'])
+    const language = languageOf(request)
     const refused = await undo.undoFactor(request.body.token, clientOf(request), language)
     return refused ? sendRefusal(reply, refused) : reply.status(204).send()
   })
 
   server.post('/api/auth/email/undo', { schema: schemas.email, ...limited }, async (request, reply) => {
-    const language = languageFrom(request.headers['accept-language'])
+    const language = languageOf(request)
     const refused = await undo.undoEmail(request.body.token, clientOf(request), language)
     return refused ? sendRefusal(reply, refused) : reply.status(204).send()
   })

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
-import { languageFrom } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { Accepted, LinkState, SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
+import { languageOf } from '../../http/client.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
 import { sendEntry, withHeaders } from '../../http/responses.js'
@@ -94,7 +94,7 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
 
   server.post('/api/auth/verify-email/resend', { schema: resendSchema, onRequest }, async (request, reply) => {
     const browserToken = cookies.read(request, registrationCookie.name)
-    const language = languageFrom(request.headers['accept-language'])
+    const language = languageOf(request)
     const result = await atLeast(equalTime, registrations.sendAgainToBrowser(browserToken, language))
     return isRefused(result) ? resendRefusals.sendRefusal(reply, result) : reply.status(202).send(sent)
   })
