@@ -34,9 +34,18 @@ type BodyOf<Code extends RefusalCode> = Code extends keyof typeof otherBodies
   : typeof ErrorBody
 type Responses<Code extends RefusalCode> = { [Each in Code as StatusOf<Each>]: BodyOf<Each> }
 
+/** What the gates refuse in front of a handler that changes something for a caller. */
+export const gateRefusals = [
+  'not_authenticated',
+  'invalid_csrf_token',
+  'cross_site',
+  'too_many_requests',
+  'unavailable',
+] as const satisfies RefusalCode[]
+
 /**
  * The refusals of one route, named once: its response schemas come from this list, and a refusal that is not on it does not
- * compile. The list also holds what the gates before the handler refuse.
+ * compile. A gate's refusal must be on it too if it shares its status with another one: the schema of the status serialises both.
  */
 export const routeRefusals = <const Code extends RefusalCode>(...codes: Code[]) => ({
   responses: Object.fromEntries(

@@ -10,24 +10,20 @@ import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
 import { sendRenewed, withHeaders } from '../../http/responses.js'
-import { routeRefusals } from '../../http/route-refusals.js'
+import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { Changes, createProfile } from './profile.js'
 
 const { responses, sendRefusal } = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
 const changeRefusals = routeRefusals(
+  ...gateRefusals,
   'bad_request',
-  'not_authenticated',
-  'invalid_csrf_token',
-  'cross_site',
   'fresh_sign_in_required',
   'username_length',
   'username_at_sign',
   'username_characters',
   'username_alphabets',
   'username_taken',
-  'too_many_requests',
-  'unavailable',
 )
 
 const schema = {

@@ -19,7 +19,7 @@ export type RouteFacts = {
 
 const isSafe = ({ method }: RouteFacts) => method === 'GET' || method === 'HEAD'
 
-/** The refusals of what stands in front of the handler. A route need not name them. */
+/** The refusals of what stands in front of the handler, whether the route names them or not. */
 const codesOfGates = (facts: RouteFacts): RefusalCode[] => [
   'bad_request',
   ...(isSafe(facts) ? [] : (['too_large', 'unsupported_media_type'] as const)),

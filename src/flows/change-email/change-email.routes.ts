@@ -10,7 +10,7 @@ import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
 import { withHeaders } from '../../http/responses.js'
-import { routeRefusals } from '../../http/route-refusals.js'
+import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createChangeEmail } from './change-email.js'
 
@@ -18,15 +18,11 @@ import type { createChangeEmail } from './change-email.js'
 const accepted = { message: 'A mail is on its way to the new address' }
 
 const askRefusals = routeRefusals(
+  ...gateRefusals,
   'bad_request',
   'email_shape',
-  'not_authenticated',
-  'invalid_csrf_token',
   'fresh_sign_in_required',
   'email_domain_not_allowed',
-  'cross_site',
-  'too_many_requests',
-  'unavailable',
 )
 const confirmRefusals = routeRefusals(
   'bad_request',
@@ -43,14 +39,7 @@ const confirmRefusals = routeRefusals(
   'unavailable',
 )
 const readRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
-const cancelRefusals = routeRefusals(
-  'not_authenticated',
-  'invalid_csrf_token',
-  'fresh_sign_in_required',
-  'cross_site',
-  'too_many_requests',
-  'unavailable',
-)
+const cancelRefusals = routeRefusals(...gateRefusals, 'fresh_sign_in_required')
 const checkRefusals = routeRefusals('bad_request', 'invalid_link', 'cross_site', 'too_many_requests', 'unavailable')
 
 const tags = ['account']

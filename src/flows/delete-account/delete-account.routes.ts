@@ -9,20 +9,16 @@ import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
 import type { PendingLinkCookie } from '../../http/pending-link-cookie.js'
 import { withHeaders } from '../../http/responses.js'
-import { routeRefusals } from '../../http/route-refusals.js'
+import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { SignInCookies } from '../../http/sign-in-cookies.js'
 import type { createDeleteOwnAccount } from './delete-account.js'
 
 const { responses, sendRefusal } = routeRefusals(
+  ...gateRefusals,
   'bad_request',
   'other_username',
-  'not_authenticated',
-  'invalid_csrf_token',
-  'cross_site',
   'fresh_sign_in_required',
-  'too_many_requests',
-  'unavailable',
 )
 
 const schema = {

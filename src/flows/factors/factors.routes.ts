@@ -10,14 +10,13 @@ import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
 import { sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
-import { routeRefusals } from '../../http/route-refusals.js'
+import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { SignInCookies } from '../../http/sign-in-cookies.js'
 import { uuidPattern } from '../../lib/uuid.js'
 import type { createOwnFactors } from './factors.js'
 
-const gates = ['not_authenticated', 'invalid_csrf_token', 'cross_site', 'too_many_requests', 'unavailable'] as const
-const fresh = [...gates, 'fresh_sign_in_required'] as const
+const fresh = [...gateRefusals, 'fresh_sign_in_required'] as const
 
 const listRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
 const enrolling = [...fresh, 'challenge_over', 'mailed_code_required', 'totp_is_on'] as const

@@ -12,19 +12,18 @@ import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
 import { sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
-import { routeRefusals } from '../../http/route-refusals.js'
+import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { SignInCookies } from '../../http/sign-in-cookies.js'
 import { uuidPattern } from '../../lib/uuid.js'
 import type { createOwnPasskeys } from './passkeys.js'
 
-const gates = ['not_authenticated', 'invalid_csrf_token', 'cross_site', 'too_many_requests', 'unavailable'] as const
-const fresh = [...gates, 'fresh_sign_in_required'] as const
+const fresh = [...gateRefusals, 'fresh_sign_in_required'] as const
 
 const enrolling = [...fresh, 'challenge_over', 'mailed_code_required'] as const
 const beginRefusals = routeRefusals(...enrolling)
 const addRefusals = routeRefusals(...enrolling, 'bad_request', 'passkey_rejected', 'too_many_passkeys')
-const renameRefusals = routeRefusals(...gates, 'bad_request', 'not_found')
+const renameRefusals = routeRefusals(...gateRefusals, 'bad_request', 'not_found')
 const removeRefusals = routeRefusals(...fresh, 'bad_request', 'not_found', 'last_way_in', 'last_factor')
 
 const clearsCeremony = 'Clears what bound the challenge to this browser'

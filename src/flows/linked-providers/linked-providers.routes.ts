@@ -10,15 +10,13 @@ import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
 import type { PendingLinkCookie } from '../../http/pending-link-cookie.js'
 import { withCookies, withHeaders } from '../../http/responses.js'
-import { routeRefusals } from '../../http/route-refusals.js'
+import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createLink } from './link.js'
 import type { createUnlink } from './unlink.js'
 
-const gates = ['not_authenticated', 'invalid_csrf_token', 'cross_site', 'too_many_requests', 'unavailable'] as const
-
 const linkRefusals = routeRefusals(
-  ...gates,
+  ...gateRefusals,
   'fresh_sign_in_required',
   'bad_request',
   'not_found',
@@ -26,7 +24,7 @@ const linkRefusals = routeRefusals(
   'provider_unavailable',
 )
 const finishRefusals = routeRefusals(
-  ...gates,
+  ...gateRefusals,
   'bad_request',
   'not_found',
   'nothing_to_link',
@@ -38,7 +36,13 @@ const finishRefusals = routeRefusals(
   'link_email_taken',
   'link_registration_closed',
 )
-const unlinkRefusals = routeRefusals(...gates, 'fresh_sign_in_required', 'bad_request', 'not_found', 'last_way_in')
+const unlinkRefusals = routeRefusals(
+  ...gateRefusals,
+  'fresh_sign_in_required',
+  'bad_request',
+  'not_found',
+  'last_way_in',
+)
 
 /** Both are the account page. An application on the same host may have a /dashboard of its own. */
 const accountPages = ['/dashboard', '/api/auth/account-page'] as const

@@ -6,17 +6,11 @@ import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Limits } from '../../http/limits.js'
 import { withHeaders } from '../../http/responses.js'
-import { routeRefusals } from '../../http/route-refusals.js'
+import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createLogout } from './logout.js'
 
-const { responses, sendRefusal } = routeRefusals(
-  'not_authenticated',
-  'invalid_csrf_token',
-  'cross_site',
-  'too_many_requests',
-  'unavailable',
-)
+const { responses, sendRefusal } = routeRefusals(...gateRefusals)
 const response = {
   204: withHeaders(NoContent, { 'Set-Cookie': 'Clears the cookies of the session' }),
   ...responses,

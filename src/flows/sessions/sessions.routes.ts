@@ -9,21 +9,13 @@ import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
 import { withHeaders } from '../../http/responses.js'
-import { routeRefusals } from '../../http/route-refusals.js'
+import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
 import type { createOwnSessions } from './sessions.js'
 
 const listRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
-const endRefusals = routeRefusals(
-  'not_authenticated',
-  'invalid_csrf_token',
-  'cross_site',
-  'fresh_sign_in_required',
-  'not_found',
-  'too_many_requests',
-  'unavailable',
-)
+const endRefusals = routeRefusals(...gateRefusals, 'fresh_sign_in_required', 'not_found')
 
 const listSchema = {
   tags: ['sessions'],

@@ -11,17 +11,15 @@ import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Limits } from '../../http/limits.js'
 import { sendRenewed, withCookies, withHeaders } from '../../http/responses.js'
-import { routeRefusals } from '../../http/route-refusals.js'
+import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { SignInCookies } from '../../http/sign-in-cookies.js'
 import type { createStepUp, GivenProof } from './step-up.js'
 
-const gates = ['not_authenticated', 'invalid_csrf_token', 'cross_site', 'too_many_requests', 'unavailable'] as const
-
 const methodsRefusals = routeRefusals('not_authenticated', 'cross_site', 'too_many_requests', 'unavailable')
-const askRefusals = routeRefusals(...gates, 'fresh_sign_in_required')
+const askRefusals = routeRefusals(...gateRefusals, 'fresh_sign_in_required')
 const proveRefusals = routeRefusals(
-  ...gates,
+  ...gateRefusals,
   'bad_request',
   'wrong_current_password',
   'wrong_mailed_code',
