@@ -9,10 +9,11 @@ import { type Database, isUniqueViolation, type Sql, type Transaction } from '..
 import type { Invitations } from '../invitations/invitations.js'
 import type { Mails } from '../mails/mails.js'
 import { emailKey, readEmail } from '../users/email.js'
-import { readUsername, usernameKey } from '../users/username.js'
+import { readUsername } from '../users/username.js'
 import type { NewUser, User, Users } from '../users/users.js'
 import type { GateRefusal } from './registration-gate.js'
 import * as store from './registrations.store.js'
+import { findWaiting } from './waiting-registrations.js'
 
 export const registrationLifetime = 24 * hours
 /** For a whole registration: a new mail gives no new tries, which would allow more guesses. */
@@ -149,12 +150,8 @@ export const createRegistrations = (deps: Dependencies) => {
   return {
     begin,
 
-    /** The newest waiting registration with this email or name, as typed into the sign-in form. */
     findByLogin: async (login: string) => {
-      const now = clock.now()
-      const [row] = login.includes('@')
-        ? await store.selectNewestByEmail(database, emailKey(login), now)
-        : await store.selectNewestByUsername(database, usernameKey(login), now)
+      const row = await findWaiting({ database, clock }, login)
       return row && { ...toPending(row), isFirst: row.is_first }
     },
 

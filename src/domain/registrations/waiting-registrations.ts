@@ -4,13 +4,17 @@ import { emailKey } from '../users/email.js'
 import { usernameKey } from '../users/username.js'
 import * as store from './registrations.store.js'
 
+type Dependencies = { database: Database; clock: Clock }
+
+/** The newest waiting registration with this email or name, as typed into the sign-in form. */
+export const findWaiting = async ({ database, clock }: Dependencies, login: string) => {
+  const [row] = login.includes('@')
+    ? await store.selectNewestByEmail(database, emailKey(login), clock.now())
+    : await store.selectNewestByUsername(database, usernameKey(login), clock.now())
+  return row
+}
+
 /** For an operator: whether a registration waits under an email or a name. */
-export const createWaitingRegistrations = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  has: async (login: string) => {
-    const now = clock.now()
-    const rows = login.includes('@')
-      ? await store.selectNewestByEmail(database, emailKey(login), now)
-      : await store.selectNewestByUsername(database, usernameKey(login), now)
-    return rows.length > 0
-  },
+export const createWaitingRegistrations = (deps: Dependencies) => ({
+  has: async (login: string) => (await findWaiting(deps, login)) !== undefined,
 })
