@@ -6,6 +6,5 @@ export type ProofMethod = (typeof proofMethods)[number]
 /** Those that make a session one with two factors, together with what it began with. */
 const secondFactors: readonly ProofMethod[] = ['passkey', 'totp', 'recovery_code']
 
-/** Those that give a session two factors. */
 export const reachingTwoFactors = (methods: readonly ProofMethod[]) =>
   methods.filter((method) => secondFactors.includes(method))

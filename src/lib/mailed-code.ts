@@ -14,7 +14,7 @@ export const codeOf = (key: Buffer, id: string) => {
   return starts.map((start) => letters[digest.readUInt32BE(start) % letters.length]).join('')
 }
 
-/** Users may type the code in lower case, and with or without the dash. */
+/** Users may type the code in lower case, and with spaces or dashes. */
 export const isCodeOf = (keys: readonly Buffer[], id: string, typed: string) => {
   const given = Buffer.from(typed.toUpperCase().replaceAll(/[^A-Z0-9]/g, ''))
   return keys.some((key) => sameBytes(Buffer.from(codeOf(key, id)), given))

@@ -14,7 +14,8 @@ import { noStrength, type PasswordStrength, type Person, personalInputs, strengt
 import type { Busy, Workers } from './workers.js'
 
 type Verified = {
-  matches: boolean /** The hash is cheaper than it should be by now, or another system's. */
+  matches: boolean
+  /** The hash is cheaper than it should be by now, or another system's. */
   needsRehash: boolean
 }
 

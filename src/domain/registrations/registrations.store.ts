@@ -113,10 +113,7 @@ const selectNewestBy = (column: 'email_key' | 'username_key') => (sql: Sql, key:
 export const selectNewestByEmail = selectNewestBy('email_key')
 export const selectNewestByUsername = selectNewestBy('username_key')
 
-/**
- * Counts a try before the code is compared, so that parallel guesses cannot exceed the tries. When they are used up, the
- * link still works.
- */
+/** Counts a try before the password is compared, so that parallel guesses cannot exceed the tries. */
 export const spendTryByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
   sql.query<PendingRow>(
     `update pending_registrations set password_tries_left = password_tries_left - 1
@@ -124,6 +121,7 @@ export const spendTryByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
     [tokenHash, now],
   )
 
+/** The same for the code. When its tries are used up, the link still works. */
 export const spendTryByBrowser = (sql: Sql, browserHash: Uint8Array, now: Date) =>
   sql.query<TriedRow>(
     `update pending_registrations set code_tries_left = code_tries_left - 1

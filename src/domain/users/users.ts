@@ -61,6 +61,7 @@ const isEmail = (login: string) => login.includes('@')
 
 /** Names in the sign-in form with one key are the same name. */
 export const loginKey = (login: string) => (isEmail(login) ? emailKey(login) : usernameKey(login))
+
 /** The user who had this address until a short time ago: nobody else gets it yet. */
 const ownerOfReserved = async (sql: Sql, email: string) => {
   const [row] = await store.selectReservation(sql, emailKey(email))
@@ -84,11 +85,13 @@ const createChanges = ({ database, clock }: { database: Database; clock: Clock }
   setEmail: async (sql: Sql, userId: string, email: Email) => (await store.updateEmail(sql, userId, email)).length > 0,
   /** For an undo: no password works until a reset, and no sign-in that began before gets a session. */
   takeBack: (sql: Sql, userId: string) => store.takeBack(sql, userId),
-  /** An address does not link them again, nor the one below: only a session of the user does. */
-  /** `unlinked`: what was linked since then and may be gone again. */
+  /**
+   * An address does not link them again: only a session of the user does. `unlinked`: what was linked since then and may be
+   * gone again.
+   */
   undoLinksSince: (sql: Sql, userId: string, since: Date, unlinked: readonly store.Identity[]) =>
     store.undoIdentitiesSince(sql, userId, since, clock.now(), unlinked),
-  /** Also the last way in: the caller gives the user another one. */
+  /** The same for one. It may be the last way in: the caller gives the user another one. */
   undoLink: (sql: Sql, userId: string, identity: store.Identity) =>
     store.undoIdentity(sql, userId, identity, clock.now()),
   isUndone: async (sql: Sql, userId: string, identity: store.Identity) =>
