@@ -157,14 +157,14 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(row).toMatchObject({ ...holder, generation: 1, just_rotated: true, just_voided: false, disabled: false })
     expect(Buffer.from(row?.previous_hash ?? [])).toEqual(bytes(1))
     expect((await sessions.selectRecord(sql, id, 5 * minutes, graces))[0]?.just_rotated).toBe(false)
+    const caller = (generation: number) => ({ sessionId: id, userId, generation })
     await sql.transaction(async (inside) => {
-      expect(await sessions.lockRecord(inside, id, userId, now)).toMatchObject([{ generation: 1, ...proof }])
+      expect(await sessions.lockRecord(inside, caller(1), now)).toMatchObject([{ generation: 1, ...proof }])
       const { presented: _, ...replacement } = rotation(id, 2, 0, 30)
       await sessions.replaceToken(inside, { ...replacement, methods: ['pwd', 'mail'], provenAt: at(5) })
     })
-    const caller = { id, userId, now }
-    expect(await sessions.selectProof(sql, { ...caller, generation: 2 })).toEqual([{ authenticated_at: at(5) }])
-    expect(await sessions.selectProof(sql, { ...caller, generation: 1 })).toEqual([])
+    expect(await sessions.selectProof(sql, caller(2), now)).toEqual([{ authenticated_at: at(5) }])
+    expect(await sessions.selectProof(sql, caller(1), now)).toEqual([])
     expect((await sessions.selectRecord(sql, id, 0, graces))[0]?.just_voided).toBe(true)
     await users.updateDisabled(sql, userId, now)
     expect(await sessions.rotateRecord(sql, rotation(id, 3, 30, 31))).toEqual([])

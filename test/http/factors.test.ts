@@ -3,10 +3,9 @@ import { startApp } from '../../src/app.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { addAuthenticator, createAuthenticator } from '../support/authenticator.js'
 import { createBrowser } from '../support/client.js'
-import { testPostgres } from '../support/databases.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { secretOf } from '../support/site/instance.js'
-import { until } from '../support/until.js'
+import { overtaken } from '../support/waits-for-lock.js'
 
 const path = '/api/auth/second-factor'
 
@@ -74,27 +73,12 @@ describe('the owner of an account with two-step sign-in', () => {
     const code = createAuthenticator(String(body.secret), latchkey).code()
     const factors = () => latchkey.sql.query('select user_id from totp_secrets')
     const before = await factors()
-    const other = testPostgres(latchkey.config.databaseUrl ?? '')
-    let endSession = () => {}
-    const waits = new Promise<void>((resolve) => {
-      endSession = resolve
-    })
-    let holdsUser = false
-    const ending = other.transaction(async (sql) => {
-      const [user] = await sql.query<{ id: string }>(`select id from users where username = 'overtaken' for update`)
-      holdsUser = true
-      await waits
-      await sql.query('delete from refresh_token_records where user_id = $1', [user?.id])
-    })
-    await until('the user is locked', () => holdsUser)
-    const confirming = tab.act('/api/auth/totp/confirm', { code })
-    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    await until('the change waits for the user', async () => (await latchkey.sql.query(waiting)).length > 0)
-    endSession()
-    await ending
-    expect((await confirming).body.code).toBe('not_authenticated')
+    const confirming = () => tab.act('/api/auth/totp/confirm', { code })
+    const answer = await overtaken(latchkey, 'overtaken', confirming, (sql, id) =>
+      sql.query('delete from refresh_token_records where user_id = $1', [id]),
+    )
+    expect(answer.body.code).toBe('not_authenticated')
     expect(await factors()).toEqual(before)
-    await other.close()
   })
 
   it('changes factors only in a fresh session, with a CSRF token, by the session that began', async () => {

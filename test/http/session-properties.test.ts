@@ -65,8 +65,8 @@ const act = fc.oneof(
   },
 )
 
-const sidOf = (token: string) =>
-  (JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { sid: string }).sid
+const claimsOf = (token: string) =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { sid: string; gen: number }
 
 it('at most one live successor, and nothing lives after it was ended', async () => {
   const { sessions, tokens } = latchkey.app.nouns
@@ -114,8 +114,9 @@ it('at most one live successor, and nothing lives after it was ended', async () 
   }
 
   const prove = async (model: Model) => {
-    const sid = sidOf(model.tokens.at(-1) ?? '')
-    const issued = await latchkey.sql.transaction((sql) => sessions.rotateWithoutGrace(sql, sid, user, client))
+    const { sid: sessionId, gen: generation } = claimsOf(model.tokens.at(-1) ?? '')
+    const caller = { sessionId, userId: user.id, generation }
+    const issued = await latchkey.sql.transaction((sql) => sessions.rotateWithoutGrace(sql, caller, user, client))
     if (!issued) return
     expect(model.isEnded).toBe(false)
     model.voided = { token: model.tokens.at(-1) ?? '', at: now() }

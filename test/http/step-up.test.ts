@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { minutes, seconds } from '../../src/lib/durations.js'
-import { type Browser, createBrowser } from '../support/client.js'
+import type { Transaction } from '../../src/platform/database/database.js'
+import { type Answer, type Browser, createBrowser } from '../support/client.js'
+import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { overtaken } from '../support/waits-for-lock.js'
 
 const otherPassword = 'copper-Lagoon-47-meadow'
 
@@ -94,6 +97,37 @@ it.each(['step-up', 'change-password'])('refuses every copied token after a %s, 
   expect((await atOther(thief).post('/api/auth/refresh')).status).toBe(401)
   expect((await atOther(tab).get('/api/auth/me')).status).toBe(200)
   expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+})
+
+it('gives no tokens to a copied one while the owner proves it again at that moment', async () => {
+  const { users, sessions } = latchkey.app.nouns
+  const changes = createEmailChanges(latchkey)
+  const tab = await latchkey.signedUp('quick')
+  await changes.ask(tab, 'quick@example.org')
+  const token = await changes.confirmToken('quick@example.org')
+  const passwords = { currentPassword: goodPassword, newPassword: otherPassword }
+  const requests: ((thief: Browser) => Promise<Answer>)[] = [
+    (thief) => thief.send('PATCH', '/api/auth/account', { name: 'Thief' }, { csrf: true }),
+    (thief) => changes.confirm(thief, token),
+    (thief) => thief.act('/api/auth/change-password', passwords),
+    (thief) => prove(thief, { password: goodPassword }),
+  ]
+  for (const request of requests) {
+    const { sid, gen } = claimsOf(tab, 'access_token')
+    const prevails = async (sql: Transaction, userId: string) => {
+      const [caller, user] = [
+        { sessionId: String(sid), userId, generation: Number(gen) },
+        await users.lock(sql, userId),
+      ]
+      const issued = user && (await sessions.rotateWithoutGrace(sql, caller, user, { ip: '', userAgent: '' }, 'pwd'))
+      tab.jar.keep([`access_token=${issued?.accessToken}`, `refresh_token=${issued?.refreshToken}`])
+    }
+    const thief = tab.copy()
+    const answer = await overtaken(latchkey, 'quick', () => request(thief), prevails)
+    expect([answer.status, answer.body.code]).toEqual([401, 'not_authenticated'])
+    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+  }
+  expect((await tab.get('/api/auth/account')).body.user).toMatchObject({ name: null, email: 'quick@example.com' })
 })
 
 it('guards linking, unlinking and ending another session, and opens them for ten minutes after a proof', async () => {

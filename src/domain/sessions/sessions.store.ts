@@ -158,11 +158,16 @@ const locked = selectList<LockedRow>({
   authenticated_at: 'coalesce(authenticated_at, created_at)',
 })
 
-export const lockRecord = (sql: Sql, id: string, userId: string, now: Date) =>
+type Caller = { sessionId: string; userId: string; generation: number }
+
+/** No row if the session has ended or the caller's token was replaced. */
+const ofCaller = 'id = $1 and user_id = $2 and oldest_generation <= $3 and expires_at > $4'
+const callerValues = ({ sessionId, userId, generation }: Caller, now: Date) => [sessionId, userId, generation, now]
+
+export const lockRecord = (sql: Sql, caller: Caller, now: Date) =>
   sql.query<LockedRow>(
-    `select ${locked} from refresh_token_records
-     where id = $1 and user_id = $2 and expires_at > $3 for update`,
-    [id, userId, now],
+    `select ${locked} from refresh_token_records where ${ofCaller} for update`,
+    callerValues(caller, now),
   )
 
 /** A rotation whose parent gets no successor. The parent before that stays recorded: a request may still use it. */
@@ -228,12 +233,8 @@ type ProvenRow = { authenticated_at: Date }
 const proven = selectList<ProvenRow>({ authenticated_at: 'coalesce(authenticated_at, created_at)' })
 
 /** The last proof in a session that is valid. */
-export const selectProof = (sql: Sql, caller: { id: string; userId: string; generation: number; now: Date }) =>
-  sql.query<ProvenRow>(
-    `select ${proven} from refresh_token_records
-     where id = $1 and user_id = $2 and oldest_generation <= $3 and expires_at > $4`,
-    [caller.id, caller.userId, caller.generation, caller.now],
-  )
+export const selectProof = (sql: Sql, caller: Caller, now: Date) =>
+  sql.query<ProvenRow>(`select ${proven} from refresh_token_records where ${ofCaller}`, callerValues(caller, now))
 
 export const selectOfUser = (sql: Sql, userId: string, now: Date) =>
   sql.query<SessionRow>(

@@ -217,17 +217,18 @@ export const createSessions = (options: Options) => {
   /**
    * New tokens for a session whose user has just proven who they are, by `method` if it makes the session fresh again. The
    * token before them is refused from now on. Within the grace time it does not end the session, because another tab may be
-   * sending it right now. Undefined if the session has ended.
+   * sending it right now. Undefined if the session has ended, or another request has replaced the caller's token like this.
    */
   const rotateWithoutGrace = async (
     sql: Transaction,
-    sid: string,
+    caller: SessionCaller,
     user: SignedInUser,
     client: Client,
     method?: Method,
   ) => {
     const now = clock.now()
-    const [record] = await store.lockRecord(sql, sid, user.id, now)
+    const { sessionId: sid } = caller
+    const [record] = await store.lockRecord(sql, caller, now)
     if (!record) return undefined
     const [iat, authTime] = [inSeconds(now), inSeconds(record.created_at)]
     const claims = {
@@ -262,8 +263,8 @@ export const createSessions = (options: Options) => {
    * When the user last proved who they are in this session. Undefined if the session has ended, or the caller's token is older
    * than the last change of the password or step-up in it.
    */
-  const provenAt = async ({ sessionId, userId, generation }: SessionCaller, sql: Sql = database) => {
-    const [row] = await store.selectProof(sql, { id: sessionId, userId, generation, now: clock.now() })
+  const provenAt = async (caller: SessionCaller, sql: Sql = database) => {
+    const [row] = await store.selectProof(sql, caller, clock.now())
     return row?.authenticated_at
   }
 

@@ -45,7 +45,7 @@ export const createProfile = (deps: Dependencies) => {
       if (refused) return refused
       const isNamed = name !== undefined && name !== user.name
       const changed = { ...user, ...(renames && { username: username.username }), ...(isNamed && { name }) }
-      const issued = await sessions.rotateWithoutGrace(sql, caller.sessionId, changed, client)
+      const issued = await sessions.rotateWithoutGrace(sql, caller, changed, client)
       if (!issued) return refuse('not_authenticated')
       if (renames) await rename(sql, user, username, language)
       if (isNamed) await users.setName(sql, user.id, name)
@@ -56,13 +56,12 @@ export const createProfile = (deps: Dependencies) => {
     })
 
   const change = async (request: Request) => {
-    const { caller, changes } = request
+    const { changes } = request
     if (changes.name === undefined && changes.username === undefined)
       return refuse('bad_request', { message: 'Send a name, a username or both' })
     const username = changes.username === undefined ? undefined : readUsername(changes.username)
     if (username && isRefused(username)) return username
     const name = changes.name === undefined ? undefined : displayName(changes.name)
-    if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
     return apply(request, { name, username }).catch((error: unknown) => {
       // Another request has just taken the name.
       if (isUniqueViolation(error)) return refuse('username_taken')

@@ -102,7 +102,7 @@ export const createChangeEmail = (deps: Dependencies) => {
   /** The new tokens carry the new email. Without a session none begins. */
   const renew = async (sql: Transaction, user: User, proof: Proof, client: Client) => {
     if ('caller' in proof) {
-      const issued = await sessions.rotateWithoutGrace(sql, proof.caller.sessionId, user, client)
+      const issued = await sessions.rotateWithoutGrace(sql, proof.caller, user, client)
       return issued ? { issued } : refuse('not_authenticated')
     }
     const holds = user.passwordHash === proof.passwordHash && !(await factors.hasTotp(user.id, sql))

@@ -4,7 +4,6 @@ import type { Events } from '../../domain/events/events.js'
 import type { Mails } from '../../domain/mails/mails.js'
 import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
-
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
@@ -45,7 +44,7 @@ export const createChangePassword =
       const current = await users.lock(sql, userId)
       if (!current || current.disabled) return refuse('not_authenticated')
       if (current.passwordHash !== user.passwordHash) return refuse('wrong_current_password')
-      const issued = await sessions.rotateWithoutGrace(sql, sessionId, current, client)
+      const issued = await sessions.rotateWithoutGrace(sql, caller, current, client)
       if (!issued) return refuse('not_authenticated')
       await users.setPassword(sql, userId, passwordHash)
       await webhooks.queue(sql, 'factor.changed', { user: { id: userId }, factor: 'password' })

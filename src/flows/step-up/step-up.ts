@@ -93,7 +93,7 @@ export const createStepUp = (deps: Dependencies) => {
       const current = await users.lock(sql, caller.userId)
       if (!current || current.disabled) return refuse('not_authenticated')
       if (!(await proven.holds(sql, current))) return refuse(way.otherwise)
-      const issued = await sessions.rotateWithoutGrace(sql, caller.sessionId, current, client, way.method)
+      const issued = await sessions.rotateWithoutGrace(sql, caller, current, client, way.method)
       return issued ?? refuse('not_authenticated')
     })
 
@@ -105,7 +105,7 @@ export const createStepUp = (deps: Dependencies) => {
       { userId, code, client, device, language },
       async (sql, user, accept, method) => {
         if (!(await accept())) return refuse('wrong_second_factor')
-        return (await sessions.rotateWithoutGrace(sql, sessionId, user, client, method)) ?? refuse('not_authenticated')
+        return (await sessions.rotateWithoutGrace(sql, caller, user, client, method)) ?? refuse('not_authenticated')
       },
     )
     const kind = isRefused(issued) ? 'step_up_failed' : 'stepped_up'
@@ -124,7 +124,7 @@ export const createStepUp = (deps: Dependencies) => {
           const user = await users.lock(sql, userId)
           if (!user || user.disabled) return refuse('not_authenticated')
           if (!(await passkeys.accept(sql, proven))) return refuse('passkey_rejected')
-          const rotated = await sessions.rotateWithoutGrace(sql, sessionId, user, client, 'passkey')
+          const rotated = await sessions.rotateWithoutGrace(sql, caller, user, client, 'passkey')
           return rotated ?? refuse('not_authenticated')
         })
     const kind = isRefused(issued) ? 'step_up_failed' : 'stepped_up'
