@@ -9,6 +9,7 @@ import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.
 import { everythingInRedis, rowsWith, tableNames } from '../support/stored-texts.js'
 import { latchkey as run } from '../support/terminal.js'
 import { until } from '../support/until.js'
+import { untilBlocked } from '../support/waits-for-lock.js'
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js'
 
 const secret = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
@@ -165,18 +166,12 @@ describe('the deletion of an account', () => {
   it('leaves no mail about an account to a registration at the same moment', async () => {
     const id = await idOf(await latchkey.signedUp('saiga'))
     const outside = testPostgres(String(latchkey.config.databaseUrl))
-    const isWaiting = async () =>
-      (
-        await outside.query(
-          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-        )
-      ).length > 0
     const registration = { username: 'saiga2', email: 'saiga@example.com', password: goodPassword }
     const deleting = testPostgres(String(latchkey.config.databaseUrl), { statementTimeoutMs: 120_000 })
     const { registering } = await deleting.transaction(async (sql) => {
       await latchkey.app.nouns.users.lockForDeletion(sql, id)
       const request = latchkey.browser().post('/api/auth/register', registration)
-      await until('the registration waits', isWaiting)
+      await untilBlocked(outside)
       await latchkey.app.nouns.users.remove(sql, id)
       return { registering: request }
     })

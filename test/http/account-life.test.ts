@@ -5,7 +5,7 @@ import type { Browser } from '../support/client.js'
 import { testPostgres } from '../support/databases.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
-import { until } from '../support/until.js'
+import { untilBlocked } from '../support/waits-for-lock.js'
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js'
 
 const secret = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
@@ -120,19 +120,13 @@ describe('the owner of an account', () => {
     await latchkey.signedUp('greedy')
     const outside = testPostgres(String(latchkey.config.databaseUrl))
     const take = () => outside.query("update users set username_key = 'wanted' where username = 'greedy'")
-    const isWaiting = async () =>
-      (
-        await outside.query(
-          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-        )
-      ).length > 0
     const { taken } = await latchkey.sql.transaction(async (sql) => {
       await sql.query(
         "insert into reserved_usernames select 'wanted', id, now() + interval '1 day' from users where username = 'wanted'",
       )
       await sql.query("update users set username = 'gone', username_key = 'gone' where username = 'wanted'")
       const refusal = take().catch((error: unknown) => error)
-      await until('the other statement waits', isWaiting)
+      await untilBlocked(outside)
       return { taken: refusal }
     })
     expect(await taken).toMatchObject({ code: '23505', constraint_name: 'users_username_taken' })

@@ -4,7 +4,7 @@ import { addAuthenticator } from '../support/authenticator.js'
 import { testPostgres } from '../support/databases.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
-import { until } from '../support/until.js'
+import { untilBlocked } from '../support/waits-for-lock.js'
 
 describe('changing the email', () => {
   let latchkey: Latchkey
@@ -211,12 +211,6 @@ describe('changing the email', () => {
     await latchkey.signedUp('quin')
     await latchkey.signedUp('rob')
     const outside = testPostgres(String(latchkey.config.databaseUrl))
-    const isWaiting = async () =>
-      (
-        await outside.query(
-          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-        )
-      ).length > 0
     const { taken } = await latchkey.sql.transaction(async (sql) => {
       await sql.query("update users set email_key = 'quin@example.org' where username = 'quin'")
       await sql.query(
@@ -226,7 +220,7 @@ describe('changing the email', () => {
       )
       const taking = "update users set email_key = 'quin@example.com' where username = 'rob'"
       const refusal = outside.query(taking).catch((error: unknown) => error)
-      await until('the other statement waits', isWaiting)
+      await untilBlocked(outside)
       return { taken: refusal }
     })
     expect(await taken).toMatchObject({ code: '23505', constraint_name: 'users_email_taken' })
