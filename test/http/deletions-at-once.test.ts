@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Browser } from '../support/client.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { overtaken } from '../support/waits-for-lock.js'
 
 let latchkey: Latchkey
 let changes: ReturnType<typeof createEmailChanges>
@@ -14,6 +15,19 @@ afterAll(() => latchkey?.stop())
 
 const deleteAccount = async (tab: Browser, username: string) =>
   (await tab.act('/api/auth/delete-account', { username })).status
+
+it('do not happen when a reset ends the session first', async () => {
+  const tab = await latchkey.signedUp('overtaken')
+  const answer = await overtaken(
+    latchkey,
+    'overtaken',
+    () => deleteAccount(tab, 'overtaken'),
+    (sql, id) => sql.query('delete from refresh_token_records where user_id = $1', [id]),
+  )
+  expect(answer).toBe(401)
+  const login = { username: 'overtaken', password: goodPassword }
+  expect((await latchkey.browser().post('/login', login)).status).toBe(200)
+})
 
 it('do not wait for each other when everyone has asked for the addresses of the others', async () => {
   const names = Array.from({ length: 8 }, (_, index) => `crossed-${index}`)

@@ -25,7 +25,7 @@ type Deletion<Refusal extends string> = {
   operator?: Client
   language?: Language
   /** Asked with the user as it is now, which no other transaction can change any more. */
-  refusalFor?: (user: User) => Refused<Refusal> | undefined
+  refusalFor?: (sql: Transaction, user: User) => Promise<Refused<Refusal> | undefined>
 }
 
 /** Of the user's own request nothing is kept that leads to the user. */
@@ -53,7 +53,7 @@ export const createAccountDeletion = (deps: Dependencies) => {
     return database.transaction(async (sql) => {
       const user = await users.lockForDeletion(sql, userId)
       if (!user) return refuse('no_user')
-      const refused = refusalFor?.(user)
+      const refused = await refusalFor?.(sql, user)
       if (refused) return refused
       // The cascade would end them too. This also tells the instance that it did.
       await sessions.endAll(userId, { sql })

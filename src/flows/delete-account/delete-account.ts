@@ -26,14 +26,13 @@ export const createDeleteOwnAccount =
   ({ deleteAccount, sessions, trustedDevices, knownDevices }: Dependencies) =>
   async ({ caller, username, language, deviceValues }: Request) => {
     const { userId } = caller
-    if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
     const trusted = await trustedDevices.tokensOf(userId, deviceValues)
     const ofAccount = [...trusted, ...knownDevices.valuesOf(userId, deviceValues)]
     const deleted = await deleteAccount({
       userId,
       language,
-      refusalFor: (user) => {
-        if (user.disabled) return refuse('not_authenticated')
+      refusalFor: async (sql, user) => {
+        if (user.disabled || !(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
         return usernameKey(username) === usernameKey(user.username) ? undefined : refuse('other_username')
       },
     })
