@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { User } from '../packages/client/src/client.js'
 import { client } from './client.js'
 import { queryValue } from './navigation.js'
 import { useStableCallback } from './stable-callback.js'
@@ -6,24 +7,26 @@ import { useStableCallback } from './stable-callback.js'
 /** How long a slow answer may hide the form. */
 const longestWait = 3_000
 
+type Visitor = 'unknown' | 'signed-out' | User
+
 /**
- * For a page that a signed-in user does not need: whether the visitor is signed in already, here or in another tab. The form
+ * For a page that a signed-in user does not need: who is signed in already, here or in another tab. The form
  * is not shown before that is known, because a session may be refreshed first. A visitor who arrives with a notice is known
  * to be signed out.
  */
 export const useVisitor = (onSignedIn: () => void) => {
   const [isKnown] = useState(() => queryValue('notice') !== undefined)
-  const [visitor, setVisitor] = useState<'unknown' | 'signed-out' | 'signed-in'>(isKnown ? 'signed-out' : 'unknown')
-  const signedIn = useStableCallback(() => {
-    setVisitor('signed-in')
+  const [visitor, setVisitor] = useState<Visitor>(isKnown ? 'signed-out' : 'unknown')
+  const signedIn = useStableCallback((user: User) => {
+    setVisitor(user)
     onSignedIn()
   })
   useEffect(() => {
     const showForm = () => setVisitor((current) => (current === 'unknown' ? 'signed-out' : current))
     const timer = setTimeout(showForm, longestWait)
-    if (!isKnown) void client.me().then(({ refused }) => (refused ? showForm() : signedIn()))
+    if (!isKnown) void client.me().then((caller) => (caller.refused ? showForm() : signedIn(caller.value.user)))
     const stopListening = client.onChange(({ user, by }) => {
-      if (user && by !== 'this_tab') signedIn()
+      if (user && by !== 'this_tab') signedIn(user)
     })
     return () => {
       clearTimeout(timer)

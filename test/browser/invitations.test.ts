@@ -65,9 +65,12 @@ it('an operator invites, and the person registers with the address of the invita
   await page.getByRole('heading', { name: 'Hello, ada' }).waitFor()
   await page.goto(link)
   await page.getByText('You are signed in, and need no invitation.').waitFor()
+  // The page knows who is signed in, and does not ask again.
+  await page.route('**/api/auth/me', (route) => route.fulfill({ status: 503, json: {} }))
   await page.goto(await invited('cleo@example.com'))
   await page.getByText('for a new account with the address cleo@example.com').waitFor()
   await keepPicture(page, 'invite-signed-in')
+  await page.unroute('**/api/auth/me')
   await press(page, 'Sign out and use the invitation')
   await page.getByText('The invitation is for this address.').waitFor()
   expect((await invite('--revoke', 'cleo@example.com')).code).toBe(0)

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { isTemporary, type Refusal } from '../../packages/client/src/client.js'
+import { isTemporary, type Refusal, type User } from '../../packages/client/src/client.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
@@ -23,16 +23,17 @@ const Invite = () => {
   const token = useLinkToken()
   const visitor = useVisitor(() => token === undefined && redirectAfterSignIn(returnToInAddress()))
   if (visitor === 'unknown') return <LoadingCard />
-  if (token !== undefined) return <ByLink key={token} token={token} isSignedIn={visitor === 'signed-in'} />
-  return visitor === 'signed-in' ? <LoadingCard /> : <NoInvitation />
+  const user = visitor === 'signed-out' ? undefined : visitor
+  if (token !== undefined) return <ByLink key={token} token={token} user={user} />
+  return user ? <LoadingCard /> : <NoInvitation />
 }
 
-const ByLink = ({ token, isSignedIn }: { token: string; isSignedIn: boolean }) => {
+const ByLink = ({ token, user }: { token: string; user: User | undefined }) => {
   const { email, refused, load, setRefused } = useInvitation(token)
   const words = useWords('invite')
   if (refused && isTemporary(refused))
     return <PageNotLoaded heading={words.title} refused={refused} onTryAgain={load} />
-  if (isSignedIn && (refused || email !== undefined)) return <SignedIn email={refused ? undefined : email} />
+  if (user && (refused || email !== undefined)) return <SignedIn user={user} email={refused ? undefined : email} />
   if (refused) return <NoInvitation refused={refused} wasShown={email !== undefined} />
   if (email === undefined) return <LoadingCard />
   return <Accept token={token} email={email} onRefused={setRefused} />
@@ -75,21 +76,16 @@ const Accept = ({ token, email, onRefused }: AcceptProps) => {
 }
 
 /** An invitation is for a new account. Without `email` it does not work any more, and is not needed either. */
-const SignedIn = ({ email }: { email: string | undefined }) => {
+const SignedIn = ({ user: { username }, email }: { user: User; email: string | undefined }) => {
   const words = useWords('invite')
   const sentenceFor = useSentences()
-  const [username, setUsername] = useState<string>()
   const [problem, setProblem] = useState<string>()
-  useEffect(() => {
-    void client.me().then((caller) => !caller.refused && setUsername(caller.value.user.username))
-  }, [])
   const signOut = async () => {
     const answer = await client.logout()
     if (answer.refused) setProblem(sentenceFor(answer))
     // The token of the invitation is kept in the history entry of this tab.
     else location.reload()
   }
-  if (username === undefined) return <LoadingCard />
   return (
     <Card>
       <Heading text={words.title} />
