@@ -56,6 +56,16 @@ it('asks for the password when the session is no longer fresh, and then makes th
   await expect.poll(() => unlink.evaluate((button) => document.activeElement === button)).toBe(true)
   expect(await identities()).toHaveLength(1)
 
+  // A form whose dialog was closed shows no error: the user has decided that.
+  await press(page, 'Change the email address')
+  await fillIn(page, { 'New email address': 'ada2@example.com' })
+  await press(page, 'Send the link')
+  await dialog.waitFor()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await page.locator('form .button:not([aria-busy])').waitFor()
+  expect(await page.locator('.notice').count()).toBe(0)
+
   await unlink.press('Enter')
   await sure.press('Enter')
   await dialog.getByRole('textbox', { name: 'Password' }).fill('wrong')

@@ -3,42 +3,56 @@ import { Button } from '../components/button.js'
 import { useDisclosure } from '../focus.js'
 import { useWords } from '../settings.js'
 
-type Props = {
-  label: string
-  /** For a screen reader, where several buttons have the same label. */
-  name?: string
-  look?: 'plain' | 'quiet'
-  /** What the second press does. */
-  question: string
+type QuestionProps = {
+  /** What the second press does, unless the panel says so. */
+  question?: string
   sure: string
   onSure: () => Promise<unknown>
+  onCancel: () => void
 }
 
-/** A button that says what it does and asks for a second press. */
-export const AskFirst = ({ label, name = label, look = 'plain', question, sure, onSure }: Props) => {
-  const { isOpen, setOpen, containerProps } = useDisclosure(name)
+/** The second press, or none. */
+export const Question = ({ question, sure, onSure, onCancel }: QuestionProps) => {
   const { cancel } = useWords('dashboard')
   const [busy, setBusy] = useState(false)
   const press = async () => {
     setBusy(true)
     await onSure()
     setBusy(false)
+  }
+  return (
+    <>
+      {question !== undefined && <p class="panel-lead">{question}</p>}
+      <div class="button-row">
+        <Button look="danger" busy={busy} onPress={press}>
+          {sure}
+        </Button>
+        <Button look="quiet" onPress={onCancel}>
+          {cancel}
+        </Button>
+      </div>
+    </>
+  )
+}
+
+type Props = Omit<QuestionProps, 'onCancel'> & {
+  label: string
+  /** For a screen reader, where several buttons have the same label. */
+  name?: string
+  look?: 'plain' | 'quiet'
+}
+
+/** A button that says what it does and asks for a second press. */
+export const AskFirst = ({ label, name = label, look = 'plain', onSure, ...asked }: Props) => {
+  const { isOpen, setOpen, containerProps } = useDisclosure(name)
+  const press = async () => {
+    await onSure()
     setOpen(false)
   }
   return (
     <div {...containerProps}>
       {isOpen ? (
-        <>
-          <p class="panel-lead">{question}</p>
-          <div class="button-row">
-            <Button look="danger" busy={busy} onPress={press}>
-              {sure}
-            </Button>
-            <Button look="quiet" onPress={() => setOpen(false)}>
-              {cancel}
-            </Button>
-          </div>
-        </>
+        <Question {...asked} onSure={press} onCancel={() => setOpen(false)} />
       ) : (
         <Button look={look} label={name} onPress={() => setOpen(true)}>
           {label}

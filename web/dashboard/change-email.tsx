@@ -9,7 +9,7 @@ import { useProblems } from '../refusals.js'
 import { useSettings, useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
 import { fill } from '../words/format.js'
-import { useDashboardActions } from './dashboard-actions.js'
+import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
 import { fullDate } from './dates.js'
 
 type Props = { account: Account }
@@ -78,20 +78,16 @@ const NewEmail = ({ account, onSent, onDone }: NewProps) => {
   const words = useWords('change-email')
   const { cancel } = useWords('dashboard')
   const actions = useDashboardActions()
-  const problemsOf = useProblems({ email_shape: 'email', email_domain_not_allowed: 'email' })
+  const problemsOf = useFormRefusal(useProblems({ email_shape: 'email', email_domain_not_allowed: 'email' }))
 
   const submit = async ({ email = '' }: Values): Promise<Problems | undefined> => {
     // The service answers alike for every address, and sends nothing to the present one.
     if (isSameMailbox(email, account.email)) return { fields: { email: [words.isPresent] } }
     const answer = await actions.withFreshSignIn(() => client.changeEmail({ email }))
-    if (!answer.refused) {
-      onDone()
-      actions.showSuccess(fill(words.sent, { email }))
-      await Promise.all([onSent(), actions.reload()])
-      return undefined
-    }
-    if (answer.refused !== 'not_authenticated') return problemsOf(answer)
-    actions.showRefusal(answer)
+    if (answer.refused) return problemsOf(answer)
+    onDone()
+    actions.showSuccess(fill(words.sent, { email }))
+    await Promise.all([onSent(), actions.reload()])
     return undefined
   }
 

@@ -1,6 +1,7 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Refusal } from '../../packages/client/src/client.js'
+import type { Problems } from '../components/form.js'
 import type { WithFreshSignIn } from '../step-up/use-step-up.js'
 
 /** What a panel asks of the page: to show that something worked or was refused, to load everything again, and to ask for a proof. */
@@ -19,4 +20,16 @@ export const useDashboardActions = () => {
   const actions = useContext(DashboardActionsContext)
   if (!actions) throw new Error('A panel was used outside of the dashboard')
   return actions
+}
+
+/** What a form shows when its call was refused. Without a session, another page follows. */
+export const useFormRefusal = (problemsOf: (refusal: Refusal) => Problems) => {
+  const { showRefusal } = useDashboardActions()
+  return (refusal: Refusal): Problems | undefined => {
+    // The user has closed the dialog that asked for a proof.
+    if (refusal.refused === 'fresh_sign_in_required') return {}
+    if (refusal.refused !== 'not_authenticated') return problemsOf(refusal)
+    showRefusal(refusal)
+    return undefined
+  }
 }

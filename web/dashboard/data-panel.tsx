@@ -8,7 +8,7 @@ import { useDisclosure } from '../focus.js'
 import { useProblems } from '../refusals.js'
 import { useWords } from '../settings.js'
 import { fill } from '../words/format.js'
-import { useDashboardActions } from './dashboard-actions.js'
+import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
 import { Panel } from './panel.js'
 import { leaveSignedOut } from './sign-out.js'
 
@@ -63,18 +63,12 @@ const DeleteAccount = ({ account, onCancel }: { account: Account; onCancel: () =
   const words = useWords('account-life')
   const { cancel } = useWords('dashboard')
   const actions = useDashboardActions()
-  const problemsOf = useProblems({ other_username: 'username' })
+  const problemsOf = useFormRefusal(useProblems({ other_username: 'username' }))
 
   const submit = async ({ username = '' }: Values): Promise<Problems | undefined> => {
     const answer = await actions.withFreshSignIn(() => client.deleteAccount({ username: username.trim() }))
-    if (!answer.refused) {
-      leaveSignedOut('account_deleted')
-      return undefined
-    }
-    // The user has closed the dialog that asked for a proof.
-    if (answer.refused === 'fresh_sign_in_required') return {}
-    if (answer.refused !== 'not_authenticated') return problemsOf(answer)
-    actions.showRefusal(answer)
+    if (answer.refused) return problemsOf(answer)
+    leaveSignedOut('account_deleted')
     return undefined
   }
 

@@ -6,7 +6,7 @@ import { Field } from '../components/field.js'
 import { type FieldProblems, Form, type Problems, type Values } from '../components/form.js'
 import { useProblems } from '../refusals.js'
 import { useWords } from '../settings.js'
-import { useDashboardActions } from './dashboard-actions.js'
+import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
 
 const ofUsername = {
   username_length: 'username',
@@ -25,7 +25,7 @@ const useChanges = ({ account, onDone }: Props) => {
   const words = useWords('account-life')
   const refusals = useWords('refusals')
   const actions = useDashboardActions()
-  const problemsOf = useProblems(ofUsername)
+  const problemsOf = useFormRefusal(useProblems(ofUsername))
 
   const check = async ({ username = '' }: Values, invalid: FieldProblems): Promise<FieldProblems> => {
     const code = invalid.username ? undefined : usernameRefusal(normalizedUsername(username))
@@ -39,17 +39,11 @@ const useChanges = ({ account, onDone }: Props) => {
     }
     if (Object.keys(changes).length === 0) return { notice: words.nothingChanged }
     const answer = await actions.withFreshSignIn(() => client.changeAccount(changes))
-    if (!answer.refused) {
-      onDone()
-      actions.showSuccess(words.saved)
-      await actions.reload()
-      return undefined
-    }
-    // The user has closed the dialog that asked for a proof.
-    if (answer.refused === 'fresh_sign_in_required') return {}
-    if (isWaitForNames(answer.retryAfter)) return { fields: { username: [words.tooManyNames] } }
-    if (answer.refused !== 'not_authenticated') return problemsOf(answer)
-    actions.showRefusal(answer)
+    if (answer.refused && isWaitForNames(answer.retryAfter)) return { fields: { username: [words.tooManyNames] } }
+    if (answer.refused) return problemsOf(answer)
+    onDone()
+    actions.showSuccess(words.saved)
+    await actions.reload()
     return undefined
   }
 

@@ -9,39 +9,39 @@ import { makePasskey, passkeySupport, signalPasskeys } from '../passkeys/ceremon
 import { useProblems } from '../refusals.js'
 import { useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'
+import { Question } from './ask-first.js'
 import { useDashboardActions } from './dashboard-actions.js'
 import { fullDate } from './dates.js'
 import { Panel } from './panel.js'
 
-type Props = { factors: Factors | undefined; onChanged: () => Promise<void> }
+type Props = { factors: Factors }
 
 /** Passkeys: add, name, remove. */
-export const PasskeysPanel = ({ factors, onChanged }: Props) => {
+export const PasskeysPanel = ({ factors }: Props) => {
   const words = useWords('passkeys')
   const { secondFactor } = useSettings()
-  if (!factors) return null
   const isNeeded = secondFactor === 'required' && !factors.totp && factors.passkeys.length === 1
   return (
     <Panel title={words.title} lead={words.lead} step={factors.passkeys.map(({ id }) => id).join(' ')}>
       {factors.passkeys.length > 0 && (
         <ul class="row-list">
           {factors.passkeys.map((passkey) => (
-            <PasskeyRow key={passkey.id} passkey={passkey} isNeeded={isNeeded} onChanged={onChanged} />
+            <PasskeyRow key={passkey.id} passkey={passkey} isNeeded={isNeeded} />
           ))}
         </ul>
       )}
       {isNeeded && <p class="panel-lead">{words.needed}</p>}
-      <AddPasskey factors={factors} onChanged={onChanged} />
+      <AddPasskey factors={factors} />
     </Panel>
   )
 }
 
-const AddPasskey = ({ factors, onChanged }: Props) => {
+const AddPasskey = ({ factors }: Props) => {
   const words = useWords('passkeys')
   const actions = useDashboardActions()
   const [busy, setBusy] = useState(false)
   /** It is about the passkeys that there were at that time. */
-  const [problem, setProblem] = useState<{ text: string; of: Props['factors'] }>()
+  const [problem, setProblem] = useState<{ text: string; of: Factors }>()
   const support = passkeySupport()
   if (support !== 'yes') return <p class="panel-lead">{support === 'no' ? words.unsupported : words.numericAddress}</p>
 
@@ -55,7 +55,7 @@ const AddPasskey = ({ factors, onChanged }: Props) => {
     const added = await client.addPasskey({ credential })
     if (added.refused) return actions.showRefusal(added)
     actions.showSuccess(fill(words.added, { name: added.value.name }))
-    return onChanged()
+    return actions.reload()
   }
   const press = async () => {
     setBusy(true)
@@ -78,10 +78,11 @@ const AddPasskey = ({ factors, onChanged }: Props) => {
   )
 }
 
-type RowProps = { passkey: Passkey; isNeeded: boolean; onChanged: () => Promise<void> }
+type RowProps = { passkey: Passkey; isNeeded: boolean }
 
-const PasskeyRow = ({ passkey, isNeeded, onChanged }: RowProps) => {
+const PasskeyRow = ({ passkey, isNeeded }: RowProps) => {
   const words = useWords('passkeys')
+  const { reload } = useDashboardActions()
   const { locale } = useSettings()
   const { name, createdAt, lastUsedAt, synced } = passkey
   const [wanted, setWanted] = useState<'rename' | 'remove'>('rename')
@@ -97,7 +98,7 @@ const PasskeyRow = ({ passkey, isNeeded, onChanged }: RowProps) => {
   ]
   const done = async () => {
     setOpen(false)
-    await onChanged()
+    await reload()
   }
   return (
     <li>
@@ -165,27 +166,12 @@ const RenamePasskey = ({ passkey, onDone, onCancel }: ChangeProps) => {
 const RemovePasskey = ({ passkey, onDone, onCancel }: ChangeProps) => {
   const words = useWords('passkeys')
   const actions = useDashboardActions()
-  const [busy, setBusy] = useState(false)
   const remove = async () => {
-    setBusy(true)
     const answer = await actions.withFreshSignIn(() => client.removePasskey(passkey.id))
-    setBusy(false)
     if (answer.refused) return actions.showRefusal(answer)
     await signalPasskeys(client.passkeyOptions)
     actions.showSuccess(words.removed)
-    await Promise.all([onDone(), actions.reload()])
+    await onDone()
   }
-  return (
-    <>
-      <p class="panel-lead">{words.removeAsk}</p>
-      <div class="button-row">
-        <Button look="danger" busy={busy} onPress={remove}>
-          {words.removeSure}
-        </Button>
-        <Button look="quiet" onPress={onCancel}>
-          {useWords('dashboard').cancel}
-        </Button>
-      </div>
-    </>
-  )
+  return <Question question={words.removeAsk} sure={words.removeSure} onSure={remove} onCancel={onCancel} />
 }

@@ -10,7 +10,7 @@ import { useDisclosure } from '../focus.js'
 import { setPasswordPath, withReturnTo } from '../navigation.js'
 import { useNewPasswordProblems } from '../passwords.js'
 import { useWords } from '../settings.js'
-import { useDashboardActions } from './dashboard-actions.js'
+import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
 import { Panel } from './panel.js'
 
 type Props = { account: Account }
@@ -55,21 +55,19 @@ const ChangePassword = ({ account, onDone }: Props & { onDone: () => void }) => 
   const words = useWords('dashboard')
   const passwordWords = useWords('password')
   const actions = useDashboardActions()
-  const problemsOf = useNewPasswordProblems('newPassword', {
-    wrong_current_password: 'currentPassword',
-    password_unchanged: 'newPassword',
-  })
+  const problemsOf = useFormRefusal(
+    useNewPasswordProblems('newPassword', {
+      wrong_current_password: 'currentPassword',
+      password_unchanged: 'newPassword',
+    }),
+  )
 
   const submit = async ({ currentPassword = '', newPassword = '' }: Values): Promise<Problems | undefined> => {
     const answer = await actions.withFreshSignIn(() => client.changePassword({ currentPassword, newPassword }))
-    if (!answer.refused) {
-      onDone()
-      actions.showSuccess(words.passwordChanged)
-      await actions.reload()
-      return undefined
-    }
-    if (answer.refused !== 'not_authenticated') return problemsOf(answer)
-    actions.showRefusal(answer)
+    if (answer.refused) return problemsOf(answer)
+    onDone()
+    actions.showSuccess(words.passwordChanged)
+    await actions.reload()
     return undefined
   }
 

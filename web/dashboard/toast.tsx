@@ -20,11 +20,10 @@ export const useMessage = (first: Message | undefined) => {
 }
 
 export const Toast = ({ message, onClose }: { message: Message | undefined; onClose: () => void }) => {
-  const focusBefore = useRef<Element | null>(null)
+  const focusBefore = useRef<EventTarget | null>(null)
   const close = useStableCallback(onClose)
   useEffect(() => {
     if (!message) return
-    focusBefore.current = document.activeElement
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key === 'Escape') close()
     }
@@ -37,7 +36,12 @@ export const Toast = ({ message, onClose }: { message: Message | undefined; onCl
     onClose()
   }
   return (
-    <div class="toast">
+    <div
+      class="toast"
+      onFocusIn={({ relatedTarget }) => {
+        focusBefore.current = relatedTarget
+      }}
+    >
       {message && (
         <Notice kind={message.kind} onClose={closeByButton}>
           {message.text}

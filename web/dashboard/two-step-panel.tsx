@@ -1,22 +1,21 @@
 import { useState } from 'preact/hooks'
-import type { Refusal } from '../../packages/client/src/client.js'
 import type { Factors, TotpBegun } from '../../src/contract/schemas.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { useSettings, useWords } from '../settings.js'
-import { AddApp, RecoveryCodes } from '../two-step/steps.js'
+import { AddApp, RecoveryCodes, useAppProblems } from '../two-step/steps.js'
 import { fill } from '../words/format.js'
 import { AskFirst } from './ask-first.js'
-import { useDashboardActions } from './dashboard-actions.js'
+import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
 import { fullDate } from './dates.js'
 import { Panel } from './panel.js'
 import { TrustedDevices } from './trusted-devices.js'
 
-type Props = { factors: Factors | undefined; onChanged: () => Promise<void> }
+type Props = { factors: Factors }
 type Codes = { codes: string[]; isRenewed?: boolean }
 
 /** Two-step sign-in: on with an app, off, new recovery codes, trusted devices. */
-export const TwoStepPanel = ({ factors, onChanged }: Props) => {
+export const TwoStepPanel = ({ factors }: Props) => {
   const words = useWords('two-step')
   const actions = useDashboardActions()
   const [begun, setBegun] = useState<TotpBegun>()
@@ -26,7 +25,7 @@ export const TwoStepPanel = ({ factors, onChanged }: Props) => {
   const changed = async (made?: Codes) => {
     setBegun(undefined)
     setCodes(made)
-    await Promise.all([onChanged(), actions.reload()])
+    await actions.reload()
   }
 
   const begin = async () => {
@@ -51,7 +50,6 @@ export const TwoStepPanel = ({ factors, onChanged }: Props) => {
       </Panel>
     )
   }
-  if (!factors) return null
   return (
     <Panel title={words.title} step={factors.totp ? 'on' : 'off'} {...(!factors.totp && { lead: words.offLead })}>
       {factors.totp ? (
@@ -69,19 +67,15 @@ type AddingProps = { begun: TotpBegun; onAdded: (recoveryCodes: string[]) => Pro
 
 const AddingApp = ({ begun, onAdded, onCancel }: AddingProps) => {
   const { cancel } = useWords('dashboard')
-  const { withFreshSignIn, showRefusal } = useDashboardActions()
-  const showIfSignedOut = (refusal: Refusal) => {
-    if (refusal.refused !== 'not_authenticated') return false
-    showRefusal(refusal)
-    return true
-  }
+  const { withFreshSignIn } = useDashboardActions()
+  const problemsOf = useFormRefusal(useAppProblems())
   return (
     <>
       <AddApp
         begun={begun}
         confirm={(proof) => withFreshSignIn(() => client.confirmTotp(proof))}
         onAdded={onAdded}
-        onRefused={showIfSignedOut}
+        problemsOf={problemsOf}
       />
       <Button look="quiet" onPress={onCancel}>
         {cancel}
@@ -90,7 +84,7 @@ const AddingApp = ({ begun, onAdded, onCancel }: AddingProps) => {
   )
 }
 
-type OnProps = { factors: Factors; onChanged: (made?: Codes) => Promise<void> }
+type OnProps = Props & { onChanged: (made?: Codes) => Promise<void> }
 
 const SwitchedOn = ({ factors, onChanged }: OnProps) => {
   const words = useWords('two-step')

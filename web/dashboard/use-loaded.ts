@@ -1,11 +1,16 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Answer, isTemporary, type Refusal } from '../../packages/client/src/client.js'
-import type { Account, AccountEvent, Session } from '../../src/contract/schemas.js'
+import type { Account, AccountEvent, Factors, Session } from '../../src/contract/schemas.js'
 import { client } from '../client.js'
 import { useStableCallback } from '../stable-callback.js'
 
 /** A part that could not be loaded is missing. */
-export type Loaded = { account: Account; sessions: Session[] | undefined; events: AccountEvent[] | undefined }
+export type Loaded = {
+  account: Account
+  sessions: Session[] | undefined
+  events: AccountEvent[] | undefined
+  factors: Factors | undefined
+}
 
 type Leave = (notice: 'sign_in' | 'session_ended') => void
 
@@ -53,20 +58,27 @@ const keepKnown = (known: Loaded | undefined, newest: Loaded): Loaded => ({
   account: newest.account,
   sessions: newest.sessions ?? known?.sessions,
   events: newest.events ?? known?.events,
+  factors: newest.factors ?? known?.factors,
 })
 
 const askForEverything = async (): Promise<Answer<Loaded>> => {
   // The access check reads no store, so it is the cheapest way to learn that the tokens must be refreshed first.
   const me = await client.me()
   if (me.refused) return me
-  const [account, sessions, events] = await Promise.all([client.account(), client.sessions(), client.events()])
+  const [account, sessions, events, factors] = await Promise.all([
+    client.account(),
+    client.sessions(),
+    client.events(),
+    client.factors(),
+  ])
   if (account.refused) return account
-  for (const part of [sessions, events]) if (part.refused && part.refused === 'not_authenticated') return part
+  for (const part of [sessions, events, factors]) if (part.refused && part.refused === 'not_authenticated') return part
   return {
     value: {
       account: account.value.user,
       sessions: sessions.refused ? undefined : sessions.value.sessions,
       events: events.refused ? undefined : events.value.events,
+      factors: factors.refused ? undefined : factors.value,
     },
   }
 }

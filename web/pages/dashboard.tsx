@@ -14,7 +14,6 @@ import { SignOutButton } from '../dashboard/sign-out-button.js'
 import { SignOutEverywherePanel } from '../dashboard/sign-out-everywhere-panel.js'
 import { Toast, useMessage } from '../dashboard/toast.js'
 import { TwoStepPanel } from '../dashboard/two-step-panel.js'
-import { useFactors } from '../dashboard/use-factors.js'
 import { type Loaded, useLoaded } from '../dashboard/use-loaded.js'
 import { mount } from '../mount.js'
 import { useSentences } from '../refusals.js'
@@ -64,9 +63,10 @@ const PageTitle = ({ account, actions }: { account: Account; actions: DashboardA
   </div>
 )
 
-const Panels = ({ account, sessions, events, reload }: Loaded & { reload: () => Promise<void> }) => {
+const Panels = ({ account, sessions, events, factors, reload }: Loaded & { reload: () => Promise<void> }) => {
   const words = useWords('dashboard')
-  const { factors, loadFactors } = useFactors()
+  const twoStep = useWords('two-step')
+  const passkeys = useWords('passkeys')
   return (
     <div class="panels">
       <div>
@@ -82,8 +82,8 @@ const Panels = ({ account, sessions, events, reload }: Loaded & { reload: () => 
         <AccountPanel account={account} />
         {useSettings().providers.length > 0 && <ProvidersPanel account={account} />}
         <PasswordPanel account={account} />
-        <PasskeysPanel factors={factors} onChanged={loadFactors} />
-        <TwoStepPanel factors={factors} onChanged={loadFactors} />
+        {factors ? <PasskeysPanel factors={factors} /> : <PanelNotLoaded title={passkeys.title} onTryAgain={reload} />}
+        {factors ? <TwoStepPanel factors={factors} /> : <PanelNotLoaded title={twoStep.title} onTryAgain={reload} />}
         <DataPanel />
         <DeletePanel account={account} />
       </div>

@@ -13,7 +13,7 @@ import { makePasskey, passkeySupport } from '../passkeys/ceremonies.js'
 import { useProblems, useSentences } from '../refusals.js'
 import { useWords } from '../settings.js'
 import { MailedCode } from '../step-up/mailed-code.js'
-import { AddApp, RecoveryCodes } from './steps.js'
+import { AddApp, RecoveryCodes, useAppProblems } from './steps.js'
 
 type Props = {
   waiting: SecondFactorWaiting
@@ -45,6 +45,9 @@ export const Enrolment = ({ waiting, returnTo, onOver }: Props) => {
     return true
   }
 
+  const problemsOf = useAppProblems()
+  const problemsUnlessOver = (refusal: Refusal) => (endIfOver(refusal) ? undefined : problemsOf(refusal))
+
   if (codes) {
     return (
       <Card>
@@ -62,7 +65,12 @@ export const Enrolment = ({ waiting, returnTo, onOver }: Props) => {
         <ByMail onEntered={() => goOn(setNeedsMail)(false)} endIfOver={endIfOver} />
       ) : begun ? (
         <>
-          <AddApp begun={begun} confirm={client.confirmTotpToSignIn} onAdded={setCodes} onRefused={endIfOver} />
+          <AddApp
+            begun={begun}
+            confirm={client.confirmTotpToSignIn}
+            onAdded={setCodes}
+            problemsOf={problemsUnlessOver}
+          />
           <Button look="quiet" onPress={() => setBegun(undefined)}>
             {words.otherWay}
           </Button>

@@ -11,18 +11,19 @@ type AddProps = {
   begun: TotpBegun
   confirm: (proof: { code: string }) => Promise<Answer<{ recoveryCodes: string[] }>>
   onAdded: (recoveryCodes: string[]) => void | Promise<void>
-  /** Whether the page has dealt with the refusal itself. */
-  onRefused: (refusal: Refusal) => boolean
+  /** What the form shows of a refusal. */
+  problemsOf: (refusal: Refusal) => Problems | undefined
 }
 
+export const useAppProblems = () => useProblems({ wrong_second_factor: 'code' })
+
 /** Scan or copy the secret, then prove with a code that the app has it. */
-export const AddApp = ({ begun, confirm, onAdded, onRefused }: AddProps) => {
+export const AddApp = ({ begun, confirm, onAdded, problemsOf }: AddProps) => {
   const words = useWords('two-step')
-  const problemsOf = useProblems({ wrong_second_factor: 'code' })
 
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
     const answer = await confirm({ code })
-    if (answer.refused) return onRefused(answer) ? undefined : problemsOf(answer)
+    if (answer.refused) return problemsOf(answer)
     await onAdded(answer.value.recoveryCodes)
     return undefined
   }
