@@ -1,6 +1,9 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import type { Sql } from '../../src/platform/database/database.js'
+import type { Answer, Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { overtaken } from '../support/waits-for-lock.js'
 
 let latchkey: Latchkey
 beforeAll(async () => {
@@ -19,6 +22,24 @@ it('lets a session that has ended end no other', async () => {
   expect((await other.remove(`/api/auth/sessions/${mine?.id}`)).body.code).toBe('not_authenticated')
   expect((await other.act('/api/auth/logout-all')).body.code).toBe('not_authenticated')
   expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+})
+
+it('lets a session that ends at this moment end no other', async () => {
+  const tab = await latchkey.signedUp('hasty')
+  const idOf = async (each: Browser) => (await each.get('/api/auth/me')).body.sessionId
+  const requests: ((other: Browser) => Promise<Answer>)[] = [
+    (other) => other.act('/api/auth/logout-all'),
+    async (other) => other.remove(`/api/auth/sessions/${await idOf(tab)}`),
+  ]
+  for (const request of requests) {
+    const other = latchkey.browser()
+    await other.post('/login', { username: 'hasty', password: goodPassword })
+    const sid = await idOf(other)
+    const end = (sql: Sql) => sql.query('delete from refresh_token_records where id = $1', [sid])
+    const answer = await overtaken(latchkey, 'hasty', () => request(other), end)
+    expect(answer.body.code).toBe('not_authenticated')
+    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+  }
 })
 
 it('refuses the access token of a session that has ended, at once, for whatever it is used', async () => {

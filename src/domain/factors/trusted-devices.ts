@@ -53,7 +53,7 @@ export const createTrustedDevices = ({
     return tokens.filter((token) => rows.some(({ hash }) => sameBytes(hash, fingerprint(token))))
   },
   list: (userId: string) => store.selectOfUser(database, userId, clock.now()),
-  remove: async (id: string, userId: string) => (await store.deleteOfUser(database, id, userId)).length > 0,
+  remove: async (sql: Sql, id: string, userId: string) => (await store.deleteOfUser(sql, id, userId)).length > 0,
   removeAll: (sql: Sql, userId: string) => store.deleteAllOfUser(sql, userId),
   purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
 })

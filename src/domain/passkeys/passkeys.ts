@@ -208,9 +208,9 @@ export const createPasskeys = (deps: Dependencies) => {
       return row?.count ?? 0
     },
     /** Undefined if there is no such passkey of this user, or the name has nothing that can be shown. */
-    rename: async (id: string, userId: string, wanted: string) => {
+    rename: async (sql: Sql, id: string, userId: string, wanted: string) => {
       const name = displayName(wanted, longestPasskeyName)
-      const [row] = name === null ? [] : await store.rename(database, id, userId, name)
+      const [row] = name === null ? [] : await store.rename(sql, id, userId, name)
       return row && shownPasskey(row)
     },
     remove,

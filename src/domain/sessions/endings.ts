@@ -19,6 +19,12 @@ export const createEndings = ({ database, onEnded, webhooks }: Dependencies) => 
     for (const sid of ids) onEnded({ sid, below: null })
   }
 
+  const tellOnceDone = (ended: { id: string }[], sql?: Transaction) => {
+    const ids = ended.map(({ id }) => id)
+    if (sql) sql.afterCommit(() => tell(ids))
+    else tell(ids)
+  }
+
   return {
     endById: async (id: string) => {
       const [row] = await store.deleteRecord(database, id)
@@ -36,28 +42,26 @@ export const createEndings = ({ database, onEnded, webhooks }: Dependencies) => 
         })
         sql.afterCommit(() => tell([id]))
       }),
-    end: async (id: string, userId: string) => {
-      const ended = await store.deleteRecordOfUser(database, id, userId)
-      tell(ended.map((row) => row.id))
+    end: async (id: string, userId: string, sql?: Transaction) => {
+      const ended = await store.deleteRecordOfUser(sql ?? database, id, userId)
+      tellOnceDone(ended, sql)
       return ended.length > 0
     },
     /** After a new one has begun, in its transaction: the others that were not used for the longest time end. */
     endSurplus: async (sql: Transaction, userId: string, begun: string) => {
       const ended = await store.deleteSurplus(sql, userId, begun, mostSessions)
-      sql.afterCommit(() => tell(ended.map(({ id }) => id)))
+      tellOnceDone(ended, sql)
     },
     /** A part of all sessions there are; returns how many. */
     endSome: async (limit: number) => {
-      const ids = (await store.deleteSome(database, limit)).map(({ id }) => id)
-      tell(ids)
-      return ids.length
+      const ended = await store.deleteSome(database, limit)
+      tellOnceDone(ended)
+      return ended.length
     },
     endAll: async (userId: string, { except, sql }: { except?: string; sql?: Transaction } = {}) => {
       const ended = await store.deleteAllOfUser(sql ?? database, userId, except ?? null)
-      const ids = ended.map(({ id }) => id)
-      if (sql) sql.afterCommit(() => tell(ids))
-      else tell(ids)
-      return ids.length
+      tellOnceDone(ended, sql)
+      return ended.length
     },
   }
 }

@@ -154,10 +154,11 @@ export const createOwnFactors = (deps: Dependencies) => {
 
     removeTrustedDevice: async (id: string, { caller, client }: Request) => {
       const { userId, sessionId } = caller
-      if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
-      if (!(await trustedDevices.remove(id, userId))) return refuse('not_found')
-      await events.record({ kind: 'trusted_device_removed', userId, sessionId }, client)
-      return undefined
+      return change(caller, async (sql) => {
+        if (!(await trustedDevices.remove(sql, id, userId))) return refuse('not_found')
+        await events.recordInside(sql, { kind: 'trusted_device_removed', userId, sessionId }, client)
+        return undefined
+      })
     },
   }
 }

@@ -80,11 +80,12 @@ export const createOwnPasskeys = (deps: Dependencies) => {
 
     rename: async (id: string, name: string, { caller, client }: Request) => {
       const { userId, sessionId } = caller
-      if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
-      const renamed = await passkeys.rename(id, userId, name)
-      if (!renamed) return refuse('not_found')
-      await events.record({ kind: 'passkey_renamed', userId, sessionId }, client)
-      return renamed
+      return change(caller, async (sql) => {
+        const renamed = await passkeys.rename(sql, id, userId, name)
+        if (!renamed) return refuse('not_found')
+        await events.recordInside(sql, { kind: 'passkey_renamed', userId, sessionId }, client)
+        return renamed
+      })
     },
 
     /** Ends the other sessions: one of them may have begun with this passkey. */

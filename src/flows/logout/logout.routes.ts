@@ -5,18 +5,20 @@ import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Limits } from '../../http/limits.js'
-import { withHeaders } from '../../http/responses.js'
+import { withCookies, withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createLogout } from './logout.js'
 
 const { responses, sendRefusal } = routeRefusals(...gateRefusals)
-const response = {
-  204: withHeaders(NoContent, { 'Set-Cookie': 'Clears the cookies of the session' }),
-  ...responses,
-}
+const clears = 'Clears the cookies of the session'
+const response = { 204: withHeaders(NoContent, { 'Set-Cookie': clears }), ...responses }
 const schema = { tags: ['sessions'], summary: 'End this session', response }
-const everywhereSchema = { tags: ['sessions'], summary: 'End every session of the caller', response }
+const everywhereSchema = {
+  tags: ['sessions'],
+  summary: 'End every session of the caller',
+  response: withCookies(response, { 401: clears }),
+}
 
 type Dependencies = {
   logout: ReturnType<typeof createLogout>

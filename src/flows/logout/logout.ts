@@ -1,13 +1,20 @@
-import { refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Client } from '../../domain/sessions/client.js'
+import { createLockedAccount } from '../../domain/sessions/locked-account.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { RefreshToken } from '../../domain/tokens/tokens.js'
+import type { Users } from '../../domain/users/users.js'
+import type { Database } from '../../platform/database/database.js'
 
 type Owner = { userId: string; sessionId: string }
 type Held = { caller: Owner | undefined; refreshToken: RefreshToken | undefined }
 
-export const createLogout = ({ sessions, events }: { sessions: Sessions; events: Events }) => {
+type Dependencies = { database: Database; users: Users; sessions: Sessions; events: Events }
+
+export const createLogout = (deps: Dependencies) => {
+  const { sessions, events } = deps
+  const change = createLockedAccount(deps)
+
   /** By either cookie: a user with an expired access token must be able to sign out. */
   const endSession = async ({ caller, refreshToken }: Held) => {
     if (!caller) return refreshToken && sessions.endByRefreshToken(refreshToken)
@@ -20,13 +27,12 @@ export const createLogout = ({ sessions, events }: { sessions: Sessions; events:
       const ended = await endSession(held)
       if (ended) await events.record({ kind: 'signed_out', ...ended }, client)
     },
-    everywhere: async (caller: SessionCaller, client: Client) => {
-      // The session may have ended at another instance a moment ago. Then its token must not end the sessions that are left.
-      if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
-      const { userId, sessionId } = caller
-      await sessions.endAll(userId)
-      await events.record({ kind: 'signed_out_everywhere', userId, sessionId }, client)
-      return undefined
-    },
+    /** A session that ended at another instance a moment ago does not end those that are left. */
+    everywhere: (caller: SessionCaller, client: Client) =>
+      change(caller, async (sql, { id: userId }) => {
+        await sessions.endAll(userId, { sql })
+        await events.recordInside(sql, { kind: 'signed_out_everywhere', userId, sessionId: caller.sessionId }, client)
+        return undefined
+      }),
   }
 }
