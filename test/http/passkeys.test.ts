@@ -73,7 +73,7 @@ describe('a passkey', () => {
       { id: passkey.id, type: 'public-key', transports: ['internal', 'hybrid'] },
     ])
     expect((await rename(tab, added.body.id, ' Work\u202e laptop ')).body.name).toBe('Work laptop')
-    expect((await rename(tab, added.body.id, '\u200b')).status).toBe(404)
+    expect((await rename(tab, added.body.id, '\u200b')).body.code).toBe('bad_request')
     expect(await eventsOf('ada')).toEqual(expect.arrayContaining(['passkey_added', 'passkey_renamed']))
     latchkey.clock.advance(11 * minutes)
     expect((await tab.act(`${ownPath}/options`)).body).toMatchObject({

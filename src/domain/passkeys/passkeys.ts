@@ -46,6 +46,9 @@ const descriptorOf = ({ credential_id: id, transports }: store.PasskeyRow) => ({
   transports,
 })
 
+/** Null if nothing of it can be shown. */
+export const passkeyName = (wanted: string) => displayName(wanted, longestPasskeyName)
+
 type Dependencies = {
   database: Database
   clock: Clock
@@ -143,7 +146,7 @@ export const createPasskeys = (deps: Dependencies) => {
   const add = async (sql: Transaction, user: User, made: NewPasskey, how: { name: string; language: Language }) => {
     if ((await store.selectOfUser(sql, user.id)).length >= mostPasskeys) return refuse('too_many_passkeys')
     const now = clock.now()
-    const name = displayName(how.name, longestPasskeyName) ?? 'Passkey'
+    const name = passkeyName(how.name) ?? 'Passkey'
     const [row] = await store.insert(sql, {
       id: uuidv7(now),
       user_id: user.id,
@@ -207,10 +210,9 @@ export const createPasskeys = (deps: Dependencies) => {
       const [row] = await store.countUsable(sql, userId, relyingParty.id)
       return row?.count ?? 0
     },
-    /** Undefined if there is no such passkey of this user, or the name has nothing that can be shown. */
-    rename: async (sql: Sql, id: string, userId: string, wanted: string) => {
-      const name = displayName(wanted, longestPasskeyName)
-      const [row] = name === null ? [] : await store.rename(sql, id, userId, name)
+    /** Undefined if there is no such passkey of this user. */
+    rename: async (sql: Sql, id: string, userId: string, name: string) => {
+      const [row] = await store.rename(sql, id, userId, name)
       return row && shownPasskey(row)
     },
     remove,

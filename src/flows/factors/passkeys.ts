@@ -4,7 +4,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import type { PasskeyCredential } from '../../contract/passkeys.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Factors } from '../../domain/factors/factors.js'
-import type { Passkeys } from '../../domain/passkeys/passkeys.js'
+import { type Passkeys, passkeyName } from '../../domain/passkeys/passkeys.js'
 import type { Client } from '../../domain/sessions/client.js'
 import { createLockedAccount } from '../../domain/sessions/locked-account.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
@@ -78,7 +78,9 @@ export const createOwnPasskeys = (deps: Dependencies) => {
       )
     },
 
-    rename: async (id: string, name: string, { caller, client }: Request) => {
+    rename: async (id: string, wanted: string, { caller, client }: Request) => {
+      const name = passkeyName(wanted)
+      if (name === null) return refuse('bad_request', { message: 'Choose a name that can be seen' })
       const { userId, sessionId } = caller
       return change(caller, async (sql) => {
         const renamed = await passkeys.rename(sql, id, userId, name)
