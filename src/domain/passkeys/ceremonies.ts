@@ -11,6 +11,9 @@ export type Purpose = 'sign_in' | 'registration' | 'step_up'
 /** `kept` is for a cookie of the browser that gets the challenge. */
 export type Ceremony = { challenge: string; kept: string; expiresAt: Date }
 
+/** A challenge for this session, or for the sign-in with this id, is answered in no other one. */
+export const sessionBinding = ({ userId, sessionId }: { userId: string; sessionId: string }) => `${userId} ${sessionId}`
+
 const keptShape = /^(\d{13})\.([\w-]+)$/
 
 /** When a kept value expires, for tidying up. Only `read` knows whether it is ours. */

@@ -4,6 +4,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import type { PasskeyCredential } from '../../contract/passkeys.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Factors } from '../../domain/factors/factors.js'
+import { sessionBinding } from '../../domain/passkeys/ceremonies.js'
 import { type Passkeys, passkeyName } from '../../domain/passkeys/passkeys.js'
 import type { Client } from '../../domain/sessions/client.js'
 import { createLockedAccount } from '../../domain/sessions/locked-account.js'
@@ -29,7 +30,6 @@ type Dependencies = {
 type Request = { caller: SessionCaller; client: Client; language: Language }
 type Made = { credential: PasskeyCredential; kept: string | undefined; name: string | undefined }
 
-const bindingOf = ({ userId, sessionId }: Pick<SessionCaller, 'userId' | 'sessionId'>) => `${userId} ${sessionId}`
 /** In the language of the page, as its list of devices has it. */
 const nameFor = (name: string | undefined, { userAgent }: Client, language: Language) =>
   name ?? deviceName(readDevice(userAgent), deviceWords[language])
@@ -43,12 +43,12 @@ export const createOwnPasskeys = (deps: Dependencies) => {
     begin: async (caller: SessionCaller) => {
       const user = await users.findById(caller.userId)
       if (!user || !(await sessions.isLive(caller))) return refuse('not_authenticated')
-      return passkeys.registrationOptions(user, bindingOf(caller))
+      return passkeys.registrationOptions(user, sessionBinding(caller))
     },
 
     add: async ({ credential, kept, name }: Made, { caller, client, language }: Request) => {
       const { userId, sessionId } = caller
-      const made = await passkeys.verifyNew({ credential, kept, binding: bindingOf(caller) })
+      const made = await passkeys.verifyNew({ credential, kept, binding: sessionBinding(caller) })
       if (isRefused(made)) return made
       return change(caller, async (sql, user) => {
         const added = await passkeys.add(sql, user, made, { name: nameFor(name, client, language), language })
@@ -62,14 +62,14 @@ export const createOwnPasskeys = (deps: Dependencies) => {
       const open = await enrolments.findOpen(token)
       if (isRefused(open)) return open
       const { challenge, user } = open
-      return passkeys.registrationOptions(user, bindingOf({ userId: user.id, sessionId: challenge.id }))
+      return passkeys.registrationOptions(user, sessionBinding({ userId: user.id, sessionId: challenge.id }))
     },
 
     /** Adds it and finishes the sign-in. */
     addAtEnrolment: async ({ credential, kept, name }: Made, token: string, visit: Visit) => {
       const open = await enrolments.findOpen(token)
       if (isRefused(open)) return open
-      const binding = bindingOf({ userId: open.user.id, sessionId: open.challenge.id })
+      const binding = sessionBinding({ userId: open.user.id, sessionId: open.challenge.id })
       const made = await passkeys.verifyNew({ credential, kept, binding })
       if (isRefused(made)) return made
       const { client, language } = visit

@@ -6,6 +6,7 @@ import type { Events } from '../../domain/events/events.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
 import { holderOf, type MailedCodes } from '../../domain/mailed-codes/mailed-codes.js'
+import { sessionBinding } from '../../domain/passkeys/ceremonies.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Proofs } from '../../domain/proofs/proofs.js'
@@ -73,8 +74,6 @@ const createWays = ({ passwords, mailedCodes }: Dependencies): Record<'password'
 /** A request: what was given, what this browser kept of the challenge if that is a passkey, and who sent it. */
 type Request = { given: GivenProof; kept: string | undefined; visit: Visit }
 
-const bindingOf = ({ userId, sessionId }: SessionCaller) => `${userId} ${sessionId}`
-
 /** Proves again who the user of a session is. The session is fresh afterwards, and has new tokens. */
 export const createStepUp = (deps: Dependencies) => {
   const { database, users, sessions, proofs, factors, passkeys, mailedCodes, events } = deps
@@ -117,7 +116,7 @@ export const createStepUp = (deps: Dependencies) => {
   const proveByPasskey = async (caller: SessionCaller, credential: PasskeyCredential, { kept, visit }: Request) => {
     const { userId, sessionId } = caller
     const { client } = visit
-    const proven = await passkeys.verify('step_up', { credential, kept, binding: bindingOf(caller) }, userId)
+    const proven = await passkeys.verify('step_up', { credential, kept, binding: sessionBinding(caller) }, userId)
     const issued = isRefused(proven)
       ? refuse('passkey_rejected')
       : await database.transaction(async (sql) => {
@@ -167,7 +166,7 @@ export const createStepUp = (deps: Dependencies) => {
     if (isRefused(found)) return found
     const { methods } = found
     if (!methods.includes('passkey')) return refuse('fresh_sign_in_required', { methods })
-    return passkeys.stepUpOptions(caller.userId, bindingOf(caller))
+    return passkeys.stepUpOptions(caller.userId, sessionBinding(caller))
   }
 
   /** Mails a code to an account that can prove it in no other way. */
