@@ -6,6 +6,7 @@ import type { Factors } from '../../domain/factors/factors.js'
 import type { Invitations } from '../../domain/invitations/invitations.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Client } from '../../domain/sessions/client.js'
+import { createLockedAccount } from '../../domain/sessions/locked-account.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import { emailKey, readEmail } from '../../domain/users/email.js'
 import type { User, Users } from '../../domain/users/users.js'
@@ -30,7 +31,8 @@ type Confirmed = { token: string; password?: string | undefined; caller: Session
 type Proof = { caller: SessionCaller } | { passwordHash: string }
 
 export const createChangeEmail = (deps: Dependencies) => {
-  const { database, users, passwords, sessions, factors, emailChanges, invitations, events } = deps
+  const { users, passwords, sessions, factors, emailChanges, invitations, events } = deps
+  const change = createLockedAccount(deps)
 
   /**
    * Mails the links. The answer does not show whether the address has an account. The caller's own address, also with other
@@ -40,9 +42,7 @@ export const createChangeEmail = (deps: Dependencies) => {
     const email = readEmail(given)
     if (isRefused(email)) return email
     const { userId, sessionId } = caller
-    return database.transaction(async (sql) => {
-      const user = await users.lock(sql, userId)
-      if (!user || user.disabled || !(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
+    return change(caller, async (sql, user) => {
       if (emailKey(user.email) === email.key) return undefined
       const refused = await invitations.refusalForAddress(sql, email)
       if (refused) return refused
@@ -61,9 +61,7 @@ export const createChangeEmail = (deps: Dependencies) => {
   /** The mailed link does not work any more. The undo link in the other mail still does. */
   const cancel = async (caller: SessionCaller, client: Client) => {
     const { userId, sessionId } = caller
-    return database.transaction(async (sql) => {
-      const user = await users.lock(sql, userId)
-      if (!user || user.disabled || !(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
+    return change(caller, async (sql) => {
       if (await emailChanges.forget(sql, userId))
         await events.recordInside(sql, { kind: 'email_change_cancelled', userId, sessionId }, client)
       return undefined
@@ -117,9 +115,9 @@ export const createChangeEmail = (deps: Dependencies) => {
     return emailChanges.changing(async (sql) => {
       const user = await users.lock(sql, waiting.userId)
       if (!user || user.disabled) return refuse('not_authenticated')
-      const change = await emailChanges.find(request.token, sql)
-      if (!change) return refuse('invalid_link')
-      const { email, askedAt: since } = change
+      const confirmed = await emailChanges.find(request.token, sql)
+      if (!confirmed) return refuse('invalid_link')
+      const { email, askedAt: since } = confirmed
       // The setting may be younger than the link, and the invitation withdrawn.
       const refused = await invitations.refusalForAddress(sql, email, since)
       if (refused) return refused
