@@ -213,7 +213,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
     secondFactor: config.secondFactor,
     afterSignIn: config.afterSignIn,
     allowedOrigins: config.allowedOrigins,
-    development: !config.production,
+    hasMailbox: platform.mailbox !== undefined,
   })
 }
 

@@ -92,7 +92,7 @@ const clearUser = async (stores: Stores, named: string): Promise<Outcome> => {
   const hadWrongCodes = await stores.codeWaits.forget(user.id)
   const ofUser = keysOfUser(user.id, await stores.sessions.list(user.id))
   const removed = await withCounters(stores, async (counters) => ({
-    names: await counters.remove(stores.limits.keysOfNames(user)),
+    names: await counters.remove([user.username, user.email].flatMap(stores.limits.keysOfName)),
     devices: await counters.remove(await keysOfDevices(counters, user.id)),
     others: await counters.remove(ofUser),
   }))

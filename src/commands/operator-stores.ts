@@ -24,11 +24,9 @@ export const operatorStores = (config: Config, { database, clock, secrets }: Dep
       ofDevices: loginLimitKnownDevices === 'own' ? loginLimit.maximum : undefined,
       /** How many attempts unknown devices have with one name. */
       ofNames: accountLimit.maximum,
-      /** The counters of the names of a user, by name. Without the signing secret they cannot be found. */
-      keysOfNames: ({ username, email }: { username: string; email: string }) =>
-        nameKeys.length === 0
-          ? []
-          : [username, email].map((name) => limiterKey('account', typedNameSubject(nameKeys, name))),
+      /** The counter of a name that is typed. Without the signing secret it cannot be found. */
+      keysOfName: (name: string) =>
+        nameKeys.length === 0 ? [] : [limiterKey('account', typedNameSubject(nameKeys, name))],
       /** Undefined without REDIS_URL: then the counters are in the memory of the service. */
       openCounters: async () => {
         if (redisUrl === undefined) return undefined

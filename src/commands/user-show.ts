@@ -51,6 +51,14 @@ const fullDevices = async ({ ofDevices }: Stores['limits'], counters: SharedCoun
   return found.filter(({ key, used }) => readLimitKey(key).limit === 'login' && used >= ofDevices)
 }
 
+/** The names of the account that were typed too often with a wrong password. */
+const fullNames = async ({ keysOfName, ofNames }: Stores['limits'], counters: SharedCounters, user: User) => {
+  const found = [user.username, user.email].map(async (name) =>
+    (await counters.read(keysOfName(name))).map((counter) => ({ ...counter, name })),
+  )
+  return (await Promise.all(found)).flat().filter(({ used }) => used >= ofNames)
+}
+
 /** Of the names of this account, and of networks from which somebody used it. Undefined if the counters cannot be read. */
 const countersInForce = async (
   { limits }: Stores,
@@ -63,12 +71,11 @@ const countersInForce = async (
     const networks = networksOf(rows.map((row) => row.ip)).slice(0, mostNetworks)
     const maxima = new Map<string, number>(Object.entries(limits.ofNetworks))
     const ofNetworks = networks.flatMap((network) => [...maxima.keys()].map((limit) => `${limit}:${network}`))
-    const ofNames = await counters.read(limits.keysOfNames(user))
+    const ofNames = await fullNames(limits, counters, user)
     const ofDevices = await fullDevices(limits, counters, user.id)
-    const full = ofNames.filter(({ used }) => used >= limits.ofNames)
     return [
       ...ofDevices.map(({ ends }) => ({ limit: 'login', subject: ofKnownBrowser, until: moment(ends) })),
-      ...full.map(({ ends }) => ({ limit: 'account', subject: user.username, until: moment(ends) })),
+      ...ofNames.map(({ name, ends }) => ({ limit: 'account', subject: name, until: moment(ends) })),
       ...(await counters.read(ofNetworks)).flatMap(({ key, used, ends }) => {
         const { limit, subject } = readLimitKey(key)
         return used >= (maxima.get(limit) ?? Number.POSITIVE_INFINITY) ? [{ limit, subject, until: moment(ends) }] : []
@@ -122,7 +129,7 @@ const stopOf =
     const ofUser = shownCommandWith('limits clear', '--user', username)
     if (limit === 'codes') return `Too many wrong codes: no code works until ${until}, a recovery code does. ${ofUser}`
     if (limit === 'account')
-      return `Too many wrong passwords: browsers that never signed in here are refused until ${until}. ${ofUser}`
+      return `Too many wrong passwords for “${subject}”: until ${until}, that name is refused in browsers that never signed in here. ${ofUser}`
     if (subject === ofKnownBrowser)
       return `Too many wrong passwords in a browser that the user has signed in with before: it is refused until ${until}. ${ofUser}`
     return `The limit "${limit}" refuses ${subject} until ${until}: ${shownCommandWith('limits clear', '--network', subject)}`

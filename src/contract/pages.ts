@@ -34,7 +34,8 @@ export type PageSettings = {
   afterSignIn: string
   /** Other sites to which a sign-in may lead back. */
   allowedOrigins: readonly string[]
-  development: boolean
+  /** Whether this process keeps the mails, for /dev/mailbox. */
+  hasMailbox: boolean
 }
 
 /** The element of the page that holds its settings, and the texts of its language, as JSON. */
@@ -63,6 +64,7 @@ export const publicReasons = [
   'registration_closed',
   'invitation_required',
   'email_domain_not_allowed',
+  'too_many_requests',
 ] as const
 export type PublicReason = (typeof publicReasons)[number]
 

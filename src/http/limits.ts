@@ -104,7 +104,8 @@ export const createLimits = (deps: Dependencies) => {
     const key = limiterKey(ofSessions.name, sessionOrClientNetwork(request))
     const { granted, resetsIn, window } = await cache.reserve(key, ofSessions.limit)
     if (!granted) await onRejection({ limiter: ofSessions.name, key, resetsIn }, request)
-    return { granted, refund: () => cache.refund(key, window) }
+    const retryAfter = Math.max(1, Math.ceil(resetsIn / 1000))
+    return { granted, retryAfter, refund: () => cache.refund(key, window) }
   }
 
   return {

@@ -8,11 +8,15 @@ import type { Limits } from './limits.js'
 
 export type ServiceCallers = ReturnType<typeof createServiceCallers>
 
+/** None of the addresses needs these. A proxy may read them in another way, and take the address for one that it passes on. */
+const isOddPath = ({ url }: FastifyRequest) => /[%.;\\]/.test(url.replace(/\?.*$/s, ''))
+
 const bearer = /^Bearer +(\S+)$/i
 
 /** Other programs, known by a key in the Authorization header. Cookies mean nothing on their routes. */
 export const createServiceCallers = ({ serviceKeys, limits }: { serviceKeys: ServiceKeys; limits: Limits }) => {
   const required = async (request: FastifyRequest, reply: FastifyReply) => {
+    if (isOddPath(request)) return sendRefusal(reply, refuse('not_found'))
     // Two such headers count as none, as with cookies.
     const [given = '', ...more] = request.raw.headersDistinct.authorization ?? []
     const [, key] = (more.length === 0 && bearer.exec(given)) || []

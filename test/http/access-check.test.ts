@@ -143,7 +143,8 @@ describe('the access check with renew=1', () => {
       tab.jar.delete('access_token')
     }
     const over = await renew(tab)
-    expect([over.status, over.headers.get('retry-after'), over.setCookies]).toEqual([503, '5', []])
+    expect([over.status, over.setCookies]).toEqual([503, []])
+    expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(800)
     latchkey.clock.advance(16 * minutes)
     const late = tab.copy()
     expect((await renew(tab)).status).toBe(204)

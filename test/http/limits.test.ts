@@ -148,6 +148,13 @@ describe('limits', () => {
     expect((await tab.get('/api/auth/account', { address })).status).toBe(200)
     tab.jar.delete('access_token')
     expect((await tab.post('/api/auth/refresh', undefined, { address })).status).toBe(200)
+    // A person who comes back from a provider then gets a page.
+    const callback = (accept: string) =>
+      stranger.get('/api/auth/provider-a/callback?code=x', { address, headers: { accept } })
+    const person = await callback('text/html,application/xhtml+xml')
+    const page = '/login?error=provider_a_auth_failed&reason=too_many_requests'
+    expect([person.status, person.headers.get('location'), person.text]).toEqual([303, page, ''])
+    expect((await callback('*/*')).status).toBe(429)
     const checks = await Promise.all(Array.from({ length: 120 }, () => tab.get('/api/auth/me', { address })))
     expect(checks.every(({ status }) => status === 200)).toBe(true)
   })

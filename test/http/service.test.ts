@@ -143,6 +143,15 @@ describe('without a right key', () => {
     expect(answer.status).toBe(401)
   })
 
+  it('an address that a proxy may read as another one is not there, and counts nothing', async () => {
+    const address = '198.51.100.10'
+    const paths = ['users/..%2f..%2fauth%2flogin', 'users%2fada', '%75sers/ada', `users/${await idOf('ada')}%2e`]
+    for (const path of paths)
+      for (const key of [billing.key, wiki.key, wiki.key])
+        expect((await ask(path, { key, address })).status, path).toBe(404)
+    expect((await ask('users/ada', { key: wiki.key, address })).status).toBe(401)
+  })
+
   it('a wrong key counts as a failed sign-in of its network, which stops no right key', async () => {
     const address = '198.51.100.9'
     for (let tries = 0; tries < 5; tries += 1) {

@@ -3,13 +3,13 @@ import { useSettings, useWords } from '../settings.js'
 
 /** The card of a small page, and the line below it. */
 export const Card = ({ children, footer }: { children: ComponentChildren; footer?: ComponentChildren }) => {
-  const { development } = useSettings()
+  const { hasMailbox } = useSettings()
   const words = useWords('common')
   return (
     <>
       <section class="card">{children}</section>
       {footer !== undefined && <p class="card-footer">{footer}</p>}
-      {development && (
+      {hasMailbox && (
         <p class="card-footer development-link">
           <a href="/dev/mailbox">{words.developmentMailbox}</a>
         </p>

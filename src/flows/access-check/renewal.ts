@@ -19,8 +19,8 @@ export const createRenewal = ({ rotate, limits }: { rotate: Rotations; limits: L
   const underWay = new Map<string, Promise<Renewed>>()
 
   const exchange = async (token: RefreshToken, request: FastifyRequest): Promise<Renewed> => {
-    const { granted, refund } = await limits.reserveRotation(request)
-    if (!granted) return refuse('unavailable')
+    const { granted, retryAfter, refund } = await limits.reserveRotation(request)
+    if (!granted) return refuse('unavailable', { retryAfter })
     let isRotated = false
     try {
       const rotated = await rotate(token, clientOf(request), 'proxy')

@@ -26,7 +26,7 @@ const serverWith = (afterSignIn: string) => {
     afterSignIn,
     allowedOrigins: [],
     noteReturnTo: ({ query }) => void noted.push(query),
-    development: false,
+    hasMailbox: false,
   })
   made.setNotFoundHandler(pages.notFound)
   return made

@@ -18,7 +18,7 @@ const settings: PageSettings = {
   secondFactor: 'optional',
   allowedOrigins: [],
   afterSignIn: '/dashboard',
-  development: false,
+  hasMailbox: false,
 }
 const theme = { name: 'Latchkey', accent: '#1f6f5c' }
 

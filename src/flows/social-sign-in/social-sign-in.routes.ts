@@ -59,8 +59,12 @@ type Dependencies = {
 export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
   for (const [id, redirectUri] of byProvider(deps.redirectUris)) {
     const path = signInPath(id)
-    // The callback uses up the attempt, which a HEAD request must not do.
-    const options = { onRequest: deps.limits.byNetwork, exposeHeadRoute: false }
+    const options = {
+      onRequest: deps.limits.byNetwork,
+      onSend: leadBack(id),
+      // The callback uses up the attempt, which a HEAD request must not do.
+      exposeHeadRoute: false,
+    }
     server.get(path, { schema: beginSchema, ...options }, (request, reply) => {
       deps.noteReturnTo(request)
       return begin(id, deps, request, reply, request.query.returnTo)
@@ -72,6 +76,14 @@ export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
 }
 
 const goTo = (reply: FastifyReply, place: string) => reply.header('cache-control', 'no-store').redirect(place, 303)
+
+/** A person whom the limiter refuses gets a page, and not the body for programs. */
+const leadBack = (id: ProviderId) => async (request: FastifyRequest, reply: FastifyReply, body: unknown) => {
+  if (reply.statusCode !== 429 || !request.headers.accept?.includes('text/html')) return body
+  reply.status(303).removeHeader('content-type')
+  reply.headers({ location: failedAt('/login', id, 'too_many_requests'), 'cache-control': 'no-store' })
+  return ''
+}
 
 const begin = async (
   id: ProviderId,
