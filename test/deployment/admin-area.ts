@@ -15,9 +15,11 @@ export const adminArea = async (proxy: 'nginx' | 'caddyfile') => {
 }
 
 /** The visitor is signed in with one factor, a moment ago. */
-export const expectAdminArea = async (visitor: Visitor, heard: () => unknown[]) => {
+export const expectAdminArea = async (visitor: Visitor, heard: () => unknown[], spellings: readonly string[] = []) => {
   const before = heard().length
   const page = '/step-up?fresh=10m&factors=2'
+  for (const path of ['/ADMIN/users', '/%61dmin', '/admin;a=b/users', ...spellings])
+    expect((await visitor.get(path)).status, path).toBe(403)
   const program = await visitor.get('/admin/users?a=1')
   expect([program.status, program.body.code]).toEqual([403, 'step_up_required'])
   expect(program.lines).toContainEqual(['x-auth-step-up', page])
