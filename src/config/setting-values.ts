@@ -43,6 +43,13 @@ export const duration: Read<number> = (value) => {
   return milliseconds
 }
 
+/** For what would never come about in no time at all. */
+export const someDuration: Read<number> = (value) => {
+  const milliseconds = duration(value)
+  if (milliseconds === 0) throw must('longer than 0')
+  return milliseconds
+}
+
 export const limit: Read<{ maximum: number; window: number }> = (value) => {
   const [maximum = '', window = ''] = value.split('/')
   const count = /^\d{1,9}$/.test(maximum) ? Number(maximum) : 0

@@ -68,6 +68,7 @@ it('leads from a registration over a mailed code and an app to the session', asy
   expect((await tab.post(`${path}/mail`)).status).toBe(202)
   expect((await tab.post(path, { mailedCode: await setup.mailedCode('ada') })).body).toEqual(enrolment)
   expect((await tab.get(path)).body.mailedCodeRequired).toBe(false)
+  expect((await tab.post(path, { code: '123456' })).body.code).toBe('no_totp_begun')
 
   expect((await tab.post('/api/auth/totp')).body.code).toBe('invalid_csrf_token')
   const app = await setup.begin(tab)

@@ -19,8 +19,7 @@ export const accountLife: typeof english = {
       data: 'Ihr Konto, Ihre Anmeldemöglichkeiten und Ihre Aktivitäten werden sofort gelöscht. Nichts davon lässt sich wiederherstellen.',
       sessions: 'Sie werden auf allen Geräten abgemeldet.',
       names: 'Ihr Benutzername und Ihre E-Mail-Adresse werden frei: Jeder kann den Benutzernamen wählen.',
-      applications:
-        'Anwendungen, die Sie mit diesem Konto verwendet haben, erfahren davon. Sie können eigene Daten behalten.',
+      applications: 'Anwendungen, die Sie mit diesem Konto verwendet haben, behalten möglicherweise eigene Daten.',
     },
     typeUsername: 'Geben Sie zur Bestätigung Ihren Benutzernamen ein: {username}',
     deleteSure: 'Mein Konto endgültig löschen',

@@ -18,8 +18,7 @@ export const accountLife = {
       data: 'Your account, your ways to sign in and your activity are deleted at once. Nothing can be restored.',
       sessions: 'You are signed out on every device.',
       names: 'Your username and your email address become free: anyone may take the username.',
-      applications:
-        'Applications that you used with this account are told that it is gone. They may keep data of their own.',
+      applications: 'Applications that you used with this account may keep data of their own.',
     },
     typeUsername: 'To confirm, type your username: {username}',
     deleteSure: 'Delete my account for good',

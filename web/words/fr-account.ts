@@ -19,8 +19,7 @@ export const accountLife: typeof english = {
       data: 'Votre compte, vos moyens de connexion et votre activité sont supprimés immédiatement. Rien ne peut être restauré.',
       sessions: 'Tous vos appareils sont déconnectés.',
       names: 'Votre nom d’utilisateur et votre adresse e-mail redeviennent libres : n’importe qui peut prendre ce nom.',
-      applications:
-        'Les applications que vous utilisiez avec ce compte en sont informées. Elles peuvent conserver leurs propres données.',
+      applications: 'Les applications que vous utilisiez avec ce compte peuvent conserver leurs propres données.',
     },
     typeUsername: 'Pour confirmer, saisissez votre nom d’utilisateur : {username}',
     deleteSure: 'Supprimer définitivement mon compte',

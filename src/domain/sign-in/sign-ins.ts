@@ -212,7 +212,7 @@ export const createSignIns = (deps: Dependencies) => {
       if (!challenge) return refuse('challenge_over')
       if (challenge.kind === 'enrolment') {
         await challenges.giveBackTry(second.token)
-        return refuse('mailed_code_required')
+        return refuse(challenge.mailProven ? 'no_totp_begun' : 'mailed_code_required')
       }
       const finished = await finish(challenge, second, visit)
       if (isRefused(finished)) {

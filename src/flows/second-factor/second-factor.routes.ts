@@ -20,6 +20,7 @@ const { responses, sendRefusal } = routeRefusals(
   'wrong_mailed_code',
   'mailed_code_void',
   'mailed_code_required',
+  'no_totp_begun',
   'challenge_over',
   'not_enrolling',
   'cross_site',
