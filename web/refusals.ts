@@ -26,12 +26,18 @@ export const useSentences = () => {
   return (refusal: Refusal, values?: Record<string, string>) => sentenceOf(refusal, words, values)
 }
 
-/** What a form shows of a refusal: at the field that its code belongs to, or above the form. */
-export const useProblems = (fields: { [Code in RefusalCode]?: string } = {}) => {
+/**
+ * What a form shows of a refusal: at the field that its code belongs to, or above the form. `valuesOf` are for the places in
+ * the sentence.
+ */
+export const useProblems = (
+  fields: { [Code in RefusalCode]?: string } = {},
+  valuesOf?: (refusal: Refusal) => Record<string, string>,
+) => {
   const sentenceFor = useSentences()
   return (refusal: Refusal): Problems => {
     const field = fields[refusal.refused as RefusalCode]
-    const sentence = sentenceFor(refusal)
+    const sentence = sentenceFor(refusal, valuesOf?.(refusal))
     return field === undefined
       ? { notice: sentence, retryAfter: refusal.retryAfter }
       : { fields: { [field]: [sentence] } }

@@ -130,6 +130,11 @@ export const refusals = {
     message: 'Addresses of this domain cannot be used here',
   },
   username_taken: { status: 409, error: 'Username taken', message: 'Choose another username' },
+  too_many_usernames: {
+    status: 409,
+    error: 'Too many usernames',
+    message: 'Five former usernames are reserved for you. Take one of them back, or wait until one is free.',
+  },
   username_taken_since: {
     status: 409,
     error: 'Username taken',

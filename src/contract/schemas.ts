@@ -44,6 +44,18 @@ export const FreshSignInRequired = Type.Object(
 )
 export type FreshSignInRequired = Static<typeof FreshSignInRequired>
 
+/** A sixth new username. */
+export const TooManyUsernames = Type.Object(
+  {
+    error: Type.String(),
+    message: Type.String(),
+    code: Type.Literal('too_many_usernames'),
+    freeFrom: Type.String({ format: 'date-time', description: 'When the oldest former username becomes free' }),
+  },
+  { title: 'TooManyUsernames' },
+)
+export type TooManyUsernames = Static<typeof TooManyUsernames>
+
 export const StepUpMethods = Type.Object(
   { methods: FreshSignInRequired.properties.methods },
   { title: 'StepUpMethods' },

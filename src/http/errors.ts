@@ -1,19 +1,24 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type Refused, refuse } from '../contract/outcome.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
-import type { FreshSignInRequired, PasswordRejected } from '../contract/schemas.js'
+import type { FreshSignInRequired, PasswordRejected, TooManyUsernames } from '../contract/schemas.js'
 import { isForeignKeyViolation, StoreUnavailable } from '../platform/database/database.js'
 
-/** A refusal with what its body may add to the table: a more exact message, what is wrong with a password, or how to prove it. */
+/**
+ * A refusal with what its body may add to the table: a more exact message, what is wrong with a password, how to prove it, or
+ * from when on it works.
+ */
 type Answered = Refused<RefusalCode> & { message?: string; retryAfter?: number } & Partial<
     Pick<PasswordRejected, 'errors' | 'ids'>
   > &
-  Partial<Pick<FreshSignInRequired, 'methods'>>
+  Partial<Pick<FreshSignInRequired, 'methods'>> &
+  Partial<Pick<TooManyUsernames, 'freeFrom'>>
 
-export const bodyOf = ({ refused, message, errors, ids, methods }: Answered) => {
+export const bodyOf = ({ refused, message, errors, ids, methods, freeFrom }: Answered) => {
   const { error, message: usual } = refusals[refused]
   const body = { error, message: message ?? errors?.[0] ?? usual, code: refused }
   if (methods) return { ...body, methods }
+  if (freeFrom) return { ...body, freeFrom }
   return errors ? { ...body, valid: false, errors, ids } : body
 }
 

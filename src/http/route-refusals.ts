@@ -4,7 +4,14 @@ import { type Refused, refuse } from '../contract/outcome.js'
 import { rejectPassword } from '../contract/password-rules.js'
 import { proofMethods } from '../contract/proofs.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
-import { ErrorBody, FreshSignInRequired, Limited, LoginLimited, PasswordRejected } from '../contract/schemas.js'
+import {
+  ErrorBody,
+  FreshSignInRequired,
+  Limited,
+  LoginLimited,
+  PasswordRejected,
+  TooManyUsernames,
+} from '../contract/schemas.js'
 import { bodyOf, sendRefusal } from './errors.js'
 
 /** The refusals whose bodies have another shape than the usual one. */
@@ -14,6 +21,7 @@ const otherBodies = {
   too_many_attempts: Limited,
   password_rejected: PasswordRejected,
   fresh_sign_in_required: FreshSignInRequired,
+  too_many_usernames: TooManyUsernames,
 } as const satisfies Partial<Record<RefusalCode, object>>
 
 const hasOtherBody = (code: RefusalCode): code is keyof typeof otherBodies => Object.hasOwn(otherBodies, code)
@@ -62,6 +70,7 @@ export const routeRefusals = <const Code extends RefusalCode>(...codes: Code[]) 
 export const exampleOf = (code: RefusalCode) => {
   if (code === 'password_rejected') return bodyOf(rejectPassword({ errors: ['digit'], feedback: [] }))
   if (code === 'fresh_sign_in_required') return bodyOf(refuse(code, { methods: [...proofMethods] }))
+  if (code === 'too_many_usernames') return bodyOf(refuse(code, { freeFrom: '2026-12-15T12:00:00.000Z' }))
   const { status, ...body } = refusals[code]
   return status === 429 ? body : bodyOf(refuse(code))
 }

@@ -31,6 +31,15 @@ it('lets a user change their names, download their data and delete the account',
   await fillIn(page, { Name: 'Ada Lovelace', Username: 'grace' })
   await press(page, 'Save')
   await page.getByText('This username is taken').waitFor()
+  await latchkey.sql.query(
+    `insert into reserved_usernames (username_key, user_id, reserved_until)
+     select 'ada' || n, id, now() + n * interval '1 day' from users, generate_series(3, 7) n where username = 'ada'`,
+  )
+  await fillIn(page, { Username: 'lovelace' })
+  await press(page, 'Save')
+  await page.getByText(/one of your last five now, or choose a new one after \d/).waitFor()
+  await keepPicture(page, 'too-many-usernames')
+  await latchkey.sql.query('delete from reserved_usernames')
   await fillIn(page, { Username: 'lovelace' })
   await keepPicture(page, 'account-names')
   expect(await violationsOn(page)).toEqual([])

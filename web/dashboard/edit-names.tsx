@@ -1,3 +1,4 @@
+import type { Refusal } from '../../packages/client/src/client.js'
 import type { Account } from '../../src/contract/schemas.js'
 import { normalizedUsername, usernameRefusal } from '../../src/contract/username-rules.js'
 import { client } from '../client.js'
@@ -5,8 +6,9 @@ import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { type FieldProblems, Form, type Problems, type Values } from '../components/form.js'
 import { useProblems } from '../refusals.js'
-import { useWords } from '../settings.js'
+import { useSettings, useWords } from '../settings.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
+import { fullDate } from './dates.js'
 
 const ofUsername = {
   username_length: 'username',
@@ -14,10 +16,8 @@ const ofUsername = {
   username_characters: 'username',
   username_alphabets: 'username',
   username_taken: 'username',
+  too_many_usernames: 'username',
 }
-
-/** A wait that is longer than the limits of requests have. */
-const isWaitForNames = (retryAfter: number | undefined) => (retryAfter ?? 0) > 86_400
 
 type Props = { account: Account; onDone: () => void }
 
@@ -25,7 +25,9 @@ const useChanges = ({ account, onDone }: Props) => {
   const words = useWords('account-life')
   const refusals = useWords('refusals')
   const actions = useDashboardActions()
-  const problemsOf = useFormRefusal(useProblems(ofUsername))
+  const { locale } = useSettings()
+  const dateOf = ({ freeFrom = '' }: Refusal) => ({ date: freeFrom && fullDate(freeFrom, locale) })
+  const problemsOf = useFormRefusal(useProblems(ofUsername, dateOf))
 
   const check = async ({ username = '' }: Values, invalid: FieldProblems): Promise<FieldProblems> => {
     const code = invalid.username ? undefined : usernameRefusal(normalizedUsername(username))
@@ -39,7 +41,6 @@ const useChanges = ({ account, onDone }: Props) => {
     }
     if (Object.keys(changes).length === 0) return { notice: words.nothingChanged }
     const answer = await actions.withFreshSignIn(() => client.changeAccount(changes))
-    if (answer.refused && isWaitForNames(answer.retryAfter)) return { fields: { username: [words.tooManyNames] } }
     if (answer.refused) return problemsOf(answer)
     onDone()
     actions.showSuccess(words.saved)

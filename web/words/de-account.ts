@@ -8,7 +8,6 @@ export const accountLife: typeof english = {
     save: 'Speichern',
     saved: 'Ihre Änderungen sind gespeichert.',
     nothingChanged: 'Sie haben nichts geändert.',
-    tooManyNames: 'Sie haben Ihren Benutzernamen zu oft geändert. Versuchen Sie es in einigen Tagen noch einmal.',
     data: 'Ihre Daten',
     dataLead: 'Eine Datei mit allem, was über Sie gespeichert ist, im Format JSON.',
     download: 'Daten herunterladen',

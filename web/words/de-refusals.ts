@@ -54,6 +54,8 @@ export const refusals: Record<RefusalCode, string> = {
     'Diese Einladung funktioniert nicht. Sie ist abgelaufen, wurde bereits verwendet oder zurückgezogen oder gilt für eine andere Adresse. Bitten Sie um eine neue.',
   email_domain_not_allowed: 'Adressen dieser Domain können hier nicht verwendet werden.',
   username_taken: 'Dieser Benutzername ist vergeben. Bitte wählen Sie einen anderen.',
+  too_many_usernames:
+    'Sie haben Ihren Benutzernamen zu oft geändert. Sie können jetzt zu einem der letzten fünf zurückkehren. Ein neuer ist wieder möglich ab {date}.',
   username_taken_since: 'Dieser Benutzername wurde inzwischen vergeben. Bitte registrieren Sie sich mit einem anderen.',
   already_registered: 'Zu dieser Adresse gibt es bereits ein Konto. Sie können sich anmelden.',
   already_confirmed: 'Ihre E-Mail-Adresse ist bereits bestätigt. Sie können sich anmelden.',

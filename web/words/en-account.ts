@@ -7,7 +7,6 @@ export const accountLife = {
     save: 'Save',
     saved: 'Your changes are saved.',
     nothingChanged: 'You have changed nothing.',
-    tooManyNames: 'You have changed your username too often. Try again in a few days.',
     data: 'Your data',
     dataLead: 'A file with everything that is stored about you, in JSON.',
     download: 'Download your data',

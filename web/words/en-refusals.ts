@@ -49,6 +49,8 @@ export const refusals: Record<RefusalCode, string> = {
     'This invitation does not work. It has expired, was already used or withdrawn, or is for another address. Ask for a new one.',
   email_domain_not_allowed: 'Addresses of this domain cannot be used here.',
   username_taken: 'This username is taken. Please choose another.',
+  too_many_usernames:
+    'You have changed your username too often. You can take back one of your last five now, or choose a new one after {date}.',
   username_taken_since: 'Another user has taken this username in the meantime. Please register with another one.',
   already_registered: 'This address already has an account. You can sign in.',
   already_confirmed: 'Your email is already confirmed. You can sign in.',

@@ -8,7 +8,6 @@ export const accountLife: typeof english = {
     save: 'Enregistrer',
     saved: 'Vos modifications sont enregistrées.',
     nothingChanged: 'Vous n’avez rien modifié.',
-    tooManyNames: 'Vous avez changé trop souvent de nom d’utilisateur. Réessayez dans quelques jours.',
     data: 'Vos données',
     dataLead: 'Un fichier avec tout ce qui est enregistré à votre sujet, au format JSON.',
     download: 'Télécharger vos données',

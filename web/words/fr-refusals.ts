@@ -50,6 +50,8 @@ export const refusals: Record<RefusalCode, string> = {
     'Cette invitation ne fonctionne pas. Elle a expiré, a déjà été utilisée ou retirée, ou concerne une autre adresse. Demandez-en une nouvelle.',
   email_domain_not_allowed: 'Les adresses de ce domaine ne peuvent pas être utilisées ici.',
   username_taken: 'Ce nom d’utilisateur est déjà utilisé. Veuillez en choisir un autre.',
+  too_many_usernames:
+    'Vous avez changé trop souvent de nom d’utilisateur. Vous pouvez reprendre l’un des cinq derniers, ou en choisir un nouveau à partir du {date}.',
   username_taken_since: 'Ce nom d’utilisateur a été pris entre-temps. Inscrivez-vous avec un autre nom.',
   already_registered: 'Un compte existe déjà pour cette adresse. Vous pouvez vous connecter.',
   already_confirmed: 'Votre adresse e-mail est déjà confirmée. Vous pouvez vous connecter.',

@@ -22,6 +22,8 @@ export type Refusal = Refused<ClientRefusalCode> & {
   readonly ids?: PasswordFindings
   /** What the user can prove it with, for `fresh_sign_in_required`. */
   readonly methods?: readonly ProofMethod[]
+  /** When another username can be chosen, as an ISO date, for `too_many_usernames`. */
+  readonly freeFrom?: string
 }
 
 /** What every call returns: its value, or why it was refused. Calls do not throw. */

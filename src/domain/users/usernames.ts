@@ -1,6 +1,6 @@
 import { type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
-import { days, seconds } from '../../lib/durations.js'
+import { days } from '../../lib/durations.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import { imitatedKey, type Username, usernameKey } from './username.js'
 import * as store from './usernames.store.js'
@@ -11,7 +11,7 @@ const reservedFor = 30 * days
 const mostFormerNames = 5
 
 type Named = { id: string; username: string }
-type RenameRefusal = Refused<'username_taken'> | (Refused<'too_many_requests'> & { retryAfter: number })
+type RenameRefusal = Refused<'username_taken'> | (Refused<'too_many_usernames'> & { freeFrom: string })
 
 export type Usernames = ReturnType<typeof createUsernames>
 
@@ -27,8 +27,6 @@ export const createUsernames = (deps: { database: Database; clock: Clock; kept?:
   const isTaken = async (sql: Sql, key: string, userId: string | null = null) =>
     (await store.selectHolder(sql, key, userId, clock.now())).length > 0
 
-  const secondsUntil = (moment: Date) => Math.ceil((moment.getTime() - clock.now().getTime()) / seconds)
-
   /** Why this user cannot have the name; undefined for another spelling of the same name. */
   const refusalFor = async (sql: Transaction, user: Named, wanted: Username): Promise<RenameRefusal | undefined> => {
     if (wanted.key === usernameKey(user.username)) return undefined
@@ -38,7 +36,7 @@ export const createUsernames = (deps: { database: Database; clock: Clock; kept?:
     if ((!wasMine && isKept(wanted.key)) || (await isTaken(sql, wanted.key, user.id))) return refuse('username_taken')
     const [oldest] = others
     return oldest && others.length >= mostFormerNames
-      ? refuse('too_many_requests', { retryAfter: secondsUntil(oldest.reserved_until) })
+      ? refuse('too_many_usernames', { freeFrom: oldest.reserved_until.toISOString() })
       : undefined
   }
 

@@ -24,6 +24,7 @@ const changeRefusals = routeRefusals(
   'username_characters',
   'username_alphabets',
   'username_taken',
+  'too_many_usernames',
 )
 
 const schema = {
@@ -35,7 +36,7 @@ const changeSchema = {
   tags: ['account'],
   summary: 'Change the name or the username',
   description:
-    'A new username needs a fresh sign-in, and is in the new tokens of this session; other sessions get it at their next renewal. The old one is reserved for its owner for 30 days. An empty name or null removes the name. A user can have five reserved usernames; then 429 says how long to wait.',
+    'A new username needs a fresh sign-in, and is in the new tokens of this session; other sessions get it at their next renewal. The old one is reserved for its owner for 30 days. An empty name or null removes the name. A user can have five reserved usernames; then 409 `too_many_usernames` says in `freeFrom` when the oldest becomes free.',
   body: Type.Object({
     name: Type.Optional(Type.Union([Type.String({ maxLength: longestName }), Type.Null()])),
     // Longer than a username may be: its own rules say what is wrong, each with its code.
