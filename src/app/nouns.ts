@@ -1,3 +1,4 @@
+import { themeOf } from '../config/theme.js'
 import type { Config } from '../config.js'
 import { createContent } from '../domain/content/content.js'
 import { createEmailChanges } from '../domain/email-changes/email-changes.js'
@@ -40,13 +41,6 @@ export type Platform = OpenedPlatform & {
   serviceKeys: ServiceKeys
   unprepared: OpenedPlatform['database']
 }
-
-/** How pages and mails look. */
-export const themeOf = ({ productName: name, productLogoUrl: logoUrl, accentColor: accent }: Config) => ({
-  name,
-  logoUrl,
-  accent,
-})
 
 type ForEvents = { clock: Clock; log: Log; nameMarks: NameMarks; webhooks: Webhooks }
 

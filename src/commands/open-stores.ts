@@ -1,6 +1,7 @@
 import { openLeakedPasswords } from '../app/leaked-passwords.js'
 import { openStore } from '../app/open-platform.js'
 import { migrateDatabase } from '../app/prepare-database.js'
+import { themeOf } from '../config/theme.js'
 import type { Config } from '../config.js'
 import { isRefused } from '../contract/outcome.js'
 import { byProvider } from '../contract/providers.js'
@@ -77,10 +78,10 @@ const outbox = (config: Config, database: Database, secrets: readonly string[]):
 const openOutbox = (config: Config, database: Database, secrets: readonly string[]) => {
   if (secrets.length === 0)
     throw new CommandFailure('JWT_SECRET is missing: it encrypts the mail to the user. Nothing was changed.')
-  const { publicUrl, mailFrom: from, productName: name, accentColor: accent } = config
+  const { publicUrl, mailFrom: from } = config
   const seal = createSeal(secrets.map((secret) => deriveKey(secret, 'outgoing mail')))
   const mailer = { send: () => Promise.reject(new Error('A command sends no mails')), close: async () => undefined }
-  return createMails({ database, clock, seal, mailer, publicUrl, brand: { name, accent }, from, log: commandLog() })
+  return createMails({ database, clock, seal, mailer, publicUrl, brand: themeOf(config), from, log: commandLog() })
 }
 
 /** The migrated database and the nouns that commands use, as the service's own role or as the owner of the tables. */

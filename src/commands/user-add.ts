@@ -1,16 +1,18 @@
 import { isRefused, type Refused } from '../contract/outcome.js'
 import { refusals } from '../contract/refusals.js'
 import type { UsernameRefusal } from '../contract/username-rules.js'
+import { undoLifetime } from '../domain/undos/undos.js'
 import { displayName, longestName } from '../domain/users/display-name.js'
 import { type EmailRefusal, readEmail } from '../domain/users/email.js'
 import { readUsername } from '../domain/users/username.js'
+import { days } from '../lib/durations.js'
 import { isOneLine } from '../lib/one-line.js'
 import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from './command.js'
 import { readPassword } from './password-prompt.js'
 import { printableJson } from './printable-json.js'
 
 const taken = {
-  email_taken: 'The email already has an account, or is kept for a user who had it in the last 7 days.',
+  email_taken: `The email already has an account, or is kept for a user who had it in the last ${undoLifetime / days} days.`,
   username_taken: 'The username is taken.',
 } as const
 

@@ -1,6 +1,8 @@
 import { isRefused } from '../contract/outcome.js'
 import { refusals } from '../contract/refusals.js'
+import { undoLifetime } from '../domain/undos/undos.js'
 import { readEmail } from '../domain/users/email.js'
+import { days } from '../lib/durations.js'
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from './command.js'
 import { counted } from './counted.js'
 import { requireUser } from './find-user.js'
@@ -18,8 +20,8 @@ export const userSetEmail: Command = {
 
 For a user who cannot read mails at the old address any more. Make sure that it is really the user who asks, and that EMAIL is
 theirs: it is not asked for a confirmation, and a reset link can be mailed to it at once. Ends every session of the user. The old
-address gets a mail with a link that undoes the change for 7 days, and nobody else can use that address in this time.
-USER is a username, an email or an id.
+address gets a mail with a link that undoes the change for ${undoLifetime / days} days, and no other user can have that address in
+this time. USER is a username, an email or an id.
 
   --final   for an account that was stolen: no undo link works any more, and the old address gets no mail
   --yes     needed: without it, says what would happen and changes nothing
@@ -48,7 +50,9 @@ USER is a username, an email or an id.
         return ended
       })
       if (isRefused(endedSessions))
-        throw new CommandFailure(`Another user has the address ${email.email}, or had it in the last 7 days.`)
+        throw new CommandFailure(
+          `Another user has the address ${email.email}, or had it in the last ${undoLifetime / days} days.`,
+        )
       await print(
         context.stdout,
         values.json

@@ -8,7 +8,7 @@ const secret = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO
 let latchkey: Latchkey
 
 beforeAll(async () => {
-  latchkey = await startLatchkey({ settings: { JWT_SECRET: secret } })
+  latchkey = await startLatchkey({ settings: { JWT_SECRET: secret, PRODUCT_LOGO_URL: '/logo.png' } })
 })
 afterAll(() => latchkey.stop())
 
@@ -56,6 +56,8 @@ it('gives a user another address after --yes, tells the old one, and refuses one
   ).toEqual([{ kind: 'email_set', named: true }])
 
   latchkey.app.nouns.mails.nudge()
+  const mail = await latchkey.mailTo('ada@example.com', /was changed/)
+  expect(mail.html).toContain(`src="${latchkey.url}/logo.png"`)
   expect((await changes.undoEmail(await changes.undoToken('ada@example.com'))).status).toBe(204)
   expect(await changes.emailOf('ada')).toBe('ada@example.com')
 })

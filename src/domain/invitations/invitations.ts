@@ -6,13 +6,14 @@ import { fingerprint, randomToken } from '../../lib/random.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import type { Mails } from '../mails/mails.js'
 import type { GateRefusal, RegistrationGate } from '../registrations/registration-gate.js'
+import { registrationLifetime } from '../registrations/registrations.js'
 import { type Email, emailKey } from '../users/email.js'
 import type { Users } from '../users/users.js'
 import * as store from './invitations.store.js'
 
 const lifetime = 7 * days
-/** As long as a registration waits for its email to be confirmed: one that began in time may be finished later. */
-const keptAfterExpiry = 1 * days
+/** A registration that began in time may be finished later. */
+const keptAfterExpiry = registrationLifetime
 
 export type Invitation = { email: string; createdAt: Date; expiresAt: Date }
 

@@ -36,15 +36,15 @@ export const emailEnglish: EmailLetters = {
     footer: visitorFooter(productName),
   }),
 
-  'address-reserved': (_values, { productName, addresses }) => ({
+  'address-reserved': ({ reservedFor }, { productName, addresses }) => ({
     subject: `This address cannot be registered at ${productName} yet`,
     blocks: [
       {
-        text: `Someone, perhaps you, tried to register at ${productName} with this address. It belonged to an account until a few days ago, and is kept for it for a week after the change.`,
+        text: `Someone, perhaps you, tried to register at ${productName} with this address. It belonged to an account until a few days ago, and is kept for it for ${timeSpan(reservedFor, 'en')} after the change.`,
       },
       { text: 'If you have an account, sign in with your username or your new address:' },
       { link: addresses.login, label: 'Sign in' },
-      { text: 'Otherwise, try again in a week, or register with another address.' },
+      { text: 'Otherwise, try again after that time, or register with another address.' },
     ],
     footer: visitorFooter(productName),
   }),

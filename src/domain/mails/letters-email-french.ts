@@ -35,15 +35,15 @@ export const emailFrench: EmailLetters = {
     footer: visitorFooter(productName),
   }),
 
-  'address-reserved': (_values, { productName, addresses }) => ({
+  'address-reserved': ({ reservedFor }, { productName, addresses }) => ({
     subject: `Cette adresse ne peut pas encore être inscrite sur ${productName}`,
     blocks: [
       {
-        text: `Quelqu’un, peut-être vous, a essayé de s’inscrire sur ${productName} avec cette adresse. Elle appartenait à un compte il y a quelques jours encore et lui reste réservée pendant une semaine après la modification.`,
+        text: `Quelqu’un, peut-être vous, a essayé de s’inscrire sur ${productName} avec cette adresse. Elle appartenait à un compte il y a quelques jours encore et lui reste réservée pendant ${timeSpan(reservedFor, 'fr')} après la modification.`,
       },
       { text: 'Si vous avez un compte, connectez-vous avec votre nom d’utilisateur ou votre nouvelle adresse :' },
       { link: addresses.login, label: 'Se connecter' },
-      { text: 'Sinon, réessayez dans une semaine ou inscrivez-vous avec une autre adresse.' },
+      { text: 'Sinon, réessayez après ce délai ou inscrivez-vous avec une autre adresse.' },
     ],
     footer: visitorFooter(productName),
   }),

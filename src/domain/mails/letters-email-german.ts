@@ -38,16 +38,16 @@ export const emailGerman: EmailLetters = {
     footer: visitorFooter(productName),
   }),
 
-  'address-reserved': (_values, { productName, addresses }) => ({
+  'address-reserved': ({ reservedFor }, { productName, addresses }) => ({
     subject: `Diese Adresse kann bei ${productName} noch nicht registriert werden`,
     blocks: [
       {
-        text: `Jemand, vielleicht Sie selbst, wollte sich bei ${productName} mit dieser Adresse registrieren. Sie gehörte bis vor wenigen Tagen zu einem Konto und bleibt nach der Änderung noch eine Woche dafür reserviert.`,
+        text: `Jemand, vielleicht Sie selbst, wollte sich bei ${productName} mit dieser Adresse registrieren. Sie gehörte bis vor wenigen Tagen zu einem Konto und bleibt nach der Änderung noch ${timeSpan(reservedFor, 'de')} dafür reserviert.`,
       },
       { text: 'Wenn Sie ein Konto haben, melden Sie sich mit Ihrem Benutzernamen oder Ihrer neuen Adresse an:' },
       { link: addresses.login, label: 'Anmelden' },
       {
-        text: 'Andernfalls versuchen Sie es in einer Woche noch einmal, oder registrieren Sie sich mit einer anderen Adresse.',
+        text: 'Andernfalls versuchen Sie es nach dieser Zeit noch einmal, oder registrieren Sie sich mit einer anderen Adresse.',
       },
     ],
     footer: visitorFooter(productName),

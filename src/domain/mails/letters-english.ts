@@ -1,14 +1,14 @@
 import { footers } from './footers.js'
 import type { Letters } from './letters.js'
+import { accountEnglish } from './letters-account-english.js'
 import { emailEnglish, undoEnglish } from './letters-email-english.js'
-import { englishAccount } from './letters-english-account.js'
 import { timeSpan } from './time-spans.js'
 import { writtenDevice, writtenTime } from './written-device.js'
 
 const { visitorFooter, accountFooter } = footers.en
 
 export const english: Letters = {
-  ...englishAccount,
+  ...accountEnglish,
 
   'verify-email': ({ token, code, validFor }, { productName, addresses }) => ({
     subject: `Confirm your email for ${productName}`,
@@ -49,7 +49,7 @@ export const english: Letters = {
         text: `The invitation is for this address only. It works once, for ${timeSpan(validFor, 'en')}. If you do not want an account, you can ignore this email.`,
       },
     ],
-    footer: `You receive this email because the operator of ${productName} has invited this address.`,
+    footer: `You receive this email because the administrator of ${productName} has invited this address.`,
   }),
 
   'reset-password': ({ token, validFor, hasPassword }, { productName, addresses }) => ({
@@ -254,7 +254,7 @@ export const english: Letters = {
       {
         text: `An administrator has switched off two-step sign-in for your account ${username} at ${productName}, and removed its passkeys. All devices were signed out.`,
       },
-      { text: 'Sign in and set it up again. If you did not ask for this, tell the administrator:' },
+      { text: 'Sign in and set both up again. If you did not ask for this, tell the administrator:' },
       { link: addresses.login, label: 'Sign in' },
     ],
     footer: accountFooter(productName),

@@ -1,14 +1,14 @@
 import { footers } from './footers.js'
 import type { Letters } from './letters.js'
+import { accountFrench } from './letters-account-french.js'
 import { emailFrench, undoFrench } from './letters-email-french.js'
-import { frenchAccount } from './letters-french-account.js'
 import { timeSpan } from './time-spans.js'
 import { writtenDevice, writtenTime } from './written-device.js'
 
 const { visitorFooter, accountFooter } = footers.fr
 
 export const french: Letters = {
-  ...frenchAccount,
+  ...accountFrench,
 
   'verify-email': ({ token, code, validFor }, { productName, addresses }) => ({
     subject: `Confirmez votre adresse e-mail pour ${productName}`,
@@ -56,7 +56,7 @@ export const french: Letters = {
         text: `L’invitation est réservée à cette adresse. Elle ne sert qu’une fois et reste valable ${timeSpan(validFor, 'fr')}. Si vous ne souhaitez pas de compte, vous pouvez ignorer cet e-mail.`,
       },
     ],
-    footer: `Vous recevez cet e-mail parce que l’exploitant de ${productName} a invité cette adresse.`,
+    footer: `Vous recevez cet e-mail parce que l’administrateur de ${productName} a invité cette adresse.`,
   }),
 
   'reset-password': ({ token, validFor, hasPassword }, { productName, addresses }) => ({
@@ -271,7 +271,7 @@ export const french: Letters = {
         text: `Un administrateur a désactivé la connexion en deux étapes de votre compte ${username} sur ${productName} et supprimé ses clés d’accès. Tous les appareils ont été déconnectés.`,
       },
       {
-        text: 'Connectez-vous et configurez-les de nouveau. Si vous ne l’avez pas demandé, dites-le à l’administrateur :',
+        text: 'Connectez-vous et configurez de nouveau les deux. Si vous ne l’avez pas demandé, dites-le à l’administrateur :',
       },
       { link: addresses.login, label: 'Se connecter' },
     ],

@@ -1,14 +1,14 @@
 import { footers } from './footers.js'
 import type { Letters } from './letters.js'
+import { accountGerman } from './letters-account-german.js'
 import { emailGerman, undoGerman } from './letters-email-german.js'
-import { germanAccount } from './letters-german-account.js'
 import { timeSpan } from './time-spans.js'
 import { writtenDevice, writtenTime } from './written-device.js'
 
 const { visitorFooter, accountFooter } = footers.de
 
 export const german: Letters = {
-  ...germanAccount,
+  ...accountGerman,
 
   'verify-email': ({ token, code, validFor }, { productName, addresses }) => ({
     subject: `Bestätigen Sie Ihre E-Mail-Adresse für ${productName}`,
@@ -56,7 +56,7 @@ export const german: Letters = {
         text: `Die Einladung gilt nur für diese Adresse. Sie kann einmal verwendet werden und ist ${timeSpan(validFor, 'de')} gültig. Wenn Sie kein Konto möchten, können Sie diese E-Mail ignorieren.`,
       },
     ],
-    footer: `Sie erhalten diese E-Mail, weil der Betreiber von ${productName} diese Adresse eingeladen hat.`,
+    footer: `Sie erhalten diese E-Mail, weil die Administration von ${productName} diese Adresse eingeladen hat.`,
   }),
 
   'reset-password': ({ token, validFor, hasPassword }, { productName, addresses }) => ({
@@ -263,10 +263,10 @@ export const german: Letters = {
     subject: `Die Anmeldung in zwei Schritten bei ${productName} wurde zurückgesetzt`,
     blocks: [
       {
-        text: `Ein Administrator hat für Ihr Konto ${username} bei ${productName} die Anmeldung in zwei Schritten ausgeschaltet und die Passkeys entfernt. Alle Geräte wurden abgemeldet.`,
+        text: `Die Administration von ${productName} hat für Ihr Konto ${username} die Anmeldung in zwei Schritten ausgeschaltet und die Passkeys entfernt. Alle Geräte wurden abgemeldet.`,
       },
       {
-        text: 'Melden Sie sich an, und richten Sie beides neu ein. Wenn Sie nicht darum gebeten haben, sagen Sie es dem Administrator:',
+        text: 'Melden Sie sich an, und richten Sie beides neu ein. Wenn Sie nicht darum gebeten haben, sagen Sie es der Administration:',
       },
       { link: addresses.login, label: 'Anmelden' },
     ],

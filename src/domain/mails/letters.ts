@@ -5,6 +5,8 @@ import { german } from './letters-german.js'
 
 /** The undo link of a mail about a change, and how long it works in milliseconds. */
 type UndoLink = { undoToken: string; undoFor: number }
+/** How long no other user can have a name or an address, in milliseconds. */
+type Reserved = { reservedFor: number }
 
 /**
  * The values that each kind of mail needs. A mail to an unverified address contains nothing that the visitor typed:
@@ -37,13 +39,13 @@ export type MailValues = {
   'passkey-removed': { username: string; passkeyName: string }
   'factors-reset': { username: string }
   'password-expired': { username: string }
-  'username-changed': { username: string; formerUsername: string }
+  'username-changed': { username: string; formerUsername: string } & Reserved
   'account-deleted': { username: string; byOperator: boolean }
   /** To the new address. */
   'confirm-email': { token: string /** Milliseconds. */; validFor: number }
   /** To an address that another user wants, and that has an account or had one until a short time ago. */
   'email-taken': Record<never, never>
-  'address-reserved': Record<never, never>
+  'address-reserved': Reserved
   /** To the present address, when another one is asked for. */
   'email-change-asked': { username: string; newEmail: string } & UndoLink
   /** To the address before. */

@@ -8,6 +8,7 @@ import { uuidv7 } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
 import type { Invitations } from '../invitations/invitations.js'
 import type { Mails } from '../mails/mails.js'
+import { undoLifetime } from '../undos/undos.js'
 import { emailKey, readEmail } from '../users/email.js'
 import { readUsername } from '../users/username.js'
 import type { NewUser, User, Users } from '../users/users.js'
@@ -79,13 +80,15 @@ export const createRegistrations = (deps: Dependencies) => {
   const queueMail = async (sql: Transaction, mailed: Mailed, token: string, language: Language) => {
     const { id, email, expiresAt, triesLeft } = mailed
     const owner = await users.holdByEmail(sql, email)
-    const reservedFor = await users.reservedFor(email, sql)
+    const formerOwner = await users.reservedFor(email, sql)
     if (owner) {
       const mail = { to: owner.email, userId: owner.id, template: 'already-registered', values: {} } as const
       return mails.queue(sql, { ...mail, language })
     }
-    if (reservedFor !== undefined)
-      return mails.queue(sql, { to: email, userId: reservedFor, template: 'address-reserved', values: {}, language })
+    if (formerOwner !== undefined) {
+      const mail = { to: email, userId: formerOwner, template: 'address-reserved' } as const
+      return mails.queue(sql, { ...mail, values: { reservedFor: undoLifetime }, language })
+    }
     const values = {
       token,
       code: triesLeft > 0 ? codeOf(codeKey, id) : undefined,

@@ -6,7 +6,7 @@ import { imitatedKey, type Username, usernameKey } from './username.js'
 import * as store from './usernames.store.js'
 
 /** How long a former username stays with its owner. Links, mentions and programs that know users by name still use it. */
-const reservedFor = 30 * days
+export const usernameReservedFor = 30 * days
 /** So that no user collects names. */
 const mostFormerNames = 5
 
@@ -46,7 +46,7 @@ export const createUsernames = (deps: { database: Database; clock: Clock; kept?:
     if (wanted.key !== former) {
       await store.deleteExpired(sql, [wanted.key], clock.now())
       await store.deleteReservation(sql, user.id, wanted.key)
-      await store.reserve(sql, user.id, former, later(clock.now(), reservedFor))
+      await store.reserve(sql, user.id, former, later(clock.now(), usernameReservedFor))
     }
     await store.updateUsername(sql, user.id, wanted)
   }

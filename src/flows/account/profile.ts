@@ -6,7 +6,7 @@ import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import { displayName } from '../../domain/users/display-name.js'
 import { readUsername, type Username } from '../../domain/users/username.js'
-import type { Usernames } from '../../domain/users/usernames.js'
+import { type Usernames, usernameReservedFor } from '../../domain/users/usernames.js'
 import type { User, Users } from '../../domain/users/users.js'
 import { type Database, isUniqueViolation, type Transaction } from '../../platform/database/database.js'
 
@@ -31,7 +31,7 @@ export const createProfile = (deps: Dependencies) => {
 
   const rename = async (sql: Transaction, user: User, wanted: Username, language: Language) => {
     await usernames.rename(sql, user, wanted)
-    const values = { username: wanted.username, formerUsername: user.username }
+    const values = { username: wanted.username, formerUsername: user.username, reservedFor: usernameReservedFor }
     await mails.queue(sql, { to: user.email, userId: user.id, template: 'username-changed', values, language })
   }
 

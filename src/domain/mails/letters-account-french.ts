@@ -1,13 +1,15 @@
+import { footers } from './footers.js'
 import type { AccountLetters } from './letters.js'
+import { timeSpan } from './time-spans.js'
 
-const accountFooter = (productName: string) => `Cet e-mail concerne votre compte sur ${productName}.`
+const { accountFooter } = footers.fr
 
-export const frenchAccount: AccountLetters = {
-  'username-changed': ({ username, formerUsername }, { productName, addresses }) => ({
+export const accountFrench: AccountLetters = {
+  'username-changed': ({ username, formerUsername, reservedFor }, { productName, addresses }) => ({
     subject: `Votre nom d’utilisateur sur ${productName} a été modifié`,
     blocks: [
       {
-        text: `Votre nom d’utilisateur sur ${productName} vient de passer de ${formerUsername} à ${username}. Utilisez le nouveau pour vous connecter. Pendant 30 jours, personne d’autre ne peut prendre l’ancien, et vous pouvez y revenir.`,
+        text: `Votre nom d’utilisateur sur ${productName} vient de passer de ${formerUsername} à ${username}. Utilisez le nouveau pour vous connecter. Pendant ${timeSpan(reservedFor, 'fr')}, personne d’autre ne peut prendre l’ancien, et vous pouvez y revenir.`,
       },
       {
         text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe, puis rétablissez votre nom d’utilisateur :',
@@ -40,7 +42,7 @@ export const frenchAccount: AccountLetters = {
           : `Votre compte ${username} sur ${productName} vient d’être supprimé, avec toutes les données qui s’y rattachaient. Il ne peut pas être restauré.`,
       },
       {
-        text: `Si ce n’était pas votre intention, contactez l’exploitant de ${productName}. Vous pouvez vous inscrire de nouveau avec cette adresse à tout moment.`,
+        text: `Si ce n’était pas votre intention, contactez l’administrateur de ${productName}.`,
       },
     ],
     footer: `Ceci est le dernier e-mail concernant votre compte sur ${productName}.`,

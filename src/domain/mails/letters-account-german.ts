@@ -1,13 +1,15 @@
+import { footers } from './footers.js'
 import type { AccountLetters } from './letters.js'
+import { timeSpan } from './time-spans.js'
 
-const accountFooter = (productName: string) => `Diese E-Mail betrifft Ihr Konto bei ${productName}.`
+const { accountFooter } = footers.de
 
-export const germanAccount: AccountLetters = {
-  'username-changed': ({ username, formerUsername }, { productName, addresses }) => ({
+export const accountGerman: AccountLetters = {
+  'username-changed': ({ username, formerUsername, reservedFor }, { productName, addresses }) => ({
     subject: `Ihr Benutzername bei ${productName} wurde geändert`,
     blocks: [
       {
-        text: `Ihr Benutzername bei ${productName} wurde gerade von ${formerUsername} in ${username} geändert. Melden Sie sich ab jetzt mit dem neuen an. Den alten kann 30 Tage lang niemand anderes bekommen. So lange können Sie wieder zu ihm wechseln.`,
+        text: `Ihr Benutzername bei ${productName} wurde gerade von ${formerUsername} in ${username} geändert. Melden Sie sich ab jetzt mit dem neuen an. Der alte bleibt ${timeSpan(reservedFor, 'de')} lang für Sie reserviert. So lange können Sie wieder zu ihm wechseln.`,
       },
       {
         text: 'Wenn Sie das nicht waren, wählen Sie jetzt ein neues Passwort, und ändern Sie danach den Benutzernamen zurück:',
@@ -21,7 +23,7 @@ export const germanAccount: AccountLetters = {
     subject: `Bitte wählen Sie ein neues Passwort für ${productName}`,
     blocks: [
       {
-        text: `Ein Administrator hat das Passwort Ihres Kontos ${username} bei ${productName} ungültig gemacht, weil andere es kennen könnten. Alle Geräte wurden abgemeldet.`,
+        text: `Die Administration von ${productName} hat das Passwort Ihres Kontos ${username} ungültig gemacht, weil andere es kennen könnten. Alle Geräte wurden abgemeldet.`,
       },
       {
         text: 'Wählen Sie ein neues Passwort, um sich wieder anzumelden. Verwenden Sie das alte auch auf anderen Websites nicht mehr.',
@@ -36,11 +38,11 @@ export const germanAccount: AccountLetters = {
     blocks: [
       {
         text: byOperator
-          ? `Ein Administrator hat Ihr Konto ${username} bei ${productName} gelöscht, mit allem, was dazu gespeichert war.`
+          ? `Die Administration von ${productName} hat Ihr Konto ${username} gelöscht, mit allem, was dazu gespeichert war.`
           : `Ihr Konto ${username} bei ${productName} wurde gerade gelöscht, mit allem, was dazu gespeichert war. Es lässt sich nicht wiederherstellen.`,
       },
       {
-        text: `Wenn Sie das nicht wollten, wenden Sie sich an den Betreiber von ${productName}. Sie können sich mit dieser Adresse jederzeit neu registrieren.`,
+        text: `Wenn Sie das nicht wollten, wenden Sie sich an die Administration von ${productName}.`,
       },
     ],
     footer: `Das ist die letzte E-Mail: Ihr Konto bei ${productName} gibt es nicht mehr.`,

@@ -1,13 +1,15 @@
+import { footers } from './footers.js'
 import type { AccountLetters } from './letters.js'
+import { timeSpan } from './time-spans.js'
 
-const accountFooter = (productName: string) => `This email is about your account at ${productName}.`
+const { accountFooter } = footers.en
 
-export const englishAccount: AccountLetters = {
-  'username-changed': ({ username, formerUsername }, { productName, addresses }) => ({
+export const accountEnglish: AccountLetters = {
+  'username-changed': ({ username, formerUsername, reservedFor }, { productName, addresses }) => ({
     subject: `Your username at ${productName} was changed`,
     blocks: [
       {
-        text: `Your username at ${productName} was just changed from ${formerUsername} to ${username}. Use the new one to sign in. Nobody else can have the old one for 30 days, and you can change back.`,
+        text: `Your username at ${productName} was just changed from ${formerUsername} to ${username}. Use the new one to sign in. For ${timeSpan(reservedFor, 'en')} no other user can have the old one, and you can change back.`,
       },
       { text: 'If this was not you, choose a new password now, then change the username back:' },
       { link: addresses.forgotPassword, label: 'Choose a new password' },
@@ -36,7 +38,7 @@ export const englishAccount: AccountLetters = {
           : `Your account ${username} at ${productName} was just deleted, with everything that was stored about it. It cannot be restored.`,
       },
       {
-        text: `If you did not want this, tell the operator of ${productName}. You can register again with this address at any time.`,
+        text: `If you did not want this, tell the administrator of ${productName}.`,
       },
     ],
     footer: `This is the last email about your account at ${productName}.`,
