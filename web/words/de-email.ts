@@ -4,9 +4,9 @@ export const email: typeof english = {
   'confirm-email': {
     title: 'Neue E-Mail-Adresse bestätigen',
     heading: 'Neue E-Mail-Adresse bestätigen',
-    lead: 'Ihr Konto {username} verwendet ab jetzt diese Adresse: {email}. Andere Geräte werden abgemeldet.',
+    lead: 'Wenn Sie bestätigen, verwendet Ihr Konto {username} künftig diese Adresse: {email}. Andere Geräte werden dabei abgemeldet.',
     passwordLead:
-      'Um {email} ab jetzt für Ihr Konto zu verwenden, geben Sie das Passwort dieses Kontos ein. Alle Geräte werden abgemeldet.',
+      'Um {email} ab jetzt für Ihr Konto zu verwenden, geben Sie das Passwort dieses Kontos ein. Alle Geräte werden dabei abgemeldet.',
     otherAccount: 'Sie sind als {username} angemeldet, dieser Link gehört aber zu einem anderen Konto.',
     confirm: 'Adresse bestätigen',
     signInFirst:
@@ -67,5 +67,5 @@ export const emailKinds = {
   email_change_failed: 'E-Mail-Adresse nicht geändert: falsches Passwort',
   email_change_undone: 'Änderung der E-Mail-Adresse rückgängig gemacht',
   factor_undone: 'Neue Anmeldemöglichkeit rückgängig gemacht',
-  email_set: 'E-Mail-Adresse vom Administrator festgelegt',
+  email_set: 'E-Mail-Adresse von der Administration festgelegt',
 }

@@ -31,7 +31,7 @@ export const passkeys: Pick<Words, 'passkeys'> = {
     save: 'Speichern',
     remove: 'Entfernen',
     removeOf: '{name} entfernen',
-    removeAsk: 'Sie können sich damit nicht mehr anmelden. Ihre anderen Geräte werden abgemeldet.',
+    removeAsk: 'Sie können sich danach nicht mehr damit anmelden. Ihre anderen Geräte werden abgemeldet.',
     removeSure: 'Ja, entfernen',
     removed: 'Der Passkey wurde entfernt. Andere Geräte sind abgemeldet.',
     needed:

@@ -22,7 +22,7 @@ export const twoStep: typeof english = {
   },
   enrolment: {
     heading: 'Zweiten Schritt einrichten',
-    lead: 'Die Anmeldung in zwei Schritten ist hier Pflicht. Bevor Sie sie einrichten, prüfen wir mit einem Code per E-Mail, ob das Konto Ihnen gehört, auch gleich nach der Registrierung.',
+    lead: 'Die Anmeldung in zwei Schritten ist hier Pflicht. Bevor Sie sie einrichten, prüfen wir mit einem Code per E-Mail, ob das Konto Ihnen gehört. Das tun wir auch gleich nach einer Registrierung.',
     choose: 'Richten Sie jetzt den zweiten Schritt ein: eine Authenticator-App auf Ihrem Telefon oder einen Passkey.',
     useApp: 'App einrichten',
     chooseHeading: 'Zweiten Schritt wählen',

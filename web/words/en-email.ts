@@ -3,9 +3,9 @@ export const email = {
   'confirm-email': {
     title: 'Confirm your new email',
     heading: 'Confirm your new email',
-    lead: 'From now on, your account {username} will use this address: {email}. Other devices are signed out.',
+    lead: 'When you confirm, your account {username} will use this address: {email}. Other devices will be signed out.',
     passwordLead:
-      'To use {email} for your account from now on, enter the password of the account. All devices are signed out.',
+      'To use {email} for your account from now on, enter the password of the account. All devices will be signed out.',
     otherAccount: 'You are signed in as {username}, but this link is for another account.',
     confirm: 'Confirm this address',
     signInFirst: 'Sign in to the account that {email} is meant for. After that, confirm the address here.',
@@ -25,13 +25,13 @@ export const email = {
     heading: 'Was this not you?',
     leads: {
       email:
-        'Your account {username} gets back the address {email}. What was added to it since the change is removed, all devices are signed out, and we send you a link to choose a new password.',
-      totp: 'This switches two-step sign-in of your account {username} off again.',
+        'Your account {username} will get back the address {email}. What was added to it since the change will be removed, all devices will be signed out, and we will send you a link to choose a new password.',
+      totp: 'This switches two-step sign-in off again for your account {username}.',
       passkey: 'This removes the passkey that was added to your account {username}.',
       provider: 'This disconnects the provider that was connected to your account {username}.',
     },
     consequences:
-      'It also signs out all devices, and the password will not work any more. We send you a link to choose a new one.',
+      'It also signs out all devices, and the password will not work any more. We will send you a link to choose a new one.',
     submit: 'Undo the change',
     wasMe: 'If it was you, close this page. Nothing changes.',
     doneHeading: 'The change was undone',

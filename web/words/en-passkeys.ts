@@ -27,7 +27,7 @@ export const passkeys = {
     save: 'Save',
     remove: 'Remove',
     removeOf: 'Remove {name}',
-    removeAsk: 'You cannot sign in with it any more. Your other devices are signed out.',
+    removeAsk: 'You will no longer be able to sign in with it. Your other devices will be signed out.',
     removeSure: 'Yes, remove',
     removed: 'The passkey was removed. Other devices are signed out.',
     needed:

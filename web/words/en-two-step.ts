@@ -17,7 +17,7 @@ export const twoStep = {
   },
   enrolment: {
     heading: 'Set up a second step',
-    lead: 'Two-step sign-in is required here. Before you set it up, we check with a code by email that the account is yours, also right after a registration.',
+    lead: 'Two-step sign-in is required here. Before you set it up, we check with a code by email that the account is yours. We do this right after a registration, too.',
     choose: 'Now add the second step: an authenticator app on your phone, or a passkey.',
     useApp: 'Set up an app',
     chooseHeading: 'Choose your second step',
@@ -49,7 +49,7 @@ export const twoStep = {
     newCodesAsk: 'The recovery codes that you have will stop working.',
     newCodesSure: 'Yes, make new codes',
     switchOff: 'Switch off',
-    switchOffAsk: 'Signing in will then need no code. Your other devices are signed out.',
+    switchOffAsk: 'Signing in will then need no code. Your other devices will be signed out.',
     switchOffSure: 'Yes, switch off',
     switchedOff: 'Two-step sign-in is off.',
     needed: 'Every account needs a second step here. To switch this one off, add a passkey first.',

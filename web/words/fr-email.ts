@@ -4,16 +4,17 @@ export const email: typeof english = {
   'confirm-email': {
     title: 'Confirmer la nouvelle adresse e-mail',
     heading: 'Confirmez votre nouvelle adresse',
-    lead: 'Votre compte {username} utilisera désormais cette adresse\u00a0: {email}. Les autres appareils seront déconnectés.',
+    lead: 'Après confirmation, votre compte {username} utilisera cette adresse\u00a0: {email}. Les autres appareils seront déconnectés.',
     passwordLead:
       'Pour utiliser désormais {email} pour votre compte, saisissez le mot de passe de ce compte. Tous les appareils seront déconnectés.',
-    otherAccount: 'Votre session est celle de {username}, mais ce lien concerne un autre compte.',
+    otherAccount: 'Session ouverte\u00a0: {username}. Ce lien concerne un autre compte.',
     confirm: 'Confirmer cette adresse',
-    signInFirst: 'Connectez-vous au compte auquel {email} est destinée. Vous pourrez ensuite confirmer l’adresse ici.',
+    signInFirst:
+      'Connectez-vous au compte auquel l’adresse {email} est destinée. Vous pourrez ensuite la confirmer ici.',
     signIn: 'Se connecter',
     doneHeading: 'Adresse e-mail modifiée',
     done: 'Le compte utilise maintenant cette adresse\u00a0: {email}.',
-    doneOther: 'Votre session reste celle de {username}. Rien n’a changé pour ce compte.',
+    doneOther: 'La session de {username} reste ouverte. Rien n’a changé pour ce compte.',
     continue: 'Continuer',
     deadHeading: 'Ce lien ne fonctionne pas',
     deadLink:

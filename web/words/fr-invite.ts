@@ -10,7 +10,7 @@ export const invite: Pick<Words, 'invite'> = {
     sameAddress: 'Chez le fournisseur, utilisez un compte avec l’adresse {email}.',
     noLink: 'Pour accepter une invitation, ouvrez le lien de l’e-mail que vous avez reçu.',
     signedIn:
-      'Votre session est celle de {username}. Cette invitation est destinée à un nouveau compte avec l’adresse {email}.',
+      'Session ouverte\u00a0: {username}. Cette invitation est destinée à un nouveau compte avec l’adresse {email}.',
     notNeeded:
       'Votre session est ouverte, vous n’avez pas besoin d’invitation. Celle-ci a expiré, a déjà été utilisée ou concerne une autre adresse.',
     signOut: 'Se déconnecter et utiliser l’invitation',

@@ -19,7 +19,7 @@ export const twoStep: typeof english = {
   },
   enrolment: {
     heading: 'Configurer une deuxième étape',
-    lead: 'La connexion en deux étapes est obligatoire ici. Avant de la configurer, nous vérifions avec un code envoyé par e-mail que le compte est bien le vôtre, même juste après l’inscription.',
+    lead: 'La connexion en deux étapes est obligatoire ici. Avant de la configurer, nous vérifions avec un code envoyé par e-mail que le compte est bien le vôtre. Nous le faisons aussi juste après une inscription.',
     choose:
       'Configurez maintenant la deuxième étape : une application d’authentification sur votre téléphone ou une clé d’accès.',
     useApp: 'Configurer une application',

@@ -280,6 +280,7 @@ export const fr: Words = {
       user_disabled: 'Compte désactivé',
       user_enabled: 'Compte réactivé',
       sessions_ended: 'Déconnexion partout par l’administrateur',
+      limits_cleared: 'Limites levées par l’administrateur',
       other: 'Activité du compte',
     },
   },
