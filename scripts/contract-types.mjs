@@ -32,9 +32,10 @@ const readContract = async () => {
     absWorkingDir: home,
     stdin: {
       contents: `import * as bodies from './src/contract/schemas.js'
+        import * as refusalBodies from './src/contract/refusal-bodies.js'
         import * as passkeys from './src/contract/passkeys.js'
         import { AccountExport } from './src/contract/account-export.js'
-        export const schemas = { ...bodies, ...passkeys, AccountExport }
+        export const schemas = { ...refusalBodies, ...bodies, ...passkeys, AccountExport }
         export { proofMethods } from './src/contract/proofs.js'
         export { refusalCodes } from './src/contract/refusals.js'`,
       resolveDir: home,

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type Refused, refuse } from '../contract/outcome.js'
+import type { FreshSignInRequired, PasswordRejected, TooManyUsernames } from '../contract/refusal-bodies.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
-import type { FreshSignInRequired, PasswordRejected, TooManyUsernames } from '../contract/schemas.js'
 import { isForeignKeyViolation, StoreUnavailable } from '../platform/database/database.js'
 
 /**

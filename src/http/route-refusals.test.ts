@@ -2,7 +2,7 @@ import { fastify } from 'fastify'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { refuse } from '../contract/outcome.js'
 import { rejectPassword } from '../contract/password-rules.js'
-import { ErrorBody, Limited, LoginLimited, PasswordRejected } from '../contract/schemas.js'
+import { ErrorBody, Limited, LoginLimited, PasswordRejected } from '../contract/refusal-bodies.js'
 import { routeRefusals } from './route-refusals.js'
 
 const { responses, sendRefusal } = routeRefusals('bad_request', 'invalid_link', 'password_rejected', 'unavailable')

@@ -3,7 +3,6 @@ import { Type } from 'typebox'
 import { type Refused, refuse } from '../contract/outcome.js'
 import { rejectPassword } from '../contract/password-rules.js'
 import { proofMethods } from '../contract/proofs.js'
-import { type RefusalCode, refusals } from '../contract/refusals.js'
 import {
   ErrorBody,
   FreshSignInRequired,
@@ -11,7 +10,8 @@ import {
   LoginLimited,
   PasswordRejected,
   TooManyUsernames,
-} from '../contract/schemas.js'
+} from '../contract/refusal-bodies.js'
+import { type RefusalCode, refusals } from '../contract/refusals.js'
 import { bodyOf, sendRefusal } from './errors.js'
 
 /** The refusals whose bodies have another shape than the usual one. */

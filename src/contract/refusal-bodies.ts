@@ -1,0 +1,67 @@
+import { type Static, Type } from 'typebox'
+import { feedbackIds, passwordErrorIds } from './password-rules.js'
+import { type ProofMethod, proofMethods } from './proofs.js'
+import { type RefusalCode, refusalCodes, refusals } from './refusals.js'
+
+export const OneOf = <const Value extends string>(values: readonly Value[]) =>
+  Type.Unsafe<Value>({ type: 'string', enum: values })
+
+/** The bodies of refusals. Most look like `ErrorBody`; the others have more, or no code. */
+const limitCodes = refusalCodes.filter((code) => refusals[code].status === 429)
+const Code = Type.Unsafe<RefusalCode>({
+  type: 'string',
+  enum: refusalCodes.filter((code) => !limitCodes.includes(code)),
+  title: 'RefusalCode',
+})
+
+export const ErrorBody = Type.Object({ error: Type.String(), message: Type.String(), code: Code }, { title: 'Error' })
+
+/** The bodies of docs/specification.md, 2.6. Only the login limiter has `retryAfter` in it. */
+export const Limited = Type.Object({ error: Type.String(), message: Type.String() }, { title: 'Limited' })
+export const LoginLimited = Type.Object(
+  { ...Limited.properties, retryAfter: Type.Integer() },
+  { title: 'LoginLimited' },
+)
+
+/** A change that needs a fresh proof, and what the account can prove with. */
+export const FreshSignInRequired = Type.Object(
+  {
+    error: Type.String(),
+    message: Type.String(),
+    code: Type.Literal('fresh_sign_in_required'),
+    methods: Type.Array(OneOf<ProofMethod>(proofMethods)),
+  },
+  { title: 'FreshSignInRequired' },
+)
+export type FreshSignInRequired = Static<typeof FreshSignInRequired>
+
+/** A sixth new username. */
+export const TooManyUsernames = Type.Object(
+  {
+    error: Type.String(),
+    message: Type.String(),
+    code: Type.Literal('too_many_usernames'),
+    freeFrom: Type.String({ format: 'date-time', description: 'When the oldest former username becomes free' }),
+  },
+  { title: 'TooManyUsernames' },
+)
+export type TooManyUsernames = Static<typeof TooManyUsernames>
+
+export const PasswordFindings = Type.Object(
+  { errors: Type.Array(OneOf(passwordErrorIds)), feedback: Type.Array(OneOf(feedbackIds)) },
+  { title: 'PasswordFindings' },
+)
+
+/** The answer to a password that breaks the rules: the error body with the result of docs/specification.md, 2.5. */
+export const PasswordRejected = Type.Object(
+  {
+    error: Type.String(),
+    message: Type.String(),
+    code: Type.Literal('password_rejected'),
+    valid: Type.Literal(false),
+    errors: Type.Array(Type.String()),
+    ids: PasswordFindings,
+  },
+  { title: 'PasswordRejected' },
+)
+export type PasswordRejected = Static<typeof PasswordRejected>
