@@ -58,14 +58,3 @@ export const email: typeof english = {
     cancelled: 'Die Änderung wurde abgebrochen. Ihre E-Mail-Adresse bleibt, wie sie ist.',
   },
 }
-
-/** Its events, in the list of recent activity. */
-export const emailKinds = {
-  email_change_asked: 'Änderung der E-Mail-Adresse angefordert',
-  email_changed: 'E-Mail-Adresse geändert',
-  email_change_cancelled: 'Änderung der E-Mail-Adresse abgebrochen',
-  email_change_failed: 'E-Mail-Adresse nicht geändert: falsches Passwort',
-  email_change_undone: 'Änderung der E-Mail-Adresse rückgängig gemacht',
-  factor_undone: 'Neue Anmeldemöglichkeit rückgängig gemacht',
-  email_set: 'E-Mail-Adresse von der Administration festgelegt',
-}

@@ -1,7 +1,8 @@
 import { deviceWords } from '../../src/contract/device-names.js'
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import { accountLife } from './de-account.js'
-import { email, emailKinds } from './de-email.js'
+import { kinds } from './de-activity.js'
+import { email } from './de-email.js'
 import { invite } from './de-invite.js'
 import { passkeys } from './de-passkeys.js'
 import { password } from './de-password.js'
@@ -245,47 +246,7 @@ export const de: Words = {
     everywhereLead: 'Damit beenden Sie alle Sitzungen, auch diese.',
     everywhereSure: 'Ja, überall abmelden',
     cancel: 'Abbrechen',
-    kinds: {
-      registered: 'Konto angelegt',
-      invitation_used: 'Einladung verwendet',
-      signed_in: 'Anmeldung',
-      signed_in_with: 'Anmeldung mit {provider}',
-      sign_in_failed: 'Anmeldung fehlgeschlagen',
-      signed_out: 'Abmeldung',
-      signed_out_everywhere: 'Abmeldung auf allen Geräten',
-      session_ended: 'Abmeldung eines Geräts',
-      refresh_theft: 'Abmeldung zur Sicherheit: Diese Sitzung wurde vielleicht kopiert',
-      reset_requested: 'Neues Passwort angefordert',
-      password_reset: 'Passwort zurückgesetzt',
-      password_changed: 'Passwort geändert',
-      password_change_failed: 'Passwortänderung fehlgeschlagen',
-      stepped_up: 'Identität noch einmal bestätigt',
-      step_up_failed: 'Bestätigung der Identität fehlgeschlagen',
-      name_changed: 'Name geändert',
-      username_changed: 'Benutzername geändert',
-      provider_linked: 'Mit {provider} verbunden',
-      provider_unlinked: 'Verbindung mit {provider} getrennt',
-      second_factor_asked: 'Anmeldecode verlangt',
-      second_factor_failed: 'Falscher Anmeldecode',
-      totp_added: 'Anmeldung in zwei Schritten eingeschaltet',
-      totp_removed: 'Anmeldung in zwei Schritten ausgeschaltet',
-      recovery_code_used: 'Wiederherstellungscode verwendet',
-      recovery_codes_renewed: 'Neue Wiederherstellungscodes',
-      trusted_device_removed: 'Ein vertrauenswürdiges Gerät wurde entfernt',
-      passkey_added: 'Passkey hinzugefügt',
-      passkey_renamed: 'Passkey umbenannt',
-      passkey_removed: 'Passkey entfernt',
-      ...emailKinds,
-      factors_reset: 'Anmeldung in zwei Schritten von der Administration zurückgesetzt',
-      password_expired: 'Passwort von der Administration für ungültig erklärt',
-      rate_limited: 'Zu viele falsche Passwörter oder Codes',
-      user_added: 'Konto von der Administration angelegt',
-      user_disabled: 'Konto gesperrt',
-      user_enabled: 'Konto entsperrt',
-      sessions_ended: 'Abmeldung auf allen Geräten durch die Administration',
-      limits_cleared: 'Beschränkungen von der Administration aufgehoben',
-      other: 'Kontoaktivität',
-    },
+    kinds,
   },
   ...accountLife,
   ...twoStep,

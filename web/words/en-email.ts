@@ -52,14 +52,3 @@ export const email = {
     cancelled: 'The change was cancelled. Your email address stays as it is.',
   },
 }
-
-/** Its events, in the list of recent activity. */
-export const emailKinds = {
-  email_change_asked: 'Change of the email address requested',
-  email_changed: 'Email address changed',
-  email_change_cancelled: 'Change of the email address cancelled',
-  email_change_failed: 'Email address not changed: wrong password',
-  email_change_undone: 'Change of the email address undone',
-  factor_undone: 'A new way to sign in was undone',
-  email_set: 'Email address set by the administrator',
-}

@@ -1,7 +1,8 @@
 import { deviceWords } from '../../src/contract/device-names.js'
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import { accountLife } from './en-account.js'
-import { email, emailKinds } from './en-email.js'
+import { kinds } from './en-activity.js'
+import { email } from './en-email.js'
 import { invite } from './en-invite.js'
 import { passkeys } from './en-passkeys.js'
 import { password } from './en-password.js'
@@ -237,47 +238,7 @@ export const en = {
     everywhereLead: 'This ends every session, including this one.',
     everywhereSure: 'Yes, sign out everywhere',
     cancel: 'Cancel',
-    kinds: {
-      registered: 'Account created',
-      invitation_used: 'Invitation used',
-      signed_in: 'Signed in',
-      signed_in_with: 'Signed in with {provider}',
-      sign_in_failed: 'Failed sign-in',
-      signed_out: 'Signed out',
-      signed_out_everywhere: 'Signed out everywhere',
-      session_ended: 'A device was signed out',
-      refresh_theft: 'Signed out for your safety: this session may have been copied',
-      reset_requested: 'Password reset requested',
-      password_reset: 'Password reset',
-      password_changed: 'Password changed',
-      password_change_failed: 'Password change failed',
-      stepped_up: 'Confirmed again that it is you',
-      step_up_failed: 'Failed attempt to confirm that it is you',
-      name_changed: 'Name changed',
-      username_changed: 'Username changed',
-      provider_linked: '{provider} connected',
-      provider_unlinked: '{provider} disconnected',
-      second_factor_asked: 'Sign-in code asked for',
-      second_factor_failed: 'Wrong sign-in code',
-      totp_added: 'Two-step sign-in switched on',
-      totp_removed: 'Two-step sign-in switched off',
-      recovery_code_used: 'Recovery code used',
-      recovery_codes_renewed: 'New recovery codes',
-      trusted_device_removed: 'A trusted device was removed',
-      passkey_added: 'Passkey added',
-      passkey_renamed: 'Passkey renamed',
-      passkey_removed: 'Passkey removed',
-      ...emailKinds,
-      factors_reset: 'Two-step sign-in reset by the administrator',
-      password_expired: 'Password expired by the administrator',
-      rate_limited: 'Too many wrong passwords or codes',
-      user_added: 'Account created by the administrator',
-      user_disabled: 'Account disabled',
-      user_enabled: 'Account enabled',
-      sessions_ended: 'Signed out everywhere by the administrator',
-      limits_cleared: 'Limits cleared by the administrator',
-      other: 'Account activity',
-    },
+    kinds,
   },
   ...accountLife,
   ...twoStep,

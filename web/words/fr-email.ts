@@ -56,14 +56,3 @@ export const email: typeof english = {
     cancelled: 'La modification est annulée. Votre adresse e-mail reste la même.',
   },
 }
-
-/** Its events, in the list of recent activity. */
-export const emailKinds = {
-  email_change_asked: 'Modification de l’adresse e-mail demandée',
-  email_changed: 'Adresse e-mail modifiée',
-  email_change_cancelled: 'Modification de l’adresse e-mail abandonnée',
-  email_change_failed: 'Adresse e-mail non modifiée\u00a0: mot de passe incorrect',
-  email_change_undone: 'Modification de l’adresse e-mail annulée',
-  factor_undone: 'Nouveau moyen de connexion annulé',
-  email_set: 'Adresse e-mail définie par l’administrateur',
-}

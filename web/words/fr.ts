@@ -2,7 +2,8 @@ import { deviceWords } from '../../src/contract/device-names.js'
 import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
 import type { Words } from './en.js'
 import { accountLife } from './fr-account.js'
-import { email, emailKinds } from './fr-email.js'
+import { kinds } from './fr-activity.js'
+import { email } from './fr-email.js'
 import { invite } from './fr-invite.js'
 import { passkeys } from './fr-passkeys.js'
 import { password } from './fr-password.js'
@@ -242,47 +243,7 @@ export const fr: Words = {
     everywhereLead: 'Cela met fin à toutes les sessions, y compris celle-ci.',
     everywhereSure: 'Oui, se déconnecter partout',
     cancel: 'Annuler',
-    kinds: {
-      registered: 'Compte créé',
-      invitation_used: 'Invitation utilisée',
-      signed_in: 'Connexion',
-      signed_in_with: 'Connexion avec {provider}',
-      sign_in_failed: 'Échec de connexion',
-      signed_out: 'Déconnexion',
-      signed_out_everywhere: 'Déconnexion partout',
-      session_ended: 'Un appareil a été déconnecté',
-      refresh_theft: 'Déconnexion par sécurité : cette session a peut-être été copiée',
-      reset_requested: 'Nouveau mot de passe demandé',
-      password_reset: 'Mot de passe réinitialisé',
-      password_changed: 'Mot de passe modifié',
-      password_change_failed: 'Échec de la modification du mot de passe',
-      stepped_up: 'Identité confirmée à nouveau',
-      step_up_failed: 'Échec de la confirmation d’identité',
-      name_changed: 'Nom modifié',
-      username_changed: 'Nom d’utilisateur modifié',
-      provider_linked: '{provider} associé',
-      provider_unlinked: '{provider} dissocié',
-      second_factor_asked: 'Code de connexion demandé',
-      second_factor_failed: 'Code de connexion erroné',
-      totp_added: 'Connexion en deux étapes activée',
-      totp_removed: 'Connexion en deux étapes désactivée',
-      recovery_code_used: 'Code de secours utilisé',
-      recovery_codes_renewed: 'Nouveaux codes de secours',
-      trusted_device_removed: 'Un appareil de confiance a été retiré',
-      passkey_added: 'Clé d’accès ajoutée',
-      passkey_renamed: 'Clé d’accès renommée',
-      passkey_removed: 'Clé d’accès supprimée',
-      ...emailKinds,
-      factors_reset: 'Connexion en deux étapes réinitialisée par l’administrateur',
-      password_expired: 'Mot de passe invalidé par l’administrateur',
-      rate_limited: 'Trop de mots de passe ou de codes erronés',
-      user_added: 'Compte créé par l’administrateur',
-      user_disabled: 'Compte désactivé',
-      user_enabled: 'Compte réactivé',
-      sessions_ended: 'Déconnexion partout par l’administrateur',
-      limits_cleared: 'Limites levées par l’administrateur',
-      other: 'Activité du compte',
-    },
+    kinds,
   },
   ...accountLife,
   ...twoStep,
