@@ -96,7 +96,13 @@ describe('an application behind Caddy and the access check', () => {
   })
 
   it('guards an admin area as the guide says', async () => {
-    const spellings = ['/admin/..%2freports', '/%41dmin/..%2Freports', '//admin/users', '/x/%2e%2e%2fadmin', '/x;/../admin']
+    const spellings = [
+      '/admin/..%2freports',
+      '/%41dmin/..%2Freports',
+      '//admin/users',
+      '/x/%2e%2e%2fadmin',
+      '/x;/../admin',
+    ]
     await expectAdminArea(await signedIn(), () => application.heard, spellings)
   })
 
