@@ -164,7 +164,6 @@ describe('configuration', () => {
     ['a limit without a window', 'LOGIN_LIMIT', '77'],
     ['a limit of zero', 'LOGIN_LIMIT', '0/15m'],
     ['a duration without a unit', 'REFRESH_GRACE', '77'],
-    ['a session of no duration', 'SESSION_MAX_AGE', '0s'],
     ['a cost that is too low', 'BCRYPT_COST', '9'],
     ['an address with a path', 'PUBLIC_URL', 'https://example.com/auth'],
     ['an address with a password', 'PUBLIC_URL', 'https://ada:pw@example.com'],
