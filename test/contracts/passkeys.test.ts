@@ -32,7 +32,7 @@ describe.each(testStores)('passkeys on $name', ({ open }) => {
       relying_party: host,
       name: 'Phone',
       synced: false,
-      created_at: now,
+      clockOffset: 0,
     })
 
   it('are added once, found by their credential, renamed, counted by host and removed', async () => {

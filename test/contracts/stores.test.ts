@@ -77,11 +77,11 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
   it('keep identities: one user for each', async () => {
     const id = await addUser('Ada')
     const google = { provider: 'provider_a' as const, subject: '1' }
-    const newcomer = { id: uuidv7(now), ...namesOf('Bea'), name: 'Bea', now }
+    const newcomer = { id: uuidv7(now), ...namesOf('Bea'), name: 'Bea', now, clockOffset: 0 }
     const [bea] = await users.insertFromProvider(sql, { ...newcomer, identity: { ...google, subject: '2' } })
     expect(bea).toMatchObject({ username: 'Bea', provider: 'provider_a', providers: ['provider_a'] })
-    expect(await users.insertIdentity(sql, id, google, now)).toEqual([{ user_id: id }])
-    expect(await users.insertIdentity(sql, newcomer.id, google, now)).toEqual([])
+    expect(await users.insertIdentity(sql, id, google, 0)).toEqual([{ user_id: id }])
+    expect(await users.insertIdentity(sql, newcomer.id, google, 0)).toEqual([])
     expect(await users.selectByIdentity(sql, google)).toMatchObject([{ id, providers: ['provider_a'] }])
     await users.undoIdentitiesSince(sql, newcomer.id, now, now, [])
     expect(await users.selectAllUndone(sql, newcomer.id)).toEqual([{ ...google, subject: '2', undone_at: now }])
@@ -92,9 +92,9 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
   it('find what belongs to a user, and delete the user', async () => {
     const id = await addUser('Ada')
     const identity = { provider: 'provider_a' as const, subject: '1' }
-    await users.insertIdentity(sql, id, identity, now)
+    await users.insertIdentity(sql, id, identity, 0)
     await users.updateName(sql, id, 'Ada L')
-    expect(await users.selectIdentities(sql, id)).toEqual([{ ...identity, linked_at: now }])
+    expect(await users.selectIdentities(sql, id)).toEqual([{ ...identity, linked_at: expect.any(Date) }])
     const locked = await users.waitForOtherDeletions(sql).then(() => users.lockForDeletion(sql, id))
     expect(locked).toMatchObject([{ id, name: 'Ada L' }])
     expect(await users.deleteUser(sql, id)).toEqual([{ id }])

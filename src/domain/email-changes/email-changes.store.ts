@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
+import { databaseMoment } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
 import type { Email } from '../users/email.js'
 
@@ -8,13 +9,14 @@ const change = selectList<EmailChangeRow>({ user_id: true, email: true, asked_at
 
 export const replace = (
   sql: Sql,
-  row: { userId: string; email: Email; hash: Uint8Array; askedAt: Date; expiresAt: Date },
+  row: { userId: string; email: Email; hash: Uint8Array; clockOffset: number; expiresAt: Date },
 ) =>
-  sql.query(
-    `insert into email_changes (user_id, email, email_key, hash, asked_at, expires_at) values ($1, $2, $3, $4, $5, $6)
+  sql.query<{ asked_at: Date }>(
+    `insert into email_changes (user_id, email, email_key, hash, asked_at, expires_at)
+     values ($1, $2, $3, $4, ${databaseMoment('$5')}, $6)
      on conflict (user_id) do update set email = excluded.email, email_key = excluded.email_key, hash = excluded.hash,
-       asked_at = excluded.asked_at, expires_at = excluded.expires_at`,
-    [row.userId, row.email.email, row.email.key, row.hash, row.askedAt, row.expiresAt],
+       asked_at = excluded.asked_at, expires_at = excluded.expires_at returning asked_at`,
+    [row.userId, row.email.email, row.email.key, row.hash, row.clockOffset, row.expiresAt],
   )
 
 export const select = (sql: Sql, hash: Uint8Array, now: Date) =>

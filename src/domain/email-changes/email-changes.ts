@@ -69,17 +69,16 @@ export const createEmailChanges = (deps: Dependencies) => {
    * address has had too many mails: whether a mail was queued must not show, and the user no longer wants the other address.
    */
   const ask = async (sql: Transaction, user: User, email: Email, language: Language) => {
-    const now = clock.now()
     const token = randomToken()
     await mailNewAddress(sql, user, email, token, language)
-    await store.replace(sql, {
+    const [asked] = await store.replace(sql, {
       userId: user.id,
       email,
       hash: fingerprint(token),
-      askedAt: now,
-      expiresAt: later(now, lifetime),
+      clockOffset: clock.offset(),
+      expiresAt: later(clock.now(), lifetime),
     })
-    const undoToken = await undos.add(sql, user.id, { kind: 'email', email: user.email }, now)
+    const undoToken = await undos.add(sql, user.id, { kind: 'email', email: user.email }, asked?.asked_at)
     const values = { username: user.username, newEmail: email.email, undoToken, undoFor: undoLifetime }
     await mails.queue(sql, { to: user.email, userId: user.id, template: 'email-change-asked', values, language })
   }

@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { databaseNow } from '../../platform/database/database-now.js'
+import { databaseMoment, databaseNow } from '../../platform/database/database-now.js'
 
 export type TotpRow = { secret: string; created_at: Date; seconds: number }
 
@@ -12,11 +12,11 @@ export const selectTotp = (sql: Sql, userId: string, clockOffset: number) =>
     clockOffset,
   ])
 
-export const insertTotp = (sql: Sql, totp: { userId: string; secret: string; step: number; now: Date }) =>
+export const insertTotp = (sql: Sql, totp: { userId: string; secret: string; step: number; clockOffset: number }) =>
   sql.query(
-    `insert into totp_secrets (user_id, secret, last_step, created_at) values ($1, $2, $3, $4)
+    `insert into totp_secrets (user_id, secret, last_step, created_at) values ($1, $2, $3, ${databaseMoment('$4')})
      on conflict do nothing returning user_id`,
-    [totp.userId, totp.secret, totp.step, totp.now],
+    [totp.userId, totp.secret, totp.step, totp.clockOffset],
   )
 
 /** Each step is accepted once, and none before it any more. */
@@ -53,12 +53,11 @@ export const selectPending = (
 export const deletePending = (sql: Sql, userId: string) =>
   sql.query('delete from pending_totp_secrets where user_id = $1', [userId])
 
-export const insertRecoveryCodes = (sql: Sql, userId: string, hashes: readonly Uint8Array[], now: Date) =>
-  sql.query('insert into recovery_codes (user_id, hash, created_at) select $1, unnest($2::bytea[]), $3::timestamptz', [
-    userId,
-    hashes,
-    now,
-  ])
+export const insertRecoveryCodes = (sql: Sql, userId: string, hashes: readonly Uint8Array[], clockOffset: number) =>
+  sql.query(
+    `insert into recovery_codes (user_id, hash, created_at) select $1, unnest($2::bytea[]), ${databaseMoment('$3')}`,
+    [userId, hashes, clockOffset],
+  )
 
 export const deleteRecoveryCodes = (sql: Sql, userId: string) =>
   sql.query('delete from recovery_codes where user_id = $1', [userId])

@@ -83,7 +83,7 @@ export const createFactors = (deps: Dependencies) => {
       sql,
       userId,
       codes.map((code) => fingerprint(code.replaceAll('-', ''))),
-      clock.now(),
+      clock.offset(),
     )
     return codes
   }
@@ -122,7 +122,7 @@ export const createFactors = (deps: Dependencies) => {
     const secret = opened(pending.open(userId, row.secret))
     const step = read?.method === 'otp' ? stepOf(secret, read.code, row.seconds) : undefined
     if (step === undefined) return refuse('wrong_second_factor')
-    await store.insertTotp(sql, { userId, secret: confirmed.seal(userId, secret), step, now: clock.now() })
+    await store.insertTotp(sql, { userId, secret: confirmed.seal(userId, secret), step, clockOffset: clock.offset() })
     await store.deletePending(sql, userId)
     await codeLimit.forget(sql, userId)
     return { recoveryCodes: await writeRecoveryCodes(sql, userId) }

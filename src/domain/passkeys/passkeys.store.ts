@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
+import { databaseMoment } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
 
 export type PasskeyRow = {
@@ -51,11 +52,14 @@ export const countOfOtherHosts = (sql: Sql, relyingParty: string) =>
   )
 
 /** No row if the credential belongs to an account already. */
-export const insert = (sql: Sql, added: Omit<PasskeyRow, 'last_used_at'>) =>
+export const insert = (
+  sql: Sql,
+  { clockOffset, ...added }: Omit<PasskeyRow, 'created_at' | 'last_used_at'> & { clockOffset: number },
+) =>
   sql.query<PasskeyRow>(
     `insert into passkeys
        (id, user_id, credential_id, public_key, counter, transports, relying_party, name, synced, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict do nothing returning ${passkey}`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, ${databaseMoment('$10')}) on conflict do nothing returning ${passkey}`,
     [
       added.id,
       added.user_id,
@@ -66,7 +70,7 @@ export const insert = (sql: Sql, added: Omit<PasskeyRow, 'last_used_at'>) =>
       added.relying_party,
       added.name,
       added.synced,
-      added.created_at,
+      clockOffset,
     ],
   )
 

@@ -145,10 +145,9 @@ export const createPasskeys = (deps: Dependencies) => {
   /** The mail is one transaction with the passkey: none is added without it. The caller holds a lock on the user's row. */
   const add = async (sql: Transaction, user: User, made: NewPasskey, how: { name: string; language: Language }) => {
     if ((await store.selectOfUser(sql, user.id)).length >= mostPasskeys) return refuse('too_many_passkeys')
-    const now = clock.now()
     const name = passkeyName(how.name) ?? 'Passkey'
     const [row] = await store.insert(sql, {
-      id: uuidv7(now),
+      id: uuidv7(clock.now()),
       user_id: user.id,
       credential_id: Buffer.from(made.credentialId, 'base64url'),
       public_key: Buffer.from(made.publicKey),
@@ -157,7 +156,7 @@ export const createPasskeys = (deps: Dependencies) => {
       relying_party: relyingParty.id,
       name,
       synced: made.synced,
-      created_at: now,
+      clockOffset: clock.offset(),
     })
     if (!row) return reject('wrong_passkey', user.id)
     const undoToken = await undos.add(sql, user.id, { kind: 'passkey', id: row.id })

@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
+import { databaseMoment } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
 
 export type UndoRow = {
@@ -20,14 +21,16 @@ export const insert = (
     kind: string
     subject: string | null
     email: { email: string; key: string } | null
-    since: Date
+    /** Null for this moment. */
+    since: Date | null
     expiresAt: Date
+    clockOffset: number
   },
 ) =>
   sql.query(
     `insert into undos (hash, user_id, kind, subject, email, email_key, since, expires_at)
      select $1, $2::uuid, $3, $4, $5, $6::text,
-       least($7::timestamptz, (select min(since) from undos where user_id = $2 and email_key = $6)), $8`,
+       least(coalesce($7::timestamptz, ${databaseMoment('$9')}), (select min(since) from undos where user_id = $2 and email_key = $6)), $8`,
     [
       row.hash,
       row.userId,
@@ -37,6 +40,7 @@ export const insert = (
       row.email?.key ?? null,
       row.since,
       row.expiresAt,
+      row.clockOffset,
     ],
   )
 

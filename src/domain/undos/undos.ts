@@ -45,8 +45,8 @@ export type Undos = ReturnType<typeof createUndos>
 export const createUndos = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** The earlier addresses that an undo link can still put back. The present one may be among the undos too. */
   formerEmailsOf: (userId: string, sql: Sql = database) => store.selectFormerEmails(sql, userId, clock.now()),
-  /** The token for the mail. `since` is when the change began. */
-  add: async (sql: Sql, userId: string, undoable: Undoable, since = clock.now()) => {
+  /** The token for the mail. `since` is when the change began, by the database's clock: now, if it is not given. */
+  add: async (sql: Sql, userId: string, undoable: Undoable, since?: Date) => {
     const token = undoTokenFor(undoable.kind === 'email' ? 'email' : 'factor', randomToken())
     await store.insert(sql, {
       hash: fingerprint(token),
@@ -54,8 +54,9 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
       kind: undoable.kind,
       subject: subjectOf(undoable),
       email: undoable.kind === 'email' ? { email: undoable.email, key: emailKey(undoable.email) } : null,
-      since,
+      since: since ?? null,
       expiresAt: later(clock.now(), undoLifetime),
+      clockOffset: clock.offset(),
     })
     return token
   },

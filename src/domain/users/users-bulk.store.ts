@@ -30,7 +30,7 @@ export const insertMany = (sql: Sql, users: readonly ImportedUser[]) => {
        on conflict do nothing returning id, email_key, created_at
      ), linked as (
        insert into identities (user_id, provider, subject, linked_at)
-       select added.id, given.provider, given.subject, added.created_at
+       select added.id, given.provider, given.subject, least(added.created_at, now())
        from unnest($11::uuid[], $12::text[], $13::text[]) as given (user_id, provider, subject)
        join added on added.id = given.user_id
      )

@@ -1,5 +1,6 @@
 import type { ProviderId } from '../../contract/providers.js'
 import type { Sql } from '../../platform/database/database.js'
+import { databaseMoment } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
 import type { Email } from './email.js'
 import type { Username } from './username.js'
@@ -103,7 +104,7 @@ export const insertWithPassword = (sql: Sql, { id, email, username, ...rest }: I
  */
 export const insertFromProvider = (
   sql: Sql,
-  { id, email, username, name, identity, now }: Inserted & { identity: Identity },
+  { id, email, username, name, identity, now, clockOffset }: Inserted & { identity: Identity; clockOffset: number },
 ) =>
   sql.query<UserRow>(
     `with account as (
@@ -111,19 +112,22 @@ export const insertFromProvider = (
        values ($1, $2, $3, $4, $5, $6, $7, $9) on conflict do nothing
        returning ${selectList<UserRow>({ ...columns, providers: 'array[provider]' })}
      ), identity as (
-       insert into identities (user_id, provider, subject, linked_at) select id, $7, $8, $9 from account
+       insert into identities (user_id, provider, subject, linked_at) select id, $7, $8, ${databaseMoment('$10')} from account
      )
      select ${selectList<UserRow>({ ...columns, providers: true })} from account`,
-    [id, email.email, email.key, username.username, username.key, name, identity.provider, identity.subject, now],
+    [
+      ...[id, email.email, email.key, username.username, username.key, name, identity.provider, identity.subject],
+      ...[now, clockOffset],
+    ],
   )
 
 /** No row when the user has an identity there, or the identity a user; of two at once the second waits and gets none. */
-export const insertIdentity = (sql: Sql, userId: string, { provider, subject }: Identity, now: Date) =>
+export const insertIdentity = (sql: Sql, userId: string, { provider, subject }: Identity, clockOffset: number) =>
   sql.query(
     `insert into identities (user_id, provider, subject, linked_at)
-     select id, $2, $3, $4 from users where id = $1 for key share
+     select id, $2, $3, ${databaseMoment('$4')} from users where id = $1 for key share
      on conflict do nothing returning user_id`,
-    [userId, provider, subject, now],
+    [userId, provider, subject, clockOffset],
   )
 
 export const deleteIdentity = (sql: Sql, userId: string, provider: ProviderId) =>

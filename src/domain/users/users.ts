@@ -152,7 +152,9 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
       const username = withSuffix(wanted, free?.suffix ?? id.slice(-6))
       await usernames.release(database, [username.key])
       const inserting = database.transaction((sql) =>
-        admit(sql, () => first(store.insertFromProvider(sql, { ...user, username, id, now }))),
+        admit(sql, () =>
+          first(store.insertFromProvider(sql, { ...user, username, id, now, clockOffset: clock.offset() })),
+        ),
       )
       const created = await inserting.catch(unlessTaken)
       if (created && !isRefused(created)) return created
@@ -202,7 +204,7 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
     createFromProvider,
     /** False when the user has an identity at this provider, or the identity a user. */
     linkProvider: async (sql: Sql, userId: string, identity: store.Identity) =>
-      (await store.insertIdentity(sql, userId, identity, clock.now())).length > 0,
+      (await store.insertIdentity(sql, userId, identity, clock.offset())).length > 0,
     unlinkProvider,
     setPassword: (sql: Sql, userId: string, passwordHash: string) => store.updatePassword(sql, userId, passwordHash),
     ...createChanges({ database, clock }),

@@ -6,3 +6,9 @@ export const milliseconds = (parameter: string) => `${parameter}::float8 * inter
  * differ. The offset is zero except in tests, which move the clock.
  */
 export const databaseNow = (offset: string) => `(now() + ${milliseconds(offset)})`
+
+/**
+ * The moment at which the statement runs. `databaseNow` is the start of the transaction, which may have waited for a row since
+ * then: what it adds would look older than what was done while it waited.
+ */
+export const databaseMoment = (offset: string) => `(clock_timestamp() + ${milliseconds(offset)})`
