@@ -239,13 +239,17 @@ describe('undoing an added factor', () => {
     expect((await changes.undoFactor(undo)).body.code).toBe('invalid_link')
   })
 
-  it('a session does not begin by a proof from before it', async () => {
-    const tab = await latchkey.signedUp('ian')
+  it.each([
+    ['a session', 'ian', /Two-step/],
+    ['a challenge', 'kay', /passkey/],
+  ])('%s does not begin by a proof from before it', async (_, name, undone) => {
+    const tab = await latchkey.signedUp(name)
     const { users, signIns } = latchkey.app.nouns
-    const user = await users.findByLogin('ian')
-    if (!user) throw new Error('ian is missing')
+    const user = await users.findByLogin(name)
+    if (!user) throw new Error(`${name} is missing`)
+    await addPasskey(tab, latchkey.url)
     await addAuthenticator(tab, latchkey)
-    await changes.undoFactor(await changes.undoToken('ian@example.com', /Two-step/))
+    await changes.undoFactor(await changes.undoToken(`${name}@example.com`, undone))
     const visit = {
       client: { ip: '192.0.2.1', userAgent: '' },
       trustedDevices: [],

@@ -25,7 +25,10 @@ const challenge = selectList<ChallengeRow>({
   expires_at: true,
 })
 
-/** Like a session: only while the user is enabled and, if a hash is given, still has the password that was checked. */
+/**
+ * Like a session: only while the user is enabled, no undo has taken the account back since the proof and, if a hash is given, the
+ * user still has the password that was checked.
+ */
 export const insert = (
   sql: Sql,
   begun: {
@@ -37,12 +40,13 @@ export const insert = (
     subject: string | null
     expiresAt: Date
     passwordHash: string | null
+    undoCount: number
   },
 ) =>
   sql.query(
     `insert into sign_in_challenges (hash, user_id, method, provider, subject, expires_at, kind)
      select $1::bytea, u.id, $3::text, $4::text, $5::text, $6::timestamptz, $8::text from users as u
-     where u.id = $2 and u.disabled_at is null and ($7::text is null or u.password_hash = $7)
+     where u.id = $2 and u.disabled_at is null and ($7::text is null or u.password_hash = $7) and u.undo_count = $9
      for share returning hash`,
     [
       begun.hash,
@@ -53,6 +57,7 @@ export const insert = (
       begun.expiresAt,
       begun.passwordHash,
       begun.kind,
+      begun.undoCount,
     ],
   )
 

@@ -4,14 +4,14 @@ import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import type { Database, Sql } from '../../platform/database/database.js'
-import type { Identity } from '../users/users.js'
+import type { Identity, User } from '../users/users.js'
 import * as store from './challenges.store.js'
 
 export const challengeLifetime = 10 * minutes
 
-/** The first proof of a sign-in. `link` is written together with the session. */
+/** The first proof of a sign-in, by the user as it was then. `link` is written together with the session. */
 export type Begun = {
-  userId: string
+  user: Pick<User, 'id' | 'undoCount'>
   kind: NextStep
   passwordHash?: string | undefined
   provider?: ProviderId | undefined
@@ -54,18 +54,19 @@ export type Challenges = ReturnType<typeof createChallenges>
  * factors change, and of one who is disabled.
  */
 export const createChallenges = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  /** The id for the browser; undefined if the password has changed since it was checked, or the user was disabled. */
-  begin: async ({ userId, kind, passwordHash, provider, link }: Begun) => {
+  /** The id for the browser; undefined if the password has changed since it was checked, or the user was disabled or taken back. */
+  begin: async ({ user, kind, passwordHash, provider, link }: Begun) => {
     const token = randomToken()
     const inserted = await store.insert(database, {
       hash: fingerprint(token),
-      userId,
+      userId: user.id,
       kind,
       method: provider ? 'provider' : 'pwd',
       provider: provider ?? null,
       subject: link?.subject ?? null,
       expiresAt: later(clock.now(), challengeLifetime),
       passwordHash: passwordHash ?? null,
+      undoCount: user.undoCount,
     })
     return inserted.length > 0 ? token : undefined
   },

@@ -87,7 +87,7 @@ export const createSignIns = (deps: Dependencies) => {
   const enter = async (
     user: User,
     proof: FirstProof,
-    begun: Omit<Begun, 'userId' | 'kind'>,
+    begun: Omit<Begun, 'user' | 'kind'>,
     visit: Visit,
   ): Promise<Entry | undefined> => {
     const issued = begun.link ? undefined : await database.transaction((sql) => start(sql, user, proof, visit))
@@ -102,7 +102,7 @@ export const createSignIns = (deps: Dependencies) => {
       )
       return trusted && { issued: trusted }
     }
-    const challenge = await challenges.begin({ ...begun, userId: user.id, kind: next })
+    const challenge = await challenges.begin({ ...begun, user, kind: next })
     if (challenge === undefined) return undefined
     const reason = `${begun.provider ?? 'password'}${next === 'enrolment' ? ' enrolment' : ''}`
     await events.record({ kind: 'second_factor_asked', userId: user.id, reason }, visit.client)
