@@ -3,6 +3,7 @@ import { addAuthenticator } from '../support/authenticator.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword } from '../support/latchkey.js'
 import { sessionCookiesOf, signInWith, usersOf } from '../support/providers/test-providers.js'
+import { overtaken } from '../support/waits-for-lock.js'
 import { createProviderSetup, onlyAddress, type ProviderSetup } from './provider-setup.js'
 
 const failedA = '/login?error=provider_a_auth_failed'
@@ -99,6 +100,18 @@ describe('linking by address', () => {
       expect((await browser.get('/api/auth/verify?factors=2')).status).toBe(204)
       await setup.service.mailTo(setup.addressOf('ada'), /Google/)
       expect((await signInWith(setup.service.browser(), 'provider-a')).location).toMatch(/^\/second-factor/)
+    })
+
+    it('asks for it also when it is switched on at this moment', async () => {
+      await setup.signedUp('ada')
+      const [ada] = await usersOf(setup.service)
+      const browser = setup.service.browser()
+      const signIn = () => signInWith(browser, 'provider-a')
+      const answer = await overtaken(setup.service, String(ada?.username), signIn, (sql, id) =>
+        sql.query("insert into totp_secrets (user_id, secret, last_step, created_at) values ($1, '', 0, now())", [id]),
+      )
+      expect([answer.location, sessionCookiesOf(answer)]).toEqual(['/second-factor?returnTo=%2Fdashboard', []])
+      expect(await usersOf(setup.service)).toMatchObject([{ provider_a_id: null }])
     })
 
     it('takes addresses that differ in case for one', async () => {

@@ -93,9 +93,9 @@ export const createFactors = (deps: Dependencies) => {
     return row?.left ?? 0
   }
 
-  const methodsOf = async (userId: string): Promise<SecondFactorMethod[]> => {
-    if (!(await find(userId))) return []
-    return (await recoveryCodesLeft(userId)) > 0 ? ['totp', 'recovery_code'] : ['totp']
+  const methodsOf = async (userId: string, sql?: Sql): Promise<SecondFactorMethod[]> => {
+    if (!(await find(userId, sql))) return []
+    return (await recoveryCodesLeft(userId, sql)) > 0 ? ['totp', 'recovery_code'] : ['totp']
   }
 
   /** The secret for the session to confirm, and what the QR code holds. Undefined while TOTP is on. */

@@ -27,8 +27,8 @@ type Request = {
   profile: Profile
   linkingTo?: LinkingSession
   language?: Language
-  /** Whether a link to this account has to wait for a second proof. Then it is decided, and not written. */
-  mustWait?: (userId: string) => Promise<boolean>
+  /** Whether a link to this account, whose row is locked, has to wait for a second proof. Then it is decided, and not written. */
+  mustWait?: (userId: string, sql: Transaction) => Promise<boolean>
 }
 
 /** `waiting`: the identity is not linked yet; it is written together with the session. `invited`: an invitation was used up. */
@@ -68,13 +68,14 @@ export const createIdentities = (deps: {
     return refused === 'provider_taken' || refused === 'email_taken' ? undefined : refuse(refused)
   }
 
-  /**
-   * The link and the mail about it are one transaction: no user is linked without a mail. False if the account is not the one that
-   * was decided about any more: its email was changed, or an undo took it back.
-   */
+  /** The account that was decided about, locked. Undefined if its email was changed, or an undo took it back. */
+  const lockDecided = async (sql: Transaction, { id, email, undoCount }: User) => {
+    const current = await users.lock(sql, id)
+    return current?.email === email && current.undoCount === undoCount ? current : undefined
+  }
+
+  /** The link and the mail about it are one transaction: no user is linked without a mail. The user's row is locked. */
   const link = async (sql: Transaction, user: User, identity: Identity, language: Language | undefined) => {
-    const current = await users.lock(sql, user.id)
-    if (current?.email !== user.email || current.undoCount !== user.undoCount) return false
     if (!(await users.linkProvider(sql, user.id, identity))) return false
     const undoToken = await undos.add(sql, user.id, { kind: 'provider', identity })
     const providerName = nameOf(identity.provider)
@@ -84,10 +85,13 @@ export const createIdentities = (deps: {
     return true
   }
 
-  /** By the address alone: false too if the identity was undone in the meantime. */
+  /** By the address alone, with the user's row locked. False too if the identity was undone in the meantime. */
+  const linkLocked: typeof link = async (sql, user, identity, language) =>
+    (await users.isUndone(sql, user.id, identity)) ? false : link(sql, user, identity, language)
+
   const linkByAddress: typeof link = async (sql, user, identity, language) => {
-    await users.lock(sql, user.id)
-    return (await users.isUndone(sql, user.id, identity)) ? false : link(sql, user, identity, language)
+    const current = await lockDecided(sql, user)
+    return current ? linkLocked(sql, current, identity, language) : false
   }
 
   /** By a session of the user, who may also want an identity again that was undone. */
@@ -98,26 +102,25 @@ export const createIdentities = (deps: {
     identity: Identity,
     language: Language | undefined,
   ) => {
-    await users.lock(sql, user.id)
-    if (!(await session.isLive(sql))) return refuse('disabled')
     if (!(await link(sql, user, identity, language))) return false
     await users.forgetUndone(sql, user.id, identity)
     await session.record(sql)
     return true
   }
 
-  const linkNow = async (request: Request, user: User): Promise<Resolved | Refused<'disabled'> | undefined> => {
-    const { provider, profile, linkingTo, language, mustWait } = request
-    const identity = { provider, subject: profile.subject }
-    if (await mustWait?.(user.id)) return { user, how: 'link', waiting: identity }
-    const linked = await database.transaction((sql) =>
-      linkingTo === undefined
-        ? linkByAddress(sql, user, identity, language)
-        : linkBySession(sql, linkingTo, user, identity, language),
-    )
-    if (isRefused(linked)) return linked
-    return linked ? { user: { ...user, providers: [...user.providers, provider] }, how: 'link' } : undefined
-  }
+  /** Undefined if the account is not the one that was decided about any more. */
+  const linkNow = ({ provider, profile, linkingTo, language, mustWait }: Request, user: User) =>
+    database.transaction(async (sql): Promise<Resolved | Refused<'disabled'> | undefined> => {
+      const identity = { provider, subject: profile.subject }
+      const current = await lockDecided(sql, user)
+      if (linkingTo && !(await linkingTo.isLive(sql))) return refuse('disabled')
+      if (!current) return undefined
+      if (await mustWait?.(user.id, sql)) return { user, how: 'link', waiting: identity }
+      const linked = linkingTo
+        ? await linkBySession(sql, linkingTo, current, identity, language)
+        : await linkLocked(sql, current, identity, language)
+      return linked ? { user: { ...user, providers: [...user.providers, provider] }, how: 'link' } : undefined
+    })
 
   const attempt = async (request: Request) => {
     const { provider, profile } = request

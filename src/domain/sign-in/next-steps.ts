@@ -13,18 +13,18 @@ type Step = { next: NextStep; methods: readonly SecondFactorMethod[]; allowsTrus
 
 /** What a sign-in needs after its first proof. */
 export const createNextSteps = ({ factors, passkeys, required }: Dependencies) => {
-  const withPasskeys = async (userId: string, codes: SecondFactorMethod[]): Promise<SecondFactorMethod[]> =>
-    (await passkeys.countUsable(userId)) > 0 ? ['passkey', ...codes] : codes
+  const withPasskeys = async (userId: string, codes: SecondFactorMethod[], sql?: Sql): Promise<SecondFactorMethod[]> =>
+    (await passkeys.countUsable(userId, sql)) > 0 ? ['passkey', ...codes] : codes
 
   return {
     /** What finishes a challenge of this user, the best first. */
     methodsOf: async (userId: string) => withPasskeys(userId, await factors.methodsOf(userId)),
 
     /** Undefined if the first proof is enough. A passkey alone does not make a second step necessary, unless every account needs one. */
-    nextFor: async (userId: string): Promise<Step | undefined> => {
-      const codes = await factors.methodsOf(userId)
+    nextFor: async (userId: string, sql?: Sql): Promise<Step | undefined> => {
+      const codes = await factors.methodsOf(userId, sql)
       if (codes.length === 0 && !required) return undefined
-      const methods = await withPasskeys(userId, codes)
+      const methods = await withPasskeys(userId, codes, sql)
       if (methods.length === 0) return { next: 'enrolment', methods: enrolmentMethods, allowsTrustedDevice: false }
       return { next: 'second_factor', methods, allowsTrustedDevice: codes.length > 0 }
     },

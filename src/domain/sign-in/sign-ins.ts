@@ -258,7 +258,7 @@ export const createSignIns = (deps: Dependencies) => {
     },
 
     /** Whether a first proof is not enough for this account: then a link to it is written together with the session. */
-    needsMore: async (userId: string) => (await nextFor(userId)) !== undefined,
+    needsMore: async (userId: string, sql: Transaction) => (await nextFor(userId, sql)) !== undefined,
 
     /** What the sign-in of this browser still needs, and until when; undefined if there is none. */
     challengeOf: async (token: string) => {
