@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
 import { Accepted, EmailLink, NoContent, Nullable, WaitingEmail } from '../../contract/schemas.js'
+import { readEmail } from '../../domain/users/email.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf, languageOf } from '../../http/client.js'
@@ -93,10 +94,16 @@ type Dependencies = {
 export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
   const { changeEmail, callers, cookies, csrf, freshness, limits } = deps
 
+  /** No mail is sent to an address that cannot be one, so it is not counted as one. */
+  const refuseMistyped = async (request: FastifyRequest, reply: FastifyReply) => {
+    const email = readEmail((request.body as { email: string }).email)
+    return isRefused(email) ? askRefusals.sendRefusal(reply, email) : undefined
+  }
+
   const asking = {
     schema: askSchema,
     onRequest: [callers.required, csrf.required, limits.bySession, freshness.required],
-    preHandler: limits.emailChanges,
+    preHandler: [refuseMistyped, limits.emailChanges],
   }
   server.post('/api/auth/email', asking, async (request, reply) => {
     const asked = changeEmail.ask(
