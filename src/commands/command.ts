@@ -43,11 +43,12 @@ export type Stores = OperatorStores & {
     | 'lockForDeletion'
     | 'remove'
     | 'createWithPassword'
+    | 'reservedFor'
     | 'expirePassword'
     | 'disable'
     | 'enable'
   >
-  usernames: Pick<Usernames, 'formerOf'>
+  usernames: Pick<Usernames, 'formerOf' | 'formerOwner'>
   undos: Pick<Undos, 'formerEmailsOf'>
   bulkUsers: BulkUsers
   /** Those that are configured. */
@@ -86,6 +87,8 @@ export type CommandContext = Terminal & {
 export type Command = {
   summary: string
   help: string
+  /** What it prints is shown only once: if nobody read it, the command has failed. */
+  printsOnce?: true
   run(args: string[], context: CommandContext): Promise<number>
 }
 

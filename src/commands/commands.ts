@@ -103,12 +103,13 @@ const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: Co
   return 2
 }
 
-/** A reader that has seen enough (`… | head`) is a normal end. Other output that is lost is not: it may have been a key. */
+/** A reader that has seen enough (`… | head`) is a normal end, unless it was to see something that is shown only once. */
 const afterOutputFailure = async (
   { stream, isClosedPipe, cause }: OutputFailure,
   { stdout, stderr }: CommandContext,
+  printsOnce: boolean,
 ) => {
-  if (isClosedPipe) return stream === stdout ? 0 : 1
+  if (isClosedPipe && !printsOnce) return stream === stdout ? 0 : 1
   const reason = whyUnwritable(cause) ?? 'an unknown error'
   const message = `The output could not be written: ${reason}. If the command changes something, that may be done.`
   await print(stderr, message).catch(() => undefined)
@@ -122,7 +123,8 @@ export const runCommand = async (args: readonly string[], context: CommandContex
   try {
     return await runNamed(args, context)
   } catch (error) {
-    if (error instanceof OutputFailure) return afterOutputFailure(error, context)
+    if (error instanceof OutputFailure)
+      return afterOutputFailure(error, context, matching(args)?.[1].printsOnce ?? false)
     throw error
   }
 }

@@ -59,6 +59,7 @@ without a restart. To remove a key, delete its line and send SIGHUP.
 
   --json        {"name": …, "key": …}`,
 
+  printsOnce: true,
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['NAME'])
     const [name = ''] = positionals

@@ -185,9 +185,22 @@ const asLines = (found: Gathered) => {
   return [facts, ...(stops.length > 0 ? [stops.join('\n')] : []), failed].join('\n\n')
 }
 
-const noSuchUser = async ({ waitingRegistrations }: Stores, named: string) => {
-  const waiting = await waitingRegistrations.has(named)
-  const hint = waiting ? ' A registration under this name waits until its email is confirmed.' : ''
+/** Of a name that is still reserved for the user who had it. */
+const formerOwner = async ({ users, usernames }: Stores, named: string) => {
+  const id = (await usernames.formerOwner(named)) ?? (await users.reservedFor(named))
+  return id === undefined ? undefined : users.findById(id)
+}
+
+const hintAbout = async (stores: Stores, named: string) => {
+  const owner = await formerOwner(stores, named)
+  if (owner)
+    return ` It is a former name of ${printableText(owner.username)}: ${shownCommand('user show', owner.username)}`
+  const waits = await stores.waitingRegistrations.has(named)
+  return waits ? ' A registration under this name waits until its email is confirmed.' : ''
+}
+
+const noSuchUser = async (stores: Stores, named: string) => {
+  const hint = await hintAbout(stores, named)
   const name = printableText(JSON.stringify(named))
   const attempts = shownCommandWith('events', '--user', named)
   return new CommandFailure(`There is no user ${name}.${hint} Attempts under that name: ${attempts}`)

@@ -15,6 +15,7 @@ const ofWriting: Reasons = {
   EDQUOT: 'the quota is used up',
   EROFS: 'the disk is read-only',
   EIO: 'an input or output error',
+  EPIPE: 'nothing reads it',
 }
 
 const inWords = (reasons: Reasons, error: unknown) => {

@@ -105,6 +105,11 @@ describe('why a user could not sign in', () => {
     const missing = await command('user', 'show', 'waiting')
     expect(missing).toMatchObject({ code: 1, err: expect.stringContaining('A registration under this name waits') })
     const odd = await command('user', 'show', '\u001b[31mx')
+    await service.sql.query(
+      `insert into reserved_usernames select 'gracie', id, now() + interval '1 day' from users where username = 'grace'`,
+    )
+    const former = await command('user', 'show', 'Gracie')
+    expect(former.err).toMatch(/^There is no user "Gracie". It is a former name of grace: latchkey user show grace/)
     expect(odd.err).toMatch(/^There is no user "\\u001b\[31mx"\. Attempts/)
     const { out } = await command('user', 'show', 'grace')
     expect(out).toContain('Grace \\u202e\\u001b[31mHopper')

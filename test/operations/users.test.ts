@@ -169,6 +169,9 @@ describe('a command whose output cannot be written', () => {
       expect(await run(args, failing('ENOSPC'))).toEqual({ code: 1, err: full })
     expect(await run(['--help'], failing('EPIPE'))).toEqual({ code: 0, err: '' })
     expect(await run(['doctor'], failing('EPIPE'))).toEqual({ code: 1, err: '' })
+    // It is shown only once.
+    const key = await run(['service-key', 'add', '--help'], failing('EPIPE'))
+    expect(key).toEqual({ code: 1, err: full.replace('no space is left there', 'nothing reads it') })
   })
 })
 

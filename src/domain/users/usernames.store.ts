@@ -15,6 +15,13 @@ export const selectHolder = (sql: Sql, key: string, userId: string | null, now: 
 export const deleteExpired = (sql: Sql, keys: readonly string[], now: Date) =>
   sql.query('delete from reserved_usernames where username_key = any($1::text[]) and reserved_until <= $2', [keys, now])
 
+/** The user who had this name until a short time ago. */
+export const selectFormerOwner = (sql: Sql, key: string, now: Date) =>
+  sql.query<{ user_id: string }>(
+    'select user_id from reserved_usernames where username_key = $1 and reserved_until > $2',
+    [key, now],
+  )
+
 export type ReservedRow = { username_key: string; reserved_until: Date }
 
 export const selectOfUser = (sql: Sql, userId: string, now: Date) =>

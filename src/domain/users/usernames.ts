@@ -60,6 +60,10 @@ export const createUsernames = (deps: { database: Database; clock: Clock; kept?:
     release: (sql: Sql, keys: readonly string[]) => store.deleteExpired(sql, keys, clock.now()),
     refusalFor,
     rename,
+    formerOwner: async (name: string) => {
+      const [row] = await store.selectFormerOwner(database, usernameKey(name), clock.now())
+      return row?.user_id
+    },
     formerOf: (userId: string, sql: Sql = database) => store.selectOfUser(sql, userId, clock.now()),
     purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
   }
