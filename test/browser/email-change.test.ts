@@ -74,7 +74,7 @@ it('changes the email on the account page, confirms it by the link, and undoes i
   const undo = linkIn(await latchkey.mailTo('ada@example.com', /was changed/))
   await elsewhere.page.goto(undo)
   await heading(elsewhere.page, 'Was this not you?')
-  await elsewhere.page.getByText('Your account ada gets back the address ada@example.com.').waitFor()
+  await elsewhere.page.getByText('Your account ada will get back the address ada@example.com.').waitFor()
   await keepPicture(elsewhere.page, 'undo')
   await press(elsewhere.page, 'Undo the change')
   await heading(elsewhere.page, 'The change was undone')

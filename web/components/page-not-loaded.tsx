@@ -1,10 +1,9 @@
 import type { Refusal } from '../../packages/client/src/client.js'
 import { useSentences } from '../refusals.js'
-import { useWords } from '../settings.js'
-import { Button } from './button.js'
 import { Card } from './card.js'
 import { Heading } from './heading.js'
 import { Notice } from './notice.js'
+import { TryAgain } from './try-again.js'
 
 type Props = { heading: string; refused: Refusal; onTryAgain: () => Promise<void> }
 
@@ -15,7 +14,7 @@ export const PageNotLoaded = ({ heading, refused, onTryAgain }: Props) => {
     <Card>
       <Heading text={heading} />
       <Notice kind="error">{sentenceFor(refused)}</Notice>
-      <Button onPress={onTryAgain}>{useWords('common').tryAgain}</Button>
+      <TryAgain onPress={onTryAgain} />
     </Card>
   )
 }

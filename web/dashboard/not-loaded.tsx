@@ -1,29 +1,11 @@
 import { useState } from 'preact/hooks'
 import { isTemporary, type Refusal } from '../../packages/client/src/client.js'
-import { Button } from '../components/button.js'
 import { Notice } from '../components/notice.js'
-import { isFocusLost, moveFocusTo } from '../focus.js'
+import { TryAgain } from '../components/try-again.js'
 import { useSentences } from '../refusals.js'
 import { useWords } from '../settings.js'
 import { Panel } from './panel.js'
 import { SignOutButton } from './sign-out-button.js'
-
-const TryAgain = ({ onPress }: { onPress: () => Promise<void> }) => {
-  const words = useWords('common')
-  const [busy, setBusy] = useState(false)
-  const press = async () => {
-    setBusy(true)
-    await onPress()
-    setBusy(false)
-    // When it worked, the button is gone.
-    requestAnimationFrame(() => isFocusLost() && moveFocusTo(document.querySelector('h1')))
-  }
-  return (
-    <Button busy={busy} onPress={press}>
-      {words.tryAgain}
-    </Button>
-  )
-}
 
 /** The whole account: what is wrong, and what can be done meanwhile. */
 export const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgain: () => Promise<void> }) => {

@@ -1,5 +1,5 @@
-import { useEffect, useState } from 'preact/hooks'
-import type { Refusal } from '../../packages/client/src/client.js'
+import { useEffect } from 'preact/hooks'
+import type { Answer } from '../../packages/client/src/client.js'
 import type { EmailLink } from '../../src/contract/schemas.js'
 import { client } from '../client.js'
 import { Card } from '../components/card.js'
@@ -7,93 +7,67 @@ import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
+import { MessageCard } from '../components/message-card.js'
 import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { useLinkToken } from '../link-token.js'
+import { isDeadLink, useMailedLink } from '../mailed-link.js'
 import { mount } from '../mount.js'
-import { forgetToken, withReturnTo } from '../navigation.js'
+import { withReturnTo } from '../navigation.js'
 import { useProblems } from '../refusals.js'
 import { useWords } from '../settings.js'
-import { useStableCallback } from '../stable-callback.js'
 import { tabStorage } from '../storage.js'
 import { fill } from '../words/format.js'
 
 /** The token of the link, for this tab: a sign-in leads away from this page and back. */
 const tokenKey = 'latchkey.confirm-email'
 
-type Ending = 'done' | 'dead' | 'taken'
 /** `username`: who is signed in here, perhaps another user than the one of the link. */
 type Link = EmailLink & { username: string | undefined }
 
 const ConfirmEmail = () => {
-  const token = useLinkToken() ?? tabStorage.read(tokenKey)
-  return token === undefined ? <NoLink /> : <ByLink key={token} token={token} />
-}
-
-const NoLink = () => {
   const words = useWords('confirm-email')
-  const common = useWords('common')
-  return (
-    <Card footer={<a href="/login">{common.backToLogin}</a>}>
-      <Heading text={words.heading} />
-      <Notice kind="info">{words.noLink}</Notice>
-    </Card>
-  )
+  const token = useLinkToken() ?? tabStorage.read(tokenKey)
+  if (token !== undefined) return <ByLink key={token} token={token} />
+  return <MessageCard heading={words.heading} kind="info" text={words.noLink} />
 }
 
 /** Checks the link first. Nothing changes before the button is pressed: mail scanners open links too. */
 const ByLink = ({ token }: { token: string }) => {
-  const { link, unasked, ending, endWith, load } = useEmailLink(token)
+  const { found, unasked, ending, endWith, load } = useMailedLink<Link, 'done' | 'taken'>(
+    () => checkLink(token),
+    () => tabStorage.write(tokenKey, undefined),
+  )
   const words = useWords('confirm-email')
   const problemsOf = useProblems({ wrong_current_password: 'password' })
 
   const submit = async ({ password }: Values): Promise<Problems | undefined> => {
     const answer = await client.confirmEmail({ token, password })
-    const end = endingOf(answer.refused)
-    if (end) endWith(end)
+    if (!answer.refused) endWith('done')
+    else if (isDeadLink(answer.refused)) endWith('dead')
+    else if (answer.refused === 'email_taken') endWith('taken')
     // The session has ended, or two-step sign-in was switched on, since the link was checked.
     else if (answer.refused === 'password_required' || answer.refused === 'not_authenticated') await load()
-    else if (answer.refused) return problemsOf(answer)
+    else return problemsOf(answer)
     return undefined
   }
 
-  if (ending) return <Ended ending={ending} link={link} />
+  if (ending) return <Ended ending={ending} link={found} />
   if (unasked) return <PageNotLoaded heading={words.heading} refused={unasked} onTryAgain={load} />
-  if (!link) return <LoadingCard />
-  return link.proof === 'sign_in' ? (
-    <SignInFirst token={token} link={link} />
+  if (!found) return <LoadingCard />
+  return found.proof === 'sign_in' ? (
+    <SignInFirst token={token} link={found} />
   ) : (
-    <ConfirmForm link={link} onSubmit={submit} />
+    <ConfirmForm link={found} onSubmit={submit} />
   )
 }
 
-const endingOf = (refused: string | undefined): Ending | undefined => {
-  if (refused === undefined) return 'done'
-  if (refused === 'email_taken') return 'taken'
-  return refused === 'invalid_link' || refused === 'bad_request' ? 'dead' : undefined
-}
-
-const useEmailLink = (token: string) => {
-  const [link, setLink] = useState<Link>()
-  const [unasked, setUnasked] = useState<Refusal>()
-  const [ending, setEnding] = useState<Ending>()
-  const endWith = (end: Ending) => {
-    forgetToken()
-    tabStorage.write(tokenKey, undefined)
-    setEnding(end)
-  }
-  const load = useStableCallback(async () => {
-    // The tokens of a session may have expired. They are renewed first, so that no password is asked for in vain.
-    const caller = await client.me()
-    const answer = await client.checkEmailLink({ token })
-    if (!answer.refused) setLink({ ...answer.value, username: caller.refused ? undefined : caller.value.user.username })
-    else if (endingOf(answer.refused) === 'dead') endWith('dead')
-    setUnasked(answer.refused ? answer : undefined)
-  })
-  useEffect(() => {
-    void load()
-  }, [])
-  return { link, unasked, ending, endWith, load }
+const checkLink = async (token: string): Promise<Answer<Link>> => {
+  // The tokens of a session may have expired. They are renewed first, so that no password is asked for in vain.
+  const caller = await client.me()
+  const answer = await client.checkEmailLink({ token })
+  if (answer.refused) return answer
+  return { value: { ...answer.value, username: caller.refused ? undefined : caller.value.user.username } }
 }
 
 type FormProps = { link: Link; onSubmit: (values: Values) => Promise<Problems | undefined> }
@@ -119,7 +93,7 @@ const ConfirmForm = ({ link, onSubmit }: FormProps) => {
   )
 }
 
-/** Somebody is signed in here whose account the link is not for. */
+/** Another user is signed in here. */
 const OtherAccount = ({ link: { proof, username } }: { link: Link }) => {
   const words = useWords('confirm-email')
   if (proof === 'session' || username === undefined) return null
@@ -141,7 +115,9 @@ const SignInFirst = ({ token, link }: { token: string; link: Link }) => {
   )
 }
 
-const Ended = ({ ending, link }: { ending: Ending; link: Link | undefined }) => {
+type EndedProps = { ending: 'done' | 'dead' | 'taken'; link: Link | undefined }
+
+const Ended = ({ ending, link }: EndedProps) => {
   const words = useWords('confirm-email')
   const { email_taken: taken } = useWords('refusals')
   const headings = { done: words.doneHeading, dead: words.deadHeading, taken: words.takenHeading }

@@ -1,5 +1,3 @@
-import { useEffect, useState } from 'preact/hooks'
-import type { Refusal } from '../../packages/client/src/client.js'
 import { client } from '../client.js'
 import { Card } from '../components/card.js'
 import { Form, type Values } from '../components/form.js'
@@ -9,93 +7,68 @@ import { LoadingCard } from '../components/loading-card.js'
 import { NewPasswordField } from '../components/new-password-field.js'
 import { Notice } from '../components/notice.js'
 import { useLinkToken } from '../link-token.js'
+import { isDeadLink, useMailedLink } from '../mailed-link.js'
 import { mount } from '../mount.js'
 import { forgetToken, storedReturnTo, storeReturnTo, withReturnTo } from '../navigation.js'
 import { useNewPasswordProblems } from '../passwords.js'
 import { useWords } from '../settings.js'
 
 const ResetPassword = () => {
+  const token = useLinkToken()
+  return token === undefined ? <NewLink /> : <ByLink key={token} token={token} />
+}
+
+/** Without a link, or with one that does not work. `wasShown`: it replaces the form. */
+const NewLink = ({ isDead = false, wasShown = false }: { isDead?: boolean; wasShown?: boolean }) => {
   const words = useWords('reset-password')
   const common = useWords('common')
-  const passwordWords = useWords('password')
   const { invalid_link: expired } = useWords('refusals')
-  const noLongerWorks = `${expired} ${words.newerMail}`
-  const problemsOf = useNewPasswordProblems('password')
-  const token = useLinkToken()
-  const { state, username, setExpired } = useResetLink(token)
-  const [formIsGone, setFormIsGone] = useState(false)
-
-  const submit = async ({ password = '' }: Values) => {
-    const answer = await client.confirmReset({ token: token ?? '', password })
-    if (!answer.refused) {
-      const returnTo = storedReturnTo()
-      storeReturnTo(undefined)
-      forgetToken()
-      location.replace(withReturnTo('/login?notice=password_reset', returnTo))
-      return undefined
-    }
-    if (!isAboutLink(answer)) return problemsOf(answer)
-    setExpired()
-    setFormIsGone(true)
-    return undefined
-  }
-
-  if (state === 'unknown') return <LoadingCard />
   return (
     <Card footer={<a href="/login">{common.backToLogin}</a>}>
-      <Heading text={state === 'expired' ? words.deadLink : words.heading} focused={formIsGone} />
-      {state !== 'valid' ? (
-        <>
-          <Notice kind={state === 'expired' ? 'error' : 'info'}>
-            {state === 'expired' ? noLongerWorks : words.noLink}
-          </Notice>
-          <a class="button primary" href="/forgot-password">
-            {words.askAgain}
-          </a>
-        </>
-      ) : (
-        <>
-          <p class="lead">{words.lead}</p>
-          <Form submitLabel={words.submit} onSubmit={submit}>
-            {username !== undefined && <HiddenUsername username={username} />}
-            <NewPasswordField name="password" label={passwordWords.newPassword} focused />
-          </Form>
-        </>
-      )}
+      <Heading text={isDead ? words.deadLink : words.heading} focused={wasShown} />
+      <Notice kind={isDead ? 'error' : 'info'}>{isDead ? `${expired} ${words.newerMail}` : words.noLink}</Notice>
+      <a class="button primary" href="/forgot-password">
+        {words.askAgain}
+      </a>
     </Card>
   )
 }
 
-/** A link that was cut off or changed on its way does not even have the form of one. */
-const isAboutLink = ({ refused }: Refusal) => refused === 'invalid_link' || refused === 'bad_request'
-
-type LinkState = 'none' | 'unknown' | 'valid' | 'expired'
-
 /** Checks the link before the user chooses a password in vain. Without an answer the form is shown. */
-const useResetLink = (token: string | undefined) => {
-  const [state, setState] = useState<LinkState>(token === undefined ? 'none' : 'unknown')
-  const [username, setUsername] = useState<string>()
-  const setExpired = () => {
+const ByLink = ({ token }: { token: string }) => {
+  const words = useWords('reset-password')
+  const common = useWords('common')
+  const passwordWords = useWords('password')
+  const problemsOf = useNewPasswordProblems('password')
+  const { found, unasked, ending, endWith } = useMailedLink(() => client.checkReset({ token }))
+  const isKnown = found !== undefined || unasked !== undefined
+
+  const submit = async ({ password = '' }: Values) => {
+    const answer = await client.confirmReset({ token, password })
+    if (answer.refused && !isDeadLink(answer.refused)) return problemsOf(answer)
+    if (answer.refused) {
+      endWith('dead')
+      return undefined
+    }
+    const returnTo = storedReturnTo()
+    storeReturnTo(undefined)
     forgetToken()
-    setState('expired')
+    location.replace(withReturnTo('/login?notice=password_reset', returnTo))
+    return undefined
   }
-  useEffect(() => {
-    let isCurrent = true
-    const check = async (link: string) => {
-      setState('unknown')
-      const answer = await client.checkReset({ token: link })
-      if (!isCurrent) return
-      const isExpired = answer.refused !== undefined && isAboutLink(answer)
-      if (isExpired) forgetToken()
-      setUsername(answer.refused ? undefined : answer.value.username)
-      setState(isExpired ? 'expired' : 'valid')
-    }
-    if (token !== undefined) void check(token)
-    return () => {
-      isCurrent = false
-    }
-  }, [token])
-  return { state, username, setExpired }
+
+  if (ending) return <NewLink isDead wasShown={isKnown} />
+  if (!isKnown) return <LoadingCard />
+  return (
+    <Card footer={<a href="/login">{common.backToLogin}</a>}>
+      <Heading text={words.heading} />
+      <p class="lead">{words.lead}</p>
+      <Form submitLabel={words.submit} onSubmit={submit}>
+        {found && <HiddenUsername username={found.username} />}
+        <NewPasswordField name="password" label={passwordWords.newPassword} focused />
+      </Form>
+    </Card>
+  )
 }
 
 mount(ResetPassword)

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { Refusal } from '../../packages/client/src/client.js'
 import type { SecondFactorWaiting } from '../../src/contract/schemas.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
@@ -8,6 +9,7 @@ import { Form, type Problems, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
+import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { mount } from '../mount.js'
 import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../navigation.js'
 import { passkeySupport } from '../passkeys/ceremonies.js'
@@ -21,13 +23,14 @@ import { roundedWait } from '../words/waits.js'
 
 /** The second step of a sign-in: a code of the authenticator app, or a recovery code, or adding the first factor. */
 const SecondFactor = () => {
+  const words = useWords('second-factor')
   const sentenceFor = useSentences()
   const returnTo = returnToInAddress()
   const [waiting, setWaiting] = useState<SecondFactorWaiting>()
   const [failure, setFailure] = useState<string>()
   /** The service could not say whether the sign-in goes on. */
-  const [unasked, setUnasked] = useState<string>()
-  /** Who is signed in already has nothing to do here. */
+  const [unasked, setUnasked] = useState<Refusal>()
+  /** A user who is signed in already has nothing to do here. */
   const endOrLeave = async (sentence: string) => {
     const caller = await client.me()
     if (caller.refused) setFailure(sentence)
@@ -35,16 +38,16 @@ const SecondFactor = () => {
   }
   const ask = useStableCallback(async () => {
     const answer = await client.checkSecondFactor()
+    if (answer.refused === 'challenge_over') return endOrLeave(sentenceFor(answer))
     if (!answer.refused) setWaiting(answer.value)
-    else if (answer.refused === 'challenge_over') await endOrLeave(sentenceFor(answer))
-    else setUnasked(sentenceFor(answer))
+    setUnasked(answer.refused ? answer : undefined)
   })
   useEffect(() => {
     void ask()
   }, [])
 
   if (failure !== undefined) return <Over sentence={failure} returnTo={returnTo} />
-  if (unasked !== undefined) return <Unasked sentence={unasked} />
+  if (unasked) return <PageNotLoaded heading={words.heading} refused={unasked} onTryAgain={ask} />
   if (!waiting) return <LoadingCard />
   if (waiting.next === 'enrolment') return <Enrolment waiting={waiting} returnTo={returnTo} onOver={setFailure} />
   return waiting.methods.includes('totp') ? (
@@ -169,13 +172,5 @@ const Over = ({ sentence, returnTo }: { sentence: string; returnTo: string | und
     </Card>
   )
 }
-
-const Unasked = ({ sentence }: { sentence: string }) => (
-  <Card>
-    <Heading text={useWords('second-factor').heading} />
-    <Notice kind="error">{sentence}</Notice>
-    <Button onPress={() => location.reload()}>{useWords('common').tryAgain}</Button>
-  </Card>
-)
 
 mount(SecondFactor)
