@@ -1,6 +1,6 @@
+import { describeDevice } from '../contract/device-names.js'
 import { isProviderId, providerLabel } from '../contract/providers.js'
 import type { Sessions } from '../domain/sessions/sessions.js'
-import { readDevice } from '../lib/device.js'
 import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from './command.js'
 import { counted } from './counted.js'
 import { requireUser } from './find-user.js'
@@ -53,7 +53,7 @@ last used first: 200 at most. USER is a username, an email or an id.
         session.created_at.toISOString(),
         session.last_used_at.toISOString(),
         session.ip,
-        readDevice(session.user_agent).device,
+        describeDevice(session.user_agent).device,
         proofsOf(session),
       ])
       const table = asTable([['ID', 'BEGAN', 'LAST USED', 'ADDRESS', 'DEVICE', 'PROVEN BY'], ...rows])

@@ -1,25 +1,32 @@
+import { readDevice } from '../lib/device.js'
 import type { Language } from './languages.js'
 
 type Device = { browser: string | null; system: string | null }
-type DeviceWords = { unknownDevice: string; device: string; deviceOnThing: string }
+type DeviceWords = { unknownDevice: string; device: string; onAppleDevice: string }
 
 /** Pages, mails and passkeys name a device alike. */
 export const deviceWords: Record<Language, DeviceWords> = {
-  en: { unknownDevice: 'Unknown device', device: '{browser} on {system}', deviceOnThing: '{browser} on {system}' },
+  en: { unknownDevice: 'Unknown device', device: '{browser} on {system}', onAppleDevice: '{browser} on {system}' },
   de: {
     unknownDevice: 'Unbekanntes Gerät',
     device: '{browser} unter {system}',
-    deviceOnThing: '{browser} auf dem {system}',
+    onAppleDevice: '{browser} auf dem {system}',
   },
-  fr: { unknownDevice: 'Appareil inconnu', device: '{browser} sur {system}', deviceOnThing: '{browser} sur {system}' },
+  fr: { unknownDevice: 'Appareil inconnu', device: '{browser} sur {system}', onAppleDevice: '{browser} sur {system}' },
 }
 
-/** Named by the thing itself and not by its system, which makes a difference in German. */
-export const namedByThing = ['iPhone', 'iPad']
+/** They are named in the place of their system, which makes a difference in German: "auf dem iPhone". */
+const appleDevices = ['iPhone', 'iPad']
 
 /** "Firefox on Windows" */
 export const deviceName = ({ browser, system }: Device, words: DeviceWords) => {
   if (browser === null || system === null) return browser ?? system ?? words.unknownDevice
-  const text = namedByThing.includes(system) ? words.deviceOnThing : words.device
+  const text = appleDevices.includes(system) ? words.onAppleDevice : words.device
   return text.replace('{browser}', browser).replace('{system}', system)
+}
+
+/** A user agent as the API names it, in English, and the two parts of that name. */
+export const describeDevice = (userAgent: string) => {
+  const read = readDevice(userAgent)
+  return { device: deviceName(read, deviceWords.en), ...read }
 }

@@ -63,5 +63,3 @@ export const PasskeyCreationOptions = Type.Object(
   { title: 'PasskeyCreationOptions' },
 )
 export type PasskeyCreationOptions = Static<typeof PasskeyCreationOptions>
-
-export const longestPasskeyName = 64

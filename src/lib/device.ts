@@ -23,13 +23,8 @@ const systems: readonly (readonly [RegExp, string])[] = [
 const firstMatch = (table: readonly (readonly [RegExp, string])[], text: string) =>
   table.find(([pattern]) => pattern.test(text))?.[1]
 
-/**
- * A user agent as a person would name the device ("Firefox on Windows"), and the two parts of that name. `browser` may also
- * be a program such as curl.
- */
-export const readDevice = (userAgent: string) => {
-  const browser = firstMatch(programs, userAgent) ?? null
-  const system = firstMatch(systems, userAgent) ?? null
-  const device = browser && system ? `${browser} on ${system}` : (browser ?? system ?? 'Unknown device')
-  return { device, browser, system }
-}
+/** What a user agent says of the device. `browser` may also be a program such as curl. */
+export const readDevice = (userAgent: string) => ({
+  browser: firstMatch(programs, userAgent) ?? null,
+  system: firstMatch(systems, userAgent) ?? null,
+})

@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
+import { timeSpan } from '../../src/contract/time-spans.js'
 import { useSettings, useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
 import { fill } from '../words/format.js'
-import { exactWait, roundedWait } from '../words/waits.js'
+import { exactWait } from '../words/waits.js'
 
 const secondsUntil = (moment: number) => Math.max(0, Math.ceil((moment - Date.now()) / 1_000))
 
@@ -31,5 +32,5 @@ export const SpokenWait = ({ until }: { until: number }) => {
   const words = useWords('common')
   const { locale } = useSettings()
   const [left] = useState(() => secondsUntil(until))
-  return <span class="visually-hidden"> {fill(words.tryAgainInAbout, { time: roundedWait(left, locale) })}</span>
+  return <span class="visually-hidden"> {fill(words.tryAgainInAbout, { time: timeSpan(1_000 * left, locale) })}</span>
 }

@@ -1,4 +1,5 @@
 import type { Refusal } from '../../packages/client/src/client.js'
+import { longestName } from '../../src/contract/name-lengths.js'
 import { normalizedUsername, usernameRefusal } from '../../src/contract/username-rules.js'
 import { client } from '../client.js'
 import { returnToInAddress, storeEmail, storeReturnTo } from '../navigation.js'
@@ -59,7 +60,7 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
         label={words.name}
         autoComplete="name"
         required={false}
-        maxLength={200}
+        maxLength={longestName}
         hint={words.nameHint}
         {...kept('name')}
       />

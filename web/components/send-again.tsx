@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Answer, Refusal } from '../../packages/client/src/client.js'
+import { timeSpan } from '../../src/contract/time-spans.js'
 import { useSentences } from '../refusals.js'
 import { useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'
-import { roundedWait } from '../words/waits.js'
 import { Button } from './button.js'
 
 /** A mail takes a while to arrive, and a new mail makes the link of the first one invalid. */
@@ -34,7 +34,7 @@ export const SendAgain = ({ send, sent, onSent, onRefused }: Props) => {
   const withWait = (refusal: Refusal) =>
     refusal.retryAfter === undefined
       ? sentenceFor(refusal)
-      : `${sentenceFor(refusal)} ${fill(words.tryAgainInAbout, { time: roundedWait(refusal.retryAfter, locale) })}`
+      : `${sentenceFor(refusal)} ${fill(words.tryAgainInAbout, { time: timeSpan(1_000 * refusal.retryAfter, locale) })}`
 
   const press = async () => {
     setState('busy')

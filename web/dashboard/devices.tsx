@@ -1,9 +1,8 @@
-import { namedByThing } from '../../src/contract/device-names.js'
 import { Icon } from '../components/icons.js'
 
 type Device = { browser: string | null; system: string | null }
 
-const phones = [...namedByThing, 'Android']
+const phones = ['iPhone', 'iPad', 'Android']
 
 /** A phone or a computer. */
 export const DeviceIcon = ({ system }: Device) => (

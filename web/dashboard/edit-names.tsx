@@ -1,4 +1,5 @@
 import type { Refusal } from '../../packages/client/src/client.js'
+import { longestName } from '../../src/contract/name-lengths.js'
 import type { Account } from '../../src/contract/schemas.js'
 import { normalizedUsername, usernameRefusal } from '../../src/contract/username-rules.js'
 import { client } from '../client.js'
@@ -65,7 +66,7 @@ export const EditNames = (props: Props) => {
           label={dashboard.name}
           autoComplete="name"
           required={false}
-          maxLength={200}
+          maxLength={longestName}
           defaultValue={account.name ?? ''}
           hint={words.nameHint}
           focused

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { longestPasskeyName } from '../../src/contract/name-lengths.js'
 import type { Factors, Passkey } from '../../src/contract/schemas.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
@@ -150,7 +151,7 @@ const RenamePasskey = ({ passkey, onDone, onCancel }: ChangeProps) => {
           name="name"
           label={words.name}
           autoComplete="off"
-          maxLength={64}
+          maxLength={longestPasskeyName}
           defaultValue={passkey.name}
           focused="selected"
         />

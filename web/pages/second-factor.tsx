@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Refusal } from '../../packages/client/src/client.js'
 import type { SecondFactorWaiting } from '../../src/contract/schemas.js'
+import { timeSpan } from '../../src/contract/time-spans.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
@@ -19,7 +20,6 @@ import { useSettings, useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
 import { Enrolment } from '../two-step/enrolment.js'
 import { fill } from '../words/format.js'
-import { roundedWait } from '../words/waits.js'
 
 /** The second step of a sign-in: a code of the authenticator app, or a recovery code, or adding the first factor. */
 const SecondFactor = () => {
@@ -122,7 +122,8 @@ const TrustDevice = ({ seconds }: { seconds: number }) => {
   const { locale } = useSettings()
   return (
     <label class="check">
-      <input type="checkbox" name="trustDevice" /> {fill(words.trustDevice, { time: roundedWait(seconds, locale) })}
+      <input type="checkbox" name="trustDevice" />{' '}
+      {fill(words.trustDevice, { time: timeSpan(1_000 * seconds, locale) })}
     </label>
   )
 }

@@ -1,6 +1,6 @@
+import { timeSpan } from '../../contract/time-spans.js'
 import { footers } from './footers.js'
 import type { AccountLetters } from './letters.js'
-import { timeSpan } from './time-spans.js'
 
 const { accountFooter } = footers.de
 

@@ -1,8 +1,8 @@
+import { timeSpan } from '../../contract/time-spans.js'
 import { footers } from './footers.js'
 import type { Letters } from './letters.js'
 import { accountFrench } from './letters-account-french.js'
 import { emailFrench, undoFrench } from './letters-email-french.js'
-import { timeSpan } from './time-spans.js'
 import { writtenDevice, writtenTime } from './written-device.js'
 
 const { visitorFooter, accountFooter } = footers.fr

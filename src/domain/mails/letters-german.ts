@@ -1,8 +1,8 @@
+import { timeSpan } from '../../contract/time-spans.js'
 import { footers } from './footers.js'
 import type { Letters } from './letters.js'
 import { accountGerman } from './letters-account-german.js'
 import { emailGerman, undoGerman } from './letters-email-german.js'
-import { timeSpan } from './time-spans.js'
 import { writtenDevice, writtenTime } from './written-device.js'
 
 const { visitorFooter, accountFooter } = footers.de

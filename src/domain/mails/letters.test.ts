@@ -3,7 +3,6 @@ import { languages } from '../../contract/languages.js'
 import { days, hours, minutes } from '../../lib/durations.js'
 import { asHtml, asText, brandForMails } from './layout.js'
 import { addressesOf, type MailKind, type MailValues, writeLetter } from './letters.js'
-import { timeSpan } from './time-spans.js'
 
 const site = { productName: 'Ada & Söhne <b>', addresses: addressesOf('https://auth.example.com/') }
 const brand = { name: site.productName, accent: '#ffe066' }
@@ -138,13 +137,5 @@ describe('a mail with a way in', () => {
     const speaking = footers.filter(([, footer]) => /your account|Ihr Konto|votre compte/.test(footer))
     const strangers: MailKind[] = ['verify-email', 'invitation', 'confirm-email', 'email-taken', 'address-reserved']
     expect(speaking.map(([kind]) => kind)).toEqual(kinds.filter((kind) => !strangers.includes(kind)))
-  })
-
-  it('says how long it works, in the language of the mail', () => {
-    expect(timeSpan(30 * minutes, 'en')).toBe('30 minutes')
-    expect(timeSpan(1 * hours, 'en')).toBe('1 hour')
-    expect(timeSpan(24 * hours, 'de')).toBe('24 Stunden')
-    expect(timeSpan(48 * hours, 'fr')).toBe('2\u00a0jours')
-    expect(timeSpan(10, 'en')).toBe('1 minute')
   })
 })

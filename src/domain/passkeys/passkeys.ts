@@ -1,11 +1,7 @@
 import type { Language } from '../../contract/languages.js'
+import { longestPasskeyName } from '../../contract/name-lengths.js'
 import { refuse } from '../../contract/outcome.js'
-import {
-  longestPasskeyName,
-  type PasskeyCreationOptions,
-  type PasskeyCredential,
-  type PasskeyRequestOptions,
-} from '../../contract/passkeys.js'
+import type { PasskeyCreationOptions, PasskeyCredential, PasskeyRequestOptions } from '../../contract/passkeys.js'
 import type { Clock } from '../../lib/clock.js'
 import { fingerprint } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'

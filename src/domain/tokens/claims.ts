@@ -57,13 +57,13 @@ const isGeneration = (value: unknown): value is number => isWholeUpTo(value, las
 
 const isId = (value: unknown): value is string => typeof value === 'string' && isUuid(value)
 
-const longestName = 64
+const longestNameInToken = 64
 const longestEmail = 254
 const isText = (value: unknown, longest: number): value is string =>
   typeof value === 'string' && isCleanText(value) && value.length > 0 && Array.from(value).length <= longest
 
 /** A display name may be longer than what a token has room for. */
-export const cutName = (name: string) => Array.from(name).slice(0, longestName).join('').trim()
+export const cutName = (name: string) => Array.from(name).slice(0, longestNameInToken).join('').trim()
 
 const isMethods = (value: unknown): value is string[] =>
   Array.isArray(value) &&
@@ -80,20 +80,20 @@ const isOf = (claims: Payload, issuer: string) =>
 
 export const isAccessClaims = (claims: Payload, issuer: string): claims is AccessClaims =>
   isId(claims.userId) &&
-  isText(claims.username, longestName) &&
+  isText(claims.username, longestNameInToken) &&
   isId(claims.sid) &&
   isAbsentOr(claims.gen, isGeneration) &&
   isMoment(claims.iat) &&
   isMoment(claims.exp) &&
   isOf(claims, issuer) &&
   isAbsentOr(claims.email, (email) => isText(email, longestEmail)) &&
-  isAbsentOr(claims.name, (name) => isText(name, longestName)) &&
+  isAbsentOr(claims.name, (name) => isText(name, longestNameInToken)) &&
   isAbsentOr(claims.auth_time, isMoment) &&
   isAbsentOr(claims.amr, isMethods)
 
 export const isRefreshClaims = (claims: Payload): claims is RefreshClaims =>
   isId(claims.userId) &&
-  isText(claims.username, longestName) &&
+  isText(claims.username, longestNameInToken) &&
   isId(claims.sid) &&
   isGeneration(claims.gen) &&
   isMoment(claims.auth_time) &&

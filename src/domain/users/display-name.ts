@@ -1,5 +1,4 @@
-/** Of the name of a user, in characters: for the API, commands and imports alike. */
-export const longestName = 200
+import { longestName } from '../../contract/name-lengths.js'
 
 /** Scripts whose letters change their shape where a joiner stands. Elsewhere a joiner would only hide in a name. */
 const shaped = [

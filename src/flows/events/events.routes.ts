@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
+import { describeDevice } from '../../contract/device-names.js'
 import { AccountEvent } from '../../contract/schemas.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Callers } from '../../http/caller.js'
 import type { Limits } from '../../http/limits.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import { readDevice } from '../../lib/device.js'
 
 const { responses } = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
 
@@ -26,7 +26,7 @@ export const eventsRoutes = (server: Server, { events, callers, limits }: Depend
         kind,
         reason,
         ip,
-        ...readDevice(user_agent),
+        ...describeDevice(user_agent),
         createdAt: created_at.toISOString(),
       })),
     }

@@ -1,3 +1,4 @@
+import { describeDevice } from '../../contract/device-names.js'
 import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
@@ -14,7 +15,6 @@ import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import { type Undos, undoLifetime } from '../../domain/undos/undos.js'
 import type { User, Users } from '../../domain/users/users.js'
 import type { Webhooks } from '../../domain/webhooks/webhooks.js'
-import { readDevice } from '../../lib/device.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 
 type Dependencies = {
@@ -82,7 +82,7 @@ export const createOwnFactors = (deps: Dependencies) => {
         trustedDevices: devices.map((device) => ({
           id: device.id,
           ip: device.ip,
-          ...readDevice(device.user_agent),
+          ...describeDevice(device.user_agent),
           createdAt: device.created_at.toISOString(),
           expiresAt: device.expires_at.toISOString(),
         })),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
+import { longestName } from '../../contract/name-lengths.js'
 import { isRefused } from '../../contract/outcome.js'
 import { Accepted } from '../../contract/schemas.js'
-import { longestName } from '../../domain/users/display-name.js'
 import { languageOf } from '../../http/client.js'
 import { type Cookies, registrationCookie } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'

@@ -1,3 +1,4 @@
+import { describeDevice } from '../../contract/device-names.js'
 import { refuse } from '../../contract/outcome.js'
 import type { Session } from '../../contract/schemas.js'
 import type { Events } from '../../domain/events/events.js'
@@ -5,7 +6,6 @@ import type { Client } from '../../domain/sessions/client.js'
 import { createLockedAccount } from '../../domain/sessions/locked-account.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
-import { readDevice } from '../../lib/device.js'
 import type { Database } from '../../platform/database/database.js'
 
 type Dependencies = { database: Database; users: Users; sessions: Sessions; events: Events }
@@ -22,7 +22,7 @@ export const createOwnSessions = (deps: Dependencies) => {
         id: row.id,
         ip: row.ip,
         userAgent: row.user_agent,
-        ...readDevice(row.user_agent),
+        ...describeDevice(row.user_agent),
         createdAt: row.created_at.toISOString(),
         lastUsedAt: row.last_used_at.toISOString(),
         current: row.id === sessionId,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readDevice } from './device.js'
+import { describeDevice } from './device-names.js'
 
 it.each([
   ['Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox on Windows'],
@@ -31,7 +31,7 @@ it.each([
   ['', 'Unknown device'],
   ['<script>alert(1)</script>', 'Unknown device'],
 ])('%s is %s', (userAgent, device) => {
-  expect(readDevice(userAgent).device).toBe(device)
+  expect(describeDevice(userAgent).device).toBe(device)
 })
 
 it.each([
@@ -40,5 +40,5 @@ it.each([
   ['Something (Windows NT 10.0)', null, 'Windows'],
   ['', null, null],
 ])('%s is made of %s and %s', (userAgent, browser, system) => {
-  expect(readDevice(userAgent)).toMatchObject({ browser, system })
+  expect(describeDevice(userAgent)).toMatchObject({ browser, system })
 })

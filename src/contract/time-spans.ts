@@ -1,0 +1,19 @@
+/** The longest first, in seconds. */
+const units = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+] as const
+
+/**
+ * "30 minutes", "24 Stunden", "2 jours": in the largest unit that leaves no remainder, where one day counts as 24 hours. It is
+ * rounded up, to whole minutes if it is longer than one.
+ */
+export const timeSpan = (milliseconds: number, locale: string) => {
+  const seconds = Math.max(1, Math.ceil(milliseconds / 1_000))
+  const span = seconds < 60 ? seconds : Math.ceil(seconds / 60) * 60
+  const fits = units.filter(([unit, length]) => span % length === 0 && (unit !== 'day' || span > length))
+  const [unit, length] = fits[0] ?? (['second', 1] as const)
+  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(span / length)
+}
