@@ -8,7 +8,7 @@ export const leaveSignedOut = (notice: 'signed_out' | 'signed_out_everywhere' | 
   location.replace(`/login?notice=${notice}`)
 }
 
-/** Leaves the page without a sign-out: nobody is signed in, or no longer. */
+/** Leaves the page without a sign-out: the visitor is not signed in, or no longer. */
 export const leave = (notice: 'sign_in' | 'session_ended') => {
   unmount()
   redirectToLogin(notice)

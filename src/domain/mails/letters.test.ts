@@ -132,7 +132,7 @@ describe('a mail with a way in', () => {
     expect(write(undefined)).not.toMatch(/K7QP|undefined|Both work|Link und Code|le code sont valables/)
   })
 
-  it.each(languages)('says "your account" only to somebody who has one (%s)', (language) => {
+  it.each(languages)('says "your account" only to a user who has one (%s)', (language) => {
     const footers = kinds.map((kind) => [kind, writeLetter(kind, values[kind], site, language).footer] as const)
     const speaking = footers.filter(([, footer]) => /your account|Ihr Konto|votre compte/.test(footer))
     const strangers: MailKind[] = ['verify-email', 'invitation', 'confirm-email', 'email-taken', 'address-reserved']

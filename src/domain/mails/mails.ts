@@ -43,7 +43,7 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'confirm-email': { mails: 5, within: 1 * hours },
   'email-taken': { mails: 5, within: 1 * hours },
   'address-reserved': { mails: 5, within: 1 * hours },
-  // As many as the limit of changes allows: nobody must be able to use up the notices.
+  // As many as the limit of changes allows: other users must not be able to use up the notices.
   'email-change-asked': undefined,
   'email-changed': undefined,
   'email-restored': undefined,
@@ -68,7 +68,7 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
 
 /**
  * One request causes one mail of these kinds, and which one depends on whether the address has an account. They share a
- * limit, so that nobody learns from a limit which kind it was.
+ * limit, so that a limit does not tell which kind it was.
  */
 const alternatives: readonly (readonly MailKind[])[] = [
   ['verify-email', 'already-registered', 'address-reserved'],
