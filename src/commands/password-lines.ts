@@ -100,14 +100,7 @@ export const createPasswordLines = (given: ListKind | undefined, take: (sha1: Bu
     return text
   }
 
-  const push = async (chunk: Buffer) => {
-    let bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
-    if (isFirst && bytes.length < longestMark) {
-      rest = bytes
-      return
-    }
-    if (isFirst) bytes = begin(bytes)
-    isFirst = false
+  const takeLines = async (bytes: Buffer) => {
     let from = 0
     for (let end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, from)) {
       const waits = takeLine(bytes.subarray(from, end))
@@ -119,10 +112,23 @@ export const createPasswordLines = (given: ListKind | undefined, take: (sha1: Bu
     if (rest.length > longestLine + 1) rest = Buffer.from(rest.subarray(0, longestLine + 2))
   }
 
+  const push = async (chunk: Buffer) => {
+    const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
+    if (isFirst && bytes.length < longestMark) {
+      rest = bytes
+      return
+    }
+    const text = isFirst ? begin(bytes) : bytes
+    isFirst = false
+    await takeLines(text)
+  }
+
   return {
     push,
     end: async () => {
-      if (rest.length > 0) await takeLine(isFirst ? begin(rest) : rest)
+      // The whole list is shorter than a mark.
+      if (isFirst) await takeLines(begin(rest))
+      if (rest.length > 0) await takeLine(rest)
       return { lines: count, skipped, kind }
     },
     lines: () => count,

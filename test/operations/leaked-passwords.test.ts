@@ -157,6 +157,12 @@ describe('latchkey passwords build', () => {
     })
   })
 
+  it('takes each line of a list of a few bytes', async () => {
+    const printed = await build(['-', at('short'), '--json'], '123456\nqwerty\n')
+    expect(JSON.parse(printed.out)).toMatchObject({ lines: 2, entries: 2 })
+    expect(await has('short', ['123456', 'qwerty', '123456\nqwerty\n'])).toEqual([true, true, false])
+  })
+
   it('may run twice at once for one file', async () => {
     const both = await Promise.all([leaked, alsoLeaked].map((each) => build(['-', at('twice')], `${each}\n`)))
     expect(both.map(({ code }) => code)).toEqual([0, 0])
