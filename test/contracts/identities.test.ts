@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ProviderId } from '../../src/contract/providers.js'
 import { createStats } from '../../src/domain/stats/stats.js'
@@ -8,6 +7,7 @@ import { createUsernames } from '../../src/domain/users/usernames.js'
 import { createUsers, type Users } from '../../src/domain/users/users.js'
 import { systemClock } from '../../src/lib/clock.js'
 import { type TestStore, testStores } from '../support/stores.js'
+import { untilBlocked } from '../support/waits-for-lock.js'
 
 const good = <Value extends object>(value: Value) => {
   if ('refused' in value) throw new Error('The test gave an unusable value')
@@ -123,7 +123,8 @@ describe.each(testStores)('identities on $name', ({ open }) => {
     })
     await underWay.given
     const second = unlink(ada.id, 'provider_b')
-    await wait(300)
+    // The embedded database has one connection: there the second begins when the first has ended.
+    if ('url' in store.place) await untilBlocked(await store.another())
     mayEnd.give()
     await first
     expect(await second).toMatchObject({ refused: 'last_way_in' })

@@ -1,6 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Database } from '../../src/platform/database/database.js'
 import { testPostgres } from './databases.js'
+import { until } from './until.js'
 
 const shortTimeouts = { connectTimeoutMs: 1_000, statementTimeoutMs: 500 }
 const opened: Database[] = []
@@ -24,17 +24,10 @@ export const timed = async (work: Promise<unknown>) => {
   return { error, ms: performance.now() - start }
 }
 
-export const untilItAnswers = async (database: Database) => {
-  const deadline = Date.now() + 10_000
-  while (Date.now() < deadline) {
-    if (
-      await database.ping().then(
-        () => true,
-        () => false,
-      )
-    )
-      return
-    await wait(50)
-  }
-  throw new Error('The database did not come back')
-}
+export const untilItAnswers = (database: Database) =>
+  until('the database answers again', () =>
+    database.ping().then(
+      () => true,
+      () => false,
+    ),
+  )
