@@ -143,7 +143,7 @@ const obstacles = ({ shown, hasOtherWay, knowsCounters, mustAddFactor }: Gathere
     ...(password || disabled
       ? []
       : [
-          `There is no password${hasOtherWay ? ', but another way to sign in' : ''}. “Forgot your password?” on the sign-in page sets one.`,
+          `There is no password${hasOtherWay ? ', but another way to sign in' : ''}. “Forgot password?” on the sign-in page sets one.`,
         ]),
     ...(mustAddFactor && !disabled
       ? [

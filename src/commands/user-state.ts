@@ -64,7 +64,7 @@ export const userExpirePassword: Command = {
   help: `latchkey user expire-password USER [--yes] [--json]
 
 For a password that others may know. It works no longer, and every session and trusted device of the user ends. To sign in
-again, the user clicks “Forgot your password?” and chooses a new one with the link in the mail. A running service mails that to
+again, the user clicks “Forgot password?” and chooses a new one with the link in the mail. A running service mails that to
 the user. Signing in with a provider goes on working. USER is a username, an email or an id.
 
   --yes     needed: without it, says what would happen and changes nothing
