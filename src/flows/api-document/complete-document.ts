@@ -37,6 +37,11 @@ export const completeDocument = <Document extends { paths: unknown; components: 
   factsOf: ReadonlyMap<string, RouteFacts>,
   tags: Readonly<Record<string, string>>,
 ) => {
+  const described = (name: string) => {
+    const description = tags[name]
+    if (description === undefined) throw new Error(`The tag "${name}" has no description`)
+    return { name, description }
+  }
   const complete = (operation: Operation): Operation => {
     const facts = factsOf.get(operation.operationId ?? '')
     if (!facts) return operation
@@ -54,7 +59,7 @@ export const completeDocument = <Document extends { paths: unknown; components: 
   const codes = new Set(all.flatMap((each) => Object.values(each.responses).flatMap((one) => codesIn(one.description))))
   return {
     ...document,
-    tags: [...used].map((name) => ({ name, description: tags[name] ?? `Operations: ${name}` })),
+    tags: [...used].map(described),
     components: { ...document.components, headers: headerComponents, examples: examples(codes) },
     paths: Object.fromEntries(paths),
   }
