@@ -4,20 +4,19 @@ import { InvalidValue, list, type Read } from './setting-values.js'
 const label = '[a-z\\d](?:[a-z\\d-]{0,61}[a-z\\d])?'
 const shape = new RegExp(`^(?:${label}\\.)+${label}$`)
 
-const mustBeDomains = new InvalidValue(
-  'must be domains such as example.com, without @ and patterns; each one stands for itself only',
-)
+const mustBeDomains = () =>
+  new InvalidValue('must be domains such as example.com, without @ and patterns; each one stands for itself only')
 
 /** Addresses of users are ASCII, so a domain with other letters is compared in its ASCII form. */
 const domain: Read<string> = (value) => {
   const ascii = /^[\p{L}\p{M}\p{N}.-]+$/u.test(value) ? domainToASCII(value).toLowerCase() : ''
-  if (!shape.test(ascii)) throw mustBeDomains
+  if (!shape.test(ascii)) throw mustBeDomains()
   return ascii
 }
 
-/** Commas alone name no domain, and would let everybody in. */
+/** Commas alone name no domain, and would allow every one. */
 export const registrationDomains: Read<string[]> = (value) => {
   const domains = list(domain)(value)
-  if (value !== '' && domains.length === 0) throw mustBeDomains
+  if (value !== '' && domains.length === 0) throw mustBeDomains()
   return domains
 }

@@ -13,11 +13,11 @@ export const commonlyReserved = [
   ...['anonymous', 'everyone', 'all', 'public', 'service', 'api', 'www', 'me', 'self', 'null', 'undefined', 'none'],
 ].join(',')
 
-const mustBeNames = new InvalidValue('must be usernames, separated by commas, or `off` alone')
+const mustBeNames = () => new InvalidValue('must be usernames, separated by commas, or `off` alone')
 
 const keyOf: Read<string> = (text) => {
   const read = readUsername(text)
-  if (isRefused(read)) throw mustBeNames
+  if (isRefused(read)) throw mustBeNames()
   return read.key
 }
 
@@ -25,7 +25,7 @@ const keyOf: Read<string> = (text) => {
 export const reservedUsernames: Read<string[]> = (value) => {
   if (value === 'off') return []
   const keys = list(keyOf)(value)
-  // Whoever writes `off,admin` may mean the name or the switch.
-  if (keys.length === 0 || keys.includes('off')) throw mustBeNames
+  // In `off,admin`, `off` may be a name or the switch.
+  if (keys.length === 0 || keys.includes('off')) throw mustBeNames()
   return keys
 }
