@@ -68,7 +68,7 @@ export const createDeliveryRounds = <Item>(options: {
   }
 
   /** Looks for items after this delay, or earlier if that is already planned. */
-  const wake = (delay = usualCommit) => {
+  const wake = (delay: number) => {
     const at = performance.now() + delay
     if (!running || at >= wakesAt) return
     clearTimeout(timer)
@@ -108,6 +108,6 @@ export const createDeliveryRounds = <Item>(options: {
       if (round) await withTimeout(round, stopTimeout, () => undefined)
     },
     nudge: () => inOwnContext(nudge),
-    wake: (delay?: number) => inOwnContext(() => wake(delay)),
+    wake: () => inOwnContext(() => wake(usualCommit)),
   }
 }

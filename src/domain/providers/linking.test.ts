@@ -9,7 +9,20 @@ const signIn = (userId: string): Decision => ({ action: 'sign_in', userId })
 const link = (userId: string): Decision => ({ action: 'link', userId })
 const create: Decision = { action: 'create' }
 
-type Row = [sentence: string, situation: Omit<Situation, 'provider'>, decision: Decision]
+/** What is not named is not so. */
+type Given = Partial<Situation>
+type Row = [sentence: string, given: Given, decision: Decision]
+
+const decideFor = (given: Given) =>
+  decide({
+    provider: 'provider_a',
+    owner: undefined,
+    accountWithEmail: undefined,
+    isUndone: false,
+    emailReservedFor: undefined,
+    linkingTo: undefined,
+    ...given,
+  })
 
 const nobody = { owner: undefined, accountWithEmail: undefined }
 
@@ -54,6 +67,11 @@ const signingIn: Row[] = [
     'refuses what an undo link has removed from the account with this address',
     { owner: undefined, accountWithEmail: account('ada'), isUndone: true },
     refuse('other_identity'),
+  ],
+  [
+    'refuses an address that is reserved for the account that had it until now',
+    { emailReservedFor: 'ada' },
+    refuse('email_taken'),
   ],
   [
     'refuses the identity of a disabled account',
@@ -116,6 +134,16 @@ const linking: Row[] = [
     refuse('email_taken'),
   ],
   [
+    'links an address that is reserved for the account',
+    { emailReservedFor: 'ada', linkingTo: account('ada') },
+    link('ada'),
+  ],
+  [
+    'refuses an address that is reserved for another account',
+    { emailReservedFor: 'bob', linkingTo: account('ada') },
+    refuse('email_taken'),
+  ],
+  [
     'refuses an account that was disabled meanwhile',
     { ...nobody, linkingTo: disabled(account('ada')) },
     refuse('disabled'),
@@ -123,19 +151,19 @@ const linking: Row[] = [
 ]
 
 describe('the linking policy', () => {
-  it.each(signingIn)('%s', (_sentence, situation, decision) => {
-    expect(decide({ provider: 'provider_a', ...situation })).toEqual(decision)
+  it.each(signingIn)('%s', (_sentence, given, decision) => {
+    expect(decideFor(given)).toEqual(decision)
   })
 
-  it.each(linking)('while linking, %s', (_sentence, situation, decision) => {
-    expect(decide({ provider: 'provider_a', ...situation })).toEqual(decision)
+  it.each(linking)('while linking, %s', (_sentence, given, decision) => {
+    expect(decideFor(given)).toEqual(decision)
   })
 
-  it('never hands an account to anybody but its owner, whoever else is about', () => {
+  it('never hands an account to another user than its owner, whichever other accounts there are', () => {
     const accounts = [undefined, account('x'), account('x', 'provider_a'), account('y'), account('y', 'provider_a')]
     const situations = accounts.flatMap((owner) => accounts.map((accountWithEmail) => ({ owner, accountWithEmail })))
     for (const { owner, accountWithEmail } of situations) {
-      const decision = decide({ provider: 'provider_a', owner, accountWithEmail })
+      const decision = decideFor({ owner, accountWithEmail })
       if (owner) expect(decision).toEqual(signIn(owner.id))
       else if (!isRefused(decision) && decision.action === 'link')
         expect(accountWithEmail).toEqual(account(decision.userId))

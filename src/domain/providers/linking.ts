@@ -11,11 +11,11 @@ export type Situation = {
   /** The account with the email that the provider has verified. */
   accountWithEmail: Account | undefined
   /** Whether an undo link has removed this identity from the account with the email. */
-  isUndone?: boolean
+  isUndone: boolean
   /** The id of the account that had this email until a short time ago. */
-  emailReservedFor?: string | undefined
+  emailReservedFor: string | undefined
   /** The account to link to, if a signed-in user began this. */
-  linkingTo?: Account | undefined
+  linkingTo: Account | undefined
 }
 
 export type LinkingRefusal = 'disabled' | 'other_identity' | 'identity_taken' | 'email_taken'
