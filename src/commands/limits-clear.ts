@@ -162,11 +162,11 @@ export const limitsClear: Command = {
 Forgets what limits have counted, and says what that was. Limits end by themselves: after 15 minutes for failed sign-ins, after
 an hour for reset mails, after 1 to 24 hours for wrong codes of an account.
 
-  --user USER          a username, an email or an id: wrong passwords under the user's names and in browsers that the user has signed in with, wrong codes of
-                       two-step sign-in, mailed codes, requests of the user's sessions. Failed sign-ins are counted by network: the command names networks that were
-                       refused to this user
+  --user USER          a username, an email or an id: wrong passwords under the user's names and in browsers that the user has
+                       signed in with, wrong codes of two-step sign-in, mailed codes, requests of the user's sessions. Failed
+                       sign-ins are counted by network: the command names networks that were refused to this user
   --network ADDRESS    an IPv4 address, or an IPv6 address, which stands for its /64: failed sign-ins, reset mails, requests
-  --all                everything. Whoever is guessing passwords can go on at once
+  --all                everything. An attacker who is guessing passwords can go on at once
   --yes                needed with --all
   --json               {"cleared": [{"limit": …, "subject": …, "used": …}]}`,
 

@@ -71,7 +71,8 @@ export const passwordsBuild: Command = {
 
 INPUT is a list with one password on each line, or one SHA-1 hash in hexadecimal digits, alone or as HASH:COUNT. It may be - for
 standard input, need not be sorted, may repeat itself and may be of any size. A file at OUTPUT is replaced: the new one is
-written beside it and then renamed, so a service that uses it sees the old file or the new one, and takes the new one without a restart.
+written beside it and then renamed, so a service that uses it sees the old file or the new one, and takes the new one without a
+restart.
 
 If the first line is a SHA-1 hash, all lines must be; otherwise all lines are passwords. Lines that are empty, longer than
 1,024 bytes or have the count 0 are skipped.

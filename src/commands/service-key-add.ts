@@ -53,9 +53,10 @@ export const serviceKeyAdd: Command = {
   summary: 'Make a key with which another program may ask /api/service/',
   help: `latchkey service-key add NAME [--json]
 
-Makes a key, adds its hash to the file that SERVICE_KEYS_FILE names (which is made if there is none), and prints the key. It is not kept anywhere and cannot
-be printed again. The event service_key_added is recorded if the database can be used; the key works without it. NAME stands in the log for each request with the key. Send SIGHUP to the service to make the key work
-without a restart. To remove a key, delete its line and send SIGHUP.
+Makes a key, adds its hash to the file that SERVICE_KEYS_FILE names (which is made if there is none), and prints the key. It is
+not kept anywhere and cannot be printed again. The event service_key_added is recorded if the database can be used; the key works
+without it. NAME stands in the log for each request with the key. Send SIGHUP to the service to make the key work without a
+restart. To remove a key, delete its line and send SIGHUP.
 
   --json        {"name": …, "key": …}`,
 

@@ -11,6 +11,7 @@ import {
   withStores,
 } from './command.js'
 import { requireUser } from './find-user.js'
+import { printableJson } from './printable-json.js'
 
 /** Undefined after Ctrl-C, Ctrl-D, or when the terminal is gone. */
 const ask = ({ stdin, stderr }: CommandContext, question: string) =>
@@ -55,7 +56,7 @@ backup. USER is a username, an email or an id.
       await print(
         context.stdout,
         values.json
-          ? JSON.stringify({ deleted: id })
+          ? printableJson({ deleted: id })
           : `Deleted ${username} (${id}). A running service sends the last mail.`,
       )
       return 0

@@ -8,9 +8,9 @@ export const userFactorsReset: Command = {
   help: `latchkey user factors reset USER [--yes] [--json]
 
 Switches two-step sign-in off and removes all passkeys, for a user who has none of them any more. Make sure that it is really the
-user who asks: afterwards the password alone is enough. A user without a password sets one by "Forgot password?". Ends every session and every trusted device of the user, and sends the user a mail.
-With SECOND_FACTOR=required the user adds a new factor at the next sign-in, after a code from a mail.
-USER is a username, an email or an id.
+user who asks: afterwards the password alone is enough. A user without a password sets one by “Forgot password?”. Ends every
+session and every trusted device of the user, and sends the user a mail. With SECOND_FACTOR=required the user adds a new factor
+at the next sign-in, after a code from a mail. USER is a username, an email or an id.
 
   --yes     needed: without it, says what would happen and changes nothing
   --json    one JSON object, for programs`,

@@ -178,8 +178,8 @@ export const userImport: Command = {
   help: `latchkey user import FILE [--format csv|jsonl] [--firebase-config FILE] [--salted-hex better-auth|node] [--dry-run] [--json]
 
 Adds users with the password hashes that another system made, so that their passwords keep working. REGISTRATION and
-REGISTRATION_DOMAINS do not matter here. FILE may be - for standard input. It must be UTF-8 text. A CSV file has commas between its columns, and their names in the first line; a
-JSON lines file has one object on each line. The fields:
+REGISTRATION_DOMAINS do not matter here. FILE may be - for standard input. It must be UTF-8 text. A CSV file has commas between
+its columns, and their names in the first line; a JSON lines file has one object on each line. The fields:
 
   email            required; unique, compared without case
   username         without it, the part of the email before the at-sign
@@ -203,9 +203,9 @@ Hashes:
 Hashes other than bcrypt are replaced by bcrypt at the first sign-in. A hash may need at most 128 MiB of memory, and at
 most 512 MiB times its passes. A hash of another kind is not taken: the user is added without a password, with a warning.
 
-Other fields are ignored, and named at the end. A row that breaks a rule is reported on standard error with its line number and skipped; the
-other rows are imported. A user whose email already exists is not changed, so an interrupted import can be run again. The
-summary says how many users get a password: look at it in a dry run first, because a second import adds no passwords.
+Other fields are ignored, and named at the end. A row that breaks a rule is reported on standard error with its line number and
+skipped; the other rows are imported. A user whose email already exists is not changed, so an interrupted import can be run
+again. The summary says how many users get a password: look at it in a dry run first, because a second import adds no passwords.
 
   --dry-run                 show what would happen and write nothing
   --json                    the summary as one JSON object; refused rows are still lines on standard error

@@ -229,11 +229,13 @@ describe('a command that is called wrongly', () => {
     })
   })
 
+  const widestHelp = 132
   it.each(commandNames)(
     '%s explains itself, refuses an unknown option in one line, and does nothing else',
     async (name) => {
       const help = await latchkey(noStore, [...name.split(' '), '--help'])
       expect(help).toMatchObject({ code: 0, out: expect.stringMatching(new RegExp(`^latchkey ${name}`)), err: '' })
+      expect(help.out.split('\n').filter((line) => line.length > widestHelp)).toEqual([])
       const { code, out, err } = await latchkey(noStore, [...name.split(' '), '--no-such-option'])
       expect({ code, out }).toEqual({ code: 2, out: '' })
       expect(err).toBe(`Unknown option '--no-such-option'. Try: latchkey ${name} --help\n`)
