@@ -1,7 +1,10 @@
 import type { Readable, Writable } from 'node:stream'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import type { Environment } from '../config.js'
+import { isRefused, type Refused } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
+import { refusals } from '../contract/refusals.js'
+import type { UsernameRefusal } from '../contract/username-rules.js'
 import type { Content } from '../domain/content/content.js'
 import type { EmailChanges } from '../domain/email-changes/email-changes.js'
 import type { Events } from '../domain/events/events.js'
@@ -16,6 +19,7 @@ import type { Sessions } from '../domain/sessions/sessions.js'
 import type { SigningKeys } from '../domain/signing-keys/signing-keys.js'
 import type { Undos } from '../domain/undos/undos.js'
 import type { BulkUsers } from '../domain/users/bulk.js'
+import { type EmailRefusal, readEmail } from '../domain/users/email.js'
 import type { Usernames } from '../domain/users/usernames.js'
 import type { Users } from '../domain/users/users.js'
 import type { Webhooks } from '../domain/webhooks/webhooks.js'
@@ -141,6 +145,16 @@ export const readArguments = <Wanted extends Options>(
   const surplus = result.positionals[positionals.length]
   if (surplus !== undefined) throw new UsageFault(`There is one argument too many: ${surplus}.`)
   return result
+}
+
+/** What is wrong with a name or an address that was typed. */
+export const inputFault = ({ refused }: Refused<EmailRefusal | UsernameRefusal>) =>
+  new CommandFailure(`${refusals[refused].message}.`)
+
+export const emailFrom = (text: string) => {
+  const email = readEmail(text)
+  if (isRefused(email)) throw inputFault(email)
+  return email
 }
 
 /** The value of --limit. */

@@ -1,12 +1,11 @@
 import { isLanguage, type Language, languages } from '../contract/languages.js'
 import { isRefused } from '../contract/outcome.js'
-import { refusals } from '../contract/refusals.js'
 import type { Invitation } from '../domain/invitations/invitations.js'
-import { readEmail } from '../domain/users/email.js'
 import {
   type Command,
   type CommandContext,
   CommandFailure,
+  emailFrom,
   operator,
   print,
   readArguments,
@@ -15,12 +14,6 @@ import {
 } from './command.js'
 import { printableJson } from './printable-json.js'
 import { asTable } from './table.js'
-
-const emailFrom = (text: string) => {
-  const email = readEmail(text)
-  if (isRefused(email)) throw new CommandFailure(`${refusals[email.refused].message}.`)
-  return email
-}
 
 const languageOf = (text: string): Language => {
   if (!isLanguage(text)) throw new UsageFault(`--language takes one of ${languages.join(', ')}.`)

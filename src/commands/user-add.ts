@@ -1,14 +1,21 @@
 import { longestName } from '../contract/name-lengths.js'
-import { isRefused, type Refused } from '../contract/outcome.js'
-import { refusals } from '../contract/refusals.js'
-import type { UsernameRefusal } from '../contract/username-rules.js'
+import { isRefused } from '../contract/outcome.js'
 import { undoLifetime } from '../domain/undos/undos.js'
 import { displayName } from '../domain/users/display-name.js'
-import { type EmailRefusal, readEmail } from '../domain/users/email.js'
 import { readUsername } from '../domain/users/username.js'
 import { days } from '../lib/durations.js'
 import { isOneLine } from '../lib/one-line.js'
-import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from './command.js'
+import {
+  type Command,
+  CommandFailure,
+  emailFrom,
+  inputFault,
+  operator,
+  print,
+  readArguments,
+  UsageFault,
+  withStores,
+} from './command.js'
 import { readPassword } from './password-prompt.js'
 import { printableJson } from './printable-json.js'
 
@@ -16,9 +23,6 @@ const taken = {
   email_taken: `The email already has an account, or is kept for a user who had it in the last ${undoLifetime / days} days.`,
   username_taken: 'The username is taken.',
 } as const
-
-const inputFault = ({ refused }: Refused<EmailRefusal | UsernameRefusal>) =>
-  new CommandFailure(`${refusals[refused].message}.`)
 
 const nameFrom = (text: string | undefined) => {
   if (text !== undefined && (!isOneLine(text) || Array.from(text).length > longestName))
@@ -52,8 +56,7 @@ The command asks for the password without showing it. The rules are the same as 
       [],
     )
     if (!values.email || !values.username) throw new UsageFault('--email and --username are needed.')
-    const email = readEmail(values.email)
-    if (isRefused(email)) throw inputFault(email)
+    const email = emailFrom(values.email)
     const username = readUsername(values.username)
     if (isRefused(username)) throw inputFault(username)
     const name = nameFrom(values.name)

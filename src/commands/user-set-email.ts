@@ -1,18 +1,10 @@
 import { isRefused } from '../contract/outcome.js'
-import { refusals } from '../contract/refusals.js'
 import { undoLifetime } from '../domain/undos/undos.js'
-import { readEmail } from '../domain/users/email.js'
 import { days } from '../lib/durations.js'
-import { type Command, CommandFailure, operator, print, readArguments, withStores } from './command.js'
+import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withStores } from './command.js'
 import { counted } from './counted.js'
 import { requireUser } from './find-user.js'
 import { printableJson } from './printable-json.js'
-
-const readNewEmail = (text: string) => {
-  const email = readEmail(text)
-  if (isRefused(email)) throw new CommandFailure(`${refusals[email.refused].message}.`)
-  return email
-}
 
 export const userSetEmail: Command = {
   summary: 'Give a user another email address',
@@ -33,7 +25,7 @@ this time. USER is a username, an email or an id.
       { final: { type: 'boolean' }, yes: { type: 'boolean' }, json: { type: 'boolean' } },
       ['USER', 'EMAIL'],
     )
-    const email = readNewEmail(positionals[1] ?? '')
+    const email = emailFrom(positionals[1] ?? '')
     return withStores(context, 'service', async ({ clock, users, emailChanges, events }) => {
       const { id, username, email: previousEmail } = await requireUser({ users }, positionals[0] ?? '')
       if (previousEmail === email.email) throw new CommandFailure(`${username} already has this email address.`)
