@@ -140,27 +140,33 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
 }
 
 type Gates = ReturnType<typeof makeGates> & { isClosing: () => boolean }
+type Dependencies = Platform &
+  Nouns &
+  Gates & {
+    /** Whether every account must have a second factor. */
+    required: boolean
+  }
 
-/** Second factors and passkeys: signing in with them, adding and removing them. */
-const registerFactorVerbs = (server: Server, dependencies: Platform & Nouns & Gates & { required: boolean }) => {
+/** What users do with their own account. */
+const registerAccountVerbs = (server: Server, dependencies: Dependencies) => {
   changeEmailRoutes(server, { ...dependencies, changeEmail: createChangeEmail(dependencies) })
   undoRoutes(server, { ...dependencies, undo: createUndo(dependencies) })
+  accountRoutes(server, { ...dependencies, profile: createProfile(dependencies) })
+  deleteAccountRoutes(server, { ...dependencies, deleteOwnAccount: createDeleteOwnAccount(dependencies) })
+  exportAccountRoutes(server, { ...dependencies, exportAccount: createExportAccount(dependencies) })
+}
+
+/** Second factors and passkeys: signing in with them, adding and removing them. */
+const registerFactorVerbs = (server: Server, dependencies: Dependencies) => {
   secondFactorRoutes(server, dependencies)
   factorsRoutes(server, { ...dependencies, ownFactors: createOwnFactors(dependencies) })
   passkeysRoutes(server, { ...dependencies, ownPasskeys: createOwnPasskeys(dependencies) })
   passkeyLoginRoutes(server, { ...dependencies, passkeyLogin: createPasskeyLogin(dependencies) })
 }
 
-/** What users do with their own account. */
-const registerAccountVerbs = (server: Server, dependencies: Platform & Nouns & Gates) => {
-  accountRoutes(server, { ...dependencies, profile: createProfile(dependencies) })
-  deleteAccountRoutes(server, { ...dependencies, deleteOwnAccount: createDeleteOwnAccount(dependencies) })
-  exportAccountRoutes(server, { ...dependencies, exportAccount: createExportAccount(dependencies) })
-}
-
 /** The verbs. Each routes file names its addresses; docs/openapi.json lists all of them. */
 const registerVerbs = async (server: Server, config: Config, platform: Platform, nouns: Nouns, gates: Gates) => {
-  const dependencies = { ...platform, ...nouns, ...gates }
+  const dependencies = { ...platform, ...nouns, ...gates, required: config.secondFactor === 'required' }
   apiDocumentRoutes(server, { ...gates, accent: config.accentColor })
   loginRoutes(server, { ...dependencies, login: createLogin(dependencies) })
   registerRoutes(server, { ...dependencies, register: createRegister(dependencies) })
@@ -181,14 +187,14 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
     link: createLink(dependencies),
     unlink: createUnlink(dependencies),
   })
-  registerFactorVerbs(server, { ...dependencies, required: config.secondFactor === 'required' })
+  registerAccountVerbs(server, dependencies)
+  registerFactorVerbs(server, dependencies)
   refreshRoutes(server, dependencies)
   logoutRoutes(server, { ...dependencies, logout: createLogout(dependencies) })
   stepUpRoutes(server, { ...dependencies, stepUp: createStepUp(dependencies) })
   sessionsRoutes(server, { ...dependencies, ownSessions: createOwnSessions(dependencies) })
   accessCheckRoutes(server, { ...dependencies, renewal: createRenewal(dependencies) })
   jwksRoutes(server, dependencies)
-  registerAccountVerbs(server, dependencies)
   eventsRoutes(server, dependencies)
   passwordStrengthRoutes(server, dependencies)
   csrfTokenRoutes(server, dependencies)
