@@ -158,7 +158,7 @@ export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => 
   const housekeeping = createHousekeeping({
     database: platform.database,
     interval: 1 * minutes,
-    purges: purged.map(({ purge }) => purge),
+    jobs: [webhooks.stayWanted, ...purged.map(({ purge }) => purge)],
     onFailure: (err) => log.warn({ err }, 'expired rows could not be purged'),
   })
   return {

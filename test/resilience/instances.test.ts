@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHousekeeping } from '../../src/domain/housekeeping/housekeeping.js'
-import type { Database } from '../../src/platform/database/database.js'
+import type { Database, Sql } from '../../src/platform/database/database.js'
 import { freshPostgres, testPostgres } from '../support/databases.js'
 import type { Visitor } from '../support/site/https-client.js'
 import { secretOf } from '../support/site/instance.js'
@@ -144,7 +144,7 @@ describe('the purges of several instances', () => {
       createHousekeeping({
         database,
         interval: 60_000,
-        purges: [purge],
+        jobs: [purge],
         onFailure: (error) => failures.push(error),
       }),
     )
@@ -157,6 +157,20 @@ describe('the purges of several instances', () => {
     await housekeepers[1]?.sweep()
     expect(runs).toBe(2)
     await Promise.all(databases.map((database) => database.close()))
+    await fresh.drop()
+  })
+
+  it('take nothing back of each other when one fails every time', async () => {
+    const fresh = await freshPostgres()
+    const database = testPostgres(fresh.url)
+    const failures: unknown[] = []
+    const [failure, onFailure] = [new Error('no'), (error: unknown) => failures.push(error)]
+    const failing = () => Promise.reject(failure)
+    const staying = async (sql: Sql) => (await sql.query('insert into webhooks_wanted values (true, now())')).length + 7
+    const { sweep } = createHousekeeping({ database, interval: 60_000, jobs: [failing, staying, failing], onFailure })
+    expect([await sweep(), failures]).toEqual([7, [failure]])
+    expect(await database.query('select 1 from webhooks_wanted')).toHaveLength(1)
+    await database.close()
     await fresh.drop()
   })
 })

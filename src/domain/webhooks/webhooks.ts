@@ -54,9 +54,11 @@ export const createWebhooks = (options: {
     stoppedSince: async () => (await store.selectStopped(database))[0]?.stopped_at,
     /** Everything is due at once, also what was given up, and is sent, also after a 410. Returns how many. */
     retryAll: async () => (await store.retryAll(database, clock.offset(), lease)).length,
-    purge: async (sql: Sql, limit: number) => {
+    /** A job of its own: without it no webhook is written after some days, whatever else fails. */
+    stayWanted: async (sql: Sql) => {
       if (receiver) await store.want(sql, wantedFor)
-      return (await store.purgeBefore(sql, later(clock.now(), -kept), limit)).length
+      return 0
     },
+    purge: async (sql: Sql, limit: number) => (await store.purgeBefore(sql, later(clock.now(), -kept), limit)).length,
   }
 }
