@@ -67,7 +67,8 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await users.replaceHash(sql, id, 'not it', 'new')).toEqual([])
     expect(await users.replaceHash(sql, id, 'hash', 'new')).toEqual([{ id }])
     expect(await users.updateEmail(sql, id, { email: 'Ada@Example.com', key: 'ada@example.com' })).toEqual([{ id }])
-    await Promise.all([users.takeBack(sql, id), users.selectReservation(sql, ''), bulk.selectReservedEmails(sql, [])])
+    const ofUndos = [users.takeBack(sql, id), users.releaseEmail(sql, '', now), users.selectReservation(sql, '', now)]
+    await Promise.all([...ofUndos, bulk.releaseEmails(sql, []), bulk.selectReservedEmails(sql, [])])
     await users.updatePassword(sql, id, 'newest')
     expect(await users.noteFirstSignIn(sql, id, now)).toEqual([{ id }])
     expect(await users.updateDisabled(sql, id, at(1))).toEqual([{ id }])
@@ -92,8 +93,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
   it('find what belongs to a user, and delete the user', async () => {
     const id = await addUser('Ada')
     const identity = { provider: 'provider_a' as const, subject: '1' }
-    await users.insertIdentity(sql, id, identity, 0)
-    await users.updateName(sql, id, 'Ada L')
+    await users.insertIdentity(sql, id, identity, 0).then(() => users.updateName(sql, id, 'Ada L'))
     expect(await users.selectIdentities(sql, id)).toEqual([{ ...identity, linked_at: expect.any(Date) }])
     const locked = await users.waitForOtherDeletions(sql).then(() => users.lockForDeletion(sql, id))
     expect(locked).toMatchObject([{ id, name: 'Ada L' }])

@@ -46,6 +46,7 @@ export const createBulkUsers = ({
     const identities = users.flatMap((user) => user.identities)
     const names = users.map(({ username }) => username.key)
     await usernames.release(database, names)
+    await store.releaseEmails(database, users)
     const [rows, reservedEmails, linked, reserved] = [
       await store.selectTaken(database, users),
       await store.selectReservedEmails(database, users),

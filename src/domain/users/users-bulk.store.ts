@@ -69,6 +69,14 @@ export const selectReserved = (sql: Sql, keys: readonly string[]) =>
     [keys],
   )
 
+/** As for one address: what has expired is deleted before the addresses are used. */
+export const releaseEmails = (sql: Sql, users: readonly ImportedUser[]) =>
+  sql.query(
+    `delete from undos where hash in
+       (select hash from undos where email_key = any($1::text[]) and expires_at <= now() for update skip locked)`,
+    [users.map((user) => user.email.key)],
+  )
+
 /** Which of their addresses are kept for users who had them until a short time ago. */
 export const selectReservedEmails = (sql: Sql, users: readonly ImportedUser[]) =>
   sql.query<{ email_key: string }>('select email_key from undos where email_key = any($1::text[])', [

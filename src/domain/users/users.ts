@@ -63,8 +63,8 @@ const isEmail = (login: string) => login.includes('@')
 export const loginKey = (login: string) => (isEmail(login) ? emailKey(login) : usernameKey(login))
 
 /** The user who had this address until a short time ago: nobody else gets it yet. */
-const ownerOfReserved = async (sql: Sql, email: string) => {
-  const [row] = await store.selectReservation(sql, emailKey(email))
+const ownerOfReserved = async (sql: Sql, email: string, now: Date) => {
+  const [row] = await store.selectReservation(sql, emailKey(email), now)
   return row?.user_id
 }
 
@@ -82,7 +82,10 @@ const held = {
 /** What a change of the email and an undo do to a user, whose row the caller holds. */
 const createChanges = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** False if it is reserved for another user. One that another user has is a unique violation. */
-  setEmail: async (sql: Sql, userId: string, email: Email) => (await store.updateEmail(sql, userId, email)).length > 0,
+  setEmail: async (sql: Sql, userId: string, email: Email) => {
+    await store.releaseEmail(sql, email.key, clock.now())
+    return (await store.updateEmail(sql, userId, email)).length > 0
+  },
   /** For an undo: no password works until a reset, and no sign-in that began before gets a session. */
   takeBack: (sql: Sql, userId: string) => store.takeBack(sql, userId),
   /**
@@ -120,7 +123,7 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
   /** Which unique value is taken; undefined if it is free again. */
   const obstacle = async (sql: Sql, user: { email: Email; username: Username }) => {
     if (await first(store.selectByEmail(sql, user.email.key))) return refuse('email_taken')
-    if ((await ownerOfReserved(sql, user.email.email)) !== undefined) return refuse('email_taken')
+    if ((await ownerOfReserved(sql, user.email.email, clock.now())) !== undefined) return refuse('email_taken')
     return (await usernames.isTaken(sql, user.username.key)) ? refuse('username_taken') : undefined
   }
 
@@ -128,8 +131,9 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
   const createWithPassword = async (sql: Sql, user: NewUser) => {
     const taken = await obstacle(sql, user)
     if (taken) return taken
-    await usernames.release(sql, [user.username.key])
     const now = clock.now()
+    await usernames.release(sql, [user.username.key])
+    await store.releaseEmail(sql, user.email.key, now)
     const insert = () => first(store.insertWithPassword(sql, { ...user, id: uuidv7(now), now }))
     const created = (await insert()) ?? (await obstacle(sql, user)) ?? (await insert())
     if (!created) throw new Error('A user could neither be created nor be found to exist')
@@ -151,6 +155,7 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
       const [free] = await store.selectFreeSuffix(database, wanted.key, usernames.keptAlike(wanted.key), now)
       const username = withSuffix(wanted, free?.suffix ?? id.slice(-6))
       await usernames.release(database, [username.key])
+      await store.releaseEmail(database, user.email.key, now)
       const inserting = database.transaction((sql) =>
         admit(sql, () =>
           first(store.insertFromProvider(sql, { ...user, username, id, now, clockOffset: clock.offset() })),
@@ -161,7 +166,7 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
       if (await findByIdentity(user.identity)) return refuse('provider_taken')
       if (await findByEmail(user.email.email)) return refuse('email_taken')
       if (created) return created
-      if ((await ownerOfReserved(database, user.email.email)) !== undefined) return refuse('email_taken')
+      if ((await ownerOfReserved(database, user.email.email, now)) !== undefined) return refuse('email_taken')
     }
     throw new Error('No free username was found')
   }
@@ -197,7 +202,7 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
       return first(store.lockForDeletion(sql, id))
     },
     findByEmail,
-    reservedFor: (email: string, sql: Sql = database) => ownerOfReserved(sql, email),
+    reservedFor: (email: string, sql: Sql = database) => ownerOfReserved(sql, email, clock.now()),
     findByLogin,
     findByIdentity,
     createWithPassword,
