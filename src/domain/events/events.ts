@@ -177,6 +177,6 @@ export const createEvents = (options: {
         nameMarks: nameMarks.all(who.name),
       }),
     purge: async (sql: Sql, limit: number) =>
-      (await store.purgeBefore(sql, uuidv7(later(clock.now(), -kept)), limit)).length,
+      (await store.purgeBefore(sql, uuidFloor(later(clock.now(), -kept)), limit)).length,
   }
 }
