@@ -83,9 +83,10 @@ describe('the deletion of an account', () => {
     // With names that are no longer those of the account, so that only a mark of them is kept.
     const marks = () => latchkey.sql.query('select 1 from events where name_mark is not null')
     const marked = (await marks()).length
-    for (const name of [former, formerEmail])
+    const lookAlike = former.replace('O', '\u039f')
+    for (const name of [former, formerEmail, lookAlike])
       await latchkey.browser().post('/login', { username: name, password: 'wrong' })
-    expect(await marks()).toHaveLength(marked + 2)
+    expect(await marks()).toHaveLength(marked + 3)
     const app = await addAuthenticator(tab, latchkey)
     const trusted = latchkey.browser()
     await login(username, trusted)
