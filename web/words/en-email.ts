@@ -33,7 +33,7 @@ export const email = {
     consequences:
       'It also signs out all devices, and the password will not work any more. We will send you a link to choose a new one.',
     submit: 'Undo the change',
-    wasMe: 'If it was you, close this page. Nothing changes.',
+    wasMe: 'If it was you, close this page. Nothing will change.',
     doneHeading: 'The change was undone',
     emailDone: 'The account is yours again. We have sent you an email with a link to choose a new password.',
     factorDone: 'All devices are signed out. We have sent you an email with a link to choose a new password.',
