@@ -14,7 +14,7 @@ describe('the guide for programs without a browser', () => {
   let latchkey: Latchkey
   let folder: string
   beforeAll(async () => {
-    latchkey = await startLatchkey()
+    latchkey = await startLatchkey({ settings: { SENSITIVE_LIMIT: '3/1h' } })
     await latchkey.signedUp('ada')
     folder = await mkdtemp(join(tmpdir(), 'latchkey-programs-'))
   })
@@ -59,19 +59,17 @@ describe('the guide for programs without a browser', () => {
     ])
   })
 
-  it('has a program for Node that gives up when it would have to wait for days, and says what a second step is', async () => {
+  it('has a program for Node that gives up when it would have to wait for an hour, and says what a second step is', async () => {
     const [program = ''] = await blocks('js')
-    const renaming = [1, 2, 3, 4, 5, 6].map(
-      (at) => `(await request('PATCH', '/api/auth/account', { username: 'ada${at}' })).status`,
-    )
-    const lines = [program.slice(0, program.indexOf('const me =')), `console.log([${renaming.join(', ')}].join())`]
-    await writeFile(join(folder, 'renaming.mjs'), lines.join('\n'))
+    const reset = "(await send('POST', '/api/auth/reset-password', { email: 'bea@example.com' })).status"
+    const resets = `console.log([${[reset, reset, reset, reset].join(', ')}].join())`
+    await writeFile(join(folder, 'resets.mjs'), `${program.slice(0, program.indexOf('const me ='))}\n${resets}`)
     const env = { PATH: process.env.PATH ?? '', PROGRAM_PASSWORD: goodPassword }
-    const { stdout } = await run(process.execPath, ['renaming.mjs'], { cwd: folder, env })
-    expect(stdout).toBe('200,200,200,200,200,429\n')
-    const tab = await signedIn('ada5')
+    const { stdout } = await run(process.execPath, ['resets.mjs'], { cwd: folder, env })
+    expect(stdout).toBe('202,202,202,429\n')
+    const tab = await signedIn('ada')
     await addAuthenticator(tab, latchkey)
-    await writeFile(join(folder, 'second-step.mjs'), program.replace("'ada'", "'ada5'"))
+    await writeFile(join(folder, 'second-step.mjs'), program)
     await expect(run(process.execPath, ['second-step.mjs'], { cwd: folder, env })).rejects.toThrow(
       /needs a second step/,
     )
