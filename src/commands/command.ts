@@ -91,7 +91,7 @@ export type CommandContext = Terminal & {
 export type Command = {
   summary: string
   help: string
-  /** What it prints is shown only once: if nobody read it, the command has failed. */
+  /** What it prints is shown only once: if it could not be written, the command has failed. */
   printsOnce?: true
   run(args: string[], context: CommandContext): Promise<number>
 }
@@ -109,8 +109,8 @@ export class CommandFailure extends OperatorError {
 type Options = NonNullable<ParseArgsConfig['options']>
 
 /**
- * Only the first sentence of Node's message fits here. A name that begins with a dash looks like an option, and nobody guesses what
- * to write instead.
+ * Only the first sentence of Node's message fits here. A name that begins with a dash looks like an option, and it is hard to
+ * guess what to write instead.
  */
 const notUnderstood = (error: unknown, args: readonly string[]) => {
   const [sentence] = error instanceof Error ? error.message.split(/\.\s|\.?\n/) : []

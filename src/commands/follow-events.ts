@@ -46,7 +46,7 @@ const createReader = ({ since, find, show }: Follow) => {
   }
 }
 
-/** Shows new events until Ctrl-C or until nobody reads them. Waits for a database that is away. */
+/** Shows new events until Ctrl-C or until the output is closed. Waits for a database that is away. */
 export const followEvents = async ({ stderr }: Pick<CommandContext, 'stderr'>, events: Follow) => {
   const stop = new AbortController()
   const interruption = watchForInterruption(() => stop.abort())

@@ -34,7 +34,7 @@ const ofNames = (counters: readonly Counter[], { username }: { username: string 
   return used > 0 ? [{ limit: 'account', subject: username, used }] : []
 }
 
-/** The known browsers of a user together: each is a random number to everybody else. */
+/** The known browsers of a user together: each is a random number to all others. */
 const ofDevices = (counters: readonly Counter[], { username }: { username: string }): Cleared[] => {
   const used = new Map<string, number>()
   for (const counter of counters) {

@@ -117,7 +117,7 @@ export const serveUntilSignal = async (config: Config, texts: Environment, env: 
   // After an unexpected error the state of the process is unknown: exit, and let the supervisor start a new one.
   process.on('uncaughtException', crash).on('unhandledRejection', crash)
   const isSupervisor = config.workers > 1 && cluster.isPrimary
-  // Before the first line: whoever waits for that may send a signal at once.
+  // Before the first line: a program that waits for that may send a signal at once.
   const start = isSupervisor ? prepareSupervisor(config, texts, log) : prepareService(config, log, crash)
   if (!cluster.isWorker) {
     log.info({ version: programVersion(), node: process.versions.node, environment: config.nodeEnv }, 'starting')

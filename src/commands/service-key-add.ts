@@ -74,7 +74,7 @@ restart. To remove a key, delete its line and send SIGHUP.
     if (keys.some((key) => key.name === name))
       throw new CommandFailure(`${path} has a key called ${name}. Choose another name, or delete its line first.`)
     const { key, line } = newServiceKey(name)
-    // The event first: a key that nobody knows of would be worse than an event without a key.
+    // The event first: a key without an event would be worse than an event without a key.
     const unrecorded = await recordEvent(name, context)
     const text = `${lacksLineEnd ? '\n' : ''}${line}\n`
     await unlessRefused(appendFile(path, text, { mode: ownerOnly }), path, 'written')

@@ -59,7 +59,7 @@ const fullNames = async ({ keysOfName, ofNames }: Stores['limits'], counters: Sh
   return (await Promise.all(found)).flat().filter(({ used }) => used >= ofNames)
 }
 
-/** Of the names of this account, and of networks from which somebody used it. Undefined if the counters cannot be read. */
+/** Of the names of this account, and of networks from which it was used. Undefined if the counters cannot be read. */
 const countersInForce = async (
   { limits }: Stores,
   user: User,

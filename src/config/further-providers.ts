@@ -51,6 +51,6 @@ export const furtherFields: Readonly<Record<string, Setting>> = {
     read: oneOf('true', 'false'),
     fallback: 'false',
     meaning:
-      '`true`: an address counts as verified if the provider says nowhere whether it is. Only for an issuer whose addresses you manage yourself: whoever can choose an address there can sign in as the user who has it here.',
+      '`true`: an address counts as verified if the provider says nowhere whether it is. Only for an issuer whose addresses you manage yourself: a person who can choose an address there can sign in as the user who has it here.',
   },
 }

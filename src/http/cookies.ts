@@ -19,7 +19,7 @@ const isSessionCookie = (name: string) => sessionCookies.some((known) => known =
 /** Ties the confirmation of an email to the browser that registered it. Other browsers also need the password. */
 export const registrationCookie = { name: 'registration', maxAge: registrationLifetime / seconds }
 
-/** Makes failures in this browser count apart from those of others. It signs nobody in. */
+/** Makes failures in this browser count apart from those of others. It signs no user in. */
 export const knownDeviceCookie = {
   name: 'known_device',
   sameSite: 'Strict',

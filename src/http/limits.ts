@@ -127,7 +127,7 @@ export const createLimits = (deps: Dependencies) => {
     /** The same from inside a handler, for a user who is not signed in yet. */
     mailedCodesTo: (userId: string, request: FastifyRequest, reply: FastifyReply) =>
       counted.count(ofMailedCodes, userSubject(userId), request, reply),
-    /** Whoever asked for them knew a password that no longer works. */
+    /** They may have been asked for with a password that no longer works. */
     forgetMailedCodes: (userId: string) => cache.forget(limiterKey(ofMailedCodes.name, userSubject(userId))),
     emailChanges: hook(ofEmailChanges, userOf),
     /** Separate from the general limit and from each other: a session can always be refreshed, and always be ended. */

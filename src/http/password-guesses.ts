@@ -20,7 +20,7 @@ const ofDevices: Limiter = {
   silent: true,
 }
 
-/** Of all known devices of an account together: whoever signs in often has many of them. */
+/** Of all known devices of an account together: a user who signs in often has many of them. */
 const ofKnownDevices: Limiter = { ...ofDevices, name: 'known', limit: { maximum: 50, window: 1 * hours } }
 
 type Dependencies = {

@@ -10,7 +10,7 @@ const longestWait = 5 * seconds
 
 /**
  * Attempts of this process that are counted and may still be given back. Who finds a counter full waits until one of them is
- * decided: otherwise colleagues behind one address who sign in at the same moment would refuse each other, although nobody
+ * decided: otherwise colleagues behind one address who sign in at the same moment would refuse each other, although none
  * has failed. What is refused in the end is the same: the counter decides, not the wait.
  */
 export const createPatientReservations = () => {

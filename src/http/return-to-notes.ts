@@ -8,8 +8,8 @@ type Noted = { query: unknown; log: Pick<FastifyRequest['log'], 'warn'> }
 export type ReturnToNotes = ReturnType<typeof createReturnToNotes>
 
 /**
- * A sign-in that should lead back to a site which is not allowed ends at AFTER_SIGN_IN, and nobody knows why. So the log
- * says it, once for each of the first such sites: anybody can write any address into a link.
+ * A sign-in that should lead back to a site which is not allowed ends at AFTER_SIGN_IN, and the user does not know why. So the log
+ * says it, once for each of the first such sites: anyone can write any address into a link.
  */
 export const createReturnToNotes = (allowedOrigins: readonly string[]) => {
   const noted = new Set<string>(allowedOrigins)

@@ -8,7 +8,7 @@ import { clientOf, languageOf } from './client.js'
 import { type Cookies, knownDeviceCookie } from './cookies.js'
 
 const challenge = { name: 'challenge', sameSite: 'Strict' } as const
-/** Lax, because a browser sends no Strict cookie when a provider sends it back to us. Alone it signs nobody in. */
+/** Lax, because a browser sends no Strict cookie when a provider sends it back to us. Alone it signs no user in. */
 const trustedDevice = { name: 'trusted_device', sameSite: 'Lax' } as const
 const tokenShape = /^[\w-]{43}$/
 

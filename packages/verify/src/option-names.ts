@@ -1,7 +1,7 @@
 /** Every option by its name, so that the compiler finds one that is missing here. */
 export type NamesOf<Options> = Record<keyof Options, true>
 
-/** A misspelt option would be left out without a word, and with it the condition that somebody relies on. */
+/** A misspelt option would be left out without a word, and with it the condition that a program relies on. */
 export const refuseUnknown = (given: object, known: object, of: string) => {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name))
   if (unknown !== undefined) throw new TypeError(`${unknown}: is no option of ${of}`)

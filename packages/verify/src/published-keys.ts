@@ -3,7 +3,7 @@ import type { Keys, VerifyingKey } from './keys.js'
 import { reasonOf } from './reason.js'
 import { decodeBase64Url, isObject, readObject, utf8 } from './token-text.js'
 
-/** Anybody can send a token with an unknown key id: the service is asked once in so long, whatever the tokens say. */
+/** Anyone can send a token with an unknown key id: the service is asked once in so long, whatever the tokens say. */
 const pause = 30_000
 /** The same while there are none: the service may be about to make its first one. */
 const firstPause = 1_000

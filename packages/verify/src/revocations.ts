@@ -125,7 +125,7 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
       age: answeredAt === undefined ? undefined : (now() - answeredAt) / 1000,
       entries: list.size(),
     }),
-    /** What keeps the list from being read until somebody changes it. Undefined if waiting can help. */
+    /** What keeps the list from being read until an operator changes it. Undefined if waiting can help. */
     lastingProblem: () => lastingProblem,
     close: () => closing.abort(),
   }

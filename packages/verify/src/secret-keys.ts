@@ -11,7 +11,7 @@ const readSecrets = (given: string | readonly string[]) => {
   const secrets = (typeof given === 'string' ? given.split(',') : [...given]).map((secret) => secret.trim())
   for (const secret of secrets) {
     if (secret.length < shortest) throw new TypeError(`secret: each secret must have at least ${shortest} characters`)
-    // A published key in the place of a secret would let everybody sign tokens.
+    // A published key in the place of a secret would let anyone sign tokens.
     if (/^-----BEGIN|"kty"/.test(secret)) throw new TypeError('secret: this is a key and no secret. Use jwks instead')
   }
   return secrets

@@ -96,7 +96,7 @@ export const createEmailChanges = (deps: Dependencies) => {
   /**
    * The user has the new address from now on. Ends the sessions, except for one, and voids waiting changes and resets. A trigger
    * ends trusted devices. Returns how many sessions ended. The address before is reserved in the same transaction: a trigger refuses
-   * it to whoever waited for the moment at which it becomes free.
+   * it to a request that waited for the moment at which it becomes free.
    */
   const apply = async (sql: Transaction, user: User, { email, since, except, language, isFinal }: Applied) => {
     if (await isTaken(sql, user.id, email, await users.findByEmail(email.email, sql))) throw new AddressTaken()

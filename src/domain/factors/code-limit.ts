@@ -9,7 +9,7 @@ import * as store from './code-limit.store.js'
 /** The owner gets one mail a day about wrong codes: after this many. */
 const wrongBeforeMail = 3
 
-/** Of all known devices of an account together: whoever signs in often has many of them. */
+/** Of all known devices of an account together: a user may have many. */
 const ofDevices = { maximum: 10, window: 1 * hours }
 
 /** Where a code was counted. */
@@ -18,8 +18,8 @@ type Counted = { at: 'account' } | { at: 'device'; key: string; window: CounterW
 export type CodeLimit = ReturnType<typeof createCodeLimit>
 
 /**
- * How many wrong codes an account may have, whoever sends them. Known devices have their own, so that guesses of others do not
- * make their user wait; when those are used up, they count as unknown. Passwords are counted elsewhere.
+ * How many wrong codes an account may have, from all clients together. Known devices have their own, so that guesses of others
+ * do not make their user wait; when those are used up, they count as unknown. Passwords are counted elsewhere.
  */
 export const createCodeLimit = ({ database, cache, clock }: { database: Database; cache: Cache; clock: Clock }) => ({
   /** Counts the code as wrong until `giveBack`, so that many requests at once cannot try more than one after another. */

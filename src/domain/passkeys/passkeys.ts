@@ -77,7 +77,7 @@ export const createPasskeys = (deps: Dependencies) => {
     userVerification: 'required',
   })
 
-  /** The same for everyone, and no store is asked: whoever opens the sign-in page gets them. */
+  /** The same for everyone, and no store is asked: every visitor of the sign-in page gets them. */
   const signInOptions = () => {
     const ceremony = ceremonies.begin('sign_in')
     return { ceremony, options: requestOptions(ceremony, []) }

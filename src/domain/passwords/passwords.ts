@@ -33,14 +33,14 @@ type Dependencies = {
   workers: Workers
   cost: number
   productName: string
-  /** Passwords that nobody may choose; without it, there are none. */
+  /** Passwords that no user may choose; without it, there are none. */
   leaked?: Pick<LeakedList, 'has'> | undefined
 }
 
 export const createPasswords = ({ workers, cost, productName, leaked }: Dependencies): Passwords => {
   const decoy = createDecoy(cost)
   // After the cost was lowered, some hashes have a higher one. Once one was seen, every failure takes as long as that. One step
-  // at most: otherwise a single guess at an imported hash of a high cost would slow down the failures of everybody.
+  // at most: otherwise a single guess at an imported hash of a high cost would slow down the failures of all.
   let pace = cost
   const slowestPace = cost + 1
 

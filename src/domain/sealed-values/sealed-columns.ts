@@ -16,7 +16,7 @@ export const signingKeyColumn: SealedColumn = {
   id: { column: 'id', type: 'text' },
   what: 'signing keys',
   wayOut:
-    'If the key that sealed them is lost, or something else wrote them, run `latchkey keys rotate --compromised --yes`: it replaces all signing keys, and signs nobody out.',
+    'If the key that sealed them is lost, or something else wrote them, run `latchkey keys rotate --compromised --yes`: it replaces all signing keys, and signs no user out.',
 }
 
 export const totpColumn: SealedColumn = {

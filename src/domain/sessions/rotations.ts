@@ -15,8 +15,9 @@ type Dependencies = {
 export type Rotations = ReturnType<typeof createRotations>
 
 /**
- * Every exchange of a refresh token for new tokens, whoever asks for it: it is counted, and a theft is recorded. A session that
- * is known to have ended is refused without the database: behind a proxy a browser may send its token with each part of a page.
+ * Every exchange of a refresh token for new tokens, by a page or by the access check: it is counted, and a theft is recorded. A
+ * session that is known to have ended is refused without the database: behind a proxy a browser may send its token with each
+ * part of a page.
  */
 export const createRotations = ({ sessions, endedSessions, events, onRotation }: Dependencies) => {
   const exchange = async (refreshToken: RefreshToken, client: Client, by: RotatedBy) => {

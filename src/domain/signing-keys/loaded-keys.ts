@@ -15,7 +15,7 @@ const interval = 2 * seconds
 /** Without any key there is nothing to withdraw, and a token of the first one causes an early reading. */
 const intervalWithoutKeys = 1 * minutes
 
-/** A token of an unknown key lets the keys be read at most so often, whoever sends it. */
+/** A token of an unknown key lets the keys be read at most so often, for all clients together. */
 const earlyPause = 1 * seconds
 /** How long a request waits for that, how many may, and how long a key counts as unknown afterwards. */
 const earlyTimeout = 3 * seconds

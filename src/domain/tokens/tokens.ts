@@ -17,7 +17,7 @@ export const accessTokenLifetime = 15 * minutes
 
 export type { AccessClaims, Method, RefreshClaims } from './claims.js'
 
-/** A refresh token of ours whose signature was checked. `readRefresh` makes it, so that nobody checks it twice. */
+/** A refresh token of ours whose signature was checked. `readRefresh` makes it, so that it is checked once. */
 export type RefreshToken = { text: string; claims: RefreshClaims }
 
 /** With it the cookies of a browser stay under 4 KB, which is the most that many proxies take. */

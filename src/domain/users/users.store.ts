@@ -38,7 +38,7 @@ const user = selectList<UserRow>(columns)
 
 export const selectById = (sql: Sql, id: string) => sql.query<UserRow>(`select ${user} from users where id = $1`, [id])
 
-/** Deletions at the same time would wait for each other's mails: whoever asks for an address writes a row about its owner. */
+/** Deletions at the same time would wait for each other's mails: a request for an address writes a row about its owner. */
 export const waitForOtherDeletions = (sql: Sql) =>
   sql.query(`select pg_advisory_xact_lock(hashtextextended('deletion of a user', 0))`)
 

@@ -71,7 +71,7 @@ const ownerOfReserved = async (sql: Sql, email: string, now: Date) => {
 const held = {
   /** The user is not deleted before the transaction ends: for a mail that says whose address it is. */
   holdByEmail: (sql: Transaction, email: string) => first(store.holdByEmail(sql, emailKey(email))),
-  /** For a transaction that holds rows of this address: whoever deletes one of these users takes them in the same order. */
+  /** For a transaction that holds rows of this address: a deletion of one of these users takes them in the same order. */
   holdConcerned: async (sql: Transaction, email: string) => {
     await store.holdConcerned(sql, emailKey(email))
   },

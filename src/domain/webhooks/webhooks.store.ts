@@ -16,7 +16,7 @@ export type WaitingWebhook = {
   failure: string | null
 }
 
-/** Changes nothing while nobody wants webhooks. The triggers of the migration write the other types. */
+/** Changes nothing while no program wants webhooks. The triggers of the migration write the other types. */
 export const insert = (sql: Sql, webhook: { type: WebhookType; userId: string; data: unknown }) =>
   sql.query(
     'insert into outgoing_webhooks (type, user_id, data) select $1, $2, $3::jsonb where are_webhooks_wanted() returning id',

@@ -33,7 +33,7 @@ const stepUpPage = (query: Record<string, unknown>) => {
   return `/step-up?${asked.join('&')}`
 }
 
-/** A parameter that is misspelt or twice there is refused: a guard that is not understood must not let anybody through. */
+/** A parameter that is misspelt or twice there is refused: a guard that is not understood must let no request through. */
 export const readConditions = (query: Record<string, unknown>) => {
   const read = Object.entries(query).map(([name, value]) =>
     typeof value === 'string' && Object.hasOwn(readings, name) ? readings[name]?.(value) : undefined,

@@ -75,7 +75,7 @@ export const createChangeEmail = (deps: Dependencies) => {
     return isEnough ? ('password' as const) : ('sign_in' as const)
   }
 
-  /** For the page of the link. Not the username: a mistyped address belongs to somebody else. */
+  /** For the page of the link. Not the username: a mistyped address belongs to another person. */
   const look = async (token: string, caller: SessionCaller | undefined) => {
     const waiting = await emailChanges.find(token)
     const user = waiting && (await users.findById(waiting.userId))

@@ -59,7 +59,7 @@ export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
     onSend: limits.refundSuccess,
   }
   server.post('/api/auth/change-password', options, async (request, reply) => {
-    // Before the password is compared: with a stolen session nobody must learn whether a guess is right.
+    // Before the password is compared: with a stolen session a thief must not learn whether a guess is right.
     const refusal = (await factors.hasTotp(callers.of(request).userId)) && (await freshness.refusalFor(request))
     if (refusal) {
       limits.countAsSuccess(request)

@@ -33,7 +33,7 @@ type Dependencies = {
 export const createRegister = (deps: Dependencies) => {
   const { usernames, passwords, registrations, registrationGate: gate, invitations } = deps
 
-  /** One refusal for every invitation that does not work, whatever is wrong with it and whoever has the address. */
+  /** One refusal for every invitation that does not work, whatever is wrong with it, and also if the address has an account. */
   const refusalOfInvitation = async (token: string, email: Email) => {
     const invitation = await invitations.find(token)
     return invitation?.key === email.key ? undefined : refuse('invalid_invitation')

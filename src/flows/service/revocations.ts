@@ -9,7 +9,7 @@ type Question = {
   after: string | undefined
   /** How long to wait for news, in milliseconds. */
   wait: number
-  /** When the client has gone or the service shuts down, nobody needs the answer any more. */
+  /** When the client has gone or the service shuts down, no one needs the answer any more. */
   isOver: () => boolean
 }
 

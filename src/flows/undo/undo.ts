@@ -83,7 +83,7 @@ export const createUndo = (deps: Dependencies) => {
     if (await passkeys.removeAddedSince(sql, userId, since)) await noteFactor(sql, userId, 'passkey')
   }
 
-  /** The address is reserved for this user as long as there is an undo of it, so nobody else has it. */
+  /** The address is reserved for this user as long as there is an undo of it, so no other user has it. */
   const putBack = async (sql: Transaction, user: User, given: string) => {
     const email = readEmail(given)
     if (isRefused(email) || !(await users.setEmail(sql, user.id, email)))
