@@ -1,5 +1,5 @@
 import { type Config, ConfigurationFaults, type Environment, likelyTypos, loadConfig, secretsIn } from '../config.js'
-import { type Command, OutputFailure, readArguments, write } from './command.js'
+import { type Command, OutputFailure, print, readArguments } from './command.js'
 import { counted } from './counted.js'
 import { type Check, type CheckGroup, type Finding, failure, ok, runCheck, warning } from './doctor-check.js'
 import { hideSecrets } from './doctor-secrets.js'
@@ -58,11 +58,7 @@ const count = (lines: readonly Line[], level: 'error' | 'warning') =>
 const inOneLine = (text: string) => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
 
 /** Unlike other commands, works with invalid settings: that is when it is needed most. */
-export const examineSettings = async (
-  env: Environment,
-  stdout: { write(text: string): unknown },
-  { json = false } = {},
-): Promise<number> => {
+const report = async (env: Environment, json: boolean) => {
   const loaded = load(env)
   const config = 'production' in loaded ? loaded : undefined
   const faults = 'production' in loaded ? [] : loaded
@@ -70,14 +66,12 @@ export const examineSettings = async (
   if (config) lines.push(...(await examine(config)))
   const hide = hideSecrets(config ? secretsIn(env) : [])
   const widest = Math.max(...lines.map(({ name }) => name.length))
-  for (const { level, name, says: found } of lines) {
+  const shown = lines.map(({ level, name, says: found }) => {
     const says = inOneLine(hide(found))
-    stdout.write(
-      json ? `${printableJson({ level, name, says })}\n` : `${level.padEnd(7)}  ${name.padEnd(widest)}  ${says}\n`,
-    )
-  }
-  if (!json) stdout.write(`\n${count(lines, 'error')}, ${count(lines, 'warning')}\n`)
-  return lines.some(({ level }) => level === 'error') ? 1 : 0
+    return json ? printableJson({ level, name, says }) : `${level.padEnd(7)}  ${name.padEnd(widest)}  ${says}`
+  })
+  const sums = json ? [] : ['', `${count(lines, 'error')}, ${count(lines, 'warning')}`]
+  return { text: [...shown, ...sums].join('\n'), code: lines.some(({ level }) => level === 'error') ? 1 : 0 }
 }
 
 export const doctor: Command = {
@@ -85,14 +79,9 @@ export const doctor: Command = {
   help,
   run: async (args, { environment, stdout }) => {
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
-    let report = ''
-    const take = (text: string) => {
-      report += text
-      return true
-    }
-    const code = await examineSettings(environment, { write: take }, { json: values.json ?? false })
+    const { text, code } = await report(environment, values.json ?? false)
     try {
-      await write(stdout, report)
+      await print(stdout, text)
     } catch (error) {
       // A reader that has seen enough does not change what was found.
       if (!(error instanceof OutputFailure && error.isClosedPipe)) throw error

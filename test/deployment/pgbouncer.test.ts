@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { examineSettings } from '../../src/commands/doctor.js'
 import { emptyPostgres, type FreshDatabase, testPostgres, testServerUrl } from '../support/databases.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { type PgBouncer, startPgBouncer } from '../support/servers/pgbouncer.js'
 import { secretOf } from '../support/site/instance.js'
 import { addPeople, password } from '../support/site/site.js'
+import { noStore } from '../support/stores.js'
+import { latchkey } from '../support/terminal.js'
 
 const names = Array.from({ length: 12 }, (_, index) => `person-${index}`)
 const rounds = 20
@@ -69,12 +70,8 @@ describe.each([
   })
 
   it('has the doctor ask for timeouts on the role', async () => {
-    let report = ''
-    const write = (text: string) => {
-      report += text
-      return true
-    }
-    await examineSettings({ NODE_ENV: 'test', DATABASE_URL: pooler.through(fresh.url) }, { write })
+    const environment = { NODE_ENV: 'test', DATABASE_URL: pooler.through(fresh.url) }
+    const { out: report } = await latchkey(noStore, ['doctor'], { environment })
     expect(report).toMatch(/^warning +database +the pooler does not accept timeouts: alter role/m)
   })
 

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { examineSettings } from '../../src/commands/doctor.js'
 import { testPostgres, urlFor } from '../support/databases.js'
 import { read } from '../support/project.js'
 import { findProgram } from '../support/servers/programs.js'
@@ -51,12 +50,8 @@ describe('the SQL of the systemd guide', () => {
 
     const environment = { NODE_ENV: 'production', DATABASE_OWNER_URL: on(owner), DATABASE_URL: on(role) }
     expect(await latchkey(noStore, ['migrate'], { environment })).toMatchObject({ code: 0, err: '' })
-    let report = ''
-    const write = (text: string) => {
-      report += text
-      return true
-    }
-    await examineSettings({ NODE_ENV: 'test', DATABASE_URL: on(role) }, { write })
+    const ofService = { NODE_ENV: 'test', DATABASE_URL: on(role) }
+    const { out: report } = await latchkey(noStore, ['doctor'], { environment: ofService })
     expect(report).toMatch(/^ok +database role .*only reads content, and creates nothing$/m)
     expect(report).toMatch(/^ok +database schema /m)
   })

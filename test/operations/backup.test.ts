@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { examineSettings } from '../../src/commands/doctor.js'
 import { grantsFor } from '../../src/domain/tables.js'
 import { migrateAsOwner } from '../../src/platform/database/open.js'
 import type { Browser } from '../support/client.js'
 import { emptyPostgres, freshPostgres, migrationsDirectory, testPostgres, urlFor } from '../support/databases.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { findProgram } from '../support/servers/programs.js'
+import { noStore } from '../support/stores.js'
+import { latchkey } from '../support/terminal.js'
 
 const run = promisify(execFile)
 const [dump, restore] = [findProgram('pg_dump'), findProgram('pg_restore')]
@@ -67,12 +68,8 @@ describe('a dump of PostgreSQL', () => {
     await admin.query(`create role ${role} login password 'only-for-this-test'`)
     const own = urlFor(url, { user: role, password: 'only-for-this-test' })
     expect(await migrateAsOwner({ url: own, ownerUrl: url, directory: migrationsDirectory, grantsFor })).toEqual([])
-    let report = ''
-    const write = (text: string) => {
-      report += text
-      return true
-    }
-    await examineSettings({ NODE_ENV: 'test', DATABASE_URL: own, JWT_SECRET: secret }, { write })
+    const environment = { NODE_ENV: 'test', DATABASE_URL: own, JWT_SECRET: secret }
+    const { out: report } = await latchkey(noStore, ['doctor'], { environment })
     expect(report).toMatch(/^ok +database role /m)
     expect(report).toMatch(/^ok +database schema /m)
 

@@ -3,7 +3,6 @@ import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { examineSettings } from '../../src/commands/doctor.js'
 import { grantsFor } from '../../src/domain/tables.js'
 import { migrateAsOwner } from '../../src/platform/database/open.js'
 import {
@@ -19,19 +18,17 @@ import { startProviders, type TestProviders } from '../support/providers/test-pr
 import { createRedisServer } from '../support/servers/redis-server.js'
 import { freePort } from '../support/servers/server.js'
 import { type SmtpInbox, startOddServer, startSmtpInbox } from '../support/smtp-inbox.js'
+import { noStore } from '../support/stores.js'
+import { latchkey } from '../support/terminal.js'
 
 const password = `pw-${randomBytes(12).toString('hex')}`
 const secret = randomBytes(48).toString('hex')
 const role = `latchkey_doctor_${randomBytes(6).toString('hex')}`
 
-/** Runs it as `latchkey doctor` would, and sorts its lines by name. */
+/** Runs it, and sorts its lines by name. */
 const examine = async (settings: Record<string, string>) => {
-  let text = ''
-  const write = (chunk: string) => {
-    text += chunk
-    return true
-  }
-  const code = await examineSettings({ NODE_ENV: 'test', ...settings }, { write })
+  const environment = { NODE_ENV: 'test', ...settings }
+  const { code, out: text } = await latchkey(noStore, ['doctor'], { environment })
   const lines = text.split('\n').flatMap((line) => {
     const [, level = '', name = '', says = ''] = /^(ok|warning|error) +(\S+(?: \S+)*?) {2,}(.*)$/.exec(line) ?? []
     return level ? [{ level, name, says }] : []

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openLeakedPasswords } from '../../src/app/leaked-passwords.js'
-import { examineSettings } from '../../src/commands/doctor.js'
 import { openStores } from '../../src/commands/open-stores.js'
 import { randomToken } from '../../src/lib/random.js'
 import { createLog } from '../../src/platform/log.js'
@@ -194,12 +193,9 @@ describe('latchkey passwords build', () => {
 describe('a file that is no complete list', () => {
   const start = (file: string) => openLeakedPasswords({ breachedPasswords: at(file) }, silent)
   const doctor = async (file: string) => {
-    const lines: string[] = []
-    await examineSettings(
-      { DATA_DIR: folder, WORKER_THREADS: '1', BCRYPT_COST: '10', BREACHED_PASSWORDS: at(file) },
-      { write: (line: string) => lines.push(line) > 0 },
-    )
-    return lines.find((line) => line.includes('leaked passwords  '))
+    const environment = { DATA_DIR: folder, WORKER_THREADS: '1', BCRYPT_COST: '10', BREACHED_PASSWORDS: at(file) }
+    const { out } = await latchkey(noStore, ['doctor'], { environment })
+    return out.split('\n').find((line) => line.includes('leaked passwords  '))
   }
 
   it('stops the start with one sentence', async () => {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { examineSettings } from '../../src/commands/doctor.js'
 import { openStores } from '../../src/commands/open-stores.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { createIssuer, type Issuer } from '../support/providers/issuer.js'
 import { answerOf, comeBack } from '../support/providers/test-providers.js'
 import { freePort } from '../support/servers/server.js'
+import { noStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
 // PROVIDERS and the settings of each are all that further OpenID Connect providers take.
@@ -150,12 +150,8 @@ describe('a service with two further providers', () => {
   })
 
   it('is looked at by doctor, which hides its secret', async () => {
-    let text = ''
-    const write = (chunk: string) => {
-      text += chunk
-      return true
-    }
-    await examineSettings({ NODE_ENV: 'test', ...settings, PROVIDER_OKTA_ISSUER: 'https://id.example.com' }, { write })
+    const environment = { NODE_ENV: 'test', ...settings, PROVIDER_OKTA_ISSUER: 'https://id.example.com' }
+    const { out: text } = await latchkey(noStore, ['doctor'], { environment })
     expect(text).toMatch(/^ok +provider microsoft +\S+ publishes what is needed$/m)
     expect(text).toMatch(/^ok +provider okta2 +\S+ publishes what is needed$/m)
     expect(text).toMatch(/^warning +settings +PROVIDER_OKTA_ISSUER is not/m)
