@@ -1,7 +1,7 @@
 import { seconds } from '../lib/durations.js'
 import { withTimeout } from '../lib/with-timeout.js'
 
-export type Level = 'ok' | 'warning' | 'error'
+type Level = 'ok' | 'warning' | 'error'
 export type Finding = { level: Level; says: string }
 
 /** One line of the report. A check changes nothing. */

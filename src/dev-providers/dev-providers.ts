@@ -17,8 +17,6 @@ type Client = { clientId: string; clientSecret: string }
 type DevProvider = Client &
   ({ kind: 'openid_connect'; issuer: string } | { kind: 'github'; url: string; apiUrl: string })
 
-export type DevProviders = Awaited<ReturnType<typeof startDevProviders>>
-
 /**
  * Providers on this machine, so that every button works at the very first start. They answer under another host name than
  * the service, which makes them another site for the browser, as real providers are.

@@ -29,8 +29,6 @@ export const recordDelivery = async (write: () => Promise<unknown>) => {
   }
 }
 
-export type DeliveryRounds = ReturnType<typeof createDeliveryRounds>
-
 /**
  * Delivers what waits in a table to another server, outside of requests, a few items at a time. Several instances may do this at
  * the same time: `claim` gives each item to one of them. `deliver` says whether to continue with the next one: not if the other

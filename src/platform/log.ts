@@ -19,7 +19,7 @@ const describe = (error: unknown): object => {
 
 const mostUnwritten = 1_000_000
 
-export type LogFormat = 'json' | 'plain'
+type LogFormat = 'json' | 'plain'
 
 type LogOptions = {
   level: string

@@ -9,7 +9,7 @@ import {
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 
-export type Heard = { method: string; url: string; headers: IncomingHttpHeaders; body: string }
+type Heard = { method: string; url: string; headers: IncomingHttpHeaders; body: string }
 
 const listen = async (server: Server, host: string) => {
   await new Promise<void>((resolve) => server.listen(0, host, resolve))

@@ -4,7 +4,7 @@ export type Operation = { method: string; path: string; schema?: BodySchema | un
 type BodySchema = { properties?: Record<string, unknown> }
 
 /** Which of the tester's cookies go along, and which CSRF token. */
-export type Standing = { session: 'none' | 'both' | 'access' | 'refresh'; csrf: 'none' | 'ours' | 'odd' }
+type Standing = { session: 'none' | 'both' | 'access' | 'refresh'; csrf: 'none' | 'ours' | 'odd' }
 
 export type FuzzRequest = Standing & {
   method: string

@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 
-export type ReceivedMail = Email & { raw: string; recipients: string[] }
+type ReceivedMail = Email & { raw: string; recipients: string[] }
 
 /** A mail server in this process that keeps what it is given. Loopback only, no encryption unless asked for. */
 export const startSmtpInbox = async (options: SMTPServerOptions = {}, wantedPort = 0) => {

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 
-export type ReceivedWebhook = {
+type ReceivedWebhook = {
   id: string
   type: string
   body: { type: string; timestamp: string; data: { user: { id: string } } & Record<string, unknown> }

@@ -1,5 +1,5 @@
 /** A request of the Fetch standard, or one of Node and the frameworks on it. */
-export type AnyHeaders =
+type AnyHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>
 export type AnyRequest = { readonly headers: AnyHeaders }

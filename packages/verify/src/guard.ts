@@ -25,7 +25,7 @@ export type Incoming = AnyRequest & {
   readonly known?: Verified | undefined
 }
 
-export type Passed = {
+type Passed = {
   readonly auth: Verified | undefined
   /** Renewed tokens. They must be sent with the answer, and no cache may keep it. */
   readonly setCookies: readonly string[]
@@ -46,8 +46,6 @@ const unavailable = (request: Incoming) =>
   isNavigation(request)
     ? pageAnswer(503, 'Please try again', '<p>This page is not available at the moment. Try again in a minute.</p>')
     : jsonAnswer(503)
-
-export type Guard = ReturnType<typeof createGuard>
 
 /** Decides about one request: it passes, with the user and perhaps with renewed tokens, or it is answered here. */
 export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {

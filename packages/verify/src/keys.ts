@@ -3,7 +3,7 @@ import type { TokenText } from './token-text.js'
 /** A key that is or was in use. Two keys are the same only if they are the same object. */
 export type VerifyingKey = { readonly id: string; readonly key: CryptoKey }
 
-export type KeyRefusal = 'bad_signature' | 'unknown_key' | 'unavailable'
+type KeyRefusal = 'bad_signature' | 'unknown_key' | 'unavailable'
 
 /** The keys of one algorithm. There is one kind for secrets and one for published keys, and a verifier has one of the two. */
 export type Keys = {

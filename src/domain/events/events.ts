@@ -67,7 +67,7 @@ export const eventKinds = [
 export type EventKind = (typeof eventKinds)[number]
 
 /** How a user signed in. */
-export type SignInWay = 'password' | 'registration' | 'passkey' | ProviderId
+type SignInWay = 'password' | 'registration' | 'passkey' | ProviderId
 
 export type Event = {
   kind: EventKind
@@ -82,7 +82,7 @@ export type Event = {
 }
 
 /** An event in the log: what the row has, and nothing that was typed. */
-export type RecordedEvent = Pick<Event, 'kind' | 'userId' | 'sessionId' | 'reason'> & {
+type RecordedEvent = Pick<Event, 'kind' | 'userId' | 'sessionId' | 'reason'> & {
   username?: string
   nameMark?: string
   requestId?: string

@@ -23,7 +23,7 @@ const pendingLifetime = 10 * minutes
 /** How a code was proven, as in `methods` of a session. */
 export type CodeMethod = 'otp' | 'rec'
 
-export type ProofOutcome = 'accepted' | 'wrong' | 'limited'
+type ProofOutcome = 'accepted' | 'wrong' | 'limited'
 
 /** `retryAfter` in seconds. */
 export type CodeRefusal = Refused<'wrong_second_factor'> | (Refused<'too_many_codes'> & { retryAfter: number })

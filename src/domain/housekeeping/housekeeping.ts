@@ -8,8 +8,6 @@ const batch = 500
 /** Mostly a purge, which deletes some expired rows of one noun. Returns `limit` or more if there is more to do. */
 export type Job = (sql: Sql, limit: number) => Promise<number>
 
-export type Housekeeping = ReturnType<typeof createHousekeeping>
-
 /** Runs the jobs again and again: they delete what has expired, in small batches, in one instance at a time. */
 export const createHousekeeping = (options: {
   database: Database

@@ -83,8 +83,6 @@ const syncFolder = async (path: string) => {
   }
 }
 
-export type LeakedListBuilder = Awaited<ReturnType<typeof createLeakedListBuilder>>
-
 /**
  * Sorts any number of SHA-1 hashes on disk, beside the file that they become. That file appears under its name when it is
  * complete. Needs 8 bytes of disk for each hash meanwhile, and some 50 MB of memory for a billion of them.

@@ -59,8 +59,6 @@ export const createSigningKeys = ({ clock }: { clock: Clock }) => {
   }
 }
 
-export type SigningKeys = ReturnType<typeof createSigningKeys>
-
 const holdsKeys = (body: string) => {
   try {
     const parsed: unknown = JSON.parse(body)

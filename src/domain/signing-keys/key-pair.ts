@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 
 /** As it is published (RFC 7517). */
-export type PublishedKey = {
+type PublishedKey = {
   kty: 'EC'
   crv: 'P-256'
   x: string

@@ -1,7 +1,5 @@
 import type { AccessClaims } from './claims.js'
 
-export type VerifiedTokens = ReturnType<typeof createVerifiedTokens>
-
 /** Enough for the users of a busy instance: an access token lives for 15 minutes. */
 const usualBounds = { mostTokens: 32_768, mostBytes: 32 * 1024 * 1024 }
 

@@ -6,7 +6,7 @@ type Schema = { readonly [key: string]: unknown }
 type Media = { schema?: Schema; examples?: Record<string, { $ref: string }> }
 type Response = { description: string; headers?: Record<string, object>; content?: Record<string, Media> }
 type Parameter = { name: string; in: string; required?: boolean; description?: string; schema?: Schema }
-export type ReferenceOperation = {
+type ReferenceOperation = {
   operationId: string
   summary?: string
   description?: string

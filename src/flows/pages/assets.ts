@@ -21,9 +21,9 @@ export type NotFoundPage = {
 
 type Manifest = { pages: Record<PageName, Page>; notFound: NotFoundPage }
 
-export type Asset = Body & { type: string }
+type Asset = Body & { type: string }
 /** The client for pages that have no build. Its name never changes, so browsers ask by its tag whether the file has changed. */
-export type ClientScript = Asset & { tag: string }
+type ClientScript = Asset & { tag: string }
 export type Assets = Manifest & { files: ReadonlyMap<string, Asset>; client: ClientScript }
 
 const types: Record<string, string> = {

@@ -4,7 +4,7 @@ import { withTimeout } from '../../lib/with-timeout.js'
 import type { Cache } from '../cache/cache.js'
 
 /** How many connections are open, how many of them are busy, and how many statements wait for one. */
-export type PoolStats = { open: number; busy: number; waiting: number }
+type PoolStats = { open: number; busy: number; waiting: number }
 
 type Waiting = { countWaiting(): Promise<number> }
 

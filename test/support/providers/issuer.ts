@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { json, listen, type Reply, readForm } from './replies.js'
 import { type Claims, createSigningKey, type SigningKey, signRs256 } from './signed-tokens.js'
 
-export type Signing = { key: SigningKey; strangerKey: SigningKey; clientSecret: string }
+type Signing = { key: SigningKey; strangerKey: SigningKey; clientSecret: string }
 
 /** What an issuer does otherwise than it should. Without any of it, it is an honest OpenID Connect provider. */
 export type IssuerBehaviour = {
