@@ -1,7 +1,19 @@
-import { type Command, CommandFailure, operator, print, readArguments, withStores } from './command.js'
+import type { Transaction } from '../platform/database/database.js'
+import { type Command, CommandFailure, operator, print, readArguments, type Stores, withStores } from './command.js'
 import { counted } from './counted.js'
 import { requireUser } from './find-user.js'
 import { printableJson } from './printable-json.js'
+
+/** The user as it is now. Another command may have deleted it since it was found. */
+const lockUser = async (
+  { users }: Pick<Stores, 'users'>,
+  sql: Transaction,
+  { id, username }: { id: string; username: string },
+) => {
+  const user = await users.lock(sql, id)
+  if (!user) throw new CommandFailure(`${username} was deleted in the meantime.`)
+  return user
+}
 
 const json = { json: { type: 'boolean' } } as const
 const jsonHelp = '\n\n  --json    one JSON object, for programs'
@@ -16,17 +28,17 @@ tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, json, ['USER'])
     return withStores(context, 'service', async (stores) => {
-      const user = await requireUser(stores, positionals[0] ?? '')
-      // Disabled first, so that a sign-in between the two steps leaves no session behind.
-      const ended = await stores.database.transaction(async (sql) => {
-        await stores.users.disable(user.id, sql)
-        await stores.events.recordInside(sql, { kind: 'user_disabled', userId: user.id }, operator(context))
-        return stores.sessions.endAll(user.id, { sql })
+      const { id, username } = await requireUser(stores, positionals[0] ?? '')
+      const { changed, ended } = await stores.database.transaction(async (sql) => {
+        const { disabled } = await lockUser(stores, sql, { id, username })
+        // Disabled first, so that a sign-in between the two steps leaves no session behind.
+        await stores.users.disable(id, sql)
+        await stores.events.recordInside(sql, { kind: 'user_disabled', userId: id }, operator(context))
+        return { changed: !disabled, ended: await stores.sessions.endAll(id, { sql }) }
       })
-      const done = user.disabled ? `${user.username} was disabled already` : `Disabled ${user.username}`
-      const { id, username } = user
+      const done = changed ? `Disabled ${username}` : `${username} was disabled already`
       const told = values.json
-        ? printableJson({ id, username, disabled: true, changed: !user.disabled, sessionsEnded: ended })
+        ? printableJson({ id, username, disabled: true, changed, sessionsEnded: ended })
         : `${done}; ended ${counted(ended, 'session')}.`
       await print(context.stdout, told)
       return 0
@@ -43,17 +55,15 @@ USER is a username, an email or an id. Sessions that were ended stay ended.${jso
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, json, ['USER'])
     return withStores(context, 'service', async (stores) => {
-      const user = await requireUser(stores, positionals[0] ?? '')
-      await stores.database.transaction(async (sql) => {
-        await stores.users.enable(user.id, sql)
-        await stores.events.recordInside(sql, { kind: 'user_enabled', userId: user.id }, operator(context))
+      const { id, username } = await requireUser(stores, positionals[0] ?? '')
+      const changed = await stores.database.transaction(async (sql) => {
+        const { disabled } = await lockUser(stores, sql, { id, username })
+        await stores.users.enable(id, sql)
+        await stores.events.recordInside(sql, { kind: 'user_enabled', userId: id }, operator(context))
+        return disabled
       })
-      const { id, username } = user
-      const done = user.disabled ? `Enabled ${username}.` : `${username} was not disabled.`
-      await print(
-        context.stdout,
-        values.json ? printableJson({ id, username, disabled: false, changed: user.disabled }) : done,
-      )
+      const done = changed ? `Enabled ${username}.` : `${username} was not disabled.`
+      await print(context.stdout, values.json ? printableJson({ id, username, disabled: false, changed }) : done)
       return 0
     })
   },
@@ -79,8 +89,8 @@ the user. Signing in with a provider goes on working. USER is a username, an ema
           `The password of ${username} would no longer work, and ${username} would be signed out everywhere. Add --yes to do it.`,
         )
       const ended = await database.transaction(async (sql) => {
-        const user = await users.lock(sql, id)
-        if (user?.passwordHash === undefined) return undefined
+        const user = await lockUser({ users }, sql, { id, username })
+        if (user.passwordHash === undefined) return undefined
         await users.expirePassword(sql, id)
         await webhooks.queue(sql, 'factor.changed', { user: { id }, factor: 'password' })
         await events.recordInside(sql, { kind: 'password_expired', userId: id }, operator(context))

@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { openStores } from '../../src/commands/open-stores.js'
 import type { Answer, Browser } from '../support/client.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { latchkey as run } from '../support/terminal.js'
 import { overtaken } from '../support/waits-for-lock.js'
 
 let latchkey: Latchkey
@@ -36,6 +38,21 @@ it('do not happen when a reset ends the session first', async () => {
   expect(answer).toBe(401)
   const login = { username: 'overtaken', password: goodPassword }
   expect((await latchkey.browser().post('/login', login)).status).toBe(200)
+})
+
+it('are told to an operator who changes the account at that moment', async () => {
+  const store = { openStores: (role: 'service' | 'owner') => openStores(latchkey.config, role) }
+  for (const command of [['disable'], ['enable'], ['expire-password', '--yes']]) {
+    const [name = ''] = command
+    await latchkey.signedUp(name)
+    const { code, out, err } = await overtaken(
+      latchkey,
+      name,
+      () => run(store, ['user', ...command, name]),
+      (sql, id) => sql.query('delete from users where id = $1', [id]),
+    )
+    expect({ code, out, err }).toEqual({ code: 1, out: '', err: `${name} was deleted in the meantime.\n` })
+  }
 })
 
 it('do not wait for each other when each has asked for the addresses of the others', async () => {
