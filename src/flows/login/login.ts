@@ -35,9 +35,13 @@ export const createLogin = (deps: {
   }
 
   /** An event of a known user takes the database longer than one without a user. The answer waits until that is hidden. */
-  const refuseCredentials = async (client: Client, reason: string, userId?: string) => {
+  const noteFailure = async (client: Client, reason: string, userId: string | undefined) => {
     const event = { kind: 'sign_in_failed' as const, reason, ...(userId !== undefined && { userId }) }
     await atLeast(equalTime, events.record(event, client))
+  }
+
+  const refuseCredentials = async (client: Client, reason: string, userId?: string) => {
+    await noteFailure(client, reason, userId)
     return refuse('invalid_credentials')
   }
 
@@ -80,7 +84,7 @@ export const createLogin = (deps: {
     const owner = await ownerOf(login, password)
     if (isRefused(owner)) return owner
     if ('pending' in owner) {
-      await refuseCredentials(client, 'unconfirmed', owner.user?.id)
+      await noteFailure(client, 'unconfirmed', owner.user?.id)
       const { isFirst } = owner.pending
       return refuse('email_not_confirmed', {
         isFirst,
