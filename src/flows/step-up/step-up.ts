@@ -3,15 +3,14 @@ import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { PasskeyCredential } from '../../contract/passkeys.js'
 import type { ProofMethod } from '../../contract/proofs.js'
 import type { Events } from '../../domain/events/events.js'
-import type { Factors } from '../../domain/factors/factors.js'
+import type { CodeRefusal, Factors } from '../../domain/factors/factors.js'
 import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
 import { holderOf, type MailedCodes } from '../../domain/mailed-codes/mailed-codes.js'
 import { sessionBinding } from '../../domain/passkeys/ceremonies.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Proofs } from '../../domain/proofs/proofs.js'
-import type { Client } from '../../domain/sessions/client.js'
-import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { Issued, SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Visit } from '../../domain/sign-in/sign-ins.js'
 import type { Method } from '../../domain/tokens/tokens.js'
 import type { User, Users } from '../../domain/users/users.js'
@@ -30,54 +29,114 @@ type Dependencies = {
   events: Events
 }
 
-type WrongProof = 'wrong_current_password' | 'wrong_mailed_code' | 'mailed_code_void'
+/** By the property of the request that carries the proof. */
+type Given = { credential: PasskeyCredential; code: string; password: string; mailedCode: string }
+export type GivenProof = Partial<Given>
 
-/** `holds` asks again in the transaction that uses the proof: another request may have used it or changed the password. */
-type Proven = { holds: (sql: Transaction, current: User) => boolean | Promise<boolean> }
+/** Who proves it, and what this browser kept of the challenge if the proof is a passkey. */
+type Prover = { user: User; caller: SessionCaller; kept: string | undefined; visit: Visit }
 
-/** A way to prove it: which of the account's methods it is, and how the session's `amr` names it. */
-type Way = {
+type WrongProof = 'wrong_current_password' | 'wrong_mailed_code' | 'mailed_code_void' | 'passkey_rejected'
+type Refusal = Refused<WrongProof | 'busy' | 'not_authenticated'> | CodeRefusal
+
+/** A way to prove it: which of the account's methods it is, and how events name it. */
+type Way<Value> = {
   proof: ProofMethod
+  reason: 'passkey' | 'code' | 'password' | 'mail'
+  prove: (value: Value, by: Prover) => Promise<Issued | Refusal>
+}
+type Ways = { [Name in keyof Given]: Way<Given[Name]> }
+
+/** Nothing was compared, or the session is over: no failed try. */
+const untried: readonly string[] = ['busy', 'too_many_codes', 'not_authenticated']
+
+/** `holds` asks again with the user's row locked: another request may have used the proof, or changed the password. */
+type Renewal = {
   method: Method
-  check: (given: string, user: User, caller: SessionCaller) => Promise<Proven | Refused<WrongProof | 'busy'>>
-  /** What to answer when it does not hold any more. */
+  holds: (sql: Transaction, current: User) => boolean | Promise<boolean>
   otherwise: WrongProof
 }
 
-/** By the property of the request that carries the proof. */
-export type GivenProof = { password?: string; mailedCode?: string; code?: string; credential?: PasskeyCredential }
+/** What uses a proof up also renews the session: no other copy of its tokens is worth anything afterwards. */
+const createRenew =
+  ({ database, users, sessions }: Dependencies) =>
+  ({ caller, visit }: Prover, { method, holds, otherwise }: Renewal) =>
+    database.transaction(async (sql) => {
+      const current = await users.lock(sql, caller.userId)
+      if (!current || current.disabled || !(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
+      if (!(await holds(sql, current))) return refuse(otherwise)
+      const issued = await sessions.rotateWithoutGrace(sql, caller, current, visit.client, method)
+      return issued ?? refuse('not_authenticated')
+    })
 
-const createWays = ({ passwords, mailedCodes }: Dependencies): Record<'password' | 'mailedCode', Way> => ({
-  password: {
-    proof: 'password',
-    method: 'pwd',
-    check: async (password, user) => {
-      const verified = await passwords.verify(password, user.passwordHash)
-      if (isRefused(verified)) return verified
-      if (!verified.matches) return refuse('wrong_current_password')
-      return { holds: (_, current) => current.passwordHash === user.passwordHash }
+const createWays = (deps: Dependencies): Ways => {
+  const { sessions, passwords, factors, passkeys, knownDevices, mailedCodes } = deps
+  const renew = createRenew(deps)
+  return {
+    credential: {
+      proof: 'passkey',
+      reason: 'passkey',
+      prove: async (credential, by) => {
+        const answered = { credential, kept: by.kept, binding: sessionBinding(by.caller) }
+        const proven = await passkeys.verify('step_up', answered, by.user.id)
+        if (isRefused(proven)) return refuse('passkey_rejected')
+        const holds = (sql: Transaction) => passkeys.accept(sql, proven)
+        return renew(by, { method: 'passkey', holds, otherwise: 'passkey_rejected' })
+      },
     },
-    otherwise: 'wrong_current_password',
-  },
-  mailedCode: {
-    proof: 'mail',
-    method: 'mail',
-    check: async (code, user, caller) => {
-      const checked = await mailedCodes.check(holderOf(caller), user.id, code)
-      if (isRefused(checked)) return checked
-      return { holds: (sql) => mailedCodes.take(sql, checked.id) }
+    code: {
+      proof: 'totp',
+      reason: 'code',
+      prove: async (code, { user: { id: userId }, caller, visit }) => {
+        const { client, language } = visit
+        const device = knownDevices.find(userId, visit.knownDevices ?? [])
+        return factors.prove({ userId, code, client, device, language }, async (sql, user, accept, method) => {
+          if (!(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
+          if (!(await accept())) return refuse('wrong_second_factor')
+          const issued = await sessions.rotateWithoutGrace(sql, caller, user, client, method)
+          return issued ?? refuse('not_authenticated')
+        })
+      },
     },
-    otherwise: 'mailed_code_void',
-  },
-})
+    password: {
+      proof: 'password',
+      reason: 'password',
+      prove: async (password, by) => {
+        const { passwordHash } = by.user
+        const verified = await passwords.verify(password, passwordHash)
+        if (isRefused(verified)) return verified
+        if (!verified.matches) return refuse('wrong_current_password')
+        const holds = (_: Transaction, current: User) => current.passwordHash === passwordHash
+        return renew(by, { method: 'pwd', holds, otherwise: 'wrong_current_password' })
+      },
+    },
+    mailedCode: {
+      proof: 'mail',
+      reason: 'mail',
+      prove: async (code, by) => {
+        const checked = await mailedCodes.check(holderOf(by.caller), by.user.id, code)
+        if (isRefused(checked)) return checked
+        const holds = (sql: Transaction) => mailedCodes.take(sql, checked.id)
+        return renew(by, { method: 'mail', holds, otherwise: 'mailed_code_void' })
+      },
+    },
+  }
+}
+
+/** The way of a proof that was given; undefined if this one was not. */
+const wayOf = <Name extends keyof Given>(ways: Ways, given: GivenProof, name: Name) => {
+  const [way, value]: [Way<Given[Name]>, Given[Name] | undefined] = [ways[name], given[name]]
+  return value === undefined ? undefined : { ...way, prove: (by: Prover) => way.prove(value, by) }
+}
 
 /** A request: what was given, what this browser kept of the challenge if that is a passkey, and who sent it. */
 type Request = { given: GivenProof; kept: string | undefined; visit: Visit }
 
 /** Proves again who the user of a session is. The session is fresh afterwards, and has new tokens. */
 export const createStepUp = (deps: Dependencies) => {
-  const { database, users, sessions, proofs, factors, passkeys, mailedCodes, events } = deps
+  const { users, sessions, proofs, passkeys, mailedCodes, events } = deps
   const ways = createWays(deps)
+  const wayNames = Object.keys(ways) as (keyof Given)[]
 
   /** The caller's user, and what counts as a proof for it. */
   const prover = async (caller: SessionCaller) => {
@@ -86,79 +145,21 @@ export const createStepUp = (deps: Dependencies) => {
     return { user, methods: await proofs.methodsFor(user) }
   }
 
-  /** What was copied of the session before, by whomever, is worth nothing afterwards: only this answer has its tokens. */
-  const renew = (caller: SessionCaller, way: Way, proven: Proven, client: Client) =>
-    database.transaction(async (sql) => {
-      const current = await users.lock(sql, caller.userId)
-      if (!current || current.disabled) return refuse('not_authenticated')
-      if (!(await proven.holds(sql, current))) return refuse(way.otherwise)
-      const issued = await sessions.rotateWithoutGrace(sql, caller, current, client, way.method)
-      return issued ?? refuse('not_authenticated')
-    })
-
-  /** A code of the app or a recovery code. What uses it up also renews the session. */
-  const proveByCode = async (caller: SessionCaller, code: string, { client, knownDevices, language }: Visit) => {
-    const { userId, sessionId } = caller
-    const device = deps.knownDevices.find(userId, knownDevices ?? [])
-    const issued = await factors.prove(
-      { userId, code, client, device, language },
-      async (sql, user, accept, method) => {
-        if (!(await accept())) return refuse('wrong_second_factor')
-        return (await sessions.rotateWithoutGrace(sql, caller, user, client, method)) ?? refuse('not_authenticated')
-      },
-    )
-    const kind = isRefused(issued) ? 'step_up_failed' : 'stepped_up'
-    await events.record({ kind, userId, sessionId, reason: 'code' }, client)
-    return issued
-  }
-
-  /** The use of the passkey is written down in one transaction with the session's new tokens. */
-  const proveByPasskey = async (caller: SessionCaller, credential: PasskeyCredential, { kept, visit }: Request) => {
-    const { userId, sessionId } = caller
-    const { client } = visit
-    const proven = await passkeys.verify('step_up', { credential, kept, binding: sessionBinding(caller) }, userId)
-    const issued = isRefused(proven)
-      ? refuse('passkey_rejected')
-      : await database.transaction(async (sql) => {
-          const user = await users.lock(sql, userId)
-          if (!user || user.disabled) return refuse('not_authenticated')
-          if (!(await passkeys.accept(sql, proven))) return refuse('passkey_rejected')
-          const rotated = await sessions.rotateWithoutGrace(sql, caller, user, client, 'passkey')
-          return rotated ?? refuse('not_authenticated')
-        })
-    const kind = isRefused(issued) ? 'step_up_failed' : 'stepped_up'
-    await events.record({ kind, userId, sessionId, reason: 'passkey' }, client)
-    return issued
-  }
-
-  const proveBy = async (caller: SessionCaller, user: User, way: Way, value: string, client: Client) => {
-    const { userId, sessionId } = caller
-    const proven = await way.check(value, user, caller)
-    if (isRefused(proven)) {
-      if (proven.refused !== 'busy')
-        await events.record({ kind: 'step_up_failed', userId, sessionId, reason: way.proof }, client)
-      return proven
-    }
-    const issued = await renew(caller, way, proven, client)
-    if (!isRefused(issued)) await events.record({ kind: 'stepped_up', userId, sessionId, reason: way.proof }, client)
-    return issued
-  }
-
-  const prove = async (caller: SessionCaller, request: Request) => {
-    const { given, visit } = request
-    const { client } = visit
-    if (Object.keys(given).length !== 1) return refuse('bad_request', { message: 'Send exactly one proof' })
+  const prove = async (caller: SessionCaller, { given, kept, visit }: Request) => {
+    const names = wayNames.filter((each) => given[each] !== undefined)
+    const [name] = names
+    const way = name && wayOf(ways, given, name)
+    if (!way || names.length !== 1) return refuse('bad_request', { message: 'Send exactly one proof' })
     const found = await prover(caller)
     if (isRefused(found)) return found
     const { user, methods } = found
-    const { code, credential, password, mailedCode } = given
-    if (credential && methods.includes('passkey')) return proveByPasskey(caller, credential, request)
-    if (code !== undefined && methods.includes('totp')) return proveByCode(caller, code, visit)
-    if (password !== undefined && methods.includes('password'))
-      return proveBy(caller, user, ways.password, password, client)
-    if (mailedCode !== undefined && methods.includes('mail'))
-      return proveBy(caller, user, ways.mailedCode, mailedCode, client)
-    return refuse('fresh_sign_in_required', { methods })
+    if (!methods.includes(way.proof)) return refuse('fresh_sign_in_required', { methods })
+    const issued = await way.prove({ user, caller, kept, visit })
+    if (isRefused(issued) && untried.includes(issued.refused)) return issued
+    const kind = isRefused(issued) ? 'step_up_failed' : 'stepped_up'
+    const { userId, sessionId } = caller
+    await events.record({ kind, userId, sessionId, reason: way.reason }, visit.client)
+    return issued
   }
 
   const beginPasskey = async (caller: SessionCaller) => {
