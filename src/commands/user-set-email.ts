@@ -26,7 +26,7 @@ this time. USER is a username, an email or an id.
       ['USER', 'EMAIL'],
     )
     const email = emailFrom(positionals[1] ?? '')
-    return withStores(context, 'service', async ({ clock, users, emailChanges, events }) => {
+    return withStores(context, 'service', async ({ users, emailChanges, events }) => {
       const { id, username, email: previousEmail } = await requireUser({ users }, positionals[0] ?? '')
       if (previousEmail === email.email) throw new CommandFailure(`${username} already has this email address.`)
       if (!values.yes)
@@ -37,7 +37,7 @@ this time. USER is a username, an email or an id.
         const user = await users.lock(sql, id)
         if (user?.email !== previousEmail)
           throw new CommandFailure(`${username} was changed in the meantime. Try again.`)
-        const ended = await emailChanges.apply(sql, user, { email, since: clock.now(), isFinal: values.final === true })
+        const ended = await emailChanges.apply(sql, user, { email, isFinal: values.final === true })
         await events.recordInside(sql, { kind: 'email_set', userId: id }, operator(context))
         return ended
       })

@@ -35,7 +35,8 @@ type Dependencies = {
   mails: Pick<Mails, 'queue'>
 }
 /** `isFinal`: no undo link works any more, and the address before gets none. */
-type Applied = { email: Email; since: Date; except?: string; language?: Language; isFinal?: boolean }
+/** `since`: when the change began, if that was before this moment. */
+type Applied = { email: Email; since?: Date; except?: string; language?: Language; isFinal?: boolean }
 
 export type EmailChanges = ReturnType<typeof createEmailChanges>
 
