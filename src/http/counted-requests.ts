@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LimitCode } from '../contract/limits.js'
 import { refusals } from '../contract/refusals.js'
 import { type LimiterName, limiterKey } from '../domain/limiters/limiters.js'
+import { seconds } from '../lib/durations.js'
 import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
 import type { Rejection, Whom } from './limited-events.js'
 import { createPatientReservations } from './patient-reservations.js'
@@ -22,16 +23,19 @@ const limitedBody = (code: LimitCode) => {
 }
 
 const setLimitHeaders = (reply: FastifyReply, { name, limit }: Limiter, { remaining, resetsIn }: Reservation) => {
-  const seconds = Math.max(1, Math.ceil(resetsIn / 1000))
+  const wait = Math.max(1, Math.ceil(resetsIn / 1000))
   reply.headers({
     'RateLimit-Limit': limit.maximum,
     'RateLimit-Remaining': remaining,
-    'RateLimit-Reset': seconds,
+    'RateLimit-Reset': wait,
     'RateLimit-Policy': `"${name}";q=${limit.maximum};w=${Math.ceil(limit.window / 1000)}`,
-    RateLimit: `"${name}";r=${remaining};t=${seconds}`,
+    RateLimit: `"${name}";r=${remaining};t=${wait}`,
   })
-  return seconds
+  return wait
 }
+
+/** For all counters of a request together. */
+const longestWait = 5 * seconds
 
 type Counted = { limiter: Limiter; key: string; reservation: Reservation }
 type Held = Counted & { decided: () => void }
@@ -49,6 +53,7 @@ export const createCountedRequests = ({
   const held = new WeakMap<FastifyRequest, readonly Held[]>()
   const successes = new WeakSet<FastifyRequest>()
   const reservePatiently = createPatientReservations()
+  const waitsEnd = new WeakMap<FastifyRequest, number>()
   const heldBy = (request: FastifyRequest) => held.get(request) ?? []
 
   const hold = (counted: Held, reply: FastifyReply) => {
@@ -57,11 +62,25 @@ export const createCountedRequests = ({
     held.set(reply.request, [...heldBy(reply.request), counted])
   }
 
-  const reserve = async (limiter: Limiter, subject: string, reply: FastifyReply): Promise<Counted> => {
+  const endOfWait = (request: FastifyRequest) => {
+    const end = waitsEnd.get(request) ?? performance.now() + longestWait
+    waitsEnd.set(request, end)
+    return end
+  }
+
+  /** Of attempts that count only for this client: they wait for no others. */
+  const reserve = async (limiter: Limiter, subject: string, reply: FastifyReply) => {
+    const key = limiterKey(limiter.name, subject)
+    const reservation = await cache.reserve(key, limiter.limit)
+    if (reservation.granted) hold({ limiter, key, reservation, decided: () => undefined }, reply)
+    return reservation
+  }
+
+  const reserveOrWait = async (limiter: Limiter, subject: string, reply: FastifyReply): Promise<Counted> => {
     const key = limiterKey(limiter.name, subject)
     const ask = () => cache.reserve(key, limiter.limit)
     if (!limiter.refundsSuccess) return { limiter, key, reservation: await ask() }
-    const { reservation, decided } = await reservePatiently(key, ask)
+    const { reservation, decided } = await reservePatiently(key, ask, reply.raw, endOfWait(reply.request))
     if (decided) hold({ limiter, key, reservation, decided }, reply)
     return { limiter, key, reservation }
   }
@@ -70,10 +89,10 @@ export const createCountedRequests = ({
     const { limiter, key, reservation } = counted
     await onRejection({ limiter: limiter.name, key, resetsIn: reservation.resetsIn, whom }, request)
     const body = limitedBody(limiter.code)
-    const seconds = setLimitHeaders(reply, limiter, reservation)
+    const wait = setLimitHeaders(reply, limiter, reservation)
     // The ceiling of a name is answered like the login limiter, whose wait is part of its body.
-    const wait = limiter.silent && 'retryAfter' in body ? body.retryAfter : seconds
-    return reply.header('Retry-After', wait).status(429).send(body)
+    const retryAfter = limiter.silent && 'retryAfter' in body ? body.retryAfter : wait
+    return reply.header('Retry-After', retryAfter).status(429).send(body)
   }
 
   /** Gives back what can be given back. */
@@ -81,8 +100,7 @@ export const createCountedRequests = ({
     const mine = heldBy(request)
     held.delete(request)
     for (const { limiter, key, reservation, decided } of mine) {
-      await cache.refund(key, reservation.window)
-      decided()
+      await cache.refund(key, reservation.window).finally(decided)
       if (!limiter.silent) setLimitHeaders(reply, limiter, { ...reservation, remaining: reservation.remaining + 1 })
     }
   }
@@ -98,7 +116,12 @@ export const createCountedRequests = ({
     reply: FastifyReply,
     whom?: Whom,
   ) => {
-    const counted = await reserve(limiter, subject, reply)
+    const counted = await reserveOrWait(limiter, subject, reply)
+    // The client left while it waited. Nothing is compared for it, and nothing has failed.
+    if (limiter.refundsSuccess && reply.raw.closed) {
+      await release(request, reply)
+      return reply.hijack()
+    }
     if (!counted.reservation.granted) {
       await release(request, reply)
       return reject(counted, request, reply, whom)

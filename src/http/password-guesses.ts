@@ -49,7 +49,7 @@ export const createPasswordGuesses = (deps: Dependencies) => {
   type Guess = { userId: string; name: string; whom: Whom }
 
   const isGranted = async (limiter: Limiter, subject: string, reply: FastifyReply) =>
-    (await counted.reserve(limiter, subject, reply)).reservation.granted
+    (await counted.reserve(limiter, subject, reply)).granted
 
   const count = async ({ userId, name, whom }: Guess, request: FastifyRequest, reply: FastifyReply) => {
     const nonce = knownDevices.find(userId, signInCookies.knownIn(request))

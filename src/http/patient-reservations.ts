@@ -1,17 +1,15 @@
-import { seconds } from '../lib/durations.js'
-import { withTimeout } from '../lib/with-timeout.js'
+import type { ServerResponse } from 'node:http'
 import type { Reservation } from '../platform/cache/cache.js'
 
 type Undecided = { count: number; decisions: number; waiting: Set<() => void> }
 
 /** So many wait at one counter. More are not colleagues who sign in at the same moment. */
 const mostWaiting = 50
-const longestWait = 5 * seconds
 
 /**
- * Attempts of this process that are counted and may still be given back. Who finds a counter full waits until one of them is
- * decided: otherwise colleagues behind one address who sign in at the same moment would refuse each other, although none
- * has failed. What is refused in the end is the same: the counter decides, not the wait.
+ * Attempts of this process that are counted and may still be given back. An attempt that finds a counter full waits until one of
+ * them is decided: otherwise colleagues behind one address who sign in at the same moment would refuse each other, although
+ * none has failed. What is refused in the end is the same: the counter decides, not the wait.
  */
 export const createPatientReservations = () => {
   const attempts = new Map<string, Undecided>()
@@ -27,29 +25,32 @@ export const createPatientReservations = () => {
       undecided.count -= 1
       undecided.decisions += 1
       if (undecided.count === 0) attempts.delete(key)
-      for (const wake of undecided.waiting) wake()
-      undecided.waiting.clear()
+      for (const wake of [...undecided.waiting]) wake()
     }
   }
 
-  const nextDecision = ({ waiting }: Undecided, milliseconds: number) => {
-    let wake = () => {}
-    const woken = new Promise<boolean>((resolve) => {
-      wake = () => resolve(true)
+  /** False if the time is over or the client has left. */
+  const nextDecision = ({ waiting }: Undecided, milliseconds: number, response: ServerResponse) =>
+    new Promise<boolean>((resolve) => {
+      const end = (isDecided: boolean) => {
+        clearTimeout(timer)
+        waiting.delete(wake)
+        response.off('close', giveUp)
+        resolve(isDecided)
+      }
+      const wake = () => end(true)
+      const giveUp = () => end(false)
+      const timer = setTimeout(giveUp, milliseconds)
+      waiting.add(wake)
+      response.once('close', giveUp)
     })
-    waiting.add(wake)
-    return withTimeout(woken, milliseconds, () => {
-      waiting.delete(wake)
-      return false
-    })
-  }
 
   /**
    * Calls `reserve` until it is granted, each time that one of the others was decided. It gives up when none of them is left,
-   * when too many wait, or after five seconds. `decided` is to be called when a granted attempt is decided.
+   * when too many wait, at `end` (a time of `performance`), or when the client has left. `decided` is to be called when a
+   * granted attempt is decided.
    */
-  return async (key: string, reserve: () => Promise<Reservation>) => {
-    const end = performance.now() + longestWait
+  return async (key: string, reserve: () => Promise<Reservation>, response: ServerResponse, end: number) => {
     for (;;) {
       const before = attempts.get(key)
       const seen = before?.decisions ?? 0
@@ -57,9 +58,9 @@ export const createPatientReservations = () => {
       if (reservation.granted) return { reservation, decided: begin(key) }
       const others = before ?? attempts.get(key)
       const timeLeft = end - performance.now()
-      if (!others || timeLeft <= 0 || others.waiting.size >= mostWaiting) return { reservation }
+      if (!others || timeLeft <= 0 || others.waiting.size >= mostWaiting || response.closed) return { reservation }
       // One may have been decided while the counter was asked.
-      if (others.decisions === seen && !(await nextDecision(others, timeLeft))) return { reservation }
+      if (others.decisions === seen && !(await nextDecision(others, timeLeft, response))) return { reservation }
     }
   }
 }
