@@ -137,29 +137,20 @@ export const createLoad =
 export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
   const { mails, webhooks, events, sessions, endedSessions, oneTimeTokens, registrations, signingKeys, loadedKeys } =
     nouns
-  const { factors, trustedDevices, passkeys, challenges, undos, emailChanges } = nouns
-  const ofSignIns = [factors, trustedDevices, passkeys, challenges]
-  const purged = [
-    sessions,
-    endedSessions,
-    oneTimeTokens,
-    nouns.mailedCodes,
-    registrations,
-    nouns.invitations,
-    nouns.usernames,
-    events,
-    mails,
-    webhooks,
-    signingKeys,
-    undos,
-    emailChanges,
-    ...ofSignIns,
-  ]
+  const { mailedCodes, invitations, usernames, undos, emailChanges } = nouns
+  const { factors, trustedDevices, passkeys, challenges } = nouns
+  const purged = {
+    ...{ sessions, endedSessions, oneTimeTokens, mailedCodes, registrations, invitations, usernames, events, mails },
+    ...{ webhooks, signingKeys, undos, emailChanges, factors, trustedDevices, passkeys, challenges },
+  }
   const housekeeping = createHousekeeping({
     database: platform.database,
     interval: 1 * minutes,
-    jobs: [webhooks.stayWanted, ...purged.map(({ purge }) => purge)],
-    onFailure: (err) => log.warn({ err }, 'expired rows could not be purged'),
+    jobs: [
+      { name: 'keep webhooks wanted', run: webhooks.stayWanted },
+      ...Object.entries(purged).map(([noun, { purge }]) => ({ name: `purge ${noun}`, run: purge })),
+    ],
+    onFailure: (err, job) => log.warn({ err, job }, 'a clean-up failed'),
   })
   return {
     start: () => {

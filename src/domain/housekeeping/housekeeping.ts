@@ -1,43 +1,43 @@
-import type { Database, Sql } from '../../platform/database/database.js'
+import { type Database, type Sql, StoreUnavailable } from '../../platform/database/database.js'
 
 /** Any number that nothing else locks. With it, only one instance runs a job at a time. */
 const advisoryLock = 7_210_451
 
 const batch = 500
 
-/** Mostly a purge, which deletes some expired rows of one noun. Returns `limit` or more if there is more to do. */
-export type Job = (sql: Sql, limit: number) => Promise<number>
+/** `run` is mostly a purge, which deletes some expired rows of one noun. It returns `limit` or more if there is more to do. */
+export type Job = { name: string; run(sql: Sql, limit: number): Promise<number> }
 
 /** Runs the jobs again and again: they delete what has expired, in small batches, in one instance at a time. */
 export const createHousekeeping = (options: {
   database: Database
   interval: number
   jobs: readonly Job[]
-  /** Told of the first failure of a round: while the database is away, all of them fail. */
-  onFailure: (error: unknown) => void
+  onFailure: (error: unknown, job: string) => void
 }) => {
   const { database, interval, jobs, onFailure } = options
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
+  let isStopped = false
 
-  const run = (job: Job) =>
+  const runAlone = (job: Job) =>
     database.transaction(async (sql) => {
       const [lock] = await sql.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [advisoryLock])
-      return lock?.mine ? job(sql, batch) : 0
+      return lock?.mine ? job.run(sql, batch) : 0
     })
 
-  /** Each job has its own transaction: one that fails every time does not stop the others. */
+  /** Each job has its own transaction: one that fails every time does not stop the others, a database that is away does. */
   const sweep = async () => {
-    const failures: unknown[] = []
     let done = 0
     for (const job of jobs) {
+      if (isStopped) break
       try {
-        done += await run(job)
+        done += await runAlone(job)
       } catch (error) {
-        failures.push(error)
+        onFailure(error, job.name)
+        if (error instanceof StoreUnavailable) break
       }
     }
-    if (failures.length > 0) onFailure(failures[0])
     return done
   }
 
@@ -45,7 +45,7 @@ export const createHousekeeping = (options: {
   const schedule = (delay: number) => {
     timer = setTimeout(() => {
       running = sweep().then((done) => {
-        if (timer) schedule(done >= batch ? interval / 60 : interval)
+        if (!isStopped) schedule(done >= batch ? interval / 60 : interval)
       })
     }, delay)
     timer.unref()
@@ -55,8 +55,8 @@ export const createHousekeeping = (options: {
     sweep,
     start: () => schedule(interval / 10),
     stop: async () => {
+      isStopped = true
       clearTimeout(timer)
-      timer = undefined
       await running
     },
   }
