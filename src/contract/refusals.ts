@@ -113,11 +113,11 @@ export const refusals = {
   password_rejected: { status: 422, error: 'Password rejected', message: 'Choose another password' },
 
   // Registering and confirming the email
-  registration_closed: { status: 403, error: 'Registration closed', message: 'Ask the operator for an account' },
+  registration_closed: { status: 403, error: 'Registration closed', message: 'Ask your administrator for an account' },
   invitation_required: {
     status: 403,
     error: 'Invitation required',
-    message: 'A new account needs an invitation. Ask the operator for one.',
+    message: 'A new account needs an invitation. Ask your administrator for one.',
   },
   invalid_invitation: {
     status: 403,

@@ -11,7 +11,7 @@ import { useProblems } from '../refusals.js'
 import { useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'
 import { Question } from './ask-first.js'
-import { useDashboardActions } from './dashboard-actions.js'
+import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
 import { fullDate } from './dates.js'
 import { Panel } from './panel.js'
 
@@ -136,7 +136,7 @@ type ChangeProps = { passkey: Passkey; onDone: () => Promise<void>; onCancel: ()
 const RenamePasskey = ({ passkey, onDone, onCancel }: ChangeProps) => {
   const words = useWords('passkeys')
   const { showSuccess } = useDashboardActions()
-  const problemsOf = useProblems({ bad_request: 'name', not_found: 'name' })
+  const problemsOf = useFormRefusal(useProblems({ bad_request: 'name', not_found: 'name' }))
   const rename = async ({ name = '' }: Values) => {
     const answer = await client.renamePasskey(passkey.id, { name: name.trim() })
     if (answer.refused) return problemsOf(answer)

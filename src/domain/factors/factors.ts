@@ -183,7 +183,7 @@ export const createFactors = (deps: Dependencies) => {
     const result = await proveInside(userId, 'otp', accept, work)
     if (isRefused(result) && result.refused === 'wrong_second_factor') return refuseWrong(request, 'otp')
     await codeLimit.giveBack(userId, counted)
-    onProof('otp', 'accepted')
+    if (!isRefused(result)) onProof('otp', 'accepted')
     return result
   }
 

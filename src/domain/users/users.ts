@@ -136,8 +136,8 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
     await store.releaseEmail(sql, user.email.key, now)
     const insert = () => first(store.insertWithPassword(sql, { ...user, id: uuidv7(now), now }))
     const created = (await insert()) ?? (await obstacle(sql, user)) ?? (await insert())
-    if (!created) throw new Error('A user could neither be created nor be found to exist')
-    return created
+    // Its reservation is over, and is being deleted at this moment.
+    return created ?? refuse('email_taken')
   }
 
   /**

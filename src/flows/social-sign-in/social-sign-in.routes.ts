@@ -56,12 +56,14 @@ type Dependencies = {
   noteReturnTo: ReturnToNotes
 }
 
+type Callback = { id: ProviderId; redirectUri: string }
+
 export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
   for (const [id, redirectUri] of byProvider(deps.redirectUris)) {
     const path = signInPath(id)
     const options = {
       onRequest: deps.limits.byNetwork,
-      onSend: leadBack(id),
+      onSend: leadBack({ id, redirectUri }, deps.attemptCookies),
       // The callback uses up the attempt, which a HEAD request must not do.
       exposeHeadRoute: false,
     }
@@ -78,12 +80,16 @@ export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
 const goTo = (reply: FastifyReply, place: string) => reply.header('cache-control', 'no-store').redirect(place, 303)
 
 /** A person whom the limiter refuses gets a page, and not the body for programs. */
-const leadBack = (id: ProviderId) => async (request: FastifyRequest, reply: FastifyReply, body: unknown) => {
-  if (reply.statusCode !== 429 || !request.headers.accept?.includes('text/html')) return body
-  reply.status(303).removeHeader('content-type')
-  reply.headers({ location: failedAt('/login', id, 'too_many_requests'), 'cache-control': 'no-store' })
-  return ''
-}
+const leadBack =
+  ({ id, redirectUri }: Callback, attemptCookies: AttemptCookies) =>
+  async (request: FastifyRequest, reply: FastifyReply, body: unknown) => {
+    if (reply.statusCode !== 429 || !request.headers.accept?.includes('text/html')) return body
+    const attempt = attemptOf(request, callbackOf(request, redirectUri), attemptCookies)
+    const page = attempt?.purpose.kind === 'link' ? attempt.returnTo : '/login'
+    reply.status(303).removeHeader('content-type')
+    reply.headers({ location: failedAt(page, id, 'too_many_requests'), 'cache-control': 'no-store' })
+    return ''
+  }
 
 const begin = async (
   id: ProviderId,
@@ -104,7 +110,7 @@ const begin = async (
 }
 
 const handleCallback = async (
-  { id, redirectUri }: { id: ProviderId; redirectUri: string },
+  { id, redirectUri }: Callback,
   deps: Dependencies,
   request: FastifyRequest,
   reply: FastifyReply,
