@@ -276,19 +276,19 @@ describe('the deletion of an account', () => {
 
   it('is also a command, which asks for the username', async () => {
     const store = { openStores: (role: 'service' | 'owner') => openStores(latchkey.config, role) }
-    const command = (...more: string[]) => run(store, ['user', 'delete', 'dodo', ...more])
-    await latchkey.signedUp('dodo')
+    const command = (...more: string[]) => run(store, ['user', 'delete', 'great-auk', ...more])
+    await latchkey.signedUp('great-auk')
     expect(await command()).toMatchObject({ code: 1, err: expect.stringContaining('--yes') })
-    expect(await run(store, ['user', 'delete', 'dodo'], { typed: ['no\r'] })).toMatchObject({ code: 1 })
+    expect(await run(store, ['user', 'delete', 'great-auk'], { typed: ['no\r'] })).toMatchObject({ code: 1 })
     const unchanged = { code: 1, err: expect.stringMatching(/: .*\nNothing was changed\.\n$/) }
     for (const key of ['\u0003', '\u0004'])
-      expect(await run(store, ['user', 'delete', 'dodo'], { typed: [key] })).toMatchObject(unchanged)
-    const [{ id } = {}] = await latchkey.sql.query<{ id: string }>("select id from users where username = 'dodo'")
+      expect(await run(store, ['user', 'delete', 'great-auk'], { typed: [key] })).toMatchObject(unchanged)
+    const [{ id } = {}] = await latchkey.sql.query<{ id: string }>("select id from users where username = 'great-auk'")
     expect(await command('--yes', '--json')).toMatchObject({ code: 0, out: `${JSON.stringify({ deleted: id })}\n` })
     expect(await command('--yes')).toMatchObject({ code: 1, err: expect.stringContaining('There is no user') })
     latchkey.app.nouns.mails.nudge()
-    expect((await latchkey.mailTo('dodo@example.com', /was deleted/)).text).toContain('administrator')
+    expect((await latchkey.mailTo('great-auk@example.com', /was deleted/)).text).toContain('administrator')
     expect(await latchkey.sql.query("select reason from events where kind = 'user_deleted'")).toEqual([{ reason: id }])
-    expect(await tablesWith(['dodo'])).toEqual([])
+    expect(await tablesWith(['great-auk'])).toEqual([])
   })
 })
