@@ -30,10 +30,20 @@ const readJson = (text: string, type = '') => (type.startsWith('application/json
 export const createVisitor = (door: FrontEnd, connections = createConnections(door), jar = createCookieJar()) => {
   const origin = `https://localhost:${door.port}`
 
-  const exchange = (method: string, path: string, text: string | undefined, headers: Record<string, string>) =>
+  const exchange = (
+    method: string,
+    path: string,
+    text: string | undefined,
+    headers: Record<string, string>,
+  ): Promise<Answer> =>
     new Promise<Answer>((resolve, reject) => {
       const asked = request({ host: 'localhost', port: door.port, agent: connections, method, path, headers })
-      asked.once('error', reject)
+      asked.once('error', (error: NodeJS.ErrnoException) => {
+        // The server has closed a kept connection at the moment it was used again: a browser takes another one, too.
+        const isStale = asked.reusedSocket && error.code === 'ECONNRESET'
+        if (isStale) resolve(exchange(method, path, text, headers))
+        else reject(new Error(`${method} ${path}: ${error.message}`, { cause: error }))
+      })
       asked.once('response', (answer) => {
         let received = ''
         answer.setEncoding('utf8').on('data', (chunk: string) => {
