@@ -34,8 +34,10 @@ type Dependencies = {
   sessions: Pick<Sessions, 'endAll'>
   mails: Pick<Mails, 'queue'>
 }
-/** `isFinal`: no undo link works any more, and the address before gets none. */
-/** `since`: when the change began, if that was before this moment. */
+/**
+ * `since`: when the change began, if that was before this moment. `isFinal`: no undo link works any more, and the address
+ * before gets none.
+ */
 type Applied = { email: Email; since?: Date; except?: string; language?: Language; isFinal?: boolean }
 
 export type EmailChanges = ReturnType<typeof createEmailChanges>
