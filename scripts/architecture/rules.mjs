@@ -20,7 +20,7 @@ const rings = [
   ['lib'],
 ]
 const drawers = /^(utils?|helpers?|common|shared|misc)$/
-const longestFile = 300
+const longestFile = 400
 const longestFunction = 60
 
 /** @type {Rule} */
