@@ -6,7 +6,7 @@ import { bundlePackage, readPackages } from './packages.mjs'
 const budgets = {
   '@latchkey/client': { client: 3_000 },
   '@latchkey/verify': {
-    verify: 5_500,
+    verify: 6_000,
     node: 4_500,
     express: 4_500,
     fastify: 4_500,

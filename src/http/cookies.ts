@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type CookieValues, readCookieHeader } from '../contract/cookie-header.js'
 import { knownDeviceLifetime } from '../domain/known-devices/known-devices.js'
 import { registrationLifetime } from '../domain/registrations/registrations.js'
 import type { Issued } from '../domain/sessions/sessions.js'
@@ -25,22 +26,6 @@ export const knownDeviceCookie = {
   sameSite: 'Strict',
   maxAge: knownDeviceLifetime / seconds,
 } as const
-
-type Jar = { values: ReadonlyMap<string, string | undefined>; doubled: ReadonlySet<string> }
-
-/** Two cookies with one name count as none: one of them was planted, and we cannot know which. */
-const parse = (header: string): Jar => {
-  const values = new Map<string, string | undefined>()
-  const doubled = new Set<string>()
-  for (const pair of header.split(';')) {
-    const end = pair.indexOf('=')
-    const name = (end === -1 ? pair : pair.slice(0, end)).trim()
-    const value = end === -1 ? undefined : pair.slice(end + 1).trim() || undefined
-    if (values.has(name)) doubled.add(name)
-    values.set(name, doubled.has(name) ? undefined : value)
-  }
-  return { values, doubled }
-}
 
 /** The most that the cookies of a browser may need together, so that every proxy takes the header. */
 const longestHeader = 4_096
@@ -74,7 +59,7 @@ export const createCookies = ({
   host: string
   domain?: string | undefined
 }) => {
-  const jars = new WeakMap<FastifyRequest, Jar>()
+  const jars = new WeakMap<FastifyRequest, CookieValues>()
   const prefix = secure ? '__Host-' : ''
   /** The other places where a session cookie could be: for this host only, and for each domain above it. */
   const otherPlaces = [undefined, ...domainsOf(host)].filter((place) => place !== domain)
@@ -84,7 +69,7 @@ export const createCookies = ({
   const jarOf = (request: FastifyRequest) => {
     const known = jars.get(request)
     if (known) return known
-    const jar = parse(request.headers.cookie ?? '')
+    const jar = readCookieHeader(request.headers.cookie ?? '')
     jars.set(request, jar)
     return jar
   }

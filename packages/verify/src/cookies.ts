@@ -1,3 +1,5 @@
+import { readCookieHeader } from '../../../src/contract/cookie-header.js'
+
 /** A request of the Fetch standard, or one of Node and the frameworks on it. */
 type AnyHeaders =
   | { get(name: string): string | null }
@@ -17,12 +19,8 @@ export const headerOf = ({ headers }: AnyRequest, name: string): string | undefi
 export type SessionCookie = 'access_token' | 'refresh_token'
 export type CookieValue = { value: string | undefined; isDoubled: boolean }
 
-/** As the service reads them. Two cookies with one name count as none: one of them was planted, and we cannot know which. */
+/** As the service reads them. */
 export const readCookie = (header: string | undefined, name: SessionCookie): CookieValue => {
-  const found = (header ?? '').split(';').flatMap((pair) => {
-    const [key = '', ...value] = pair.split('=')
-    return key.trim() === name ? [value.join('=').trim()] : []
-  })
-  const [value] = found
-  return found.length > 1 ? { value: undefined, isDoubled: true } : { value: value || undefined, isDoubled: false }
+  const { values, doubled } = readCookieHeader(header ?? '')
+  return { value: values.get(name), isDoubled: doubled.has(name) }
 }

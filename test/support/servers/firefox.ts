@@ -20,6 +20,8 @@ const preferences = {
   'media.rdd-process.enabled': false,
   'layout.frame_rate': 10,
   'ui.prefersReducedMotion': 1,
+  // For tests with several hosts of one domain.
+  'network.dns.localDomains': 'auth.site.test,other.site.test',
 }
 
 /** The test run may be killed before it closes the browser. A shell notices by its input, which ends with this process. */
