@@ -13,7 +13,9 @@ import { cookieHeaders } from './browser-journeys.js'
 import { startCaddy } from './caddy.js'
 import {
   expectForeignForm,
+  expectIdentityStays,
   expectNotMisled,
+  expectOnlyWebSockets,
   expectOurHeaders,
   expectOutage,
   expectPublicKeys,
@@ -113,9 +115,11 @@ describe('an application behind Caddy and the access check', () => {
   })
 
   it('passes no change of protocol on but a WebSocket', async () => {
-    const upgrade = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABk' }
-    const answer = await (await signedIn()).get('/reports', upgrade)
-    expect([answer.status, application.last()?.headers.upgrade]).toEqual([200, undefined])
+    await expectOnlyWebSockets(door, (await signedIn()).jar.header(), application)
+  })
+
+  it('says who asks, whatever the Connection header of the client names', async () => {
+    await expectIdentityStays(await signedIn(), application)
   })
 
   it('tells a program, shows a person the way, and bounces once', async () => {

@@ -12,7 +12,9 @@ import { type Application, startApplication, startElsewhere } from './applicatio
 import { cookieHeaders } from './browser-journeys.js'
 import {
   expectForeignForm,
+  expectIdentityStays,
   expectNotMisled,
+  expectOnlyWebSockets,
   expectOurHeaders,
   expectOutage,
   expectPublicKeys,
@@ -111,9 +113,11 @@ describe('an application behind nginx and the access check', () => {
   })
 
   it('passes no change of protocol on but a WebSocket', async () => {
-    const upgrade = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABk' }
-    const answer = await (await signedIn()).get('/reports', upgrade)
-    expect([answer.status, application.last()?.headers.upgrade]).toEqual([200, undefined])
+    await expectOnlyWebSockets(front, (await signedIn()).jar.header(), application)
+  })
+
+  it('says who asks, whatever the Connection header of the client names', async () => {
+    await expectIdentityStays(await signedIn(), application)
   })
 
   it.each([

@@ -90,6 +90,65 @@ export const expectForeignForm = async (visitor: Visitor) => {
   expectOurHeaders(foreign, { opener: false })
 }
 
+/** Writes exactly these bytes, and reads the status of the answer. Whatever follows, a tunnel too, is cut off. */
+const statusOf = ({ port, certificate }: FrontEnd, bytes: string) =>
+  new Promise<number>((resolve, reject) => {
+    let text = ''
+    const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca: certificate })
+    socket.once('secureConnect', () => socket.write(bytes))
+    socket.once('error', reject)
+    socket.setTimeout(10_000, () => socket.destroy(new Error('no answer')))
+    socket.setEncoding('utf8').on('data', (more: string) => {
+      text += more
+      if (!text.includes('\r\n')) return
+      resolve(Number(text.split(' ')[1]))
+      socket.destroy()
+    })
+  })
+
+const webSocket = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
+const h2c = 'HTTP2-Settings: AAMAAABk'
+/** The lines of a request, and whether a WebSocket may begin with it. Behind any other tunnel no request would be checked. */
+const protocolChanges: [lines: string, isWebSocket: boolean][] = [
+  [`Connection: Upgrade\r\nUpgrade: websocket\r\n${webSocket}`, true],
+  [`Connection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n${webSocket}`, true],
+  [`Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n${h2c}`, false],
+  [`Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nUpgrade: websocket\r\n${h2c}`, true],
+  [`Connection: Upgrade, HTTP2-Settings\r\nUpgrade: websocket\r\nUpgrade: h2c\r\n${h2c}`, true],
+  [`Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c, websocket\r\n${h2c}`, false],
+  [`Connection: Upgrade, HTTP2-Settings\r\nUpgrade: websocket, h2c\r\n${h2c}`, false],
+  [`Connection: Upgrade\r\nConnection: HTTP2-Settings\r\nUpgrade: \th2c\r\n${h2c}`, false],
+  [`Connection: Upgrade\r\nUpgrade: TLS/1.3`, false],
+]
+
+/** No tunnel but a WebSocket is opened, and the application never hears of another protocol. */
+export const expectOnlyWebSockets = async (door: FrontEnd, cookie: string, application: Application) => {
+  for (const [lines, isWebSocket] of protocolChanges) {
+    const before = application.heard.length
+    const status = await statusOf(
+      door,
+      `GET /reports HTTP/1.1\r\nHost: localhost:${door.port}\r\nCookie: ${cookie}\r\n${lines}\r\n\r\n`,
+    )
+    const { headers } = application.heard[before] ?? {}
+    const wasPassedOn = headers?.upgrade
+    expect([lines, wasPassedOn]).toEqual([lines, isWebSocket && status === 101 ? 'websocket' : undefined])
+    expect([lines, status === 101]).toEqual([lines, lines.includes(webSocket) || (isWebSocket && status === 101)])
+  }
+}
+
+/** What a client's `Connection` names is removed on the way. The headers that say who asks must stay. */
+export const expectIdentityStays = async (visitor: Visitor, application: Application) => {
+  const names = 'X-Auth-User-Id, X-Auth-Factors, X-Auth-Username, X-Auth-Session-Id, X-Auth-Time, X-Forwarded-For'
+  for (const connection of [`close, ${names}`, names, `keep-alive, ${names}`]) {
+    expect((await visitor.get('/reports', { connection })).status).toBe(200)
+    const { headers = {} } = application.last() ?? {}
+    expect(headers).toMatchObject({ 'x-auth-factors': '1', 'x-forwarded-for': '127.0.0.1' })
+    expect(headers['x-auth-username']).toMatch(/./)
+    expect(headers['x-auth-user-id']).toMatch(/^[0-9a-f-]{36}$/)
+    expect(headers['x-auth-session-id']).toMatch(/^[0-9a-f-]{36}$/)
+  }
+}
+
 /** Writes exactly these bytes, which no HTTP library would, and reads the one answer. */
 export const speak = async ({ port, certificate }: FrontEnd, bytes: string): Promise<Answer> => {
   const heard = await new Promise<string>((resolve, reject) => {
