@@ -6,14 +6,18 @@ const escaped = (/** @type {string} */ text) => text.replaceAll('&', '&amp;').re
 
 const server = createServer((request, response) => {
   const id = String(request.headers['x-auth-user-id'] ?? '')
+  // Only a request that passed the access check of the proxy names a user. Never serve another one as a guest.
+  if (id === '') return response.writeHead(403, { 'content-type': 'text/plain' }).end('This request names no user.\n')
   const name = decodeURIComponent(String(request.headers['x-auth-username'] ?? ''))
   response.setHeader('content-type', 'text/html; charset=utf-8')
-  response.end(`<!doctype html><html lang="en"><title>Application</title>
+  return response.end(`<!doctype html><html lang="en"><title>Application</title>
 <h1>Hello, ${escaped(name)}</h1>
 <p>Your user id is <code>${escaped(id)}</code>. This page is <code>${escaped(request.url ?? '')}</code>.</p>
 <p><a href="/api/auth/account-page">Your account and sign-out</a></p>
 </html>`)
 })
+// Node drops all header lines after the 2,000th without a word, and those of the proxy may come last.
+server.maxHeadersCount = 0
 
 server.listen(Number(process.env.PORT ?? 8080), process.env.HOST ?? '127.0.0.1')
 process.once('SIGTERM', () => server.close())

@@ -20,7 +20,7 @@ export const createApi = (latchkey) => {
     return { status: 200, body: own }
   }
 
-  return createServer((request, response) => {
+  const server = createServer((request, response) => {
     void answer(request)
       .catch(() => ({ status: 503, body: undefined }))
       .then(({ status, body }) => {
@@ -28,4 +28,7 @@ export const createApi = (latchkey) => {
         response.end(JSON.stringify(body ?? null))
       })
   })
+  // Node drops all header lines after the 2,000th. Here the Cookie header would be missing then.
+  server.maxHeadersCount = 0
+  return server
 }

@@ -8,6 +8,7 @@ const longestForm = 16 * 1024
 /** Listens on a free port of this machine only. The handler is created once the address is known. */
 export const startLoopbackServer = async (hostname: string, createHandler: (origin: string) => Handler) => {
   const server = createServer()
+  server.maxHeadersCount = 0
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(0, '127.0.0.1', resolve)

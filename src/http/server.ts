@@ -87,6 +87,9 @@ const createLimitedServer = (framework: RequestListener, answersInFront: FastLan
     answering.set(request.socket, response)
     framework(request, response)
   })
+  // Node would drop all header lines after the 2,000th without a word, and X-Forwarded-For may be among them. The bytes are
+  // bounded above.
+  server.maxHeadersCount = 0
   // A client that neither sends nor reads for so long is cut off. One that waits for an answer is not: a hash may take longer
   // on a busy machine. What a client sends slowly is bounded above.
   server.setTimeout(15 * seconds, (socket) => {

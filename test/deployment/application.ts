@@ -91,6 +91,7 @@ export const startApplication = async (host = '127.0.0.1') => {
       else sendPage(response, nameIn(request))
     })
   })
+  server.maxHeadersCount = 0
   server.on('upgrade', (request, socket) => {
     hear(request, '')
     sockets.add(socket)

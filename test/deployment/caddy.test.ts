@@ -12,6 +12,7 @@ import { type Application, startApplication } from './application.js'
 import { cookieHeaders } from './browser-journeys.js'
 import { startCaddy } from './caddy.js'
 import {
+  expectAddressBehindManyHeaders,
   expectForeignForm,
   expectIdentityStays,
   expectNotMisled,
@@ -188,6 +189,14 @@ describe('an application behind Caddy and the access check', () => {
       statuses.push(answer.status)
     }
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
+  })
+
+  it('cannot be led past its limits, or lose the name of the user, by thousands of tiny headers', async () => {
+    await expectAddressBehindManyHeaders(door, 1990)
+    const visitor = await signedIn()
+    const lines = `Host: localhost:${door.port}\r\nConnection: close\r\nCookie: ${visitor.jar.header()}\r\n`
+    const answer = await speak(door, `GET /reports HTTP/1.1\r\n${lines}${'D:\r\n'.repeat(1990)}\r\n`)
+    expect([answer.status, application.last()?.headers['x-auth-username']]).toEqual([200, 'ada'])
   })
 
   it('says who is down, to a person on a page and to a program in JSON', async () => {

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openBrowser } from '../support/browsers.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { read } from '../support/project.js'
+import { openRawConnection } from '../support/raw-connection.js'
 import { testProgram } from '../support/servers/programs.js'
 import { freePort, ownFolder, startServer } from '../support/servers/server.js'
 import { listens, replaced } from '../support/site/nginx.js'
@@ -129,6 +130,19 @@ describe.each([
     const { stdout } = await promisify(execFile)('bash', ['-euc', commands], { cwd })
     expect(stdout).toMatch(/^401\n/)
     expect(stdout).toContain(`Hello, guest-of-${name}`)
+  })
+
+  it('an application serves nobody without a name, and loses no name to thousands of tiny headers', async () => {
+    const tab = await latchkey.signedUp(`many-${name}`)
+    const tiny = 'D:\r\n'.repeat(1990)
+    const connection = openRawConnection(port)
+    const answer = await connection.ask(
+      `GET /reports HTTP/1.1\r\nHost: localhost:${port}\r\nConnection: close\r\nCookie: ${tab.jar.header()}\r\n${tiny}\r\n`,
+    )
+    // nginx has less room for headers than that needs.
+    expect(answer).toContain(name === 'chromium' ? 'Headers too large' : `Hello, many-${name}`)
+    const direct = await fetch(`http://127.0.0.1:${application}/reports`)
+    expect([direct.status, await direct.text()]).toEqual([403, 'This request names no user.\n'])
   })
 
   it('is closed to other machines', async () => {

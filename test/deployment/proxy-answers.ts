@@ -1,3 +1,4 @@
+import { connect as connectPlain } from 'node:net'
 import { connect } from 'node:tls'
 import { expect } from 'vitest'
 import { securityHeaders } from '../../src/http/headers.js'
@@ -150,16 +151,18 @@ export const expectIdentityStays = async (visitor: Visitor, application: Applica
 }
 
 /** Writes exactly these bytes, which no HTTP library would, and reads the one answer. */
-export const speak = async ({ port, certificate }: FrontEnd, bytes: string): Promise<Answer> => {
+export const speak = async ({ port, certificate }: FrontEnd, bytes: string, from = '127.0.0.1'): Promise<Answer> => {
   const heard = await new Promise<string>((resolve, reject) => {
     let text = ''
-    const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca: certificate })
+    // A server that refuses a body in the middle may reset the connection after its answer.
+    const fail = (error: Error) => (text ? resolve(text) : reject(error))
+    const line = connectPlain({ port, host: '127.0.0.1', localAddress: from }).on('error', fail)
+    const socket = connect({ socket: line, servername: 'localhost', ca: certificate })
     socket.setEncoding('utf8').on('data', (more: string) => {
       text += more
     })
     socket.once('secureConnect', () => socket.write(bytes))
-    // A server that refuses a body in the middle may reset the connection after its answer.
-    socket.once('error', (error: Error) => (text ? resolve(text) : reject(error)))
+    socket.on('error', fail)
     socket.once('close', () => resolve(text))
     socket.setTimeout(10_000, () => socket.destroy(new Error('no answer')))
   })
@@ -170,5 +173,19 @@ export const speak = async ({ port, certificate }: FrontEnd, bytes: string): Pro
     return [name.toLowerCase(), value.join(': ')]
   })
   const headers = Object.fromEntries(lines)
-  return { status: Number(first.split(' ')[1]), headers, lines, text: body, body: JSON.parse(body) }
+  const isJson = headers['content-type']?.startsWith('application/json') ?? false
+  return { status: Number(first.split(' ')[1]), headers, lines, text: body, body: isJson ? JSON.parse(body) : {} }
+}
+
+/** Node keeps 2,000 header lines by default and drops the rest, and a proxy may write its own ones last. */
+export const expectAddressBehindManyHeaders = async (door: FrontEnd, tinyHeaders: number) => {
+  const lines = `Host: localhost:${door.port}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n`
+  // Malformed, which counts as an attempt and costs no hash.
+  const attempt = (from: string, tiny: number) =>
+    speak(door, `POST /login HTTP/1.1\r\n${lines}${'D:\r\n'.repeat(tiny)}\r\n{}`, from)
+  const statuses: number[] = []
+  for (let guess = 0; guess < 5; guess += 1) statuses.push((await attempt('127.0.0.5', tinyHeaders)).status)
+  expect(statuses).toEqual([400, 400, 400, 400, 400])
+  expect((await attempt('127.0.0.5', 0)).status).toBe(429)
+  expect((await attempt('127.0.0.6', tinyHeaders)).status).toBe(400)
 }

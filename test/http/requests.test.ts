@@ -201,6 +201,32 @@ describe('bodies', () => {
   })
 })
 
+describe('thousands of tiny header lines', () => {
+  const many = 'D:\r\n'.repeat(2500)
+  const body = '{}'
+  const type = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n`
+
+  it('do not hide the address of the client, which the proxy writes last', async () => {
+    const address = '198.51.100.77'
+    const answer = await raw(
+      `POST /login HTTP/1.1\r\nHost: localhost\r\n${type}${many}X-Forwarded-For: ${address}\r\n\r\n${body}`,
+    )
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(latchkey.logLines.some((line) => line.includes(`"ip":"${address}"`))).toBe(true)
+  })
+
+  it('do not hide the cookies either, and their bytes are bounded', async () => {
+    const tab = latchkey.browser()
+    await tab.post('/login', credentials)
+    const ask = (lines: string) =>
+      raw(
+        `GET /api/auth/me HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${lines}Cookie: ${tab.jar.header()}\r\n\r\n`,
+      )
+    expect(await ask(many)).toMatch(/^HTTP\/1\.1 200 /)
+    expect(await ask('D:\r\n'.repeat(12_500))).toMatch(/^HTTP\/1\.1 431 /)
+  })
+})
+
 describe('requests from other sites', () => {
   it.each<[string, Record<string, string>, number]>([
     ['cross-site by Sec-Fetch-Site', { 'sec-fetch-site': 'cross-site' }, 403],

@@ -25,6 +25,7 @@ export const startMetricsServer = async (options: { host: string; port: number; 
     answer(metrics, request, response).catch(() => response.writeHead(500).end())
   })
   server.maxConnections = 50
+  server.maxHeadersCount = 0
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => reject(listeningError(cause, { host: 'METRICS_HOST', port: 'METRICS_PORT' })))
     server.listen(port, host, resolve)
