@@ -283,6 +283,9 @@ describe('configuration', () => {
       'DATABSE_URL is not a setting; did you mean DATABASE_URL?',
       'LATCHKEY_PORT is not a setting; did you mean PORT?',
     ])
+    expect(likelyTypos({ JWT_SECERT_FILE: '/x', SERVICE_KEYS_FILE: '/x', DATABASE_KEY_FILE: '/x' })).toEqual([
+      'JWT_SECERT_FILE is not a setting; did you mean JWT_SECRET?',
+    ])
   })
 })
 

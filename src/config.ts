@@ -10,6 +10,7 @@ import {
   providerConfigs,
   providerFaults,
 } from './config/provider-settings.js'
+import { readSecretsFolders } from './config/secrets-folder.js'
 import { InvalidValue, list, type Setting, text } from './config/setting-values.js'
 import { settings } from './config/settings.js'
 import { siblingFaults } from './config/sibling-hosts.js'
@@ -146,12 +147,12 @@ export const likelyTypos = (env: Environment) => {
   const names = Object.keys(tableFor(env))
   const known = new Set<string>(names.flatMap((name) => [name, `${name}_FILE`]))
   return Object.keys(env).flatMap((name) => {
-    const bare = name.replace(/^LATCHKEY_/, '')
+    const bare = name.replace(/^LATCHKEY_/, '').replace(/_FILE$/, '')
     const near = names.find((each) => isNear(bare, each))
     const [, unnamed] = /^PROVIDER_([A-Z][A-Z0-9]+)_[A-Z_]+$/.exec(bare) ?? []
     if (!known.has(name) && !near && unnamed)
       return [`${name} is not used: PROVIDERS does not name ${unnamed.toLowerCase()}`]
-    return known.has(name) || (!near && bare === name)
+    return known.has(name) || (!near && !name.startsWith('LATCHKEY_'))
       ? []
       : [`${name} is not a setting${near ? `; did you mean ${near}?` : ''}`]
   })
@@ -221,9 +222,12 @@ export const readConfig = (env: Environment): { config: Config; texts: Environme
 
 export const loadConfig = (env: Environment) => readConfig(env).config
 
-/** A `.env` file in the working directory, and the process's environment, which wins. */
-export const readEnvironment = (path = '.env'): Environment => {
-  const { values, faults } = readEnvFile(path)
+/** The process's environment, what it lacks from a `.env` file in the working directory, then from the folder of secrets. */
+export const readEnvironment = (path = '.env', env: Environment = process.env): Environment => {
+  const file = readEnvFile(path)
+  const set = { ...file.values, ...env }
+  const secrets = readSecretsFolders(set)
+  const faults = [...file.faults, ...secrets.faults]
   if (faults.length > 0) throw new ConfigurationFaults(faults)
-  return { ...values, ...process.env }
+  return { ...set, ...secrets.values }
 }

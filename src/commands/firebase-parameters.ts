@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { FirebaseParameters } from '../domain/passwords/hash-to-store.js'
 import { CommandFailure } from './command.js'
-import { cannotRead } from './input.js'
+import { cannotRead, type Input } from './input.js'
 
 /** A value of the parameters as Firebase shows them (`rounds: 8,`), or of the same as JSON. */
 const written = (text: string, name: string) =>
@@ -28,4 +28,38 @@ export const loadFirebaseParameters = async (path: string) => {
     throw cannotRead(path, error)
   })
   return readFirebaseParameters(text)
+}
+
+/** The parameters have a few hundred bytes. */
+const mostBytes = 64 * 1024
+
+/** Also a second brace: as JSON, the parameters are an object in an object. */
+const isBetween = (byte: number) => /[\s}]/.test(String.fromCharCode(byte))
+
+async function* afterParameters(begun: Buffer, chunks: AsyncIterator<Buffer | string>) {
+  let hasBegun = false
+  for (let next: Buffer | undefined = begun; next; ) {
+    const start: number = hasBegun ? 0 : next.findIndex((byte) => !isBetween(byte))
+    hasBegun = start >= 0
+    if (hasBegun) yield next.subarray(start)
+    const { value, done } = await chunks.next()
+    next = done ? undefined : Buffer.from(value)
+  }
+}
+
+/** The parameters at the beginning of the input, up to their closing brace, and what comes after them. */
+export const splitFirebaseParameters = async (input: Input) => {
+  const chunks = input.bytes[Symbol.asyncIterator]()
+  let begun = Buffer.alloc(0)
+  let end = -1
+  while (end < 0 && begun.length < mostBytes) {
+    const { value, done } = await chunks.next()
+    if (done) break
+    begun = Buffer.concat([begun, Buffer.from(value)])
+    end = begun.indexOf('}')
+  }
+  if (end < 0) throw new CommandFailure('Standard input does not begin with the Firebase parameters, as { … }.')
+  const firebase = readFirebaseParameters(begun.subarray(0, end + 1).toString())
+  const rest: Input = { ...input, bytes: afterParameters(begun.subarray(end + 1), chunks) }
+  return { firebase, rest }
 }

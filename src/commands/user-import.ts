@@ -21,7 +21,7 @@ import {
   withStores,
 } from './command.js'
 import { counted } from './counted.js'
-import { loadFirebaseParameters } from './firebase-parameters.js'
+import { loadFirebaseParameters, splitFirebaseParameters } from './firebase-parameters.js'
 import { type Input, openInput } from './input.js'
 import { exitCodes, watchForInterruption } from './interruption.js'
 import { printableJson } from './printable-json.js'
@@ -173,6 +173,15 @@ const importAll = async (stores: Stores, input: Input, plan: Plan, context: Comm
   return { ...importer.counts, interruptedBy: interruption.signal() }
 }
 
+const openFiles = async (file: string, parameters: string | undefined, context: CommandContext) => {
+  if (parameters === '-') {
+    const { firebase, rest } = await splitFirebaseParameters(await openInput('-', context))
+    return { firebase, input: file === '-' ? rest : await openInput(file, context) }
+  }
+  const firebase = parameters === undefined ? undefined : await loadFirebaseParameters(parameters)
+  return { firebase, input: await openInput(file, context) }
+}
+
 export const userImport: Command = {
   summary: 'Add users from a CSV or JSON lines file',
   help: `latchkey user import FILE [--format csv|jsonl] [--firebase-config FILE] [--salted-hex better-auth|node] [--dry-run] [--json]
@@ -210,7 +219,8 @@ again. The summary says how many users get a password: look at it in a dry run f
   --dry-run                 show what would happen and write nothing
   --json                    the summary as one JSON object; refused rows are still lines on standard error
   --format FORMAT           csv or jsonl (without it: jsonl if the file begins with {, otherwise csv)
-  --firebase-config FILE    the password hash parameters, as the Firebase console shows them
+  --firebase-config FILE    the password hash parameters, as the Firebase console shows them. With - for both files, they stand
+                            at the beginning of standard input, before the users
   --salted-hex SYSTEM       who made hashes of the form salt:hash: better-auth (the default) or node
 
 The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C stops the import; what was added stays.`,
@@ -228,10 +238,8 @@ The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C st
       ['FILE'],
     )
     const [format, saltedHex] = [formatFrom(values.format), saltedHexFrom(values['salted-hex'])]
-    const parameters = values['firebase-config']
-    const firebase = parameters === undefined ? undefined : await loadFirebaseParameters(parameters)
     const { bcryptCost } = loadConfig(context.environment)
-    const input = await openInput(positionals[0] ?? '', context)
+    const { input, firebase } = await openFiles(positionals[0] ?? '', values['firebase-config'], context)
     return withStores(context, 'service', async (stores) => {
       const plan = {
         format,

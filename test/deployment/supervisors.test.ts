@@ -50,17 +50,27 @@ describe('a supervisor waits longer than the longest shutdown', () => {
 
 describe('the shipped files agree with each other', () => {
   it('about the settings of providers, which exist', async () => {
-    const files = ['systemd/providers.conf', 'compose.providers.yaml', 'kubernetes/latchkey.yaml']
-    const wanted = ['A', 'B'].flatMap((id) => [`PROVIDER_${id}_CLIENT_ID`, `PROVIDER_${id}_CLIENT_SECRET_FILE`])
-    for (const file of files) {
-      const named = (await read(`deploy/${file}`)).match(/PROVIDER_[AB]_\w+/g)
-      expect([...new Set(named)].sort(), file).toEqual(wanted)
+    const wanted = ['A', 'B'].map((id) => `PROVIDER_${id}_CLIENT_ID`)
+    for (const file of ['compose.providers.yaml', 'kubernetes/latchkey.yaml']) {
+      const text = await read(`deploy/${file}`)
+      expect([...new Set(text.match(/PROVIDER_[AB]_\w+/g))].sort(), file).toEqual(wanted)
+      for (const id of ['a', 'b']) expect(text, file).toContain(`provider_${id}_client_secret`)
     }
     const guide = await read('docs/configuration.md')
-    for (const name of wanted) expect(guide).toContain(`\`${name.replace('_FILE', '')}\``)
-    const script = await read('deploy/systemd/latchkey')
-    for (const [, credential] of (await read('deploy/systemd/providers.conf')).matchAll(/^LoadCredential=(\w+):/gm))
-      expect(script).toContain(` ${credential}`)
+    for (const name of wanted) expect(guide).toContain(`\`${name}\``)
+  })
+
+  it('about the folder in which each secret is a file', async () => {
+    const compose = parse(await read('deploy/compose.yaml'), { merge: true }).services
+    expect([compose['latchkey-1'], compose.migrate].map(({ environment }) => environment.SECRETS_DIR)).toEqual([
+      '/run/secrets',
+      '/run/secrets',
+    ])
+    const files = ['latchkey', 'migrate'].map((name) => read(`deploy/kubernetes/${name}.yaml`))
+    for (const text of await Promise.all(files)) {
+      const [, mounted] = /mountPath: (\/run\/secrets\/latchkey)/.exec(text) ?? []
+      expect(text).toMatch(new RegExp(`SECRETS_DIR(?:: |, value: )${mounted}`))
+    }
   })
 
   it('about the ports of the instances', async () => {

@@ -1,11 +1,12 @@
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readServiceKeys } from '../../src/app/service-keys-file.js'
 import { testPostgres, urlFor } from '../support/databases.js'
 import { read } from '../support/project.js'
 import { findProgram } from '../support/servers/programs.js'
@@ -60,11 +61,16 @@ describe('the SQL of the systemd guide', () => {
 /** Does what systemd does with these options, as far as the wrapper needs it. */
 const standIn = `#!/bin/bash
 set -euo pipefail
-export CREDENTIALS_DIRECTORY=$(mktemp -d "$ROOT/credentials-XXXX")
 while [[ $1 != -- ]]; do
   case "$1" in
-    --property=LoadCredential=*) given=\${1#--property=LoadCredential=}; cp "\${given#*:}" "$CREDENTIALS_DIRECTORY/\${given%%:*}" ;;
+    --property=LoadCredential=*)
+      given=\${1#--property=LoadCredential=}
+      export CREDENTIALS_DIRECTORY=$(mktemp -d "$ROOT/credentials-XXXX")
+      cp "\${given#*:}" "$CREDENTIALS_DIRECTORY/\${given%%:*}" ;;
+    --property=StateDirectory=*) mkdir -p "$ROOT/\${1#--property=StateDirectory=}" ;;
+    --property=UMask=*) umask "\${1#--property=UMask=}" ;;
     --property=EnvironmentFile=*) set -a; . "\${1#--property=EnvironmentFile=}"; set +a ;;
+    --property=User=* | --property=DynamicUser=*) export RUNS_AS=\${1#--property=} ;;
     --setenv=*) export "\${1#--setenv=}" ;;
   esac
   shift
@@ -73,47 +79,76 @@ shift
 exec "$@"
 `
 
-describe('the command line with the credentials of the units', () => {
+describe('the command line with the settings and secrets of the units', () => {
+  const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
   let root: string
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'latchkey-systemd-'))
-    await mkdir(join(root, 'secrets'))
-    for (const name of ['database_url', 'jwt_secret', 'database_owner_url'])
-      await writeFile(join(root, 'secrets', name), `the ${name}\n`)
-    await writeFile(join(root, 'latchkey.env'), 'PUBLIC_URL=https://app.example.com\n')
+    for (const folder of ['secrets', 'owner']) await mkdir(join(root, folder))
+    await writeFile(join(root, 'secrets', 'sealing_key'), `${randomBytes(48).toString('hex')}\n`)
+    await writeFile(join(root, 'owner', 'database_owner_url'), 'the address of the owner\n')
+    await writeFile(
+      join(root, 'latchkey.env'),
+      `PUBLIC_URL=https://app.example.com\nSERVICE_KEYS_FILE=${root}/latchkey/keys\n`,
+    )
     // In the place of the program: says what it was given.
     await writeFile(
       join(root, 'node'),
-      `#!/bin/bash\nshift\necho "$@"\nfor each in \${!DATABASE*} \${!JWT*} SUDO_USER PUBLIC_URL NODE_ENV; do echo "$each=\${!each}"; done\ncat "$DATABASE_URL_FILE" -\n`,
+      `#!/bin/bash\nshift\necho "$@"\nfor each in RUNS_AS SUDO_USER PUBLIC_URL NODE_ENV SECRETS_DIR; do echo "$each=\${!each}"; done\ncat \${CREDENTIALS_DIRECTORY:+"$CREDENTIALS_DIRECTORY/database_owner_url"} -\n`,
     )
     await writeFile(join(root, 'systemd-run'), standIn)
-    const wrapper = await readFile(fileURLToPath(new URL('../../deploy/systemd/latchkey', import.meta.url)), 'utf8')
-    const localised = wrapper.replaceAll('/etc/latchkey', root).replaceAll('/usr/bin/node', join(root, 'node'))
-    await writeFile(join(root, 'latchkey'), localised)
-    for (const name of ['node', 'systemd-run', 'latchkey']) await chmod(join(root, name), 0o755)
+    const wrapper = await read('deploy/systemd/latchkey')
+    const localised = wrapper.replaceAll('/etc/latchkey', root)
+    await writeFile(join(root, 'told'), localised.replaceAll('/usr/bin/node', join(root, 'node')))
+    await writeFile(
+      join(root, 'latchkey-command'),
+      localised.replaceAll('/usr/bin/node', process.execPath).replaceAll('/opt/latchkey/dist/main.js', program),
+    )
+    for (const name of ['node', 'systemd-run', 'told', 'latchkey-command']) await chmod(join(root, name), 0o755)
   })
   afterAll(() => rm(root, { recursive: true, force: true }))
 
-  const call = async (...args: string[]) => {
+  const call = async (name: 'told' | 'latchkey-command', ...args: string[]) => {
     const env = { ROOT: root, SUDO_USER: 'ada', PATH: `${root}:${process.env.PATH}` }
-    const child = run(join(root, 'latchkey'), args, { env })
-    child.child.stdin?.end('from standard input\n')
+    const child = run(join(root, name), args, { env })
+    child.child.stdin?.end('Correct-Horse-7-battery\n')
     return (await child).stdout
   }
 
-  it('passes arguments, standard input, settings and credentials on, and the owner only where tables change', async () => {
-    const said = await call('user', 'import', '-', '--format', 'two words')
-    expect(said).toMatch(
-      /^user import - --format two words\nDATABASE_URL_FILE=\S+\/database_url\nJWT_SECRET_FILE=\S+\n/,
+  it('passes arguments, standard input and settings on, and the owner only where tables change', async () => {
+    const rest = `SUDO_USER=ada\nPUBLIC_URL=https://app.example.com\nNODE_ENV=production\nSECRETS_DIR=${root}/secrets\n`
+    expect(await call('told', 'user', 'import', '-', '--format', 'two words')).toBe(
+      `user import - --format two words\nRUNS_AS=User=latchkey\n${rest}Correct-Horse-7-battery\n`,
     )
-    expect(said).toContain(
-      'SUDO_USER=ada\nPUBLIC_URL=https://app.example.com\nNODE_ENV=production\nthe database_url\nfrom standard input\n',
-    )
-    expect(said).not.toContain('OWNER')
     for (const command of ['migrate', 'doctor'])
-      expect(await call(command)).toMatch(/DATABASE_OWNER_URL_FILE=\S+\/database_owner_url\n/)
+      expect(await call('told', command)).toBe(
+        `${command}\nRUNS_AS=DynamicUser=yes\n${rest}the address of the owner\nCorrect-Horse-7-battery\n`,
+      )
     // Without a command, the program itself would start the service.
-    expect(await call()).toMatch(/^--help\n/)
+    expect(await call('told')).toMatch(/^--help\n/)
+  })
+
+  it('writes service keys and lists of leaked passwords where the service can read them', async () => {
+    const [key = '', line = ''] = (await call('latchkey-command', 'service-key', 'add', 'pod', '--print-line')).split(
+      '\n',
+    )
+    expect([key, line]).toEqual([expect.stringMatching(/^latchkey_/), expect.stringMatching(/^pod [\da-f]{64}$/)])
+    await call('latchkey-command', 'service-key', 'add', 'wiki')
+    expect(await readServiceKeys(join(root, 'latchkey/keys'))).toMatchObject([{ name: 'wiki' }])
+    const list = join(root, 'latchkey/leaked-passwords')
+    expect(await call('latchkey-command', 'passwords', 'build', '-', list)).toContain('1 entry')
+    expect(((await stat(list)).mode & 0o040) > 0).toBe(true)
+  })
+
+  it('gives the units the same folder of secrets, the same user, and nothing that only newer systemd knows', async () => {
+    const unit = (await read('deploy/systemd/latchkey@.service')).replaceAll(/^#.*$/gm, '')
+    for (const each of [
+      'User=latchkey',
+      'EnvironmentFile=/etc/latchkey/latchkey.env',
+      'Environment=SECRETS_DIR=/etc/latchkey/secrets',
+    ])
+      expect(unit).toContain(`\n${each}\n`)
+    expect(unit).not.toMatch(/%d|LoadCredential/)
   })
 })
 

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -58,6 +58,14 @@ describe('user import from other systems', () => {
       'Added 5 users; 1 existed already; 1 row was refused.\nWith a password: 4; without a password: 1, of them with a hash of a kind that is not known: 1.\n',
     )
     expect(dry).toEqual({ ...real, out: real.out.replace('Added', 'Would add') })
+    // Where the command cannot see a file: both come by standard input.
+    const piped = await importing(`${await readFile(parameters, 'utf8')}${file}`, '--firebase-config', '-', '--dry-run')
+    expect(piped.out).toContain('Would add 0 users; 6 existed already; 1 row was refused.\n')
+    expect(piped.err).toBe(real.err.replace(/^line 6.*\n/, ''))
+    expect(await importing(file, '--firebase-config', '-')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('does not begin with the Firebase parameters'),
+    })
     const starts = (await stored()).map(({ email, password_hash }) => `${email}: ${password_hash?.split('$')[1]}`)
     expect(starts).toEqual([
       'argon@example.com: argon2id',

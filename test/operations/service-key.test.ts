@@ -16,6 +16,13 @@ describe('latchkey service-key add', () => {
   const add = (...args: string[]) =>
     latchkey(store, ['service-key', 'add', ...args], { environment: { SERVICE_KEYS_FILE: file } })
 
+  const recorded = async () => {
+    const rows = await store.database.query<{ reason: string }>(
+      `select reason from events where kind = 'service_key_added' order by id`,
+    )
+    return rows.map(({ reason }) => reason)
+  }
+
   beforeAll(async () => {
     store = await openCommandStore()
     folder = await mkdtemp(join(tmpdir(), 'latchkey-keys-'))
@@ -26,7 +33,7 @@ describe('latchkey service-key add', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('prints a key whose hash alone is in the file, which only its owner can read', async () => {
+  it('prints a key whose hash alone is in the file, which other users cannot read', async () => {
     const first = await add('billing')
     expect(first).toMatchObject({ code: 0, err: '' })
     const second = await add('wiki', '--json')
@@ -34,19 +41,34 @@ describe('latchkey service-key add', () => {
     expect(name).toBe('wiki')
     const text = await readFile(file, 'utf8')
     expect(text).not.toContain(key)
-    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect((await stat(file)).mode & 0o777).toBe(0o640)
     const keys = parseServiceKeys(text)
     if (isRefused(keys)) throw new Error('The file cannot be read back')
     const known = createServiceKeys(keys)
     expect([first.out.trim(), key].map((each) => known.find(each)?.name)).toEqual(['billing', 'wiki'])
     expect(known.find(`${key}x`)).toBeUndefined()
-    expect(await store.database.query(`select reason from events where kind = 'service_key_added'`)).toEqual([
-      { reason: 'billing' },
-      { reason: 'wiki' },
-    ])
+    expect(await recorded()).toEqual(['billing', 'wiki'])
   })
 
-  it('adds nothing to a file with a fault, under a name that is there, or without a file', async () => {
+  it('prints the line for a file that cannot be written here, and writes nothing', async () => {
+    const before = await readFile(file, 'utf8')
+    const { out, code } = await add('cluster', '--print-line')
+    const [key = '', line = ''] = out.split('\n')
+    const keys = parseServiceKeys(line)
+    if (isRefused(keys)) throw new Error('The line cannot be read back')
+    expect([code, createServiceKeys(keys).find(key)?.name]).toEqual([0, 'cluster'])
+    expect(await readFile(file, 'utf8')).toBe(before)
+    expect((await recorded()).at(-1)).toBe('cluster')
+    const without = await latchkey(store, ['service-key', 'add', 'pod', '--print-line', '--json'])
+    expect(JSON.parse(without.out)).toEqual({
+      name: 'pod',
+      key: expect.stringMatching(/^latchkey_/),
+      line: expect.stringMatching(/^pod [\da-f]{64}$/),
+    })
+  })
+
+  it('adds nothing to a file with a fault, under a name that is there, or without a file, and records nothing', async () => {
+    const events = await recorded()
     expect(await add('wiki')).toMatchObject({ code: 1, err: expect.stringContaining('has a key called wiki') })
     expect(await add('two words')).toMatchObject({ code: 2 })
     const without = await latchkey(store, ['service-key', 'add', 'other'])
@@ -65,6 +87,7 @@ describe('latchkey service-key add', () => {
       err: expect.stringMatching(/^Nothing was added\. SERVICE_KEYS_FILE: line 3 of /),
     })
     expect(await readFile(file, 'utf8')).toBe(`${before}garbage\n`)
+    expect(await recorded()).toEqual(events)
   })
 
   it('adds the key although the database is in use or away, and says that no event was recorded', async () => {

@@ -1,0 +1,70 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type ConfigurationFaults, likelyTypos, loadConfig, readEnvironment } from '../config.js'
+
+const signing = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
+const sealing = '07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4f3a1c9e'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'latchkey-secrets-'))
+  const files = {
+    jwt_secret: signing,
+    sealing_key: sealing,
+    webhook_url: 'https://app.example.com/hook',
+    webhook_secret: `whsec_${Buffer.alloc(32, 'k').toString('base64')}`,
+    provider_okta_client_secret: 'the secret of okta',
+    service_keys: '# none yet\n',
+    'jwt_secret~': 'an old one',
+    jwt_secert: 'misspelt',
+  }
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), `${text}\n`)
+  // As Kubernetes mounts a Secret: each name is a link into a hidden folder.
+  await mkdir(join(folder, '..data'))
+  await writeFile(join(folder, '..data', 'redis_url'), 'redis://:pw@cache.example.com\n')
+  await symlink(join('..data', 'redis_url'), join(folder, 'redis_url'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+const okta = {
+  PROVIDERS: 'okta',
+  PROVIDER_OKTA_ISSUER: 'https://example.okta.com',
+  PROVIDER_OKTA_CLIENT_ID: 'client',
+}
+const noFile = () => join(folder, 'none.env')
+
+it.each(['SECRETS_DIR', 'CREDENTIALS_DIRECTORY'])(
+  'takes every file of %s as the setting that its name says',
+  (name) => {
+    const env = readEnvironment(noFile(), { NODE_ENV: 'test', [name]: folder, ...okta })
+    const config = loadConfig(env)
+    expect(config).toMatchObject({
+      jwtSecret: [signing],
+      sealingKey: [sealing],
+      webhookUrl: 'https://app.example.com/hook',
+      redisUrl: 'redis://:pw@cache.example.com',
+      serviceKeysFile: join(folder, 'service_keys'),
+    })
+    expect(JSON.stringify(config.providers)).toContain('the secret of okta')
+    expect(likelyTypos(env)).toEqual(['JWT_SECERT_FILE is not a setting; did you mean JWT_SECRET?'])
+  },
+)
+
+it('leaves alone what is set in another way', () => {
+  const given = { SECRETS_DIR: folder, JWT_SECRET: sealing, SERVICE_KEYS_FILE: '/elsewhere' }
+  const env = readEnvironment(noFile(), { NODE_ENV: 'test', ...given, ...okta })
+  expect(loadConfig(env)).toMatchObject({ jwtSecret: [sealing], serviceKeysFile: '/elsewhere' })
+})
+
+it('says which folder cannot be read', () => {
+  const path = join(folder, 'nowhere')
+  try {
+    readEnvironment(noFile(), { SECRETS_DIR: path })
+    expect.unreachable()
+  } catch (error) {
+    const { faults } = error as ConfigurationFaults
+    expect(faults).toEqual([`SECRETS_DIR: the folder cannot be read: ${path} (there is no such file)`])
+  }
+})

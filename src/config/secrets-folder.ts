@@ -1,0 +1,39 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { whyUnreadable } from '../lib/file-faults.js'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** `CREDENTIALS_DIRECTORY` is what systemd sets for a unit with `LoadCredential=`. */
+const folderSettings = ['SECRETS_DIR', 'CREDENTIALS_DIRECTORY'] as const
+
+/** Other names are not secrets: `..data` of Kubernetes, `jwt_secret~` of an editor. */
+const isSettingName = (name: string) => /^[a-z][a-z0-9_]*$/.test(name)
+
+const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+
+const filesIn = (folder: string) =>
+  readdirSync(folder)
+    .filter(isSettingName)
+    .map((name) => ({ setting: name.toUpperCase(), path: join(folder, name) }))
+    .filter(({ path }) => isFile(path))
+
+/**
+ * Each file of a folder of secrets as the setting that it is: `jwt_secret` as `JWT_SECRET_FILE`. What is set otherwise is left
+ * alone.
+ */
+export const readSecretsFolders = (env: Environment): { values: Record<string, string>; faults: string[] } => {
+  const values: Record<string, string> = {}
+  const faults: string[] = []
+  for (const name of folderSettings) {
+    const folder = env[name]?.trim()
+    if (!folder) continue
+    try {
+      for (const { setting, path } of filesIn(folder))
+        if (!env[setting]?.trim() && !env[`${setting}_FILE`]) values[`${setting}_FILE`] = path
+    } catch (error) {
+      faults.push(`${name}: the folder cannot be read: ${folder} (${whyUnreadable(error)})`)
+    }
+  }
+  return { values, faults }
+}
