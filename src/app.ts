@@ -244,10 +244,10 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   const platform = { ...opened, metrics, serviceKeys, unprepared, database: prepared }
   const nouns = makeNouns(config, platform, clock, log)
   const gates = makeGates(config, platform, nouns, clock)
-  const { production, publicUrl, trustProxy, healthTimeout: deadline } = config
+  const { production, publicUrl, trustProxy, developmentHosts, healthTimeout: deadline } = config
   const allowedOrigins = createAllowedOrigins(config.allowedOrigins)
   const fastLane = createFastLane({ tokens: nouns.tokens, production, allowedOrigins, onAnswer: metrics?.countRequest })
-  const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, fastLane }
+  const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, developmentHosts, fastLane }
   const { server, state: drainState, answerUnknown, drain } = createServer(serverOptions)
   server.addHook('onRequest', gates.callers.learnKey)
   const startMetrics = prepareMetrics(config, metrics, { ...platform, ...nouns }, server)

@@ -68,6 +68,10 @@ const cookieDomain: Read<string> = (value) => {
     throw new InvalidValue('must be a domain with at least two parts, such as example.com')
   return value.toLowerCase()
 }
+const hostName: Read<string> = (value) => {
+  if (!/^[a-z\d_-]+(?:\.[a-z\d_-]+)*$/i.test(value)) throw new InvalidValue('must be names of hosts, without a port')
+  return value.toLowerCase()
+}
 const logoAddress: Read<string> = (value) => {
   if (!/^(https:\/\/[^/]|\/(?![/\\]))/i.test(value) || !URL.canParse(value, 'https://app.example.com'))
     throw new InvalidValue('must be an address that begins with https://, or a path of this site such as /logo.png')
@@ -104,6 +108,7 @@ export const settings = {
   PUBLIC_URL: { read: publicAddress, otherwise: '`http://localhost:PORT`', meaning: 'The address that users see. It is used for links in mails, redirects, the `Origin` check and the issuer of access tokens; the `Host` header is not. Production needs `https`.' },
   TRUST_PROXY: { read: trustedProxies, otherwise: '`none`', meaning: 'Addresses or ranges of the proxies whose `X-Forwarded-For` is trusted, separated by commas. A range may be a /8 or smaller, for IPv6 a /16 or smaller. `none` if clients connect directly. Required in production.' },
   DEVELOPMENT_ON_NETWORK: { read: oneOf('true', 'false'), fallback: 'false', meaning: 'Outside production, `HOST` and `PUBLIC_URL` must be this machine (`127.0.0.1`, `localhost`), because cookies are not `Secure` and anyone can read the development mailbox. `true` allows other addresses.' },
+  DEVELOPMENT_HOSTS: { read: list(hostName), fallback: '', otherwise: 'none', meaning: 'Outside production the service answers requests for this machine (`localhost`), for IP addresses and for the host of `PUBLIC_URL` only, so that a page of another site cannot read the development mailbox through a name that leads to your machine. Further names, separated by commas, such as `host.docker.internal`.' },
   DATA_DIR: { read: text, fallback: './data', meaning: 'Folder for the embedded database and the generated secret.' },
   SECRETS_DIR: { read: text, otherwise: '`CREDENTIALS_DIRECTORY` of systemd', meaning: 'Folder with a file for each secret, or for any other setting: the file `jwt_secret` has the value of `JWT_SECRET`. A setting that is given in another way is not read from there.' },
   DATABASE_URL: { read: postgresAddress, otherwise: 'embedded database', secret: true, meaning: 'Address of PostgreSQL. With several hosts (`postgres://user:password@one,two/latchkey`) the service finds the primary. If it is on another machine, add `?sslmode=verify-full`. Required in production.' },

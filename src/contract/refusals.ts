@@ -27,6 +27,12 @@ export const refusals = {
     message: 'This address does not take that method',
   },
   too_large: { status: 413, error: 'Too large', message: 'The request is larger than 16 KB' },
+  unknown_host: {
+    status: 421,
+    error: 'Unknown host',
+    message:
+      'Outside production the service answers for localhost, IP addresses and the host of PUBLIC_URL only. DEVELOPMENT_HOSTS adds other names.',
+  },
   unsupported_media_type: { status: 415, error: 'Unsupported media type', message: 'Send application/json' },
   expectation_failed: { status: 417, error: 'Expectation failed', message: 'This expectation is not supported' },
   headers_too_large: { status: 431, error: 'Headers too large', message: 'The request headers are too large' },

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createOwnHosts } from '../http/own-hosts.js'
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 
@@ -15,7 +16,9 @@ export const startLoopbackServer = async (hostname: string, createHandler: (orig
   })
   const origin = `http://${hostname}:${(server.address() as AddressInfo).port}`
   const handle = createHandler(origin)
+  const isOwnHost = createOwnHosts({ publicUrl: origin, more: [] })
   server.on('request', (request, response) => {
+    if (!isOwnHost(request.headers.host ?? '')) return void response.writeHead(421).end()
     Promise.resolve(handle(request, response)).catch(() => {
       if (!response.headersSent) response.writeHead(500)
       response.end()

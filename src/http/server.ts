@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import {
   createServer as createHttpServer,
   type Server as HttpServer,
+  type IncomingHttpHeaders,
   type IncomingMessage,
   type RequestListener,
   type ServerResponse,
@@ -22,6 +23,7 @@ import { createProxyWatch } from './client.js'
 import { refuseCrossSite } from './cross-site.js'
 import { bodyOf, handleError, sendRefusal } from './errors.js'
 import { securityHeaders } from './headers.js'
+import { createOwnHosts } from './own-hosts.js'
 import { compileSchemasWhenNeeded } from './schema-compilers.js'
 
 export type Server = ReturnType<typeof createServer>['server']
@@ -38,6 +40,8 @@ export type ServerOptions = {
   publicUrl: string
   allowedOrigins?: AllowedOrigins
   trustProxy: readonly string[] | undefined
+  /** Names that a development service answers for, besides those of this machine and of PUBLIC_URL. */
+  developmentHosts?: readonly string[]
   fastLane?: FastLane
 }
 
@@ -175,10 +179,18 @@ export const createServer = (options: ServerOptions) => {
       ),
   })
   const { fastLane, log } = options
+  const isOwnHost = options.production
+    ? () => true
+    : createOwnHosts({ publicUrl: options.publicUrl, more: options.developmentHosts ?? [] })
+  const isForeignHost = ({ host }: IncomingHttpHeaders) => host !== undefined && !isOwnHost(host)
   // The hooks below do more than the lane when checks are logged, while the proxy is watched and during a shutdown.
   const mayUseLane = !log.isLevelEnabled('debug')
   const answersInFront: FastLane = (request, response) =>
-    mayUseLane && !state.isClosing && proxyWatch.isDone() && (fastLane?.(request, response) ?? false)
+    mayUseLane &&
+    !state.isClosing &&
+    proxyWatch.isDone() &&
+    !isForeignHost(request.headers) &&
+    (fastLane?.(request, response) ?? false)
   const server = createInstance(options, headers, answersInFront)
 
   // These fields hold no secret, and looking for one in them would take longer than writing them (35 µs of 42).
@@ -204,6 +216,7 @@ export const createServer = (options: ServerOptions) => {
     reply.headers(headers)
     if (state.isClosing) reply.header('connection', 'close')
     if (lacksHost(request)) return sendRefusal(reply.header('connection', 'close'), refuse('bad_request'))
+    if (isForeignHost(request.headers)) return sendRefusal(reply, refuse('unknown_host'))
     proxyWatch.look(request)
     return undefined
   })

@@ -39,17 +39,17 @@ type Options = {
   level?: string
   trustProxy?: string[]
   origins?: string[]
+  production?: boolean
   onAnswer?: (seen: RequestSeen) => void
 }
 
 /** The two routes on a server without stores. `answered` counts what the lane did not leave to the framework. */
 const startService = async (given: Options) => {
-  const { lane, level = 'info', trustProxy = ['127.0.0.1'], origins = [], onAnswer } = given
+  const { lane, level = 'info', trustProxy = ['127.0.0.1'], origins = [], production = true, onAnswer } = given
   const logLines: string[] = []
   const log = pino({ level }, { write: (line: string) => logLines.push(line) })
   const tokens = createTokens({ secrets: [secret], clock, issuer })
   const count = { answered: 0 }
-  const production = true
   const allowedOrigins = createAllowedOrigins(origins)
   const inner = createFastLane({ tokens, production, allowedOrigins, onAnswer })
   const fastLane: FastLane = (request, response) => {
@@ -264,6 +264,13 @@ describe('the fast lane', () => {
     expect([service.count.answered, service.logLines.join('')]).toEqual([0, expect.not.stringContaining('TRUST_PROXY')])
     await ask(service, ...Array<string>(5).fill(forwarded))
     expect([service.count.answered, service.logLines.join('')]).toEqual([4, expect.stringContaining('TRUST_PROXY')])
+  })
+
+  it('is not used outside production for a host that is not ours', async () => {
+    const service = await start({ production: false })
+    const rebound = check(token).replace('Host: localhost', 'Host: rebind.attacker.example')
+    const answers = await ask(service, check(token), check(token), rebound)
+    expect([service.count.answered, answers[2]]).toEqual([1, expect.stringMatching(/^HTTP\/1\.1 421 /)])
   })
 
   it('is not used if every access check is logged', async () => {

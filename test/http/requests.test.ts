@@ -4,7 +4,7 @@ import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.
 
 let latchkey: Latchkey
 beforeAll(async () => {
-  latchkey = await startLatchkey()
+  latchkey = await startLatchkey({ settings: { DEVELOPMENT_HOSTS: 'host.docker.internal' } })
   await latchkey.signedUp('ada')
 })
 afterAll(() => latchkey.stop())
@@ -50,9 +50,9 @@ describe('security headers', () => {
   )
 
   it.each([
-    ['a bad header', 'Host: a\r\nbad header\r\n', '400', 'Bad request'],
+    ['a bad header', 'Host: localhost\r\nbad header\r\n', '400', 'Bad request'],
     ['no Host', '', '400', 'Bad request'],
-    ['an expectation that nobody knows', 'Host: a\r\nExpect: 200-ok\r\n', '417', 'Expectation failed'],
+    ['an expectation that nobody knows', 'Host: localhost\r\nExpect: 200-ok\r\n', '417', 'Expectation failed'],
   ])('are on what never becomes a request of a route: %s', async (_, lines, status, error) => {
     const answer = await raw(`GET /health/live HTTP/1.1\r\n${lines}\r\n`)
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
@@ -84,7 +84,7 @@ describe('unknown paths and methods', () => {
   })
 
   it.each(['TRACE', 'PROPFIND', 'CONNECT', 'FOO'])('refuses %s', async (method) => {
-    const answer = await raw(`${method} /login HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+    const answer = await raw(`${method} /login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
     expect(answer === '' || /^HTTP\/1\.1 4\d\d /.test(answer)).toBe(true)
   })
 
@@ -123,7 +123,7 @@ describe('unknown paths and methods', () => {
   ])('POST %s reaches no handler', async (path) => {
     const body = JSON.stringify(credentials)
     const answer = await raw(
-      `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
     )
     expect(answer).toMatch(/^HTTP\/1\.1 40[45] /)
     expect(answer).not.toContain('set-cookie')
@@ -173,14 +173,14 @@ describe('bodies', () => {
 
   it('answers 400 to bytes that are no UTF-8', async () => {
     const answer = await raw(
-      'POST /login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 3\r\nConnection: close\r\n\r\n"\xff"',
+      'POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 3\r\nConnection: close\r\n\r\n"\xff"',
     )
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
   })
 
   it('answers 413 beyond 16 KB and 431 to enormous headers', async () => {
     expect((await post(JSON.stringify({ ...credentials, x: 'x'.repeat(17_000) }))).status).toBe(413)
-    const answer = await raw(`GET /health HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
+    const answer = await raw(`GET /health HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
     expect(answer).toMatch(/^HTTP\/1\.1 431 /)
     expect(answer).toContain('"error":"Headers too large"')
   })
@@ -198,6 +198,38 @@ describe('bodies', () => {
     await tab.post('/login', credentials)
     const method = path.includes('sessions') ? 'DELETE' : 'GET'
     expect((await tab.send(method, path, undefined, { csrf: true })).status).toBe(400)
+  })
+})
+
+describe('the host that a request names', () => {
+  const ask = (host: string, path: string) => raw(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+
+  it.each([
+    'rebind.attacker.example:3000',
+    'localhost.attacker.example',
+    '127.0.0.1.attacker.example',
+    'localhost.',
+    'a',
+    '',
+  ])('is refused outside production if it is another name: %s', async (host) => {
+    for (const path of ['/dev/mailbox.json', '/api/auth/csrf-token', '/login', '/nothing']) {
+      const answer = await ask(host, path)
+      expect(answer).toMatch(/^HTTP\/1\.1 421 /)
+      expect(answer).toContain('host of PUBLIC_URL')
+      expect(answer).not.toContain('set-cookie')
+    }
+  })
+
+  it.each([
+    'localhost',
+    'LOCALHOST:3000',
+    'app.localhost:1',
+    '127.0.0.1:3000',
+    '[::1]:3000',
+    '192.0.2.7',
+    'host.docker.internal:80',
+  ])('is accepted if it is this machine, an address, or listed: %s', async (host) => {
+    expect(await ask(host, '/dev/mailbox.json')).toMatch(/^HTTP\/1\.1 200 /)
   })
 })
 

@@ -1,3 +1,4 @@
+import { get } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startDevProviders } from '../../src/dev-providers/dev-providers.js'
 import { createGitHub } from '../../src/domain/providers/github.js'
@@ -124,6 +125,18 @@ describe('the development providers', () => {
     expect(other.running.provider_a).toMatchObject({ issuer: localhost })
     expect(other.running.provider_b).toMatchObject({ url: localhost })
     await other.close()
+  })
+
+  it('answers only by the names of this machine', async () => {
+    const provider = devProviders.running.provider_a
+    const { hostname, port } = new URL(provider?.kind === 'openid_connect' ? provider.issuer : '')
+    const path = '/.well-known/openid-configuration'
+    const statusFor = (host: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const asked = get({ hostname, port, path, headers: { host } }, (answer) => resolve(answer.resume().statusCode))
+        asked.once('error', reject)
+      })
+    expect([await statusFor('rebind.attacker.example'), await statusFor(`localhost:${port}`)]).toEqual([421, 200])
   })
 
   it('starts only what is wanted', async () => {

@@ -22,7 +22,8 @@ const settings = () => ({
   DRAIN_DELAY: '0ms',
 })
 
-const halfRequest = 'POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{'
+const halfRequest =
+  'POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{'
 
 it('closes in order when a client has sent half a request', async () => {
   const instance = await startInstance(await freePort(), settings())

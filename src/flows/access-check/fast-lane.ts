@@ -16,6 +16,7 @@ import { identityHeaders, identityOf } from './identity-headers.js'
  *
  *   security headers          the same list, made once
  *   no Host header            declined
+ *   another Host, in development   `http/server` does not ask the lane then
  *   request of another site   declined; with GET, `http/cross-site` looks at nothing but `Sec-Fetch-Site` first
  *   allowed origins           declined if the request names one; without any, the framework does not look at it
  *   method, query, body       anything but a GET of exactly one of these addresses without a body is declined

@@ -19,7 +19,7 @@ const document = {
     version: '1',
     description: `A self-hosted authentication service. Tokens travel in cookies that no script can read.
 
-**Refusals** have a body of \`error\`, \`message\` and \`code\`. The code is stable. A 429 has no code: its \`error\` tells which limit it was. The codes of each answer are in its description and its examples. Besides, any request can get 404 \`not_found\`, 405 \`method_not_allowed\`, 417 \`expectation_failed\` and 431 \`headers_too_large\`.
+**Refusals** have a body of \`error\`, \`message\` and \`code\`. The code is stable. A 429 has no code: its \`error\` tells which limit it was. The codes of each answer are in its description and its examples. Besides, any request can get 404 \`not_found\`, 405 \`method_not_allowed\`, 417 \`expectation_failed\`, outside production 421 \`unknown_host\`, and 431 \`headers_too_large\`.
 
 **Changes** (POST, PATCH, DELETE) take JSON of at most 16 KB, from our own pages only. Most need the header X-CSRF-Token.
 

@@ -1,0 +1,20 @@
+import { isIP } from 'node:net'
+import { isLoopback } from '../lib/loopback.js'
+
+/** Without the port, in small letters. An IPv6 address keeps its brackets. */
+const nameIn = (host: string) => host.replace(/:\d*$/, '').toLowerCase()
+
+const isAddress = (name: string) => isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
+
+/**
+ * Whether a `Host` header names this development service. A page of another site can let its own name lead to this machine (DNS
+ * rebinding), and the browser then lets it read every answer. It can do that with a name only: an IP address cannot be redirected,
+ * and browsers resolve names below `localhost` themselves.
+ */
+export const createOwnHosts = ({ publicUrl, more }: { publicUrl: string; more: readonly string[] }) => {
+  const names = new Set([new URL(publicUrl).hostname, ...more])
+  return (host: string) => {
+    const name = nameIn(host)
+    return isLoopback(name) || name.endsWith('.localhost') || isAddress(name) || names.has(name)
+  }
+}
