@@ -257,7 +257,7 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   })
   const [database, cache] = [platform.database.ping, platform.cache.ping]
   const [isStarting, isDraining] = [() => !status.isReady, () => drainState.isDraining]
-  healthRoutes(server, { health: createHealth({ clock, deadline, database, cache, isStarting, isDraining }) })
+  healthRoutes(server, { health: createHealth({ clock, deadline, log, database, cache, isStarting, isDraining }) })
   answerUnknown(pages.notFound)
   const background = createBackground(platform, nouns, log)
   const { content } = nouns

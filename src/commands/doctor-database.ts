@@ -22,6 +22,7 @@ import { openForChecks, ownerChecks } from './doctor-owner.js'
 import { checkPasskeys } from './doctor-passkeys.js'
 import { checkRegistration } from './doctor-registration.js'
 import { checkSealedValues } from './doctor-sealed.js'
+import { checkDatabaseSpace } from './doctor-space.js'
 import { checkWebhooks } from './doctor-webhooks.js'
 
 const oldestVersion = 13
@@ -199,6 +200,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
       { name: 'sealed values', run: onceMigrated(() => checkSealedValues(database, config)) },
       { name: 'signing keys', run: onceMigrated(() => checkSigningKeys(database, config)) },
       { name: 'passkeys', run: onceMigrated(() => checkPasskeys(database, config)) },
+      { name: 'database space', run: onceReached(() => checkDatabaseSpace(database, databaseUrl)) },
       { name: 'durability', run: onceReached(() => checkDurability(database, config.production)) },
       { name: 'database clock', run: onceReached(() => checkClock(database)) },
       { name: 'webhooks', run: onceReached(() => checkWebhooks(config, database)) },

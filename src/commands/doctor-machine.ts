@@ -12,6 +12,7 @@ import { createWorkers } from '../domain/passwords/workers.js'
 import { seconds } from '../lib/durations.js'
 import { counted } from './counted.js'
 import { type Check, type CheckGroup, type Finding, failure, ok, warning, worstOf } from './doctor-check.js'
+import { spaceAt } from './doctor-space.js'
 
 const checkProxy = ({ publicUrl, trustProxy }: Config): Finding => {
   if (trustProxy?.length) return ok(`X-Forwarded-For is trusted from ${trustProxy.join(', ')} only`)
@@ -70,9 +71,11 @@ const checkDataDirectory = async ({ dataDir, databaseUrl, jwtSecret }: Config): 
   if (found !== directory) return ok(`${directory} will be created at the first start`)
   const secret = await statusOf(join(directory, 'secret'))
   const isOpen = secret !== undefined && (secret.mode & 0o077) !== 0
-  return isOpen
-    ? warning(`${join(directory, 'secret')} can be read by other users: chmod 600`)
-    : ok(`${directory} can be written to`)
+  const { finding, free } = await spaceAt(directory)
+  return worstOf(`${directory} can be written to${free}`, [
+    isOpen ? warning(`${join(directory, 'secret')} can be read by other users: chmod 600`) : ok(''),
+    finding,
+  ])
 }
 
 const checkThreads = ({ workerThreads: given, workers, bcryptCost }: Config): Finding => {

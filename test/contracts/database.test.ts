@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type Database, StoreUnavailable, TransactionMisuse } from '../../src/platform/database/database.js'
 import { type TestStore, testStores } from '../support/stores.js'
 
@@ -265,8 +265,19 @@ describe.each(testStores)('$name', ({ open }) => {
     expect(await add()).toEqual([{ a: '1' }])
   })
 
-  it('answers a ping', async () => {
-    await expect(database.ping()).resolves.toBeUndefined()
+  it('answers a ping, and refuses it for a moment after a statement has found the disk full', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    try {
+      vi.advanceTimersByTime(60_000)
+      await expect(database.ping()).resolves.toBeUndefined()
+      const full = `do $$ begin raise exception 'No space left on device' using errcode = '53100'; end $$`
+      await expect(database.query(full)).rejects.toThrow(StoreUnavailable)
+      await expect(database.ping()).rejects.toThrow('No space left on device')
+      vi.advanceTimersByTime(20_000)
+      await expect(database.ping()).resolves.toBeUndefined()
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('finishes what is under way when it closes, and refuses what comes later', async () => {

@@ -86,7 +86,8 @@ describe('on a healthy set-up', () => {
     expect(lines.map(({ name }) => name)).toEqual([
       ...['settings', 'proxy', 'secrets', 'data directory', 'threads', 'passwords'],
       ...['database', 'database encryption', 'database role', 'database owner', 'database schema'],
-      ...['sealed values', 'signing keys', 'passkeys', 'durability', 'database clock', 'webhooks', 'registration'],
+      ...['sealed values', 'signing keys', 'passkeys', 'database space'],
+      ...['durability', 'database clock', 'webhooks', 'registration'],
       ...['redis', 'redis policy', 'redis clock', 'mail', 'provider A', 'provider B'],
     ])
     // The server of the tests does without fsync; everything else is as it should be.

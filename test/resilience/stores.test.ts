@@ -3,6 +3,10 @@ import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { type PostgresServer, startPostgres } from '../support/servers/postgres.js'
 import { type RedisServer, startRedis } from '../support/servers/redis.js'
+import { type SmallDisk, smallDisk } from '../support/small-disk.js'
+import { noStore } from '../support/stores.js'
+import { latchkey as runCommand } from '../support/terminal.js'
+import { until } from '../support/until.js'
 
 const credentials = { username: 'ada', password: goodPassword }
 const healthOf = async (latchkey: Latchkey) => {
@@ -13,16 +17,19 @@ const healthOf = async (latchkey: Latchkey) => {
 
 describe('PostgreSQL out of reach', () => {
   let postgres: PostgresServer
+  let disk: SmallDisk
   let latchkey: Latchkey
   let tab: Browser
   beforeAll(async () => {
     postgres = await startPostgres()
-    latchkey = await startLatchkey({ settings: { DATABASE_URL: postgres.url, HEALTH_TIMEOUT: '1s' } })
+    disk = await smallDisk(postgres)
+    latchkey = await startLatchkey({ settings: { DATABASE_URL: disk.url, HEALTH_TIMEOUT: '1s' } })
     tab = await latchkey.signedUp('ada')
   })
   afterAll(async () => {
     await latchkey.stop()
     await postgres.stop()
+    await disk.remove()
   })
 
   const expectUnavailable = async () => {
@@ -47,6 +54,28 @@ describe('PostgreSQL out of reach', () => {
     await expectUnavailable()
     await postgres.restart()
     await expectRecovery()
+  })
+
+  it('with a full disk: health and doctor say so, also while most writes still succeed, and it heals by itself', async () => {
+    const signIn = async () => (await latchkey.browser().post('/login', credentials)).status
+    const doctorOnSpace = async () => {
+      const { out } = await runCommand(noStore, ['doctor'], {
+        environment: { NODE_ENV: 'test', DATABASE_URL: disk.url },
+      })
+      return out.split('\n').find((line) => line.includes('database space'))
+    }
+    expect(await doctorOnSpace()).toMatch(/^ok /)
+    await disk.fill()
+    await until('a sign-in needs more space', async () => (await signIn()) === 503)
+    await expect.poll(async () => (await healthOf(latchkey)).checks).toMatchObject({ database: 'error', cache: 'ok' })
+    await until('the log says why', () =>
+      latchkey.logLines.some((line) => /"a health check fails"/.test(line) && /No space left on device/.test(line)),
+    )
+    expect((await tab.get('/api/auth/me')).status).toBe(200)
+    if (disk.isReal) expect(await doctorOnSpace()).toMatch(/^error .*No space left on device/)
+    await disk.free()
+    await until('there is space again', async () => (await healthOf(latchkey)).status === 200)
+    expect(await signIn()).toBe(200)
   })
 
   it('hung: the same, within the deadlines', async () => {

@@ -5,21 +5,24 @@ import { createHealth } from './health.js'
 
 const setUp = () => {
   const runs = { database: 0, cache: 0 }
-  const state = { isStarting: false, isDraining: false }
+  const state = { isStarting: false, isDraining: false, isFull: false }
+  const lines: unknown[] = []
   const health = createHealth({
     clock: systemClock,
     deadline: 2_000,
     database: async () => {
       runs.database += 1
       await wait(20)
+      if (state.isFull) throw new Error('No space left on device')
     },
     cache: async () => {
       runs.cache += 1
     },
+    log: { warn: (...line) => lines.push(line), info: (...line) => lines.push(line) },
     isStarting: () => state.isStarting,
     isDraining: () => state.isDraining,
   })
-  return { runs, state, health }
+  return { runs, state, lines, health }
 }
 
 it('checks the stores once for everybody who asks at the same time, and for a moment after', async () => {
@@ -46,4 +49,20 @@ it('is ready unless it is starting or shutting down', () => {
   expect(health.ready()).toBe('ready')
   state.isStarting = true
   expect(health.ready()).toBe('starting')
+})
+
+it('says in the log why a check fails, once for each change', async () => {
+  const { state, lines, health } = setUp()
+  const look = async () => {
+    await wait(300)
+    return (await health.full()).checks.database
+  }
+  state.isFull = true
+  expect([await look(), await look()]).toEqual(['error', 'error'])
+  state.isFull = false
+  expect([await look(), await look()]).toEqual(['ok', 'ok'])
+  expect(lines).toEqual([
+    [{ check: 'database', reason: 'No space left on device' }, 'a health check fails'],
+    [{ check: 'database' }, 'a health check succeeds again'],
+  ])
 })

@@ -3,14 +3,32 @@ import { withTimeout } from '../../lib/with-timeout.js'
 
 export type CheckResult = 'ok' | 'error' | 'checking'
 export type Check = () => Promise<void>
+type Result = { result: CheckResult; reason?: string }
+type Log = Record<'info' | 'warn', (details: object, message: string) => void>
+
+const failed = (error: unknown): Result => ({
+  result: 'error',
+  reason: error instanceof Error ? error.message : 'unknown failure',
+})
 
 /** Runs a check with its own timeout: one that has not finished by then is `checking`, and delays no other. */
-const runCheck = (check: Check, deadline: number): Promise<CheckResult> => {
-  const result = check().then(
-    () => 'ok' as const,
-    () => 'error' as const,
-  )
-  return withTimeout(result, deadline, () => 'checking' as const)
+const runCheck = (check: Check, deadline: number): Promise<Result> => {
+  const result = check().then((): Result => ({ result: 'ok' }), failed)
+  return withTimeout(result, deadline, (): Result => ({ result: 'checking', reason: 'no answer in time' }))
+}
+
+/** The answer of a health check does not say why: the log does, once for each change. */
+const createReport = (log: Log) => {
+  const failing = new Set<string>()
+  return (check: string, { result, reason }: Result) => {
+    if (result === 'ok') {
+      if (failing.delete(check)) log.info({ check }, 'a health check succeeds again')
+    } else if (!failing.has(check)) {
+      failing.add(check)
+      log.warn({ check, reason }, 'a health check fails')
+    }
+    return result
+  }
 }
 
 /**
@@ -36,15 +54,15 @@ export const createHealth = (options: {
   deadline: number
   database: Check
   cache: Check
+  log: Log
   isStarting: () => boolean
   isDraining: () => boolean
 }) => {
-  const { clock, deadline, isStarting, isDraining } = options
+  const { clock, deadline, log, isStarting, isDraining } = options
+  const report = createReport(log)
+  const run = async (check: 'database' | 'cache') => report(check, await runCheck(options[check], deadline))
   const checkStores = coalesced(async () => {
-    const [database, cache] = await Promise.all([
-      runCheck(options.database, deadline),
-      runCheck(options.cache, deadline),
-    ])
+    const [database, cache] = await Promise.all([run('database'), run('cache')])
     return { checks: { server: 'ok' as const, database, cache }, timestamp: clock.now().toISOString() }
   })
 

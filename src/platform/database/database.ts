@@ -23,6 +23,7 @@ export type Database = Sql & {
    * statements only: the embedded database has one connection. Using the outer handle inside rejects at once.
    */
   transaction<Result>(work: (sql: Transaction) => Promise<Result>): Promise<Result>
+  /** Rejects unless the database can commit and its disk has space left. */
   ping(): Promise<void>
   /** How many connections are open, how many of them are busy, and how many statements wait for one. */
   stats?(): { open: number; busy: number; waiting: number }

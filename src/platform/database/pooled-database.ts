@@ -3,6 +3,7 @@ import { proveCommit } from './commit-proof.js'
 import type { Connection } from './connection.js'
 import { type Database, StoreUnavailable, type Transaction, TransactionMisuse } from './database.js'
 import type { Pool } from './pool.js'
+import { createSpaceWatch } from './space-watch.js'
 
 type Dependencies = {
   pool: Pool
@@ -30,12 +31,12 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
     )
   }
 
-  const query: Database['query'] = async (text, parameters) => {
+  const runOne: Database['query'] = async (text, parameters) => {
     refuseInside()
     return await pool.use((connection) => connection.query(text, parameters))
   }
 
-  const transaction: Database['transaction'] = async (work) => {
+  const runSeveral: Database['transaction'] = async (work) => {
     refuseInside()
     const state = { ended: false }
     open += 1
@@ -48,10 +49,23 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
     }
   }
 
+  const space = createSpaceWatch({ transaction: runSeveral })
+  const noticed = async <Result>(statement: Promise<Result>) => {
+    try {
+      return await statement
+    } catch (error) {
+      space.notice(error)
+      throw error
+    }
+  }
+
   return {
-    query,
-    transaction,
-    ping: () => proveCommit({ query }),
+    query: (text, parameters) => noticed(runOne(text, parameters)),
+    transaction: (work) => noticed(runSeveral(work)),
+    ping: async () => {
+      await proveCommit({ query: runOne })
+      await space.prove()
+    },
     stats: pool.stats,
     close: () => pool.close(closeGraceMs),
   }
