@@ -29,6 +29,7 @@ import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { deriveKey } from '../lib/keys.js'
 import { createSeal } from '../lib/seal.js'
+import { createClockWatch } from '../platform/database/clock-watch.js'
 import type { Log } from '../platform/log.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
 import type { Platform as OpenedPlatform } from './open-platform.js'
@@ -103,6 +104,7 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
     loadedKeys,
     tokens,
     endedSessions,
+    clockWatch: createClockWatch({ database, clock, log }),
     passwords: createPasswords({ workers, cost: config.bcryptCost, productName, leaked: platform.leakedPasswords }),
     content: createContent({ database, clock }),
     attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),
@@ -138,7 +140,7 @@ export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => 
   const { mails, webhooks, events, sessions, endedSessions, oneTimeTokens, registrations, signingKeys, loadedKeys } =
     nouns
   const { mailedCodes, invitations, usernames, undos, emailChanges } = nouns
-  const { factors, trustedDevices, passkeys, challenges } = nouns
+  const { factors, trustedDevices, passkeys, challenges, clockWatch } = nouns
   const purged = {
     ...{ sessions, endedSessions, oneTimeTokens, mailedCodes, registrations, invitations, usernames, events, mails },
     ...{ webhooks, signingKeys, undos, emailChanges, factors, trustedDevices, passkeys, challenges },
@@ -158,9 +160,12 @@ export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => 
       loadedKeys.start()
       mails.start()
       webhooks.start()
+      clockWatch.start()
       housekeeping.start()
     },
-    stop: () =>
-      Promise.allSettled([housekeeping.stop(), mails.stop(), webhooks.stop(), endedSessions.stop(), loadedKeys.stop()]),
+    stop: () => {
+      const parts = [housekeeping, clockWatch, mails, webhooks, endedSessions, loadedKeys]
+      return Promise.allSettled(parts.map((part) => part.stop()))
+    },
   }
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { causesIn, withRefusals } from '../../scripts/troubleshooting.mjs'
 import { refusalCodes, refusals } from '../../src/contract/refusals.js'
-import { knownMetrics, metricsNamedIn, read } from '../support/project.js'
+import { anchorsIn, knownMetrics, metricsNamedIn, read } from '../support/project.js'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 const exists = (path: string) =>
@@ -13,15 +13,11 @@ const exists = (path: string) =>
     () => false,
   )
 
-/** What GitHub makes of a heading. */
-const anchorOf = (heading: string) =>
-  heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N} -]/gu, '')
-    .replaceAll(' ', '-')
-
 const guides = (await readdir(new URL('../../docs', import.meta.url))).filter((name) => name.endsWith('.md')).sort()
 const linksIn = (text: string) => [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target)
+
+/** A second heading of the same name has another address: a link would lead to the first. */
+const isNamedOnce = (anchors: string[], anchor: string) => anchors.filter((each) => each === anchor).length === 1
 
 const others = ['README.md', 'examples/README.md', 'packages/verify/README.md', 'packages/client/README.md']
 
@@ -34,8 +30,7 @@ describe.each([...others, ...guides.map((name) => `docs/${name}`)])('%s', (guide
         const file = path === '' ? guide : join(dirname(guide), path)
         if (!(await exists(file))) return [link]
         if (anchor === undefined) return []
-        const headings = [...(await read(file)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
-        return headings.includes(anchor) ? [] : [link]
+        return isNamedOnce(await anchorsIn(file), anchor) ? [] : [link]
       }),
     )
     expect(broken.flat()).toEqual([])

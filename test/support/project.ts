@@ -4,6 +4,19 @@ import { createMetrics } from '../../src/platform/metrics/metrics.js'
 /** A file of this project, by its path. */
 export const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
 
+/** What GitHub makes of a heading. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} -]/gu, '')
+    .replaceAll(' ', '-')
+
+/** The places in a guide that a link can name. */
+export const anchorsIn = async (path: string) => {
+  const withoutCode = (await read(path)).replaceAll(/^```.*?^```$/gms, '')
+  return [...withoutCode.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
+}
+
 /** The series that the service offers, with the suffixes of histograms. */
 export const knownMetrics = () => {
   const metrics = createMetrics()
@@ -11,10 +24,11 @@ export const knownMetrics = () => {
     workers: { queueLength: () => 0 },
     cache: { ping: async () => {} },
     database: {},
-    mails: { countWaiting: async () => 0 },
+    mails: { countWaiting: async () => 0, oldestWaiting: async () => 0 },
     webhooks: { countWaiting: async () => 0 },
     endedSessions: { age: () => 0, held: () => ({ entries: 0 }) },
     loadedKeys: { age: () => 0 },
+    clockWatch: { offset: () => 0 },
   })
   return metrics
     .names()

@@ -103,6 +103,14 @@ export const countWaiting = (sql: Sql) =>
     [countedUpTo],
   )
 
+/** The age of the oldest of them, in seconds. */
+export const oldestWaiting = (sql: Sql, offset: number) =>
+  sql.query<{ seconds: number | null }>(
+    `select extract(epoch from ${databaseNow('$1')} - min(created_at))::float8 as seconds
+     from outgoing_mail where next_attempt_at is not null`,
+    [offset],
+  )
+
 type MailedRow = { recipient: string | null; kind: string; created_at: Date; sent_at: Date | null }
 
 /** `hidden`: kinds that are left out if they went to another address. */

@@ -81,6 +81,19 @@ const recipientKey = (email: string) => emailKey(email).replace(/^([^+@]+)\+[^@]
 
 const kept = 1 * days
 
+/** What waits for a mail server, for the metrics. */
+const createWaiting = (database: Database, clock: Clock) => ({
+  countWaiting: async () => {
+    const [row] = await store.countWaiting(database)
+    return row?.waiting ?? 0
+  },
+  /** How long the oldest of them has waited, in seconds. */
+  oldestWaiting: async () => {
+    const [row] = await store.oldestWaiting(database, clock.offset())
+    return row?.seconds ?? 0
+  },
+})
+
 export type Mails = ReturnType<typeof createMails>
 
 export const createMails = ({
@@ -167,12 +180,6 @@ export const createMails = ({
     return gone.length
   }
 
-  /** How many mails no mail server has accepted yet, for the metrics. */
-  const countWaiting = async () => {
-    const [row] = await store.countWaiting(database)
-    return row?.waiting ?? 0
-  }
-
   return {
     queue,
     forgetCodes,
@@ -186,7 +193,7 @@ export const createMails = ({
         recipients: emails.map(emailKey),
         hidden: ['confirm-email', 'email-taken'],
       }),
-    countWaiting,
+    ...createWaiting(database, clock),
     start: sender.start,
     stop: sender.stop,
     nudge: sender.nudge,

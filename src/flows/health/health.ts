@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 
-export type CheckResult = 'ok' | 'error' | 'checking'
+type CheckResult = 'ok' | 'error' | 'checking'
 export type Check = () => Promise<void>
 type Result = { result: CheckResult; reason?: string }
 type Log = Record<'info' | 'warn', (details: object, message: string) => void>

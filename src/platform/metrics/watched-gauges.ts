@@ -12,10 +12,11 @@ export type Watched = {
   workers: { queueLength(): number }
   cache: Pick<Cache, 'ping'>
   database: { stats?(): PoolStats }
-  mails: Waiting
+  mails: Waiting & { oldestWaiting(): Promise<number> }
   webhooks: Waiting
   endedSessions: { age(): number | undefined; held(): { entries: number } }
   loadedKeys: { age(): number | undefined }
+  clockWatch: { offset(): number | undefined }
 }
 
 type Collect = (gauge: Gauge<string>) => void | Promise<void>
@@ -31,11 +32,12 @@ const inTime = <Result>(work: Promise<Result>) =>
     throw new Error('no answer in time')
   })
 
-const watchWaiting =
-  (waiting: Waiting): Collect =>
+/** What the database has to be asked for. */
+const watchStored =
+  (ask: () => Promise<number>): Collect =>
   async (gauge) => {
     try {
-      gauge.set(await inTime(waiting.countWaiting()))
+      gauge.set(await inTime(ask()))
     } catch {
       // Unknown is not zero: without a value, the line in a graph has a gap.
       gauge.remove()
@@ -50,13 +52,13 @@ const watchCache =
       () => gauge.set(1),
     )
 
-/** Without a value while there is no age. */
-const watchAge =
-  (watched: { age(): number | undefined }): Collect =>
+/** Without a value while it is unknown. */
+const watchKnown =
+  (read: () => number | undefined): Collect =>
   (gauge) => {
-    const age = watched.age()
-    if (age === undefined) gauge.remove()
-    else gauge.set(age)
+    const value = read()
+    if (value === undefined) gauge.remove()
+    else gauge.set(value)
   }
 
 const watchDatabase = (database: Watched['database'], add: AddGauge) => {
@@ -84,7 +86,7 @@ const watchDatabase = (database: Watched['database'], add: AddGauge) => {
 
 /** Gauges are read only when Prometheus asks. */
 export const watchGauges = (watched: Watched, add: AddGauge) => {
-  const { workers, cache, database, mails, webhooks, endedSessions, loadedKeys } = watched
+  const { workers, cache, database, mails, webhooks, endedSessions, loadedKeys, clockWatch } = watched
   add({
     name: 'latchkey_worker_queue_length',
     help: 'Password checks that wait for a thread.',
@@ -94,13 +96,19 @@ export const watchGauges = (watched: Watched, add: AddGauge) => {
     name: 'latchkey_mails_waiting',
     help: 'Mails that no mail server has accepted yet, up to 10000.',
     aggregator: 'max',
-    collect: watchWaiting(mails),
+    collect: watchStored(mails.countWaiting),
+  })
+  add({
+    name: 'latchkey_mails_oldest_seconds',
+    help: 'Age of the oldest mail that no mail server has accepted yet; 0 if none waits.',
+    aggregator: 'max',
+    collect: watchStored(mails.oldestWaiting),
   })
   add({
     name: 'latchkey_webhooks_waiting',
     help: 'Webhooks that the receiver has not taken yet, up to 10000.',
     aggregator: 'max',
-    collect: watchWaiting(webhooks),
+    collect: watchStored(webhooks.countWaiting),
   })
   add({
     name: 'latchkey_cache_fallback',
@@ -118,13 +126,19 @@ export const watchGauges = (watched: Watched, add: AddGauge) => {
     name: 'latchkey_ended_sessions_age_seconds',
     help: 'Time since the ended sessions were read from the database; sessions that ended elsewhere since then are not refused yet.',
     aggregator: 'max',
-    collect: watchAge(endedSessions),
+    collect: watchKnown(endedSessions.age),
   })
   add({
     name: 'latchkey_signing_key_age_seconds',
     help: 'Time since the key that signs access tokens began to sign, with ACCESS_TOKEN_ALGORITHM=ES256. It is replaced after 90 days.',
     aggregator: 'max',
-    collect: watchAge(loadedKeys),
+    collect: watchKnown(loadedKeys.age),
+  })
+  add({
+    name: 'latchkey_clock_offset_seconds',
+    help: "How far this machine's clock is ahead of the database's; negative if it is behind.",
+    aggregator: 'max',
+    collect: watchKnown(clockWatch.offset),
   })
   watchDatabase(database, add)
 }
