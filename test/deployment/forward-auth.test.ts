@@ -21,7 +21,7 @@ import {
   forged,
   navigation,
 } from './proxy-answers.js'
-import { expectDomainOfCookies, itRenewsSessions } from './renewal-journeys.js'
+import { expectAttributesOfCookies, itRenewsSessions } from './renewal-journeys.js'
 
 const leftovers: (() => Promise<void>)[] = []
 afterAll(async () => {
@@ -280,7 +280,8 @@ describe('in a browser, an application behind the access check', () => {
 describe('a session', () => {
   itRenewsSessions(() => ({ front, signedIn, tabs: 10, place: { application, databaseUrl, username: 'zoë' } }))
 
-  it('has cookies for a domain where there is one', async () => expectDomainOfCookies(await signedIn(), instance))
+  it('has cookies for a domain where there is one, and for no longer than it lasts', async () =>
+    expectAttributesOfCookies(await signedIn(), instance))
 })
 
 describe('when one of the two is down', () => {

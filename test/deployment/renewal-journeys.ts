@@ -172,9 +172,13 @@ const beginSlowAnswer = (visitor: Visitor) => {
   }
 }
 
-/** With a domain the cookies are shared by hosts. Without it the browser would keep a second pair, and neither would count. */
-export const expectDomainOfCookies = async (visitor: Visitor, instance: Instance) => {
-  await instance.again({ COOKIE_DOMAIN: 'example.com', PUBLIC_URL: 'https://app.example.com' })
+/**
+ * With a domain the cookies are shared by hosts. Without it the browser would keep a second pair, and neither would count. Both
+ * are gone when the session is over, which is sooner than usual here.
+ */
+export const expectAttributesOfCookies = async (visitor: Visitor, instance: Instance) => {
+  const settings = { COOKIE_DOMAIN: 'example.com', PUBLIC_URL: 'https://app.example.com', SESSION_MAX_AGE: '10m' }
+  await instance.again(settings)
   visitor.jar.delete('access_token')
   const { headers } = await visitor.get('/reports')
   const lines = (headers['set-cookie'] ?? []).filter((line) => !line.includes('Max-Age=0'))
@@ -183,6 +187,10 @@ export const expectDomainOfCookies = async (visitor: Visitor, instance: Instance
     `access_token; ${flags}`,
     `refresh_token; ${flags}`,
   ])
+  const [left, ...others] = new Set(lines.map((line) => Number(/Max-Age=(\d+)/.exec(line)?.[1])))
+  expect(others).toEqual([])
+  expect(left).toBeGreaterThan(0)
+  expect(left).toBeLessThanOrEqual(600)
   await instance.again()
 }
 

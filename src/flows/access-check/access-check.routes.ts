@@ -23,6 +23,11 @@ const meSchema = {
   response: { 200: Caller, ...me.responses },
 }
 const security: Record<string, string[]>[] = [{ accessToken: [] }, { refreshToken: [] }]
+const refreshMaxAge = 'X-Auth-Refresh-Max-Age'
+const renewedHeaders = {
+  'Set-Cookie': 'With renew=1, if the tokens were renewed: access_token and refresh_token',
+  [refreshMaxAge]: 'With these cookies, for a proxy that sees only their values: Max-Age of refresh_token, in seconds',
+}
 const verifySchema = {
   tags: ['who am I'],
   summary: 'The same for a reverse proxy: 204 with X-Auth-… headers that name the user, or a refusal',
@@ -38,11 +43,11 @@ const verifySchema = {
     ...verify.responses,
     204: withHeaders(NoContent, {
       ...Object.fromEntries(identityHeaders.map((name) => [name, 'Who the user is; empty if it is not known'])),
-      'Set-Cookie': 'With renew=1, if the tokens were renewed: access_token and refresh_token',
+      ...renewedHeaders,
     }),
     403: withHeaders(verify.responses[403], {
       'X-Auth-Step-Up': 'The page where the user can prove it again',
-      'Set-Cookie': 'As for 204',
+      ...renewedHeaders,
     }),
   },
 }
@@ -74,6 +79,8 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
     const issued = refreshToken ? await renewal(refreshToken, request) : refuse('not_authenticated')
     if (isRefused(issued)) return issued
     cookies.renewThroughProxy(reply, issued)
+    // nginx writes the line of this cookie again, and has only its value: the attributes are those of the first line.
+    reply.header(refreshMaxAge, String(issued.refreshTokenMaxAge))
     return tokens.readAccess(issued.accessToken) ?? refuse('not_authenticated')
   }
 
