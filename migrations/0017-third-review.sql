@@ -4,6 +4,10 @@
 
 -- ── Sessions: times of proofs, how a session began
 
+-- When the user last proved a second factor (a code or a passkey) in this session. Null if they have not, or if that factor
+-- was removed since.
+alter table refresh_token_records add column second_factor_at timestamptz;
+
 -- ── Mails
 
 -- ── Limits and registrations

@@ -46,7 +46,7 @@ const createRotations = async (sql, sessions) => {
       successor: token(n, generation),
       issuedAt: now,
       expiresAt: new Date(now.getTime() + 30 * 86_400_000),
-      now,
+      at: { now, begunAfter: new Date(0) },
       atProxy: false,
       clockOffset: 0,
       client,

@@ -71,7 +71,7 @@ const refresh = async (cookie, userAgent) => {
     successor: fingerprint(token),
     issuedAt: now,
     expiresAt: new Date(successor.exp * 1000),
-    now,
+    at: { now, begunAfter: new Date(0) },
     clockOffset: 0,
     client: { ip: '127.0.0.1', userAgent },
     atProxy: false,

@@ -37,6 +37,6 @@ export const operatorStores = (config: Config, { database, clock, secrets }: Dep
     /** The wait of an account after wrong codes. */
     codeWaits: createCodeWaits({ database, clock }),
     waitingRegistrations: createWaitingRegistrations({ database, clock }),
-    stats: createStats({ database, clock }),
+    stats: createStats({ database, clock, sessionMaxAge: config.sessionMaxAge }),
   }
 }

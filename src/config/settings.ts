@@ -145,7 +145,7 @@ export const settings = {
   WEBHOOK_ALLOW_PRIVATE: { read: oneOf('true', 'false'), fallback: 'false', meaning: '`true` allows a receiver in a private network or on this machine, and plain `http` to it.' },
   REFRESH_GRACE: { read: duration, fallback: '30s', meaning: 'How long a refresh token that was just replaced still gets the same new token again.' },
   RENEW_GRACE: { read: duration, fallback: '2m', meaning: 'The same for a refresh token that was replaced by an access check with `renew=1`. The new token travels with the answer of the application, so this is longer than the slowest of its answers.' },
-  SESSION_MAX_AGE: { read: someDuration, fallback: '365d', meaning: "Longest duration of a session. A refresh does not extend it." },
+  SESSION_MAX_AGE: { read: someDuration, fallback: '365d', meaning: "Longest duration of a session. A refresh does not extend it. A lower value also ends the sessions that are older." },
   FRESH_FOR: { read: freshness, fallback: '10m', meaning: 'How long after a sign-in a session may make sensitive changes, such as linking a provider or ending another session. After that the user must prove again who they are. At least 1m.' },
   SECOND_FACTOR: { read: oneOf('optional', 'required'), fallback: 'optional', meaning: '`required`: an account without a second factor has to add one at its next sign-in, after a code that is mailed to its address. Sessions from before continue: see docs/operating.md.' },
   TRUSTED_DEVICES: { read: trustedDevices, fallback: '30d', meaning: 'How long a browser needs no code after the user has chosen to trust it, for accounts with two-step sign-in. `off`: this is not offered, and browsers that were trusted before need a code again.' },

@@ -9,6 +9,10 @@ export type NextStep = (typeof nextSteps)[number]
 /** The factors that can be added at an enrolment. */
 export const enrolmentMethods: readonly SecondFactorMethod[] = ['totp', 'passkey']
 
+/** As `amr` names them: a code of the app, a recovery code, a passkey. Each proof of one has a time of its own in a session. */
+const secondFactorProofs: readonly string[] = ['otp', 'rec', 'passkey']
+export const isSecondFactor = (method: string) => secondFactorProofs.includes(method)
+
 /**
  * One factor or two: a passkey is two by itself, a password or a provider needs a code beside it. A mailed code and a trusted
  * device never count.

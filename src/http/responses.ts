@@ -30,6 +30,12 @@ export const sendRenewed = (reply: FastifyReply, cookies: Cookies, issued: Issue
   return send(reply, issued)
 }
 
+/** No body. There are no tokens if another request has just ended the session. */
+export const sendRotated = (reply: FastifyReply, cookies: Cookies, issued: Issued | undefined) => {
+  if (issued) cookies.renewSession(reply, issued)
+  return reply.status(204).send()
+}
+
 /** A response schema with headers, by their descriptions, for the API document. */
 export const withHeaders = <Schema extends object>(
   schema: Schema,

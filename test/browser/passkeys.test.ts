@@ -4,7 +4,7 @@ import { minutes } from '../../src/lib/durations.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { focusedName, keepPicture, openChromium, press, signIn, visit } from '../support/chromium.js'
 import type { Browser as Tab } from '../support/client.js'
-import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
 let browser: Browser
@@ -75,6 +75,16 @@ it('adds a passkey, signs in and steps up with it, renames and removes it', asyn
   await page.goto('/login?notice=sign_in&autofill')
   await isSignedIn()
 
+  // The password is no proof any more, except at a new sign-in: the passkey may be lost.
+  latchkey.clock.advance(11 * minutes)
+  await page.goto('/step-up?fresh=10m&returnTo=%2Fdashboard')
+  await page.getByRole('button', { name: 'Use a passkey' }).waitFor()
+  expect(await page.getByLabel('Password').count()).toBe(0)
+  await page.getByRole('link', { name: 'Sign in again in another way' }).click()
+  await signIn(page, 'ruth')
+  await isSignedIn()
+
+  await ruth.post('/login', { username: 'ruth', password: goodPassword })
   await addAuthenticator(ruth, latchkey)
   await page.goto('/login?notice=sign_in')
   await signIn(page, 'ruth')

@@ -3,6 +3,7 @@ import * as contentStore from '../../src/domain/content/content.store.js'
 import * as eventsStore from '../../src/domain/events/events.store.js'
 import * as tokensStore from '../../src/domain/one-time-tokens/one-time-tokens.store.js'
 import * as registrationsStore from '../../src/domain/registrations/registrations.store.js'
+import { liveAt } from '../../src/domain/sessions/live-sessions.js'
 import * as sessionsStore from '../../src/domain/sessions/sessions.store.js'
 import * as usersStore from '../../src/domain/users/users.store.js'
 import * as bulkStore from '../../src/domain/users/users-bulk.store.js'
@@ -128,11 +129,15 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await bulk.selectMatching(sql, { username: 'be', email: 'be', name: '' }, 9)).toMatchObject([{ name: null }])
   })
 
+  const liveAfter = (offset: number, maxAge = 365 * days) => liveAt(at(offset), maxAge)
+  const live = liveAfter(0)
+
   const begin = async (userId: string, fill = 1) => {
     const id = uuidv7(now)
     const record = {
-      ...{ id, userId, tokenHash: bytes(fill), methods: ['pwd'], trustedDevice: null, provider: null },
-      ...{ issuedAt: now, provenAt: now, expiresAt: at(30 * days), clockOffset: 0, client },
+      ...{ id, userId, tokenHash: bytes(fill), trustedDevice: null, provider: null },
+      ...{ issuedAt: now, expiresAt: at(30 * days), clockOffset: 0, client },
+      proof: { methods: ['pwd'], provenAt: now, secondFactorAt: null },
       ...{ username: 'Ada', undoCount: null, secondFactorRequired: false },
     }
     expect(await sessions.insertRecord(sql, { ...record, passwordHash: 'hash' })).toEqual([{ id }])
@@ -140,7 +145,8 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
   }
   const rotation = (id: string, generation: number, presented: number, successor: number) => ({
     ...{ id, generation, presented: bytes(presented), successor: bytes(successor) },
-    ...{ issuedAt: now, expiresAt: at(30 * days), now, clockOffset: 0, client, atProxy: generation === 1 },
+    ...{ issuedAt: now, expiresAt: at(30 * days), at: live, clockOffset: 0, client },
+    atProxy: generation === 1,
   })
 
   it('rotate a session once, whoever asks at the same moment, and never one that has ended', async () => {
@@ -149,23 +155,26 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     const wrong = { ...record, id: uuidv7(now), passwordHash: 'changed since' }
     expect(await sessions.insertRecord(sql, wrong)).toEqual([])
     const tries = Array.from({ length: 10 }, (_, index) => sessions.rotateRecord(sql, rotation(id, 1, 1, 10 + index)))
-    const proof = { methods: ['pwd'], authenticated_at: now }
+    const proof = { methods: ['pwd'], authenticated_at: now, second_factor_at: null }
     const holder = { username: 'Ada', email: 'Ada@Example.com', name: null, ...proof }
     expect((await Promise.all(tries)).flat()).toEqual([holder])
     const graces = { refreshGrace: 30 * seconds, renewGrace: 2 * minutes }
-    const [row] = await sessions.selectRecord(sql, id, 1 * minutes, graces)
-    expect(row).toMatchObject({ ...holder, generation: 1, just_rotated: true, just_voided: false, disabled: false })
+    const [row] = await sessions.selectRecord(sql, id, live, 1 * minutes, graces)
+    expect(row).toMatchObject({ ...holder, generation: 1, just_rotated: true, just_voided: false, usable: true })
     expect(Buffer.from(row?.previous_hash ?? [])).toEqual(bytes(1))
-    expect((await sessions.selectRecord(sql, id, 5 * minutes, graces))[0]?.just_rotated).toBe(false)
+    expect((await sessions.selectRecord(sql, id, live, 5 * minutes, graces))[0]?.just_rotated).toBe(false)
     const caller = (generation: number) => ({ sessionId: id, userId, generation })
     await sql.transaction(async (inside) => {
-      expect(await sessions.lockRecord(inside, caller(1), now)).toMatchObject([{ generation: 1, ...proof }])
+      expect(await sessions.lockRecord(inside, caller(1), live)).toMatchObject([{ generation: 1, ...proof }])
       const { presented: _, ...replacement } = rotation(id, 2, 0, 30)
-      await sessions.replaceToken(inside, { ...replacement, methods: ['pwd', 'mail'], provenAt: at(5) })
+      await sessions.replaceToken(inside, {
+        ...replacement,
+        proof: { methods: ['pwd', 'otp'], provenAt: at(5), secondFactorAt: at(5) },
+      })
     })
-    expect(await sessions.selectProof(sql, caller(2), now)).toEqual([{ authenticated_at: at(5) }])
-    expect(await sessions.selectProof(sql, caller(1), now)).toEqual([])
-    expect((await sessions.selectRecord(sql, id, 0, graces))[0]?.just_voided).toBe(true)
+    expect(await sessions.selectProof(sql, caller(2), live)).toEqual([{ authenticated_at: at(5) }])
+    expect(await sessions.selectProof(sql, caller(1), live)).toEqual([])
+    expect((await sessions.selectRecord(sql, id, live, 0, graces))[0]?.just_voided).toBe(true)
     await users.updateDisabled(sql, userId, now)
     expect(await sessions.rotateRecord(sql, rotation(id, 3, 30, 31))).toEqual([])
   })
@@ -178,16 +187,16 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       await begin(userId, 3),
       await begin(userId, 4),
     ]
-    expect(await sessions.selectOfUser(sql, userId, now)).toHaveLength(4)
-    expect(await sessions.selectOfUser(sql, userId, at(31 * days))).toEqual([])
+    expect(await sessions.selectOfUser(sql, userId, live)).toHaveLength(4)
+    expect(await sessions.selectOfUser(sql, userId, liveAfter(31 * days))).toEqual([])
     expect(await sessions.deleteRecordOfUser(sql, one.id, nilUuid)).toEqual([])
     expect(await sessions.deleteRecordOfUser(sql, one.id, userId)).toEqual([{ id: one.id }])
     expect(await sessions.deleteRecord(sql, two.id)).toEqual([{ user_id: userId }])
     expect(await sessions.deleteAllOfUser(sql, userId, three.id)).toEqual([{ id: four.id }])
-    expect(await sessions.purgeAfter(sql, nilUuid, now, 10)).toEqual([{ cursor: three.id }])
-    expect(await sessions.selectOfUser(sql, userId, now)).toHaveLength(1)
-    expect(await sessions.purgeAfter(sql, nilUuid, at(31 * days), 10)).toEqual([{ cursor: three.id }])
-    expect(await sessions.purgeAfter(sql, nilUuid, at(31 * days), 10)).toEqual([{ cursor: null }])
+    expect(await sessions.purgeAfter(sql, nilUuid, live, 10)).toEqual([{ cursor: three.id }])
+    expect(await sessions.selectOfUser(sql, userId, live)).toHaveLength(1)
+    expect(await sessions.purgeAfter(sql, nilUuid, liveAfter(31 * days), 10)).toEqual([{ cursor: three.id }])
+    expect(await sessions.purgeAfter(sql, nilUuid, liveAfter(31 * days), 10)).toEqual([{ cursor: null }])
     expect(await sessions.deleteSurplus(sql, userId, nilUuid, 0)).toEqual([])
     expect([await sessions.deleteAllOfUser(sql, userId, null), await sessions.deleteSome(sql, 9)]).toEqual([[], []])
   })

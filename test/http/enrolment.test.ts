@@ -3,7 +3,7 @@ import { minutes, seconds } from '../../src/lib/durations.js'
 import { onlyAddress } from '../providers/provider-setup.js'
 import { addAuthenticator, createAuthenticator } from '../support/authenticator.js'
 import { type Enrolling, enrolment, path, startEnrolling } from '../support/enrolling.js'
-import type { Latchkey } from '../support/latchkey.js'
+import { goodPassword, type Latchkey } from '../support/latchkey.js'
 import { createPasskey, signInWith as signInWithPasskey } from '../support/passkey.js'
 import { sessionCookiesOf, signInWith, usersOf } from '../support/providers/test-providers.js'
 
@@ -250,9 +250,20 @@ it('enrols a passkey, which is then the second step after the password, and can 
   expect((await signInWithPasskey(again.tab, passkey)).status).toBe(200)
   expect(await setup.sessionsOf('ivy')).toEqual([{ methods: ['pwd', 'passkey'] }, { methods: ['pwd', 'passkey'] }])
 
+  // The password alone makes no session fresh, so it is not enough to change the email.
+  latchkey.clock.advance(10 * minutes + 2 * seconds)
+  const byPassword = await tab.act('/api/auth/step-up', { password: goodPassword })
+  expect([byPassword.status, byPassword.body.methods]).toEqual([403, ['passkey']])
+  expect((await tab.act('/api/auth/email', { email: 'ivy@example.org' })).body.code).toBe('fresh_sign_in_required')
+  const proof = passkey.get((await tab.act('/api/auth/step-up/passkey/options')).body)
+  expect((await tab.act('/api/auth/step-up', { credential: proof })).status).toBe(200)
+
   await addAuthenticator(tab, latchkey)
+  // The first of two removals at once replaces the tokens of the second.
   const both = await Promise.all([tab.remove('/api/auth/totp'), tab.remove(`/api/auth/passkeys/${added.body.id}`)])
-  expect(both.map(({ status }) => status).sort()).toEqual([204, 409])
+  expect(both.map(({ status }) => status).sort()).toEqual([204, 401])
+  const removals = [await tab.remove('/api/auth/totp'), await tab.remove(`/api/auth/passkeys/${added.body.id}`)]
+  expect(removals.map(({ body }) => body.code)).toContain('last_factor')
 })
 
 it('keeps the last factor, also in two requests at once, and a trusted device skips no enrolment', async () => {

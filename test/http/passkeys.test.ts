@@ -78,7 +78,7 @@ describe('a passkey', () => {
     latchkey.clock.advance(11 * minutes)
     expect((await tab.act(`${ownPath}/options`)).body).toMatchObject({
       code: 'fresh_sign_in_required',
-      methods: ['passkey', 'password'],
+      methods: ['passkey'],
     })
     expect((await tab.remove(`${ownPath}/${added.body.id}`)).body.code).toBe('fresh_sign_in_required')
   })

@@ -119,7 +119,8 @@ it('gives no tokens to a copied one while the owner proves it again at that mome
         { sessionId: String(sid), userId, generation: Number(gen) },
         await users.lock(sql, userId),
       ]
-      const issued = user && (await sessions.rotateWithoutGrace(sql, caller, user, { ip: '', userAgent: '' }, 'pwd'))
+      const issued =
+        user && (await sessions.rotateWithoutGrace(sql, caller, user, { ip: '', userAgent: '' }, { proven: 'pwd' }))
       tab.jar.keep([`access_token=${issued?.accessToken}`, `refresh_token=${issued?.refreshToken}`])
     }
     const thief = tab.copy()
@@ -128,6 +129,19 @@ it('gives no tokens to a copied one while the owner proves it again at that mome
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)
   }
   expect((await tab.get('/api/auth/account')).body.user).toMatchObject({ name: null, email: 'quick@example.com' })
+})
+
+it('takes no password if a second factor is added at that moment', async () => {
+  const tab = await latchkey.signedUp('added')
+  const addsPasskey = (sql: Transaction, userId: string) =>
+    sql.query(
+      `insert into passkeys (id, user_id, credential_id, public_key, counter, transports, relying_party, name, synced, created_at)
+       values (gen_random_uuid(), $1, '\\x01', '\\x01', 0, '{}', $2, 'Key', false, now())`,
+      [userId, new URL(latchkey.url).hostname],
+    )
+  const answer = await overtaken(latchkey, 'added', () => prove(tab, { password: goodPassword }), addsPasskey)
+  expect([answer.status, answer.body]).toEqual([403, refused(['passkey'])])
+  expect(await eventsOf('added')).toEqual([])
 })
 
 it('guards linking, unlinking and ending another session, and opens them for ten minutes after a proof', async () => {

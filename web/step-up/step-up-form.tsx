@@ -5,6 +5,7 @@ import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { HiddenUsername } from '../components/hidden-username.js'
 import { Notice } from '../components/notice.js'
+import { queryValue, returnToAfterStepUp, withReturnTo } from '../navigation.js'
 import { passkeySupport } from '../passkeys/ceremonies.js'
 import { PasskeyButton } from '../passkeys/passkey-button.js'
 import { useProblems } from '../refusals.js'
@@ -52,10 +53,11 @@ export const StepUpForm = ({ methods, username, onProven, onSignedOut }: Props) 
   const method = others[0] ?? (methods.length === 0 ? 'password' : undefined)
   const Way = method && ways[method]
   const hasPasskey = methods.includes('passkey')
-  if (hasPasskey && !Way && passkeySupport() !== 'yes') return <Notice kind="error">{words.otherBrowser}</Notice>
+  const canUsePasskey = hasPasskey && (Way || passkeySupport() === 'yes')
   return (
     <>
-      {hasPasskey && (
+      {hasPasskey && !canUsePasskey && <Notice kind="error">{words.otherBrowser}</Notice>}
+      {canUsePasskey && (
         <div class="other-way">
           <PasskeyButton
             look={Way ? 'plain' : 'primary'}
@@ -65,7 +67,19 @@ export const StepUpForm = ({ methods, username, onProven, onSignedOut }: Props) 
         </div>
       )}
       {Way && <Way username={username} prove={prove} />}
+      {!Way && <SignInAgain />}
     </>
+  )
+}
+
+/** For a lost passkey: a new sign-in is a proof too, and can be by the password. It does not help where two factors are asked for. */
+const SignInAgain = () => {
+  const words = useWords('step-up')
+  if (queryValue('factors') === '2') return null
+  return (
+    <p>
+      <a href={withReturnTo('/login?notice=sign_in', returnToAfterStepUp())}>{words.signInAgain}</a>
+    </p>
   )
 }
 

@@ -182,6 +182,7 @@ export const de: Words = {
     noSecondFactorHeading: 'Ein zweiter Faktor ist nötig',
     noSecondFactor:
       'Diese Seite ist nur für Konten mit einem zweiten Faktor, und Ihres hat keinen. Fügen Sie Ihrem Konto einen hinzu und öffnen Sie die Seite dann noch einmal.',
+    signInAgain: 'Kein Passkey zur Hand? Melden Sie sich auf andere Weise neu an',
     toAccount: 'Zu Ihrem Konto',
   },
   dashboard: {

@@ -175,6 +175,7 @@ export const en = {
     noSecondFactorHeading: 'A second factor is needed',
     noSecondFactor:
       'This page is only for accounts with a second factor, and yours has none. Add one to your account, then open the page again.',
+    signInAgain: 'No passkey at hand? Sign in again in another way',
     toAccount: 'Go to your account',
   },
   dashboard: {

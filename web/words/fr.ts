@@ -180,6 +180,7 @@ export const fr: Words = {
     noSecondFactorHeading: 'Un second facteur est nécessaire',
     noSecondFactor:
       'Cette page est réservée aux comptes avec un second facteur, et le vôtre n’en a pas. Ajoutez-en un à votre compte, puis ouvrez la page à nouveau.',
+    signInAgain: 'Pas de clé d’accès sous la main ? Reconnectez-vous d’une autre manière',
     toAccount: 'Aller à votre compte',
   },
   dashboard: {

@@ -16,6 +16,7 @@ export type AccessClaims = {
   readonly name?: string
   readonly auth_time?: number
   readonly amr?: readonly string[]
+  readonly mfa_time?: number
 }
 
 /** The user of a valid access token, and how the session was proven. */
@@ -33,6 +34,8 @@ export type Verified = {
   readonly factors: 1 | 2
   /** When the user last proved who they are. */
   readonly authTime: Date
+  /** When they last did by a second factor: a code or a passkey. Null if they have not in this session. */
+  readonly secondFactorTime: Date | null
   /** How: `pwd`, `otp`, `rec`, `passkey`, `provider`, `mail`. A later version may know more words. */
   readonly amr: readonly string[]
   readonly expiresAt: Date
@@ -77,6 +80,7 @@ const checks: Record<keyof AccessClaims, (value: unknown) => boolean> = {
   name: optional(isText),
   auth_time: optional(isMoment),
   amr: optional(isMethods),
+  mfa_time: optional(isMoment),
 }
 
 /** In seconds. The service signs no access token for longer. */
@@ -95,13 +99,14 @@ const deepFrozen = (verified: Verified): Verified => {
 
 /** Frozen, because several requests with one token share it. */
 export const verifiedOf = (claims: AccessClaims): Verified => {
-  const { userId: id, username, name = null, email = null, sid, auth_time, iat, exp, amr = [] } = claims
+  const { userId: id, username, name = null, email = null, sid, auth_time, mfa_time, iat, exp, amr = [] } = claims
   return deepFrozen({
     ok: true,
     user: { id, username, name, email },
     sessionId: sid,
     factors: factorsOf(amr),
     authTime: new Date((auth_time ?? iat) * 1000),
+    secondFactorTime: mfa_time === undefined ? null : new Date(mfa_time * 1000),
     amr,
     expiresAt: new Date(exp * 1000),
     claims,

@@ -33,6 +33,7 @@ const claims = (more: Parts = {}, now = seconds()): Parts => ({
   email: 'ada@example.com',
   auth_time: now - 60,
   amr: ['pwd', 'otp'],
+  mfa_time: now - 120,
   sub: userId,
   iss: publicUrl,
   aud: publicUrl,
@@ -83,14 +84,18 @@ describe.each([
       sessionId: sid,
       factors: 2,
       authTime: new Date(Number(given.auth_time) * 1000),
+      secondFactorTime: new Date(Number(given.mfa_time) * 1000),
       amr: ['pwd', 'otp'],
       expiresAt: new Date(Number(given.exp) * 1000),
       claims: given,
     })
     const short = await verifier.verifyToken(
-      sign(header(), claims({ name: undefined, email: undefined, amr: undefined })),
+      sign(header(), claims({ name: undefined, email: undefined, amr: undefined, mfa_time: undefined })),
     )
-    expect(short).toMatchObject({ ok: true, factors: 1, amr: [], user: { name: null, email: null } })
+    expect(short).toMatchObject({
+      ...{ ok: true, factors: 1, secondFactorTime: null },
+      ...{ amr: [], user: { name: null, email: null } },
+    })
   })
 
   it('gives what no request can change', async () => {

@@ -12,10 +12,12 @@ const publicUrl = 'https://auth.example.com'
 const tokens = createTokens({ secrets: [secret], clock: systemClock, issuer: publicUrl })
 const now = () => Math.floor(Date.now() / 1000)
 
-const tokenFor = (username: string, { amr = ['pwd'], age = 0, issuer = tokens } = {}) => {
+type Proven = { amr?: string[]; age?: number; secondFactorAge?: number; issuer?: typeof tokens }
+const tokenFor = (username: string, { amr = ['pwd'], age = 0, secondFactorAge, issuer = tokens }: Proven = {}) => {
   const [userId, sid] = [randomUUID(), randomUUID()]
   const iat = now()
-  const times = { iat, exp: iat + 900, auth_time: iat - age }
+  const proven = { auth_time: iat - age, ...(secondFactorAge !== undefined && { mfa_time: iat - secondFactorAge }) }
+  const times = { iat, exp: iat + 900, ...proven }
   return issuer.signAccess({ userId, sid, username, email: 'ada@example.com', name: null, gen: 0, amr, ...times })
 }
 const setCookies = (token: string) => [
@@ -186,13 +188,17 @@ describe('a part that asks for more', () => {
     guardWith(neverAsked, options).ask({ path: '/admin', headers: { ...headers, cookie: `access_token=${token}` } })
 
   it('lets those through who have proven it lately, with two factors', async () => {
-    expect((await askWith(tokenFor('ada', { amr: ['pwd', 'otp'], age: 500 }))).status).toBe('passed')
-    expect((await askWith(tokenFor('ada', { amr: ['passkey'] }))).status).toBe('passed')
+    const proven = { amr: ['pwd', 'otp'], age: 700, secondFactorAge: 500 }
+    expect((await askWith(tokenFor('ada', proven))).status).toBe('passed')
+    expect((await askWith(tokenFor('ada', { amr: ['passkey'], secondFactorAge: 0 }))).status).toBe('passed')
   })
 
   it.each([
     ['one factor', tokenFor('ada')],
-    ['too long ago', tokenFor('ada', { amr: ['passkey'], age: 700 })],
+    ['too long ago', tokenFor('ada', { amr: ['passkey'], age: 700, secondFactorAge: 700 })],
+    ['an old passkey and a new password', tokenFor('ada', { amr: ['passkey', 'pwd'], secondFactorAge: 700 })],
+    ['a second factor at an unknown time', tokenFor('ada', { amr: ['passkey'] })],
+    ['one factor, and the time of a second one', tokenFor('ada', { amr: ['otp'], secondFactorAge: 0 })],
   ])('sends the others to prove it again: %s', async (_, token) => {
     const page = `${publicUrl}/step-up?fresh=10m&factors=2`
     expect(await askWith(token)).toMatchObject({ status: 403, headers: { 'x-auth-step-up': page } })

@@ -1,4 +1,5 @@
 import type { ProofMethod } from '../../contract/proofs.js'
+import type { Sql } from '../../platform/database/database.js'
 import type { Factors } from '../factors/factors.js'
 import type { Passkeys } from '../passkeys/passkeys.js'
 import type { User, Users } from '../users/users.js'
@@ -15,15 +16,16 @@ export const createProofs = ({
   factors: Pick<Factors, 'methodsOf'>
   passkeys: Pick<Passkeys, 'countUsable'>
 }) => {
-  /** What is enough to make a session of this user fresh again, the best first. */
-  const methodsFor = async ({ id, passwordHash }: Pick<User, 'id' | 'passwordHash'>): Promise<ProofMethod[]> => {
-    const passkey: ProofMethod[] = (await passkeys.countUsable(id)) > 0 ? ['passkey'] : []
-    // A password alone is not enough for an account with two-step sign-in.
-    const codes = await factors.methodsOf(id)
-    if (codes.length > 0) return [...passkey, ...codes]
-    if (passwordHash !== undefined) return [...passkey, 'password']
-    // The mail is for accounts that have nothing else: who can read the mails must not get around a password.
-    return passkey.length > 0 ? passkey : ['mail']
+  /**
+   * What is enough to make a session of this user fresh again, the best first. A password is not, if the account has a second
+   * factor; and the mail is for accounts that have nothing else: who can read the mails must not get around a password.
+   */
+  const methodsFor = async ({ id, passwordHash }: Pick<User, 'id' | 'passwordHash'>, sql?: Sql) => {
+    const passkey: ProofMethod[] = (await passkeys.countUsable(id, sql)) > 0 ? ['passkey'] : []
+    const secondFactors = [...passkey, ...(await factors.methodsOf(id, sql))]
+    if (secondFactors.length > 0) return secondFactors
+    const other: ProofMethod = passwordHash === undefined ? 'mail' : 'password'
+    return [other]
   }
 
   return {

@@ -2,6 +2,8 @@ import type { Sql } from '../../platform/database/database.js'
 import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
 import type { Client } from './client.js'
+import { type LiveAt, liveSession } from './live-sessions.js'
+import type { Proof, ProofRow } from './proof.js'
 
 export type SessionRow = {
   id: string
@@ -34,13 +36,10 @@ export type Rotation = {
   successor: Uint8Array
   issuedAt: Date
   expiresAt: Date
-  now: Date
+  at: LiveAt
   clockOffset: number
   client: Client
 }
-
-/** How the user of a session has proven who they are, and when they last did. */
-export type Proof = { methods: readonly string[]; provenAt: Date }
 
 /**
  * Starts a session only while the user is enabled and, if a hash is given, still has the password that was checked. The
@@ -59,8 +58,7 @@ export const insertRecord = (
     expiresAt: Date
     clockOffset: number
     client: Client
-    methods: readonly string[]
-    provenAt: Date
+    proof: Proof
     passwordHash: string | null
     trustedDevice: string | null
     provider: string | null
@@ -71,9 +69,9 @@ export const insertRecord = (
   sql.query(
     `insert into refresh_token_records
        (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
-        methods, authenticated_at, trusted_device, provider, second_factor_required, signed_in_as)
+        methods, authenticated_at, second_factor_at, trusted_device, provider, second_factor_required, signed_in_as)
      select $1::uuid, u.id, $3::bytea, 0, $4::timestamptz, ${databaseNow('$5')}, $6::timestamptz, $7::text, $8::text, $4, $4,
-        $10::text[], $12::timestamptz, $11::uuid, $13::text, $14::boolean, $16::text
+        $10::text[], $12::timestamptz, $17::timestamptz, $11::uuid, $13::text, $14::boolean, $16::text
      from users as u
      where u.id = $2 and u.disabled_at is null and ($9::text is null or u.password_hash = $9)
        and ($15::int is null or u.undo_count = $15)
@@ -88,30 +86,30 @@ export const insertRecord = (
       record.client.ip,
       record.client.userAgent,
       record.passwordHash,
-      record.methods,
+      record.proof.methods,
       record.trustedDevice,
-      record.provenAt,
+      record.proof.provenAt,
       record.provider,
       record.secondFactorRequired,
       record.undoCount,
       record.username,
+      record.proof.secondFactorAt,
     ],
   )
 
+const proofColumns = {
+  methods: true,
+  authenticated_at: 'coalesce(authenticated_at, r.created_at)',
+  second_factor_at: true,
+} as const
+
 /** What the claims of an access token are made from, as it is now. */
-type HolderRow = {
-  username: string
-  email: string
-  name: string | null
-  methods: string[]
-  authenticated_at: Date
-}
+type HolderRow = ProofRow & { username: string; email: string; name: string | null }
 const holderColumns = {
   username: 'u.username',
   email: 'u.email',
   name: 'u.name',
-  methods: 'r.methods',
-  authenticated_at: 'coalesce(r.authenticated_at, r.created_at)',
+  ...proofColumns,
 } as const
 
 /**
@@ -125,7 +123,7 @@ export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean }
          rotated_at = ${databaseNow('$6')}, last_used_at = $7, ip = $8, user_agent = $9,
          renewed_generation = case when $11::boolean then $10::int end
      from users as u
-     where r.id = $1 and (r.token_hash = $2 or r.generation < $10::int - 1) and r.expires_at > $7
+     where r.id = $1 and (r.token_hash = $2 or r.generation < $10::int - 1) and ${liveSession('$7', '$12')}
        and u.id = r.user_id and u.disabled_at is null
      returning ${selectList<HolderRow>(holderColumns)}`,
     [
@@ -135,48 +133,48 @@ export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean }
       rotation.issuedAt,
       rotation.expiresAt,
       rotation.clockOffset,
-      rotation.now,
+      rotation.at.now,
       rotation.client.ip,
       rotation.client.userAgent,
       rotation.generation,
       rotation.atProxy,
+      rotation.at.begunAfter,
     ],
   )
 
-type LockedRow = {
-  generation: number
-  signed_in_as: string | null
-  created_at: Date
-  methods: string[]
-  authenticated_at: Date
-}
+type LockedRow = ProofRow & { generation: number; signed_in_as: string | null; created_at: Date }
 const locked = selectList<LockedRow>({
   generation: true,
   signed_in_as: true,
   created_at: true,
-  methods: true,
-  authenticated_at: 'coalesce(authenticated_at, created_at)',
+  ...proofColumns,
 })
 
 type Caller = { sessionId: string; userId: string; generation: number }
 
 /** No row if the session has ended or the caller's token was replaced. */
-const ofCaller = 'id = $1 and user_id = $2 and oldest_generation <= $3 and expires_at > $4'
-const callerValues = ({ sessionId, userId, generation }: Caller, now: Date) => [sessionId, userId, generation, now]
+const ofCaller = `r.id = $1 and r.user_id = $2 and r.oldest_generation <= $3 and ${liveSession('$4', '$5')}`
+const callerValues = ({ sessionId, userId, generation }: Caller, { now, begunAfter }: LiveAt) => [
+  sessionId,
+  userId,
+  generation,
+  now,
+  begunAfter,
+]
 
-export const lockRecord = (sql: Sql, caller: Caller, now: Date) =>
+export const lockRecord = (sql: Sql, caller: Caller, at: LiveAt) =>
   sql.query<LockedRow>(
-    `select ${locked} from refresh_token_records where ${ofCaller} for update`,
-    callerValues(caller, now),
+    `select ${locked} from refresh_token_records as r where ${ofCaller} for update`,
+    callerValues(caller, at),
   )
 
 /** A rotation whose parent gets no successor. The parent before that stays recorded: a request may still use it. */
-export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'presented'> & Proof) =>
+export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'presented'> & { proof: Proof }) =>
   sql.query(
     `update refresh_token_records
      set voided_hash = token_hash, voided_at = ${databaseNow('$6')}, token_hash = $2, generation = $3,
          oldest_generation = $3, issued_at = $4, expires_at = $5, last_used_at = $7, ip = $8, user_agent = $9,
-         methods = $10, authenticated_at = $11
+         methods = $10, authenticated_at = $11, second_factor_at = $12
      where id = $1`,
     [
       token.id,
@@ -185,11 +183,12 @@ export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'pre
       token.issuedAt,
       token.expiresAt,
       token.clockOffset,
-      token.now,
+      token.at.now,
       client.ip,
       client.userAgent,
-      token.methods,
-      token.provenAt,
+      token.proof.methods,
+      token.proof.provenAt,
+      token.proof.secondFactorAt,
     ],
   )
 
@@ -202,7 +201,7 @@ type RecordRow = HolderRow & {
   voided_hash: Uint8Array | null
   just_rotated: boolean
   just_voided: boolean
-  disabled: boolean
+  usable: boolean
 }
 
 const graceBegan = `${databaseNow('$2')} - ${milliseconds('$3')}`
@@ -218,29 +217,35 @@ const record = selectList<RecordRow>({
   voided_hash: true,
   just_rotated: `rotated_at > case when renewed_generation = generation then ${renewGraceBegan} else ${graceBegan} end`,
   just_voided: `coalesce(voided_at > ${graceBegan}, false)`,
-  disabled: 'disabled_at is not null',
+  usable: `u.disabled_at is null and ${liveSession('$5', '$6')}`,
 })
 
 type Graces = { refreshGrace: number; renewGrace: number }
 
-export const selectRecord = (sql: Sql, id: string, clockOffset: number, { refreshGrace, renewGrace }: Graces) =>
+export const selectRecord = (
+  sql: Sql,
+  id: string,
+  { now, begunAfter }: LiveAt,
+  clockOffset: number,
+  { refreshGrace, renewGrace }: Graces,
+) =>
   sql.query<RecordRow>(
     `select ${record} from refresh_token_records as r join users as u on u.id = r.user_id where r.id = $1`,
-    [id, clockOffset, refreshGrace, renewGrace],
+    [id, clockOffset, refreshGrace, renewGrace, now, begunAfter],
   )
 
 type ProvenRow = { authenticated_at: Date }
-const proven = selectList<ProvenRow>({ authenticated_at: 'coalesce(authenticated_at, created_at)' })
+const proven = selectList<ProvenRow>({ authenticated_at: proofColumns.authenticated_at })
 
 /** The last proof in a session that is valid. */
-export const selectProof = (sql: Sql, caller: Caller, now: Date) =>
-  sql.query<ProvenRow>(`select ${proven} from refresh_token_records where ${ofCaller}`, callerValues(caller, now))
+export const selectProof = (sql: Sql, caller: Caller, at: LiveAt) =>
+  sql.query<ProvenRow>(`select ${proven} from refresh_token_records as r where ${ofCaller}`, callerValues(caller, at))
 
-export const selectOfUser = (sql: Sql, userId: string, now: Date) =>
+export const selectOfUser = (sql: Sql, userId: string, { now, begunAfter }: LiveAt) =>
   sql.query<SessionRow>(
-    `select ${session} from refresh_token_records
-     where user_id = $1 and expires_at > $2 order by last_used_at desc, id desc limit 200`,
-    [userId, now],
+    `select ${session} from refresh_token_records as r
+     where r.user_id = $1 and ${liveSession('$2', '$3')} order by last_used_at desc, id desc limit 200`,
+    [userId, now, begunAfter],
   )
 
 export const deleteRecord = (sql: Sql, id: string) =>
@@ -274,17 +279,18 @@ export const deleteSurplus = (sql: Sql, userId: string, begun: string, most: num
   )
 
 /**
- * Deletes what has expired among the next rows in the order of the primary key, and returns where to continue. With an index
+ * Deletes what is over among the next rows in the order of the primary key, and returns where to continue. With an index
  * on the expiry every rotation would have to update it; reading the key in small steps costs a rotation nothing.
  */
-export const purgeAfter = (sql: Sql, cursor: string, now: Date, limit: number) =>
+export const purgeAfter = (sql: Sql, cursor: string, { now, begunAfter }: LiveAt, limit: number) =>
   sql.query<{ cursor: string | null }>(
     `with step as materialized (
-       select id, expires_at from refresh_token_records where id > $1 order by id limit $3
+       select r.id, ${liveSession('$2', '$4')} as is_live
+       from refresh_token_records as r where r.id > $1 order by r.id limit $3
      ), gone as (
        delete from refresh_token_records as r using step
-       where r.id = step.id and step.expires_at <= $2 and r.expires_at <= $2 returning r.id
+       where r.id = step.id and not step.is_live and not ${liveSession('$2', '$4')} returning r.id
      )
      select (select id from step order by id desc limit 1) as cursor`,
-    [cursor, now, limit],
+    [cursor, now, limit, begunAfter],
   )

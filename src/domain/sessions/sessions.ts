@@ -1,9 +1,9 @@
 import { type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import { type Clock, later } from '../../lib/clock.js'
-import { days, hours } from '../../lib/durations.js'
+import { days } from '../../lib/durations.js'
 import { fingerprint, sameBytes } from '../../lib/random.js'
-import { nilUuid, uuidv7 } from '../../lib/uuid.js'
+import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import {
   accessTokenLifetime,
@@ -16,10 +16,12 @@ import type { Webhooks } from '../webhooks/webhooks.js'
 import type { Client } from './client.js'
 import type { EndedSession } from './ended-sessions.js'
 import { createEndings } from './endings.js'
+import { liveAt } from './live-sessions.js'
+import { changedProof, firstProof, type Proof, type ProofChange, proofOf } from './proof.js'
+import { createPurge } from './purge.js'
 import * as store from './sessions.store.js'
 
 const refreshTokenLifetime = 30 * days
-const purgeRest = 1 * hours
 
 export type SignedInUser = { id: string; username: string; email: string; name: string | null; undoCount?: number }
 
@@ -84,23 +86,31 @@ export const createSessions = (options: Options) => {
   const { database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, onEnded = () => undefined } = options
   const { endById, endStolen, endSurplus, ...endings } = createEndings({ ...options, onEnded })
 
-  let purgeCursor = nilUuid
-  let purgeRestsUntil = new Date(0)
+  const endOf = (authTime: number) => authTime + Math.floor(sessionMaxAge / 1000)
 
   /** The expiry of a token issued now, never after the session's absolute end. */
   const expiryFor = (authTime: number, now: Date) =>
-    Math.min(inSeconds(later(now, refreshTokenLifetime)), authTime + Math.floor(sessionMaxAge / 1000))
+    Math.min(inSeconds(later(now, refreshTokenLifetime)), endOf(authTime))
+
+  /** For the condition that tells whether a session is over. */
+  const live = () => liveAt(clock.now(), sessionMaxAge)
 
   const issue = (
     { id, username, email, name }: SignedInUser,
-    { methods, provenAt }: store.Proof,
+    { methods, provenAt, secondFactorAt }: Proof,
     claims: RefreshClaims,
     refreshToken: string,
     iat = claims.iat,
   ): Issued => {
-    const exp = Math.min(iat + accessTokenLifetime / 1000, claims.exp)
+    // A token that was signed before SESSION_MAX_AGE was lowered says a later time.
+    const end = Math.min(claims.exp, endOf(claims.auth_time))
+    const exp = Math.min(iat + accessTokenLifetime / 1000, end)
     const { sid, gen } = claims
-    const proof = { auth_time: inSeconds(provenAt), amr: methods }
+    const proof = {
+      auth_time: inSeconds(provenAt),
+      amr: methods,
+      ...(secondFactorAt && { mfa_time: inSeconds(secondFactorAt) }),
+    }
     return {
       user: { id, username, email, name },
       sessionId: sid,
@@ -108,7 +118,7 @@ export const createSessions = (options: Options) => {
       accessTokenExpiresAt: fromSeconds(exp),
       refreshToken,
       accessTokenMaxAge: exp - iat,
-      refreshTokenMaxAge: claims.exp - iat,
+      refreshTokenMaxAge: end - iat,
     }
   }
 
@@ -123,7 +133,7 @@ export const createSessions = (options: Options) => {
     sql?: Transaction,
   ): Promise<Issued | undefined> => {
     if (!sql) return database.transaction((inside) => beginSession(user, proof, client, inside))
-    const { methods, passwordHash, trustedDevice, provider } = proof
+    const { passwordHash, trustedDevice, provider } = proof
     const now = clock.now()
     const iat = inSeconds(now)
     const sid = uuidv7(now)
@@ -137,8 +147,7 @@ export const createSessions = (options: Options) => {
       exp: expiryFor(iat, now),
     }
     const refreshToken = tokens.signRefresh(claims)
-    // A trusted device stands for the code at the sign-in only: such a session is not fresh before a step-up.
-    const provenAt = trustedDevice === undefined ? now : new Date(0)
+    const proven = firstProof(proof.methods, now, trustedDevice !== undefined)
     const begun = await store.insertRecord(sql, {
       id: sid,
       ...{ userId: user.id, username: user.username },
@@ -147,8 +156,7 @@ export const createSessions = (options: Options) => {
       expiresAt: fromSeconds(claims.exp),
       clockOffset: clock.offset(),
       client,
-      methods,
-      provenAt,
+      proof: proven,
       passwordHash: passwordHash ?? null,
       trustedDevice: trustedDevice ?? null,
       secondFactorRequired: options.secondFactor === 'required',
@@ -156,7 +164,7 @@ export const createSessions = (options: Options) => {
     })
     if (begun.length === 0) return undefined
     await endSurplus(sql, user.id, sid)
-    return issue(user, { methods, provenAt }, claims, refreshToken)
+    return issue(user, proven, claims, refreshToken)
   }
 
   /**
@@ -167,9 +175,9 @@ export const createSessions = (options: Options) => {
     const { userId, sid: sessionId } = claims
     const owner = { userId, sessionId }
     const ended = refuse('ended', owner)
-    const [row] = await store.selectRecord(database, sessionId, clock.offset(), { refreshGrace, renewGrace })
+    const [row] = await store.selectRecord(database, sessionId, live(), clock.offset(), { refreshGrace, renewGrace })
     if (!row) onEnded({ sid: sessionId, below: null })
-    if (!row || row.disabled || row.expires_at <= clock.now()) return ended
+    if (!row?.usable) return ended
     const isJust = (hash: Uint8Array | null, recent: boolean) => recent && hash !== null && sameBytes(hash, presented)
     if (isJust(row.voided_hash, row.just_voided)) return refuse('replaced', owner)
     if (isJust(row.previous_hash, row.just_rotated)) {
@@ -182,10 +190,9 @@ export const createSessions = (options: Options) => {
         exp: inSeconds(row.expires_at),
       }
       const token = tokens.signRefreshWithEach(successor).find((each) => sameBytes(fingerprint(each), row.token_hash))
-      const now = inSeconds(clock.now())
-      const { methods, authenticated_at: provenAt, ...user } = row
       if (!token) return ended
-      return { issued: issue({ id: userId, ...user }, { methods, provenAt }, successor, token, now), raced: true }
+      const now = inSeconds(clock.now())
+      return { issued: issue({ id: userId, ...row }, proofOf(row), successor, token, now), raced: true }
     }
     await endStolen(sessionId, client)
     return refuse('theft', owner)
@@ -204,19 +211,18 @@ export const createSessions = (options: Options) => {
       successor: fingerprint(token),
       issuedAt: fromSeconds(iat),
       expiresAt: fromSeconds(successor.exp),
-      now,
+      at: live(),
       clockOffset: clock.offset(),
       client,
       atProxy: by === 'proxy',
     })
     if (!holder) return answerOldToken(claims, presented, client)
-    const { methods, authenticated_at: provenAt, ...user } = holder
-    return { issued: issue({ id: claims.userId, ...user }, { methods, provenAt }, successor, token), raced: false }
+    return { issued: issue({ id: claims.userId, ...holder }, proofOf(holder), successor, token), raced: false }
   }
 
   /**
-   * New tokens for a session whose user has just proven who they are, by `method` if it makes the session fresh again. The
-   * token before them is refused from now on. Within the grace time it does not end the session, because another tab may be
+   * New tokens for a session whose user has just proven who they are, or whose proof or user has changed. The token before
+   * them is refused from now on. Within the grace time it does not end the session, because another tab may be
    * sending it right now. Undefined if the session has ended, or another request has replaced the caller's token like this.
    */
   const rotateWithoutGrace = async (
@@ -224,11 +230,11 @@ export const createSessions = (options: Options) => {
     caller: SessionCaller,
     user: SignedInUser,
     client: Client,
-    method?: Method,
+    change: ProofChange = {},
   ) => {
     const now = clock.now()
     const { sessionId: sid } = caller
-    const [record] = await store.lockRecord(sql, caller, now)
+    const [record] = await store.lockRecord(sql, caller, live())
     if (!record) return undefined
     const [iat, authTime] = [inSeconds(now), inSeconds(record.created_at)]
     const claims = {
@@ -241,19 +247,17 @@ export const createSessions = (options: Options) => {
       exp: expiryFor(authTime, now),
     }
     const refreshToken = tokens.signRefresh(claims)
-    const proof = method
-      ? { methods: [...new Set([...record.methods, method])], provenAt: fromSeconds(iat) }
-      : { methods: record.methods, provenAt: record.authenticated_at }
+    const proof = changedProof(proofOf(record), change, fromSeconds(iat))
     await store.replaceToken(sql, {
       id: sid,
       generation: claims.gen,
       successor: fingerprint(refreshToken),
       issuedAt: fromSeconds(iat),
       expiresAt: fromSeconds(claims.exp),
-      now,
+      at: live(),
       clockOffset: clock.offset(),
       client,
-      ...proof,
+      proof,
     })
     sql.afterCommit(() => onEnded({ sid, below: claims.gen }))
     return issue(user, proof, claims, refreshToken)
@@ -264,7 +268,7 @@ export const createSessions = (options: Options) => {
    * than the last change of the password or step-up in it.
    */
   const provenAt = async (caller: SessionCaller, sql: Sql = database) => {
-    const [row] = await store.selectProof(sql, caller, clock.now())
+    const [row] = await store.selectProof(sql, caller, live())
     return row?.authenticated_at
   }
 
@@ -281,19 +285,7 @@ export const createSessions = (options: Options) => {
     ...endings,
     provenAt,
     isLive: async (caller: SessionCaller, sql?: Sql) => (await provenAt(caller, sql)) !== undefined,
-    list: (userId: string) => store.selectOfUser(database, userId, clock.now()),
-    /**
-     * Deletes the expired sessions among the next records. Most records are not expired, so a step reads more than it may
-     * delete, and returns a full batch while there are more records to read. At the end of the table it waits for a while and
-     * starts again.
-     */
-    purge: async (sql: Sql, limit: number) => {
-      if (clock.now() < purgeRestsUntil) return 0
-      const [step] = await store.purgeAfter(sql, purgeCursor, clock.now(), limit * 10)
-      purgeCursor = step?.cursor ?? nilUuid
-      if (step?.cursor) return limit
-      purgeRestsUntil = later(clock.now(), purgeRest)
-      return 0
-    },
+    list: (userId: string) => store.selectOfUser(database, userId, live()),
+    purge: createPurge({ clock, live }),
   }
 }

@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
+import { type LiveAt, liveSession } from '../sessions/live-sessions.js'
 
 export type StatsRow = {
   users: number
@@ -16,7 +17,7 @@ export type StatsRow = {
 }
 
 /** Numbers of rows; `since` is for what is new. */
-export const selectStats = (sql: Sql, now: Date, since: Date) =>
+export const selectStats = (sql: Sql, { now, begunAfter }: LiveAt, since: Date) =>
   sql.query<StatsRow>(
     `select u.*, s.*,
        (select count(*) from totp_secrets) as with_totp,
@@ -33,9 +34,9 @@ export const selectStats = (sql: Sql, now: Date, since: Date) =>
        from users
      ) as u, (
        select count(*) as sessions, count(distinct user_id) as users_with_sessions
-       from refresh_token_records where expires_at > $1
+       from refresh_token_records as r where ${liveSession('$1', '$3')}
      ) as s`,
-    [now, since],
+    [now, since, begunAfter],
   )
 
 export const countIdentities = (sql: Sql) =>

@@ -1,14 +1,23 @@
 import type { Clock } from '../../lib/clock.js'
 import { uuidFloor } from '../../lib/uuid.js'
 import type { Database } from '../../platform/database/database.js'
+import { liveAt } from '../sessions/live-sessions.js'
 import * as store from './stats.store.js'
 
 export type Stats = ReturnType<typeof createStats>
 
 /** How much there is of everything, for an operator. No request uses this. */
-export const createStats = ({ database, clock }: { database: Database; clock: Clock }) => ({
+export const createStats = ({
+  database,
+  clock,
+  sessionMaxAge,
+}: {
+  database: Database
+  clock: Clock
+  sessionMaxAge: number
+}) => ({
   since: async (since: Date) => {
-    const [row] = await store.selectStats(database, clock.now(), since)
+    const [row] = await store.selectStats(database, liveAt(clock.now(), sessionMaxAge), since)
     if (!row) throw new Error('Counting gave no row')
     const providers = await store.countIdentities(database)
     return { ...row, providers, events: await store.countEvents(database, uuidFloor(since)) }

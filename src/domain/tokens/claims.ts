@@ -12,7 +12,10 @@ import { isUuid } from '../../lib/uuid.js'
 /** The ways to prove who one is. A later release may know more of them, so any short word is read. */
 export type Method = 'pwd' | 'provider' | 'mail' | 'otp' | 'rec' | 'passkey'
 
-/** `gen` counts the rotations of a session. `auth_time` is when the user last proved who they are, `amr` how. */
+/**
+ * `gen` counts the rotations of a session. `auth_time` is when the user last proved who they are, `amr` how, and `mfa_time` when
+ * they last did by a second factor, if they have.
+ */
 export type AccessClaims = {
   userId: string
   username: string
@@ -24,12 +27,16 @@ export type AccessClaims = {
   name?: string
   auth_time?: number
   amr?: readonly string[]
+  mfa_time?: number
   /** Tokens of the release before this one have none, and no claim that came with it. The next release refuses them. */
   iss?: string
 }
 
 /** What a session signs. `sub`, `iss` and `aud` are added to it, and a long name is cut. */
-export type NewAccessClaims = Required<Omit<AccessClaims, 'iss' | 'name'>> & { name: string | null }
+export type NewAccessClaims = Required<Omit<AccessClaims, 'iss' | 'name' | 'mfa_time'>> & {
+  name: string | null
+  mfa_time?: number
+}
 
 /** `auth_time` is when the session began: together with `gen` it makes each token unlike any other. */
 export type RefreshClaims = {
@@ -89,7 +96,8 @@ export const isAccessClaims = (claims: Payload, issuer: string): claims is Acces
   isAbsentOr(claims.email, (email) => isText(email, longestEmail)) &&
   isAbsentOr(claims.name, (name) => isText(name, longestNameInToken)) &&
   isAbsentOr(claims.auth_time, isMoment) &&
-  isAbsentOr(claims.amr, isMethods)
+  isAbsentOr(claims.amr, isMethods) &&
+  isAbsentOr(claims.mfa_time, isMoment)
 
 export const isRefreshClaims = (claims: Payload): claims is RefreshClaims =>
   isId(claims.userId) &&

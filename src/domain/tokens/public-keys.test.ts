@@ -87,6 +87,7 @@ describe('access tokens of a key pair', () => {
       name: '😀'.repeat(100),
       gen: 2 ** 31 - 2,
       amr: ['pwd', 'provider', 'otp', 'rec', 'passkey', 'mail'],
+      mfa_time: now(),
     }
     for (const address of [issuer, `https://${'c'.repeat(longestIssuer - 8)}`]) {
       const there = tokensFor(address)

@@ -50,6 +50,22 @@ describe('access tokens of earlier releases', () => {
         name: 'Ada Lovelace',
       },
     },
+    {
+      shape: 'with the last second factor',
+      token: `${access}.${who}ImdlbiI6MywiaWF0IjoxNzY5ODYwODAwLCJleHAiOjE3Njk4NjE3MDAsImVtYWlsIjoiYWRhQGV4YW1wbGUuY29tIiwiYXV0aF90aW1lIjoxNzY5Nzc0NDAwLCJhbXIiOlsicHdkIiwib3RwIl0sIm1mYV90aW1lIjoxNzY5Njg4MDAwLCJzdWIiOiIwMTkwYzBkZS0wMDAwLTcwMDAtODAwMC0wMDAwMDAwMDAwMDEiLCJpc3MiOiJodHRwczovL2FwcC5leGFtcGxlLmNvbSIsImF1ZCI6Imh0dHBzOi8vYXBwLmV4YW1wbGUuY29tIiwibmFtZSI6IkFkYSBMb3ZlbGFjZSJ9.ydBf9boTt4K7hIP7n66MrS3vWMhT0jOzkP_jVCIgaPE`,
+      claims: {
+        ...shortLived,
+        gen: 3,
+        email: 'ada@example.com',
+        auth_time: issuedAt - 24 * 60 * 60,
+        amr: ['pwd', 'otp'],
+        mfa_time: issuedAt - 48 * 60 * 60,
+        sub: owner.userId,
+        iss: issuer,
+        aud: issuer,
+        name: 'Ada Lovelace',
+      },
+    },
   ])('are read: $shape', ({ token, claims }) => {
     expect(tokens.readAccess(token)).toEqual(claims)
   })

@@ -116,6 +116,7 @@ describe('access tokens', () => {
       name: '😀'.repeat(100),
       gen: 2 ** 31 - 2,
       amr: ['pwd', 'provider', 'otp', 'rec', 'passkey', 'mail'],
+      mfa_time: now(),
     }
     const names = ['https://app.example.com', `https://${'c'.repeat(longestIssuer - 8)}`].map((address) => {
       const there = createTokens({ secrets: [secret], clock, issuer: address })

@@ -43,8 +43,16 @@ export const readConditions = (query: Record<string, unknown>) => {
   return conditions
 }
 
-/** Whether the last proof is recent enough, and there were enough of them. A token that says nothing about it is not enough. */
-export const meets = ({ auth_time, amr = [] }: AccessClaims, { freshFor, factors }: Conditions, now: Date) => {
-  const isFresh = freshFor === none.freshFor || now.getTime() - (auth_time ?? 0) * 1000 <= freshFor
+/**
+ * Whether there were enough proofs, and the last one is recent enough: with two factors, the last one by a second factor. A
+ * token that says nothing about it is not enough.
+ */
+export const meets = (
+  { auth_time, mfa_time, amr = [] }: AccessClaims,
+  { freshFor, factors }: Conditions,
+  now: Date,
+) => {
+  const provenAt = (factors === 2 ? mfa_time : auth_time) ?? 0
+  const isFresh = freshFor === none.freshFor || now.getTime() - provenAt * 1000 <= freshFor
   return isFresh && factorsOf(amr) >= factors
 }

@@ -9,7 +9,7 @@ import type { Csrf } from '../../http/csrf.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
-import { sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
+import { sendRotated, sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { SignInCookies } from '../../http/sign-in-cookies.js'
@@ -53,8 +53,11 @@ const schemas = {
   },
   remove: {
     tags,
-    summary: 'Switch two-step sign-in off; ends the other sessions',
-    response: { 204: NoContent, ...removeRefusals.responses },
+    summary: 'Switch two-step sign-in off; ends the other sessions and gives this one new tokens',
+    response: {
+      204: withHeaders(NoContent, { 'Set-Cookie': 'New access_token and refresh_token' }),
+      ...removeRefusals.responses,
+    },
   },
   renew: {
     tags,
@@ -120,7 +123,7 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
 
   server.delete('/api/auth/totp', { schema: schemas.remove, onRequest: sensitive }, async (request, reply) => {
     const removed = await ownFactors.remove(callers.requestOf(request))
-    return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : reply.status(204).send()
+    return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : sendRotated(reply, cookies, removed)
   })
 
   server.post('/api/auth/recovery-codes', { schema: schemas.renew, onRequest: sensitive }, async (request, reply) => {

@@ -135,7 +135,8 @@ export const createOwnFactors = (deps: Dependencies) => {
         await factors.remove(sql, userId)
         await afterTotpChange(sql, user, 'totp-removed', language, sessionId)
         await events.recordInside(sql, { kind: 'totp_removed', userId, sessionId }, client)
-        return undefined
+        // What the app has proven in this session counts no more, and its earlier tokens say that it does.
+        return sessions.rotateWithoutGrace(sql, caller, user, client, { withdrawn: ['otp', 'rec'] })
       })
     },
 

@@ -12,7 +12,7 @@ import type { Csrf } from '../../http/csrf.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
-import { sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
+import { sendRotated, sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { SignInCookies } from '../../http/sign-in-cookies.js'
@@ -60,9 +60,12 @@ const schemas = {
   },
   remove: {
     tags,
-    summary: 'Remove a passkey, unless it is the last way in; ends the other sessions',
+    summary: 'Remove a passkey, unless it is the last way in; ends the other sessions and gives this one new tokens',
     params,
-    response: { 204: NoContent, ...removeRefusals.responses },
+    response: {
+      204: withHeaders(NoContent, { 'Set-Cookie': 'New access_token and refresh_token' }),
+      ...removeRefusals.responses,
+    },
   },
 }
 
@@ -123,6 +126,6 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
 
   server.delete(`${path}/:id`, { schema: schemas.remove, onRequest: sensitive }, async (request, reply) => {
     const removed = await ownPasskeys.remove(request.params.id, callers.requestOf(request))
-    return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : reply.status(204).send()
+    return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : sendRotated(reply, cookies, removed)
   })
 }

@@ -99,7 +99,8 @@ export const createOwnPasskeys = (deps: Dependencies) => {
         if (refused) return refused
         await sessions.endAll(userId, { except: sessionId, sql })
         await events.recordInside(sql, { kind: 'passkey_removed', userId, sessionId }, client)
-        return undefined
+        // Which passkey was used in this session is not stored: another one is asked for again.
+        return sessions.rotateWithoutGrace(sql, caller, user, client, { withdrawn: ['passkey'] })
       })
     },
   }

@@ -37,7 +37,8 @@ export type GivenProof = Partial<Given>
 type Prover = { user: User; caller: SessionCaller; kept: string | undefined; visit: Visit }
 
 type WrongProof = 'wrong_current_password' | 'wrong_mailed_code' | 'mailed_code_void' | 'passkey_rejected'
-type Refusal = Refused<WrongProof | 'busy' | 'not_authenticated'> | CodeRefusal
+type NotEnough = Refused<'fresh_sign_in_required'> & { methods: readonly ProofMethod[] }
+type Refusal = Refused<WrongProof | 'busy' | 'not_authenticated'> | NotEnough | CodeRefusal
 
 /** A way to prove it: which of the account's methods it is, and how events name it. */
 type Way<Value> = {
@@ -47,11 +48,12 @@ type Way<Value> = {
 }
 type Ways = { [Name in keyof Given]: Way<Given[Name]> }
 
-/** Nothing was compared, or the session is over: no failed try. */
-const untried: readonly string[] = ['busy', 'too_many_codes', 'not_authenticated']
+/** Nothing was compared, it would not have been enough, or the session is over: no failed try. */
+const untried: readonly string[] = ['busy', 'too_many_codes', 'not_authenticated', 'fresh_sign_in_required']
 
 /** `holds` asks again with the user's row locked: another request may have used the proof, or changed the password. */
 type Renewal = {
+  proof: ProofMethod
   method: Method
   holds: (sql: Transaction, current: User) => boolean | Promise<boolean>
   otherwise: WrongProof
@@ -59,13 +61,16 @@ type Renewal = {
 
 /** What uses a proof up also renews the session: no other copy of its tokens is worth anything afterwards. */
 const createRenew =
-  ({ database, users, sessions }: Dependencies) =>
-  ({ caller, visit }: Prover, { method, holds, otherwise }: Renewal) =>
+  ({ database, users, sessions, proofs }: Dependencies) =>
+  ({ caller, visit }: Prover, { proof, method, holds, otherwise }: Renewal) =>
     database.transaction(async (sql) => {
       const current = await users.lock(sql, caller.userId)
       if (!current || current.disabled || !(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
       if (!(await holds(sql, current))) return refuse(otherwise)
-      const issued = await sessions.rotateWithoutGrace(sql, caller, current, visit.client, method)
+      // With a second factor that was added in the meantime, a password is not enough any more.
+      const methods = await proofs.methodsFor(current, sql)
+      if (!methods.includes(proof)) return refuse('fresh_sign_in_required', { methods })
+      const issued = await sessions.rotateWithoutGrace(sql, caller, current, visit.client, { proven: method })
       return issued ?? refuse('not_authenticated')
     })
 
@@ -81,7 +86,7 @@ const createWays = (deps: Dependencies): Ways => {
         const proven = await passkeys.verify('step_up', answered, by.user.id)
         if (isRefused(proven)) return refuse('passkey_rejected')
         const holds = (sql: Transaction) => passkeys.accept(sql, proven)
-        return renew(by, { method: 'passkey', holds, otherwise: 'passkey_rejected' })
+        return renew(by, { proof: 'passkey', method: 'passkey', holds, otherwise: 'passkey_rejected' })
       },
     },
     code: {
@@ -93,7 +98,7 @@ const createWays = (deps: Dependencies): Ways => {
         return factors.prove({ userId, code, client, device, language }, async (sql, user, accept, method) => {
           if (!(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
           if (!(await accept())) return refuse('wrong_second_factor')
-          const issued = await sessions.rotateWithoutGrace(sql, caller, user, client, method)
+          const issued = await sessions.rotateWithoutGrace(sql, caller, user, client, { proven: method })
           return issued ?? refuse('not_authenticated')
         })
       },
@@ -107,7 +112,7 @@ const createWays = (deps: Dependencies): Ways => {
         if (isRefused(verified)) return verified
         if (!verified.matches) return refuse('wrong_current_password')
         const holds = (_: Transaction, current: User) => current.passwordHash === passwordHash
-        return renew(by, { method: 'pwd', holds, otherwise: 'wrong_current_password' })
+        return renew(by, { proof: 'password', method: 'pwd', holds, otherwise: 'wrong_current_password' })
       },
     },
     mailedCode: {
@@ -117,7 +122,7 @@ const createWays = (deps: Dependencies): Ways => {
         const checked = await mailedCodes.check(holderOf(by.caller), by.user.id, code)
         if (isRefused(checked)) return checked
         const holds = (sql: Transaction) => mailedCodes.take(sql, checked.id)
-        return renew(by, { method: 'mail', holds, otherwise: 'mailed_code_void' })
+        return renew(by, { proof: 'mail', method: 'mail', holds, otherwise: 'mailed_code_void' })
       },
     },
   }

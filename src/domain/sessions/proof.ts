@@ -1,0 +1,41 @@
+import { isSecondFactor } from '../../contract/factors.js'
+import type { Method } from '../tokens/tokens.js'
+
+/** How the user of a session has proven who they are, when they last did, and when they last did by a second factor. */
+export type Proof = { methods: readonly string[]; provenAt: Date; secondFactorAt: Date | null }
+
+/** As it is stored. */
+export type ProofRow = { methods: string[]; authenticated_at: Date; second_factor_at: Date | null }
+
+export const proofOf = ({ methods, authenticated_at, second_factor_at }: ProofRow): Proof => ({
+  methods,
+  provenAt: authenticated_at,
+  secondFactorAt: second_factor_at,
+})
+
+/** What happens to the proof of a session that gets new tokens: one more method, or those of a factor that was removed. */
+export type ProofChange = { proven?: Method; withdrawn?: readonly Method[] }
+
+/** A trusted device stands for the code at the sign-in only: such a session is not fresh before a step-up. */
+export const firstProof = (methods: readonly Method[], now: Date, isTrustedDevice: boolean): Proof => ({
+  methods,
+  provenAt: isTrustedDevice ? new Date(0) : now,
+  secondFactorAt: methods.some(isSecondFactor) ? now : null,
+})
+
+const withProven = ({ methods, secondFactorAt }: Proof, proven: Method, now: Date): Proof => ({
+  methods: [...new Set([...methods, proven])],
+  provenAt: now,
+  secondFactorAt: isSecondFactor(proven) ? now : secondFactorAt,
+})
+
+/** Which of the second factors was proven last is not stored, so the time goes with each of them. */
+const without = ({ methods, provenAt, secondFactorAt }: Proof, withdrawn: readonly string[]): Proof => {
+  const left = methods.filter((method) => !withdrawn.includes(method))
+  return { methods: left, provenAt, secondFactorAt: left.length === methods.length ? secondFactorAt : null }
+}
+
+export const changedProof = (proof: Proof, { proven, withdrawn = [] }: ProofChange, now: Date): Proof => {
+  const left = without(proof, withdrawn)
+  return proven === undefined ? left : withProven(left, proven, now)
+}
