@@ -22,9 +22,10 @@ keep postgres_password "$(random 24)"
 keep latchkey_password "$(random 24)"
 keep redis_password "$(random 24)"
 keep jwt_secret "$(random 48)"
-keep database_owner_url "postgres://latchkey_owner:$(cat secrets/postgres_password)@postgres:5432/latchkey"
-keep database_url "postgres://latchkey:$(cat secrets/latchkey_password)@postgres:5432/latchkey"
-keep redis_url "redis://:$(cat secrets/redis_password)@redis:6379"
+# PostgreSQL and Redis are in a network of their own on this machine, without encryption: production wants to read that.
+keep database_owner_url "postgres://latchkey_owner:$(cat secrets/postgres_password)@postgres:5432/latchkey?sslmode=disable"
+keep database_url "postgres://latchkey:$(cat secrets/latchkey_password)@postgres:5432/latchkey?sslmode=disable"
+keep redis_url "redis://:$(cat secrets/redis_password)@redis:6379?tls=off"
 keep smtp_url "${1:?name the mail server, such as smtp://user:password@mail.example.com:587}"
 if [[ "$(cat secrets/smtp_url)" != "$1" ]]; then
   echo "secrets/smtp_url names another mail server and was not changed: edit it, and restart the instances." >&2

@@ -10,8 +10,8 @@ const production = {
   NODE_ENV: 'production',
   PUBLIC_URL: 'https://app.example.com',
   TRUST_PROXY: '10.0.0.1',
-  DATABASE_URL: 'postgres://app:pw@db.example.com/latchkey',
-  REDIS_URL: 'redis://cache.example.com',
+  DATABASE_URL: 'postgres://app:pw@db.example.com/latchkey?sslmode=verify-full',
+  REDIS_URL: 'rediss://cache.example.com',
   JWT_SECRET: secret,
   SMTP_URL: 'smtp://mail.example.com',
   MAIL_FROM: 'Example <no-reply@example.com>',
@@ -32,6 +32,46 @@ describe('configuration', () => {
     expect(faultsOf({ DATABASE_URL: url })).toEqual([
       'DATABASE_URL: sslrootcert names a file that cannot be read: /nowhere/authority.crt (ENOENT)',
     ])
+  })
+
+  it('needs encryption to other machines in production, or an address that says that there is none', () => {
+    const names = (settings: Environment) =>
+      faultsOf({ ...production, ...settings }).map((fault) => fault.split(':')[0])
+    const database = (options: string) => names({ DATABASE_URL: `postgres://app:pw@db.example.com/latchkey${options}` })
+    expect(database('')).toEqual(['DATABASE_URL'])
+    expect(database('?sslmode=prefer')).toEqual(['DATABASE_URL'])
+    for (const mode of ['disable', 'require', 'verify-ca', 'verify-full'])
+      expect(database(`?sslmode=${mode}`)).toEqual([])
+    expect(names({ DATABASE_OWNER_URL: 'postgres://127.0.0.1,db.example.com/latchkey' })).toEqual([
+      'DATABASE_OWNER_URL',
+    ])
+    for (const here of [
+      'postgres://app@127.0.0.1/x',
+      'postgres://app@/x?host=/var/run/postgresql',
+      'postgres://app@[::1]/x',
+    ])
+      expect(names({ DATABASE_URL: here })).toEqual([])
+    for (const plain of ['redis://cache', 'redis://one,two', 'redis+sentinel://one/name'])
+      expect(names({ REDIS_URL: plain })).toEqual(['REDIS_URL'])
+    for (const fine of [
+      'redis://localhost',
+      'redis://[::1]:7000',
+      'redis://cache?tls=off',
+      'rediss+sentinel://one/name',
+    ])
+      expect(names({ REDIS_URL: fine })).toEqual([])
+    const said = faultsOf({
+      ...production,
+      DATABASE_URL: 'postgres://app:pw@db.example.com/x',
+      REDIS_URL: 'redis://:pw@c',
+    })
+    expect(said).toEqual([
+      'DATABASE_URL: names another machine: add sslmode=verify-full, or sslmode=disable if the connection is not encrypted',
+      'REDIS_URL: names another machine: write rediss://, or add ?tls=off if the connection is not encrypted',
+    ])
+    expect(faultsOf({ DATABASE_URL: 'postgres://app:pw@db.example.com/latchkey', REDIS_URL: 'redis://cache' })).toEqual(
+      [],
+    )
   })
 
   it('has the defaults of the specification', () => {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { unprotectedFaults } from './config/connections.js'
 import { editDistance } from './config/edit-distance.js'
 import { readEnvFile } from './config/env-file.js'
 import { furtherProviders } from './config/further-providers.js'
@@ -16,7 +17,7 @@ import { settings } from './config/settings.js'
 import { siblingFaults } from './config/sibling-hosts.js'
 import { webhookFaults } from './config/webhook-settings.js'
 import { whyUnreadable } from './lib/file-faults.js'
-import { isLoopback } from './lib/loopback.js'
+import { isThisMachine } from './lib/loopback.js'
 import { OperatorError } from './lib/operator-error.js'
 
 type Settings = typeof settings
@@ -97,8 +98,6 @@ const tableFor = (env: Environment): Readonly<Record<string, Setting>> => {
   const names = list(text)(valueIfReadable('PROVIDERS', env) ?? '')
   return { ...all, ...furtherProviderSettings(furtherProviders(names)) }
 }
-
-const isThisMachine = (host: string) => isLoopback(host) || host.endsWith('.localhost')
 
 const isPlainElsewhere = (address: unknown) =>
   typeof address === 'string' && address.startsWith('http:') && !isThisMachine(new URL(address).hostname)
@@ -192,8 +191,10 @@ const inCamelCase = (values: Readonly<Record<string, unknown>>) =>
 /** Only the settings that a command needs. The others may be missing or wrong. */
 export const loadSettings = <Wanted extends Name>(env: Environment, wanted: readonly Wanted[]) => {
   const { values, faults } = readValues(env, wanted)
+  const own = inCamelCase(values)
+  if (own.nodeEnv === 'production') faults.push(...unprotectedFaults(own))
   if (faults.length > 0) throw new ConfigurationFaults(faults)
-  return Object.freeze(inCamelCase(values)) as Pick<Values, CamelCase<Wanted>>
+  return Object.freeze(own) as Pick<Values, CamelCase<Wanted>>
 }
 
 /** The values of every setting that the table marks as secret. */
@@ -211,7 +212,9 @@ export const readConfig = (env: Environment): { config: Config; texts: Environme
   if (own.port && own.port === own.metricsPort) faults.push('PORT and METRICS_PORT: must be two different ports')
   if (Number(own.workers) > 1) faults.push(...severalProcessesFaults(own, absent))
   const production = own.nodeEnv === 'production'
-  faults.push(...(production ? productionFaults(absent, values) : developmentFaults(own)))
+  faults.push(
+    ...(production ? [...productionFaults(absent, values), ...unprotectedFaults(own)] : developmentFaults(own)),
+  )
   if (absent.has('PUBLIC_URL') || own.publicUrl !== undefined) faults.push(...siblingFaults(own))
   faults.push(...webhookFaults(own, absent))
   if (faults.length > 0) throw new ConfigurationFaults(faults)

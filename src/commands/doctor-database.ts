@@ -15,7 +15,7 @@ import {
   warning,
   worstOf,
 } from './doctor-check.js'
-import { checkEncryption } from './doctor-encryption.js'
+import { checkDatabaseEncryption } from './doctor-encryption.js'
 import { hostChecks } from './doctor-hosts.js'
 import { checkSigningKeys } from './doctor-keys.js'
 import { openForChecks, ownerChecks } from './doctor-owner.js'
@@ -193,7 +193,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
     checks: [
       { name: 'database', run: async () => checkServer(await server(), config) },
       ...hostChecks(databaseUrl),
-      { name: 'database encryption', run: () => checkEncryption(databaseUrl) },
+      { name: 'database encryption', run: () => checkDatabaseEncryption(databaseUrl) },
       { name: 'database role', run: onceReached(() => checkRole(database)) },
       ...owner.checks,
       { name: 'database schema', run: onceReached(() => checkSchema(database)) },

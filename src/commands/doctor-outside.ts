@@ -1,11 +1,11 @@
 import type { Config } from '../config.js'
 import { byProvider, providerLabel } from '../contract/providers.js'
 import { seconds } from '../lib/durations.js'
-import { isLoopback } from '../lib/loopback.js'
 import { createSmtpMailer } from '../platform/mail/smtp.js'
 import type { SmtpServer } from '../platform/mail/smtp-address.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
 import { type CheckGroup, type Finding, failure, ok, warning, worstOf } from './doctor-check.js'
+import { checkMailEncryption } from './doctor-encryption.js'
 import { checkProvider } from './doctor-providers.js'
 
 const smtpDeadlines = { connect: 4 * seconds, greeting: 4 * seconds, silence: 5 * seconds, whole: 7 * seconds }
@@ -13,10 +13,6 @@ const smtpDeadlines = { connect: 4 * seconds, greeting: 4 * seconds, silence: 5 
 const judgeMailSettings = (server: SmtpServer, from: string): Finding =>
   worstOf(`${server.host}:${server.port} answers${server.auth ? ' and accepts our credentials' : ''}`, [
     /@localhost>?$/.test(from) ? warning('MAIL_FROM is still the default: other mail servers will refuse it') : ok(''),
-    server.secure || server.requireTLS || isLoopback(server.host)
-      ? ok('')
-      : warning('mail may be sent unencrypted: use smtps://, or ?requireTLS=true'),
-    server.tls.rejectUnauthorized ? ok('') : warning("the mail server's certificate is not checked"),
   ])
 
 const noConnection = 'cannot be reached: check the host and the port in SMTP_URL, and the firewall'
@@ -27,7 +23,7 @@ const mailFaults: Readonly<Record<string, string>> = {
     'does not answer in time: check the host and the port in SMTP_URL, and the firewall; smtps:// is for port 465',
   EDNS: 'has a name that cannot be found: check the host in SMTP_URL',
   EAUTH: 'refuses the user or the password in SMTP_URL',
-  ETLS: 'does not accept an encrypted connection: check its certificate, and smtp:// or smtps:// in SMTP_URL',
+  ETLS: 'does not accept an encrypted connection: check its certificate, and smtp:// or smtps:// in SMTP_URL; ?tls=off is for a network that you trust',
 }
 
 /** First what to do; then the code and the step of the failure. */
@@ -52,9 +48,11 @@ const checkMail = async ({ smtpUrl, mailFrom }: Config): Promise<Finding> => {
 /** The mail server and the providers. */
 export const outsideChecks = (config: Config): CheckGroup => {
   const outbound = createOutbound({ allowLoopbackHttp: !config.production, totalTimeout: 6 * seconds })
+  const { smtpUrl } = config
   return {
     checks: [
       { name: 'mail', run: () => checkMail(config) },
+      ...(smtpUrl ? [{ name: 'mail encryption', run: () => checkMailEncryption(smtpUrl) }] : []),
       ...byProvider(config.providers).map(([id, provider]) => ({
         name: providerLabel(id),
         run: () => checkProvider({ id, provider, config, outbound }),

@@ -6,6 +6,7 @@ import { readRedisAddress } from '../platform/cache/redis-address.js'
 import { connectRedis } from '../platform/cache/redis-client.js'
 import { validAddress } from '../platform/invalid-address.js'
 import { type CheckGroup, type Finding, failure, judgeClock, ok, warning, worstOf } from './doctor-check.js'
+import { checkRedisEncryption } from './doctor-encryption.js'
 
 const fieldOf = (info: string, name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1] ?? ''
 
@@ -58,6 +59,7 @@ export const redisChecks = ({ redisUrl }: Config): CheckGroup => {
   return {
     checks: [
       { name: 'redis', run: async () => checkRole(mastersOf(await connected)) },
+      { name: 'redis encryption', run: () => checkRedisEncryption(address) },
       { name: 'redis policy', run: onceReached(checkPolicy) },
       { name: 'redis clock', run: onceReached(checkClock) },
     ],

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises'
-import { isLoopback } from '../lib/loopback.js'
+import { isThisMachine } from '../lib/loopback.js'
 import type { Database } from '../platform/database/database.js'
 import { postgresAddress } from '../platform/database/postgres-address.js'
 import { proveSpace } from '../platform/database/space-watch.js'
@@ -31,7 +31,7 @@ export const spaceAt = async (path: string): Promise<{ free: string; finding: Fi
 
 /** PostgreSQL tells only some roles where its files are, and this helps only on the same machine. */
 const dataFolderHere = async (database: Database, url: string) => {
-  const isHere = postgresAddress(url).hosts.every(({ host }) => host.startsWith('/') || isLoopback(host))
+  const isHere = postgresAddress(url).hosts.every(({ host }) => isThisMachine(host))
   if (!isHere) return undefined
   const [row] = await database.query<{ folder: string | null }>(
     `select case when pg_has_role('pg_read_all_settings', 'usage') then current_setting('data_directory') end as folder`,

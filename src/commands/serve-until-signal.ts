@@ -1,6 +1,7 @@
 import cluster from 'node:cluster'
 import { inSeconds, shutdownBudget } from '../app/serving.js'
 import { type App, startApp } from '../app.js'
+import { protections } from '../config/connections.js'
 import { type Config, type Environment, likelyTypos } from '../config.js'
 import { createLog, type Log } from '../platform/log.js'
 import { programVersion } from '../platform/version.js'
@@ -91,6 +92,12 @@ const sayReady = (app: App, place: object, log: Log) => {
   else log.info(place, readyLine(app))
 }
 
+/** What leaves this machine in the clear should be known. */
+const sayProtections = (config: Config, log: Log) => {
+  const connections = protections(config)
+  if (Object.keys(connections).length > 0) log.info(connections, 'connections to other servers')
+}
+
 type Crash = (error: unknown) => void
 
 /** Listens for the end, and returns what starts the service in this process. */
@@ -121,6 +128,7 @@ export const serveUntilSignal = async (config: Config, texts: Environment, env: 
   const start = isSupervisor ? prepareSupervisor(config, texts, log) : prepareService(config, log, crash)
   if (!cluster.isWorker) {
     log.info({ version: programVersion(), node: process.versions.node, environment: config.nodeEnv }, 'starting')
+    sayProtections(config, log)
     for (const typo of likelyTypos(env)) log.warn(typo)
   }
   await start()

@@ -1,4 +1,4 @@
-import { isLoopback } from '../lib/loopback.js'
+import { isThisMachine } from '../lib/loopback.js'
 import { addressIn, isPublicAddress } from '../platform/outbound/public-addresses.js'
 import { InvalidValue, list, type Read } from './setting-values.js'
 
@@ -31,9 +31,7 @@ export const webhookSecrets: Read<string[]> = (value) => {
 /** Whether an address is visibly not public. A name is looked up only when it is connected to. */
 const isVisiblyPrivate = (url: URL) => {
   const literal = addressIn(url)
-  return literal === undefined
-    ? isLoopback(url.hostname) || url.hostname.endsWith('.localhost')
-    : !isPublicAddress(literal)
+  return literal === undefined ? isThisMachine(url.hostname) : !isPublicAddress(literal)
 }
 
 /** `absent` says that a setting was not given: one that is invalid has its own line already. */

@@ -68,8 +68,8 @@ describe('the Kubernetes manifests', () => {
     const { data } = all.find(({ kind }) => kind === 'ConfigMap') as unknown as { data: Record<string, string> }
     const given = Object.entries(data).filter(([name]) => !name.endsWith('_FILE'))
     const secrets = {
-      DATABASE_URL: 'postgres://latchkey@database/latchkey',
-      REDIS_URL: 'redis://redis',
+      DATABASE_URL: 'postgres://latchkey@database/latchkey?sslmode=verify-full',
+      REDIS_URL: 'redis://redis?tls=off',
       JWT_SECRET: Array.from({ length: 96 }, (_, at) => ((at * 7) % 36).toString(36)).join(''),
       SMTP_URL: 'smtp://mail',
     }

@@ -88,7 +88,8 @@ describe('on a healthy set-up', () => {
       ...['database', 'database encryption', 'database role', 'database owner', 'database schema'],
       ...['sealed values', 'signing keys', 'passkeys', 'database space'],
       ...['durability', 'database clock', 'webhooks', 'registration'],
-      ...['redis', 'redis policy', 'redis clock', 'mail', 'provider A', 'provider B'],
+      ...['redis', 'redis encryption', 'redis policy', 'redis clock'],
+      ...['mail', 'mail encryption', 'provider A', 'provider B'],
     ])
     // The server of the tests does without fsync; everything else is as it should be.
     expect(lines.filter(({ name }) => name !== 'durability').map(({ level }) => level)).not.toContain('warning')

@@ -6,6 +6,7 @@ const at = (host: string, port = 6_379) => ({ host, port })
 describe('the address of Redis', () => {
   it.each([
     ['redis://cache', { kind: 'single', tls: false, address: at('cache'), db: 0 }],
+    ['redis://cache?tls=off', { kind: 'single', tls: false, saysPlain: true, address: at('cache'), db: 0 }],
     ['redis://cache:7000/3', { kind: 'single', tls: false, address: at('cache', 7_000), db: 3 }],
     ['rediss://[2001:db8::1]:7000', { kind: 'single', tls: true, address: at('2001:db8::1', 7_000), db: 0 }],
     [
@@ -55,6 +56,9 @@ describe('the address of Redis', () => {
     ['redis://cache/one', 'names a database that is not a number: write /0 at the end, or nothing'],
     ['redis://one,two/3', 'names a database, and a Cluster has none but 0: remove the number'],
     ['redis://one,,two', host],
+    ['redis://cache?tls=on', 'must have off for tls, and rediss:// for TLS'],
+    ['rediss://cache?tls=off', 'asks for TLS with rediss:// and switches it off with tls=off'],
+    ['redis://cache?tsl=off', 'may have only these settings: tls, sentinel_password'],
     ['redis+sentinel://s1', 'must name the master after the sentinels: redis+sentinel://one:26379,two:26379/mymaster'],
     ['redis://:50%@cache', 'has a % that is not followed by two hexadecimal digits: in a password, % is written %25'],
     ['redis://ca che', host],

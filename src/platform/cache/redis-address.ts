@@ -10,12 +10,15 @@ import {
 type HostAndPort = { host: string; port: number }
 type Credentials = { username?: string; password?: string }
 
-/** The servers of the shared counters, read from `REDIS_URL`. */
-export type RedisAddress = Credentials & { tls: boolean } & (
+/** The servers of the shared counters, read from `REDIS_URL`. `saysPlain`: `?tls=off`, so the missing TLS is intended. */
+export type RedisAddress = Credentials & { tls: boolean; saysPlain?: true } & (
     | { kind: 'single'; address: HostAndPort; db: number }
     | { kind: 'cluster'; addresses: HostAndPort[] }
     | { kind: 'sentinel'; addresses: HostAndPort[]; master: string; sentinelPassword?: string }
   )
+
+export const redisHosts = (address: RedisAddress) =>
+  (address.kind === 'single' ? [address.address] : address.addresses).map(({ host }) => host)
 
 /** Thrown inside of this file only. */
 class Fault extends Error {}
@@ -59,14 +62,27 @@ export const readRedisAddress = (url: string): RedisAddress | InvalidAddress => 
   }
 }
 
+const options = ['tls', 'sentinel_password']
+
+const optionsOf = (query: string | undefined, tls: boolean) => {
+  const given = new URLSearchParams(query)
+  for (const name of given.keys())
+    if (!options.includes(name)) throw new Fault(`may have only these settings: ${options.join(', ')}`)
+  const [wanted, sentinelPassword] = [given.get('tls'), given.get('sentinel_password')]
+  if (wanted !== null && wanted !== 'off') throw new Fault('must have off for tls, and rediss:// for TLS')
+  if (wanted === 'off' && tls) throw new Fault('asks for TLS with rediss:// and switches it off with tls=off')
+  return { saysPlain: wanted === 'off', sentinelPassword }
+}
+
 const read = (url: string): RedisAddress => {
   const parts = shape.exec(url)
   if (!parts) throw new Fault(whyShapeless(url))
   const [, scheme, kind, login, hosts = '', path = '', query] = parts
   const addresses = hosts.split(',').map((text) => addressOf(text, kind === '+sentinel' ? 26_379 : 6_379))
-  const access = { ...credentialsOf(login), tls: scheme === 'rediss' }
+  const tls = scheme === 'rediss'
+  const { saysPlain, sentinelPassword } = optionsOf(query, tls)
+  const access = { ...credentialsOf(login), tls, ...(saysPlain && { saysPlain }) }
   if (kind === '+sentinel') {
-    const sentinelPassword = new URLSearchParams(query).get('sentinel_password')
     const master = decode(path)
     if (master === '')
       throw new Fault('must name the master after the sentinels: redis+sentinel://one:26379,two:26379/mymaster')

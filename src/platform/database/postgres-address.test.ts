@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { postgresAddress, readPostgresAddress } from './postgres-address.js'
 
@@ -35,6 +36,12 @@ describe('the address of a PostgreSQL server', () => {
       tls: { mode: 'prefer' },
       hosts: [{ host: 'localhost', port: 5432 }],
     })
+  })
+
+  it('checks the server if an authority is named', () => {
+    const authority = fileURLToPath(import.meta.url)
+    expect(postgresAddress(`postgres://u@h/x?sslmode=require&sslrootcert=${authority}`).tls.mode).toBe('verify-ca')
+    expect(postgresAddress('postgres://u@h/x?sslmode=require').tls.mode).toBe('require')
   })
 
   it('passes other settings on to the server', () => {

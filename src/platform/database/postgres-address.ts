@@ -103,7 +103,8 @@ const readTls = (take: (name: string) => string | undefined): Tls => {
   if (!isMode(mode)) throw new Fault(`has an sslmode that is none of ${modes.join(', ')}`)
   const [root, cert, key] = [take('sslrootcert'), take('sslcert'), take('sslkey')]
   return {
-    mode,
+    // Like libpq: an authority that is named is used.
+    mode: mode === 'require' && root !== undefined ? 'verify-ca' : mode,
     ca: root === 'system' ? undefined : readTlsFile('sslrootcert', root),
     cert: readTlsFile('sslcert', cert),
     key: readTlsFile('sslkey', key),

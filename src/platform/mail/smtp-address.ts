@@ -1,19 +1,35 @@
-import { isLoopback } from '../../lib/loopback.js'
+import { isThisMachine } from '../../lib/loopback.js'
 import { type InvalidAddress, invalidAddress } from '../invalid-address.js'
 
 export type SmtpServer = {
   host: string
   port: number
-  /** TLS from the first byte (`smtps://`). Without it the connection is upgraded when the server offers STARTTLS. */
+  /** TLS from the first byte (`smtps://`). Without it the connection is upgraded with STARTTLS. */
   secure: boolean
-  /** Never send a mail unencrypted. */
+  /** Never send a mail unencrypted. Otherwise it is encrypted if the server offers it. */
   requireTLS: boolean
+  /** Never encrypted. */
   ignoreTLS: boolean
   tls: { rejectUnauthorized: boolean }
   auth?: { user: string; pass: string }
 }
 
-const settings = ['requireTLS', 'ignoreTLS', 'tls.rejectUnauthorized']
+const values = ['true', 'false']
+const settings: Readonly<Record<string, readonly string[]>> = {
+  tls: ['off'],
+  requireTLS: values,
+  ignoreTLS: values,
+  'tls.rejectUnauthorized': values,
+}
+
+const wrongSetting = (parameters: URLSearchParams) => {
+  for (const [name, value] of parameters) {
+    const allowed = settings[name]
+    if (!allowed) return `may have only these settings: ${Object.keys(settings).join(', ')}`
+    if (!allowed.includes(value)) return `must have ${allowed.join(' or ')} for ${name}`
+  }
+  return undefined
+}
 
 const decoded = (text: string) => {
   try {
@@ -32,17 +48,15 @@ const parsed = (text: string) => {
 }
 
 /**
- * `smtp://user:password@host:587` or `smtps://…:465`. A password is never sent unencrypted to another machine:
- * with credentials STARTTLS is required, unless `?requireTLS=false` says that the network can be trusted.
+ * `smtp://user:password@host:587` or `smtps://…:465`. Mails have links that open accounts, so another machine must offer
+ * STARTTLS with a valid certificate, unless `?tls=off` says that the connection is not encrypted.
  */
 export const readSmtpAddress = (text: string): SmtpServer | InvalidAddress => {
   const url = parsed(text)
   if (!url || !['smtp:', 'smtps:'].includes(url.protocol) || !url.hostname)
     return invalidAddress('must be an address like smtp://user:password@mail.example.com:587 or smtps://…')
-  for (const [name, value] of url.searchParams) {
-    if (!settings.includes(name)) return invalidAddress(`may have only these settings: ${settings.join(', ')}`)
-    if (value !== 'true' && value !== 'false') return invalidAddress(`must have true or false for ${name}`)
-  }
+  const wrong = wrongSetting(url.searchParams)
+  if (wrong !== undefined) return invalidAddress(wrong)
   const user = decoded(url.username)
   const pass = decoded(url.password)
   if (user === undefined || pass === undefined) return invalidAddress('has credentials that are not percent-encoded')
@@ -50,8 +64,9 @@ export const readSmtpAddress = (text: string): SmtpServer | InvalidAddress => {
   const secure = url.protocol === 'smtps:'
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const wanted = url.searchParams.get('requireTLS')
-  const ignoreTLS = url.searchParams.get('ignoreTLS') === 'true'
-  const requireTLS = wanted ? wanted === 'true' : user !== '' && !ignoreTLS && !isLoopback(host)
+  const ignoreTLS = url.searchParams.has('tls') || url.searchParams.get('ignoreTLS') === 'true'
+  if (ignoreTLS && (secure || wanted === 'true')) return invalidAddress('asks for TLS and switches it off')
+  const requireTLS = wanted ? wanted === 'true' : !ignoreTLS && !isThisMachine(host)
   return {
     host,
     port: url.port ? Number(url.port) : secure ? 465 : 587,

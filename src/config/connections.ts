@@ -1,0 +1,78 @@
+import { isThisMachine } from '../lib/loopback.js'
+import { type RedisAddress, readRedisAddress, redisHosts } from '../platform/cache/redis-address.js'
+import { type PostgresAddress, readPostgresAddress } from '../platform/database/postgres-address.js'
+import { validAddress } from '../platform/invalid-address.js'
+import type { SmtpServer } from '../platform/mail/smtp-address.js'
+
+/** How a connection to a server of ours is protected, in the words of the log and of `doctor`. */
+export type Protection =
+  | 'on this machine'
+  | 'encrypted and verified'
+  | 'encrypted, not verified'
+  | 'encrypted if the server offers it'
+  | 'not encrypted'
+
+const allHere = (hosts: readonly string[]) => hosts.every(isThisMachine)
+
+const bySslMode: Readonly<Record<PostgresAddress['tls']['mode'], Protection>> = {
+  disable: 'not encrypted',
+  prefer: 'encrypted if the server offers it',
+  require: 'encrypted, not verified',
+  'verify-ca': 'encrypted and verified',
+  'verify-full': 'encrypted and verified',
+}
+
+export const protectionOfDatabase = ({ hosts, tls }: PostgresAddress): Protection =>
+  allHere(hosts.map(({ host }) => host)) ? 'on this machine' : bySslMode[tls.mode]
+
+export const protectionOfRedis = (address: RedisAddress): Protection => {
+  if (address.tls) return 'encrypted and verified'
+  return allHere(redisHosts(address)) ? 'on this machine' : 'not encrypted'
+}
+
+export const protectionOfMail = ({ host, secure, requireTLS, ignoreTLS, tls }: SmtpServer): Protection => {
+  if (isThisMachine(host)) return 'on this machine'
+  if (ignoreTLS) return 'not encrypted'
+  if (!secure && !requireTLS) return 'encrypted if the server offers it'
+  return tls.rejectUnauthorized ? 'encrypted and verified' : 'encrypted, not verified'
+}
+
+type Addresses = {
+  databaseUrl?: string | undefined
+  databaseOwnerUrl?: string | undefined
+  redisUrl?: string | undefined
+  smtpUrl?: SmtpServer | undefined
+}
+
+/** How each connection is protected, for the log: by the name of the server. */
+export const protections = ({ databaseUrl, redisUrl, smtpUrl }: Addresses) => ({
+  ...(databaseUrl !== undefined && {
+    database: protectionOfDatabase(validAddress('DATABASE_URL', readPostgresAddress(databaseUrl))),
+  }),
+  ...(redisUrl !== undefined && { redis: protectionOfRedis(validAddress('REDIS_URL', readRedisAddress(redisUrl))) }),
+  ...(smtpUrl && { mail: protectionOfMail(smtpUrl) }),
+})
+
+const isVague = (url: string | undefined) =>
+  url !== undefined && protectionOfDatabase(validAddress('The address', readPostgresAddress(url))) === bySslMode.prefer
+
+const isSilentlyPlain = (url: string | undefined) => {
+  if (url === undefined) return false
+  const address = validAddress('REDIS_URL', readRedisAddress(url))
+  return protectionOfRedis(address) === 'not encrypted' && !address.saysPlain
+}
+
+/**
+ * What production refuses: password hashes, sessions and counters must not cross a network in the clear because a word is
+ * missing. Without encryption the address says so. Mail needs no rule here: `smtp://` requires TLS unless it says otherwise.
+ */
+export const unprotectedFaults = ({ databaseUrl, databaseOwnerUrl, redisUrl }: Addresses) => {
+  const vague = Object.entries({ DATABASE_URL: databaseUrl, DATABASE_OWNER_URL: databaseOwnerUrl })
+    .filter(([, url]) => isVague(url))
+    .map(
+      ([name]) =>
+        `${name}: names another machine: add sslmode=verify-full, or sslmode=disable if the connection is not encrypted`,
+    )
+  const plain = 'REDIS_URL: names another machine: write rediss://, or add ?tls=off if the connection is not encrypted'
+  return isSilentlyPlain(redisUrl) ? [...vague, plain] : vague
+}
