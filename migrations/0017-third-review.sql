@@ -13,3 +13,7 @@ alter table refresh_token_records add column second_factor_at timestamptz;
 -- ── Limits and registrations
 
 -- ── Operations
+
+-- What an operator did with a command: a running service writes it into its log, once.
+alter table events add column log_pending boolean;
+create index events_log_pending on events (id) where log_pending;

@@ -150,6 +150,7 @@ export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => 
     interval: 1 * minutes,
     jobs: [
       { name: 'keep webhooks wanted', run: webhooks.stayWanted },
+      { name: 'log what commands did', run: events.tellOfCommands },
       ...Object.entries(purged).map(([noun, { purge }]) => ({ name: `purge ${noun}`, run: purge })),
     ],
     onFailure: (err, job) => log.warn({ err, job }, 'a clean-up failed'),

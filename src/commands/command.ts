@@ -171,9 +171,12 @@ export const operatorName = (env: Environment, account = accountName() ?? '') =>
   return env.SUDO_USER && env.SUDO_USER !== own ? `${env.SUDO_USER} as ${own}` : own
 }
 
+/** Instead of an address, in the events of commands. */
+export const commandLine = 'command line'
+
 /** The client of an event that a command records: no address, and the account on this machine as the device. */
 export const operator = ({ environment }: Pick<CommandContext, 'environment'>): Client => ({
-  ip: 'command line',
+  ip: commandLine,
   userAgent: operatorName(environment),
 })
 

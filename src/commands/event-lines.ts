@@ -1,4 +1,5 @@
 import type { EventRow } from '../domain/events/events.js'
+import { commandLine } from './command.js'
 import { printableJson, printableText } from './printable-json.js'
 import { asTable } from './table.js'
 
@@ -19,12 +20,15 @@ export const eventAsObject = (row: EventRow) => ({
 
 export const eventAsJson = (row: EventRow) => printableJson(eventAsObject(row))
 
+/** What a command did came from no address: the account of the operator says more. */
+const originOf = ({ ip, user_agent }: EventRow) => (ip === commandLine ? `${ip} (${user_agent})` : ip)
+
 const cellsOf = (row: EventRow) => [
   row.created_at.toISOString(),
   row.kind,
   row.reason ?? '',
   row.username ?? (row.name_mark === null ? '' : `unknown (${row.name_mark})`),
-  row.ip,
+  originOf(row),
   row.request_id ?? '',
 ]
 

@@ -5,6 +5,7 @@ import { writtenMoment } from '../lib/written-moment.js'
 import {
   type Command,
   type CommandContext,
+  commandLine,
   limitFrom,
   print,
   readArguments,
@@ -31,7 +32,7 @@ export const momentFrom = (option: string, text: string, now: Date) => {
 }
 
 /** What events have that came without an address. */
-const notAddresses = ['command line', 'unknown']
+const notAddresses = [commandLine, 'unknown']
 
 const addressFrom = (text: string | undefined) => {
   if (text === undefined || notAddresses.includes(text)) return text

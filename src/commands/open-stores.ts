@@ -115,6 +115,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     clock,
     nameMarks: createNameMarks(secrets.map((secret) => deriveKey(secret, nameMarksPurpose))),
     listeners: [],
+    leftToService: true,
     onLost: (err) => commandLog().error({ err }, 'an event could not be written to the database'),
   })
   const gate = createRegistrationGate({ mode: config.registration, domains: config.registrationDomains })

@@ -6,12 +6,14 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { openStores } from '../../src/commands/open-stores.js'
 import { createMetrics } from '../../src/platform/metrics/metrics.js'
 import { createWrongClock } from '../support/clock.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { anchorsIn, read } from '../support/project.js'
 import { testProgram } from '../support/servers/programs.js'
 import { freePort } from '../support/servers/server.js'
+import { latchkey } from '../support/terminal.js'
 import { until } from '../support/until.js'
 
 const run = promisify(execFile)
@@ -36,6 +38,7 @@ beforeAll(async () => {
     PROVIDER_OKTA_CLIENT_SECRET: 'a secret of the provider',
   }
   service = await startLatchkey({ settings, clock: createWrongClock(-240_000) })
+  await latchkey({ openStores: (role) => openStores(service.config, role) }, ['sessions', 'end', '--all', '--yes'])
   scrape = async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
 })
 afterAll(() => service.stop())
@@ -153,4 +156,13 @@ it('the oldest mail that waits is a metric', async () => {
     .post('/api/auth/register', { username: 'ada', email: 'ada@example.com', password: 'violet-Harbor-91-lantern' })
   service.clock.advance(20 * 60_000)
   expect(Number(/^latchkey_mails_oldest_seconds (\S+)$/m.exec(await scrape())?.[1])).toBeCloseTo(1200, -2)
+})
+
+it('what an operator did with a command is in the log of the service and counted, once', async () => {
+  const lines = () =>
+    service.logLines.map((line) => JSON.parse(line)).filter(({ msg, ip }) => msg === 'event' && ip === 'command line')
+  await until('the clean-up has run', () => lines().length > 0, 150_000)
+  expect(lines()).toMatchObject([{ kind: 'sessions_ended', userAgent: expect.any(String), at: expect.any(String) }])
+  expect(await scrape()).toContain('latchkey_events_total{kind="sessions_ended"} 1')
+  expect(await service.sql.transaction((sql) => service.app.nouns.events.tellOfCommands(sql, 100))).toBe(0)
 })

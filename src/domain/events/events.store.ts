@@ -43,12 +43,13 @@ export const insertEvent = (
     ip: string
     userAgent: string
     now: Date
+    logPending: boolean
   },
 ) =>
   sql.query<{ username: string | null }>(
     `with held as (select id, username from users where id = $3 for key share)
-     insert into events (id, kind, user_id, username, name_mark, session_id, reason, request_id, ip, user_agent, created_at)
-     select $1, $2, u.id, u.username, $4, $5, $6, $7, $8, $9, $10
+     insert into events (id, kind, user_id, username, name_mark, session_id, reason, request_id, ip, user_agent, created_at, log_pending)
+     select $1, $2, u.id, u.username, $4, $5, $6, $7, $8, $9, $10, $11
      from (select $3::uuid as wanted) as given left join held as u on u.id = wanted
      where wanted is null or u.id is not null
      returning username`,
@@ -63,7 +64,20 @@ export const insertEvent = (
       event.ip,
       event.userAgent,
       event.now,
+      event.logPending ? true : null,
     ],
+  )
+
+/** The oldest events that are in no log yet. From now on they count as logged. */
+export const takeUnlogged = (sql: Sql, limit: number) =>
+  sql.query<EventRow>(
+    `with taken as (
+       update events set log_pending = null
+       where id in (select id from events where log_pending order by id limit $1 for update skip locked)
+       returning ${columns}
+     )
+     select ${columns} from taken order by id`,
+    [limit],
   )
 
 export const selectRecentOfUser = (sql: Sql, userId: string, limit: number) =>

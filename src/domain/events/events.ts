@@ -88,12 +88,29 @@ type RecordedEvent = Pick<Event, 'kind' | 'userId' | 'sessionId' | 'reason'> & {
   requestId?: string
   ip: string
   userAgent: string
+  /** When it happened, if that was some time before. */
+  at?: string
 }
 export type EventListener = (recorded: RecordedEvent, event: Event) => void
 
 /** The reason as people read it, in the row and in the log. The provider comes first: `provider_a timeout`. */
 const reasonOf = ({ provider, reason }: Event) =>
   [provider, reason].filter((part) => part !== undefined).join(' ') || null
+
+const eventIn = ({ kind, user_id, reason }: store.EventRow): Event => ({
+  kind: kind as EventKind,
+  ...(user_id !== null && { userId: user_id }),
+  ...(reason !== null && { reason }),
+})
+
+/** The moment of the log line is later than that of the event. */
+const recordedIn = (row: store.EventRow): RecordedEvent => ({
+  ...eventIn(row),
+  ...(row.username !== null && { username: row.username }),
+  ip: row.ip,
+  userAgent: row.user_agent,
+  at: row.created_at.toISOString(),
+})
 
 export type EventQuery = { since: Date; until: Date; kind?: EventKind; ip?: string; limit: number }
 
@@ -107,9 +124,11 @@ export const createEvents = (options: {
   clock: Clock
   nameMarks: NameMarks
   listeners: readonly EventListener[]
+  /** For commands, which have no log that anyone collects: a running service tells its own listeners. */
+  leftToService?: boolean
   onLost: (error: unknown) => void
 }) => {
-  const { database, clock, nameMarks, listeners, onLost } = options
+  const { database, clock, nameMarks, listeners, leftToService = false, onLost } = options
 
   const spanOf = ({ since, until, kind, ip, limit }: EventQuery): store.Span => ({
     from: uuidFloor(since),
@@ -130,6 +149,7 @@ export const createEvents = (options: {
       ...{ id: uuidv7(now), kind, userId, sessionId, reason, ip, userAgent, now },
       requestId: requestId ?? null,
       nameMark: nameMark ?? null,
+      logPending: leftToService,
     }
     const tell = (written: { username: string | null } | undefined) => {
       const username = written?.username ?? undefined
@@ -164,6 +184,12 @@ export const createEvents = (options: {
       const { row, tell } = prepare(event, client)
       const [written] = await store.insertEvent(sql, row)
       sql.afterCommit(() => tell(written))
+    },
+    /** Tells the listeners what commands have done since the last time. Returns how many events there were. */
+    tellOfCommands: async (sql: Sql, limit: number) => {
+      const rows = await store.takeUnlogged(sql, limit)
+      for (const row of rows) for (const listener of listeners) listener(recordedIn(row), eventIn(row))
+      return rows.length
     },
     recent: (userId: string, limit = 50) => store.selectRecentOfUser(database, userId, limit),
     /** For names that no longer belong to anyone. */
