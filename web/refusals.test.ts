@@ -33,6 +33,12 @@ describe('a refusal in words', () => {
     expect(sentenceOf(given, en)).toBe(expected)
   })
 
+  it('has a reference for the support after a failure on our side', () => {
+    const failed = { ...refusal(500, 'internal'), requestId: '5f0c3a52-7d1e-4b8a-9c36-e2f40d715a98' }
+    expect(sentenceOf(failed, en)).toBe(`${en.refusals.internal} (Reference: 5f0c3a52)`)
+    expect(sentenceOf(failed, de)).toMatch(/\(Kennung: 5f0c3a52\)$/)
+  })
+
   it('names the provider', () => {
     expect(sentenceOf(refusal(409, 'already_linked'), en, { provider: 'GitHub' })).toContain('Another GitHub account')
   })

@@ -6,14 +6,28 @@ import { useWords } from './settings.js'
 import type { Words } from './words/catalogue.js'
 import { fill } from './words/format.js'
 
+/** Enough of the id to find the request in the log, and short enough to be read out. */
+const shownOf = (requestId: string) => requestId.slice(0, 8)
+
 /**
- * A refusal in the language of the page. An answer without a code that this page knows, such as the error page of a
+ * A refusal in the language of the page. A failure on our side has a reference for the support. An answer without a code that this page knows, such as the error page of a
  * proxy, gets a general sentence.
  */
 export const sentenceOf = (
+  refusal: Refusal,
+  words: Pick<Words, 'refusals' | 'common'>,
+  values: Record<string, string> = {},
+): string => {
+  const sentence = plainSentence(refusal, words, values)
+  const { requestId } = refusal
+  if (requestId === undefined) return sentence
+  return `${sentence} ${fill(words.common.failures.reference, { reference: shownOf(requestId) })}`
+}
+
+const plainSentence = (
   { status, refused }: Refusal,
   { refusals, common: { failures } }: Pick<Words, 'refusals' | 'common'>,
-  values: Record<string, string> = {},
+  values: Record<string, string>,
 ): string => {
   if (Object.hasOwn(refusals, refused)) return fill(refusals[refused as RefusalCode], values)
   if (status === 0) return failures.offline

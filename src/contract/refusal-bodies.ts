@@ -16,6 +16,15 @@ const Code = Type.Unsafe<RefusalCode>({
 
 export const ErrorBody = Type.Object({ error: Type.String(), message: Type.String(), code: Code }, { title: 'Error' })
 
+/** A failure of the service, with the id of the request in its log. */
+export const FailureBody = Type.Object(
+  {
+    ...ErrorBody.properties,
+    requestId: Type.String({ format: 'uuid', description: 'Also in the header X-Request-Id' }),
+  },
+  { title: 'Failure' },
+)
+
 /** The bodies of docs/specification.md, 2.6. Only the login limiter has `retryAfter` in it. */
 export const Limited = Type.Object({ error: Type.String(), message: Type.String() }, { title: 'Limited' })
 export const LoginLimited = Type.Object(

@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 
 export type AllowedOrigins = ReturnType<typeof createAllowedOrigins>
 
-const exposed = 'Retry-After, RateLimit, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy'
+const exposed =
+  'Retry-After, RateLimit, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy, X-Request-Id'
 const preflight = {
   'Access-Control-Allow-Methods': 'GET, POST, PATCH, DELETE',
   'Access-Control-Allow-Headers': 'Content-Type, X-CSRF-Token',

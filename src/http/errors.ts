@@ -3,6 +3,7 @@ import { type Refused, refuse } from '../contract/outcome.js'
 import type { FreshSignInRequired, PasswordRejected, TooManyUsernames } from '../contract/refusal-bodies.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
 import { isForeignKeyViolation, StoreUnavailable } from '../platform/database/database.js'
+import { requestIdHeader } from './request-ids.js'
 
 /**
  * A refusal with what its body may add to the table: a more exact message, what is wrong with a password, how to prove it, or
@@ -14,9 +15,11 @@ type Answered = Refused<RefusalCode> & { message?: string; retryAfter?: number }
   Partial<Pick<FreshSignInRequired, 'methods'>> &
   Partial<Pick<TooManyUsernames, 'freeFrom'>>
 
-export const bodyOf = ({ refused, message, errors, ids, methods, freeFrom }: Answered) => {
-  const { error, message: usual } = refusals[refused]
+/** A failure on our side has the id of the request, which leads to its lines in the log. */
+export const bodyOf = ({ refused, message, errors, ids, methods, freeFrom }: Answered, requestId?: string) => {
+  const { status, error, message: usual } = refusals[refused]
   const body = { error, message: message ?? errors?.[0] ?? usual, code: refused }
+  if (status >= 500 && requestId !== undefined) return { ...body, requestId }
   if (methods) return { ...body, methods }
   if (freeFrom) return { ...body, freeFrom }
   return errors ? { ...body, valid: false, errors, ids } : body
@@ -31,7 +34,8 @@ export const sendRefusal = (reply: FastifyReply, refusal: Answered) => {
   if (retryAfter !== undefined) reply.header('Retry-After', retryAfter)
   // A wait of its own comes from another limit than the one whose headers the route has set.
   if (refusal.retryAfter !== undefined) for (const name of limitHeaders) reply.removeHeader(name)
-  return reply.status(status).send(bodyOf(refusal))
+  const requestId = reply.request.id
+  return reply.header(requestIdHeader, requestId).status(status).send(bodyOf(refusal, requestId))
 }
 
 /** What refuses a request before any handler of ours sees it, by Fastify's own codes. */

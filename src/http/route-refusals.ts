@@ -5,6 +5,7 @@ import { rejectPassword } from '../contract/password-rules.js'
 import { proofMethods } from '../contract/proofs.js'
 import {
   ErrorBody,
+  FailureBody,
   FreshSignInRequired,
   Limited,
   LoginLimited,
@@ -26,7 +27,10 @@ const otherBodies = {
 
 const hasOtherBody = (code: RefusalCode): code is keyof typeof otherBodies => Object.hasOwn(otherBodies, code)
 
-const bodyFor = (code: RefusalCode) => (hasOtherBody(code) ? otherBodies[code] : ErrorBody)
+const bodyFor = (code: RefusalCode) => {
+  if (hasOtherBody(code)) return otherBodies[code]
+  return refusals[code].status >= 500 ? FailureBody : ErrorBody
+}
 
 const sizeOf = (body: ReturnType<typeof bodyFor>) => Object.keys(body.properties).length
 
@@ -39,7 +43,9 @@ const bodyOfAll = (codes: readonly RefusalCode[]) => {
 type StatusOf<Code extends RefusalCode> = (typeof refusals)[Code]['status']
 type BodyOf<Code extends RefusalCode> = Code extends keyof typeof otherBodies
   ? (typeof otherBodies)[Code]
-  : typeof ErrorBody
+  : StatusOf<Code> extends 500 | 503
+    ? typeof FailureBody
+    : typeof ErrorBody
 type Responses<Code extends RefusalCode> = { [Each in Code as StatusOf<Each>]: BodyOf<Each> }
 
 /** What the gates refuse in front of a handler that changes something for a caller. */
@@ -72,5 +78,5 @@ export const exampleOf = (code: RefusalCode) => {
   if (code === 'fresh_sign_in_required') return bodyOf(refuse(code, { methods: [...proofMethods] }))
   if (code === 'too_many_usernames') return bodyOf(refuse(code, { freeFrom: '2026-12-15T12:00:00.000Z' }))
   const { status, ...body } = refusals[code]
-  return status === 429 ? body : bodyOf(refuse(code))
+  return status === 429 ? body : bodyOf(refuse(code), '5f0c3a52-7d1e-4b8a-9c36-e2f40d715a98')
 }

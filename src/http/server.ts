@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   createServer as createHttpServer,
   type Server as HttpServer,
@@ -24,6 +23,7 @@ import { refuseCrossSite } from './cross-site.js'
 import { bodyOf, handleError, sendRefusal } from './errors.js'
 import { securityHeaders } from './headers.js'
 import { createOwnHosts } from './own-hosts.js'
+import { createRequestIds, requestIdHeader } from './request-ids.js'
 import { compileSchemasWhenNeeded } from './schema-compilers.js'
 
 export type Server = ReturnType<typeof createServer>['server']
@@ -112,7 +112,7 @@ const createInstance = (
     serverFactory: (framework) => createLimitedServer(framework, answersInFront),
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: () => randomUUID(),
+    genReqId: createRequestIds(trustProxy),
     // A logger for each request would take a tenth of the time of an access check. Our log lines carry the request id.
     childLoggerFactory: (logger) => logger,
     requestIdHeader: false,
@@ -214,6 +214,8 @@ export const createServer = (options: ServerOptions) => {
   // The fast lane (flows/access-check) passes by these hooks: what a new one does, it must do too, or decline.
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(headers)
+    // Access checks and others that are not logged have none, unless they are refused: it would lead nowhere.
+    if (!request.routeOptions.config.quiet) reply.header(requestIdHeader, request.id)
     if (state.isClosing) reply.header('connection', 'close')
     if (lacksHost(request)) return sendRefusal(reply.header('connection', 'close'), refuse('bad_request'))
     if (isForeignHost(request.headers)) return sendRefusal(reply, refuse('unknown_host'))

@@ -88,6 +88,8 @@ describe('an application behind Caddy and the access check', () => {
     const heard = application.last()
     expect(heard).toMatchObject({ method: 'POST', url: '/reports?a=1', body: '{"some":"body"}' })
     expect(heard?.headers['x-auth-username']).toBe('ada')
+    expect(heard?.headers['x-request-id']).toMatch(/^[\da-f]{8}-[\da-f-]{27}$/)
+    expect(heard?.headers['x-request-id']).not.toBe(forged['x-request-id'])
     expect(heard?.headers['x-auth-user-id']).toMatch(/^[\da-f-]{36}$/)
     expect(heard?.headers).toMatchObject({
       'x-auth-email': 'ada@example.com',

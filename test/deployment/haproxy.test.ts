@@ -102,7 +102,12 @@ describe('two instances behind HAProxy', () => {
   })
 
   it('is asked with the address that HAProxy saw, one HSTS header, and no query string in its log', async () => {
-    const forged = { 'x-forwarded-for': '203.0.113.9', 'x-auth-username': 'forged', forwarded: 'for=203.0.113.9' }
+    const forged = {
+      'x-forwarded-for': '203.0.113.9',
+      'x-auth-username': 'forged',
+      forwarded: 'for=203.0.113.9',
+      'x-request-id': '5f0c3a52-7d1e-4b8a-9c36-e2f40d715a98',
+    }
     const answer = await ada.get('/api/auth/sessions?secret=in-the-query', forged)
     expect(answer.status).toBe(200)
     expect(answer.text).toContain('"ip":"127.0.0.1"')
@@ -110,6 +115,8 @@ describe('two instances behind HAProxy', () => {
     const hsts = answer.lines.filter(([name]) => name === 'strict-transport-security')
     expect(hsts).toEqual([['strict-transport-security', 'max-age=31536000; includeSubDomains']])
     await until('it is logged', async () => (await haproxy.log()).includes('"path":"/api/auth/sessions"'))
+    expect(answer.headers['x-request-id']).not.toBe(forged['x-request-id'])
+    expect(await haproxy.log()).toContain(`"request":"${answer.headers['x-request-id']}"`)
     expect(await haproxy.log()).not.toContain('in-the-query')
   })
 

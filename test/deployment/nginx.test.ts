@@ -9,6 +9,7 @@ import { securityHeaders } from '../../src/http/headers.js'
 import { testProgram } from '../support/servers/programs.js'
 import { createVisitor } from '../support/site/https-client.js'
 import { addPeople, password, type Site, startSite } from '../support/site/site.js'
+import { until } from '../support/until.js'
 
 const run = promisify(execFile)
 const hsts = 'max-age=31536000; includeSubDomains'
@@ -169,6 +170,16 @@ describe('the TLS front end', () => {
     expect((await other.post('/login', { username: 'ada', password })).status).toBe(200)
     const { body } = await other.get('/api/auth/sessions')
     expect(body.sessions).toMatchObject([{ ip: '127.0.0.8' }])
+  })
+
+  it('has one id for a request in its log, in the answer and for the instance, and takes none from a client', async () => {
+    const forged = '5f0c3a52-7d1e-4b8a-9c36-e2f40d715a98'
+    const { headers } = await site.visitor().get('/login', { 'x-request-id': forged })
+    expect(headers['x-request-id']).toMatch(/^[\da-f-]{36}$/)
+    await until('it is logged', async () =>
+      (await site.front.logs()).includes(`"request":"${headers['x-request-id']}"`),
+    )
+    expect(await site.front.logs()).not.toContain(forged)
   })
 
   it('spreads requests over the instances and keeps query strings out of its logs', async () => {

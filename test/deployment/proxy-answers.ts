@@ -14,6 +14,7 @@ export const navigation = (site: string) => ({
 
 /** Our own names, in the spellings that some gateway takes for them. */
 export const forged = {
+  'x-request-id': '5f0c3a52-7d1e-4b8a-9c36-e2f40d715a98',
   'x-auth-user-id': 'forged',
   'x-auth-username': 'forged',
   'x-auth-name': 'forged',

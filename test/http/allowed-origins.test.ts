@@ -18,7 +18,7 @@ const granted = {
   'access-control-allow-origin': app,
   'access-control-allow-credentials': 'true',
   'access-control-expose-headers':
-    'Retry-After, RateLimit, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy',
+    'Retry-After, RateLimit, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy, X-Request-Id',
 }
 
 describe('a page of an allowed origin', () => {

@@ -329,6 +329,46 @@ describe('the CSRF token', () => {
   })
 })
 
+describe('the id of a request', () => {
+  const given = '5f0c3a52-7d1e-4b8a-9c36-e2f40d715a98'
+  const linesOf = (id: string | null) =>
+    latchkey.logLines.map((line) => JSON.parse(line)).filter(({ requestId }) => requestId === id)
+
+  it('is in a header and in the log, of every answer but those that are not logged', async () => {
+    const tab = latchkey.browser()
+    for (const [path, status] of [
+      ['/login', 200],
+      ['/nothing', 404],
+      ['/api/auth/me', 401],
+    ] as const) {
+      const { headers, status: answered } = await tab.get(path)
+      expect(answered).toBe(status)
+      expect(headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/)
+      await expect.poll(() => linesOf(headers.get('x-request-id')).length).toBeGreaterThan(0)
+    }
+    await tab.post('/login', credentials)
+    for (const path of ['/api/auth/me', '/api/auth/verify', '/health/live'])
+      expect((await tab.get(path)).headers.get('x-request-id')).toBeNull()
+  })
+
+  it('is that of a trusted proxy if it is a UUID, and never another text', async () => {
+    const answered = async (id: string) =>
+      (await latchkey.browser().get('/login', { headers: { 'x-request-id': id } })).headers.get('x-request-id')
+    expect(await answered(given)).toBe(given)
+    for (const id of ['', given.toUpperCase(), `${given}, ${given}`, `${given}0`, '0'.repeat(4_000), '<b>'])
+      expect(await answered(id)).not.toBe(id)
+  })
+
+  it('is in the body of a failure, with which its line in the log is found', async () => {
+    await latchkey.sql.query('alter table users rename to hidden_users')
+    const { status, body, headers } = await latchkey.browser().post('/login', credentials)
+    await latchkey.sql.query('alter table hidden_users rename to users')
+    expect([status, body.code]).toEqual([500, 'internal'])
+    expect(body.requestId).toBe(headers.get('x-request-id'))
+    expect(linesOf(String(body.requestId)).map(({ msg }) => msg)).toContain('request failed')
+  })
+})
+
 describe('for a reverse proxy', () => {
   it('answers 204 with the identity, or 401', async () => {
     const tab = latchkey.browser()

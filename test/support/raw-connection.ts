@@ -18,7 +18,8 @@ const wholeAnswer = (text: string, method: string): string | undefined => {
 }
 
 /** The moment of the answer is the only part that may differ between two servers. */
-const withoutDate = (answer: string) => answer.replaceAll(/\r\ndate: [^\r]*/gi, '\r\ndate: *')
+/** Without what differs from answer to answer. */
+const comparable = (answer: string) => answer.replaceAll(/\r\n(date|x-request-id): [^\r]*/gi, '\r\n$1: *')
 
 /**
  * Sends exactly these bytes (as Latin-1) and reads whole answers, on one connection for as long as the server keeps it. If the
@@ -40,7 +41,7 @@ export const openRawConnection = (port: number) => {
         current.removeAllListeners()
         // An error of a connection that is no longer in use is no concern of a test.
         current.on('error', () => undefined)
-        resolve(answers.map(withoutDate))
+        resolve(answers.map(comparable))
       }
       current.on('data', (text: string) => {
         received += text

@@ -38,6 +38,7 @@ export const de: Words = {
       offline: 'Der Dienst ist nicht erreichbar. Prüfen Sie Ihre Verbindung und versuchen Sie es noch einmal.',
       unavailable: 'Der Dienst ist gerade nicht verfügbar. Bitte versuchen Sie es gleich noch einmal.',
       unexpected: 'Etwas ist schiefgegangen. Bitte versuchen Sie es noch einmal.',
+      reference: '(Kennung: {reference})',
     },
     providerErrors: {
       failed:

@@ -38,6 +38,7 @@ export const en = {
       offline: 'The service cannot be reached. Check your connection and try again.',
       unavailable: 'The service is not available at the moment. Please try again shortly.',
       unexpected: 'Something went wrong. Please try again.',
+      reference: '(Reference: {reference})',
     },
     providerErrors: {
       failed:

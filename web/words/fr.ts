@@ -38,6 +38,7 @@ export const fr: Words = {
       offline: 'Le service est injoignable. Vérifiez votre connexion et réessayez.',
       unavailable: 'Le service est indisponible pour le moment. Veuillez réessayer dans un instant.',
       unexpected: 'Un problème est survenu. Veuillez réessayer.',
+      reference: '(Référence : {reference})',
     },
     providerErrors: {
       failed:

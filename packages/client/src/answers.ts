@@ -22,6 +22,8 @@ export type Refusal = Refused<ClientRefusalCode> & {
   readonly ids?: PasswordFindings
   /** What the user can prove it with, for `fresh_sign_in_required`. */
   readonly methods?: readonly ProofMethod[]
+  /** The id of the request in the log of the service, for a failure on its side (status 5xx). */
+  readonly requestId?: string
   /** When another username can be chosen, as an ISO date, for `too_many_usernames`. */
   readonly freeFrom?: string
 }

@@ -1,0 +1,22 @@
+import type { IncomingMessage } from 'node:http'
+import { expect, it } from 'vitest'
+import { createRequestIds } from './request-ids.js'
+
+const given = '5f0c3a52-7d1e-4b8a-9c36-e2f40d715a98'
+const from = (remoteAddress: string) =>
+  ({ headers: { 'x-request-id': given }, socket: { remoteAddress } }) as unknown as IncomingMessage
+
+it.each([
+  [['127.0.0.1'], '127.0.0.1', true],
+  [['10.0.0.0/8'], '::ffff:10.7.0.1', true],
+  [['2001:db8::/32'], '2001:db8::7', true],
+  [['10.0.0.0/8'], '192.0.2.1', false],
+  [['10.0.0.0/8'], '2001:db8::7', false],
+  [[], '127.0.0.1', false],
+  [undefined, '127.0.0.1', false],
+  [['127.0.0.1'], '', false],
+])('an id is taken from a trusted proxy only: %j, %s', (trusted, peer, isTaken) => {
+  const id = createRequestIds(trusted)(from(peer))
+  expect(id === given).toBe(isTaken)
+  expect(id).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
+})

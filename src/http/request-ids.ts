@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import ipaddr from 'ipaddr.js'
+
+export const requestIdHeader = 'x-request-id'
+
+/** Only UUIDs: events are stored with the id of their request, and a longer or stranger text would end up in every log. */
+const wellFormed = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/
+
+type Range = ReturnType<typeof ipaddr.parseCIDR>
+
+const rangeOf = (text: string): Range => {
+  if (text.includes('/')) return ipaddr.parseCIDR(text)
+  const address = ipaddr.parse(text)
+  return [address, address.kind() === 'ipv4' ? 32 : 128]
+}
+
+const isIn = (address: ipaddr.IPv4 | ipaddr.IPv6, [network, bits]: Range) =>
+  address.kind() === network.kind() && address.match(network, bits)
+
+/**
+ * The id of a request. One that a trusted proxy sends is used, so that the lines of its log and of ours belong together. From
+ * anyone else it is ignored: a client could give its requests the id of others.
+ */
+export const createRequestIds = (trustProxy: readonly string[] = []) => {
+  const trusted = trustProxy.map(rangeOf)
+  const isProxy = (peer = '') => ipaddr.isValid(peer) && trusted.some((range) => isIn(ipaddr.process(peer), range))
+  return ({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>) => {
+    const given = headers[requestIdHeader]
+    const isUsable = typeof given === 'string' && wellFormed.test(given) && isProxy(socket.remoteAddress)
+    return isUsable ? given : randomUUID()
+  }
+}
