@@ -1,10 +1,22 @@
+import { factorsOf, isSecondFactor } from './factors.js'
+
 /** The ways in which an account can prove again who its user is, as the `methods` of a refusal name them. */
 export const proofMethods = ['passkey', 'totp', 'recovery_code', 'password', 'mail'] as const
 
 export type ProofMethod = (typeof proofMethods)[number]
 
-/** Those that make a session one with two factors, together with what it began with. */
-const secondFactors: readonly ProofMethod[] = ['passkey', 'totp', 'recovery_code']
+/** As `amr` of a session names them. */
+const amr: Record<ProofMethod, string> = {
+  passkey: 'passkey',
+  totp: 'otp',
+  recovery_code: 'rec',
+  password: 'pwd',
+  mail: 'mail',
+}
 
-export const reachingTwoFactors = (methods: readonly ProofMethod[]) =>
-  methods.filter((method) => secondFactors.includes(method))
+export const secondFactorsAmong = (methods: readonly ProofMethod[]) =>
+  methods.filter((method) => isSecondFactor(amr[method]))
+
+/** Those that make a session one with two factors, together with what was proven in it before. */
+export const reachingTwoFactors = (methods: readonly ProofMethod[], proven: readonly string[]) =>
+  secondFactorsAmong(methods).filter((method) => factorsOf([...proven, amr[method]]) === 2)

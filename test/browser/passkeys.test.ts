@@ -92,6 +92,9 @@ it('adds a passkey, signs in and steps up with it, renames and removes it', asyn
   await keepPicture(page, 'second-factor-passkey')
   await press(page, 'Use a passkey')
   await isSignedIn()
+  await page.goto('/login?notice=sign_in')
+  await press(page, 'Use a passkey')
+  await isSignedIn()
 
   latchkey.clock.advance(11 * minutes)
   await press(page, 'Remove Work laptop')
@@ -104,6 +107,9 @@ it('adds a passkey, signs in and steps up with it, renames and removes it', asyn
   await expect.poll(() => focusedName(page)).toBe('Passkeys')
   // The browser was told, and does not offer it any more.
   await expect.poll(device.credentials).toEqual([])
+  // The session began with that passkey, so a code would be its only factor: a new sign-in is needed.
+  await page.goto('/step-up?factors=2&returnTo=%2Fdashboard')
+  await page.waitForURL('**/login?notice=sign_in&returnTo=%2Fdashboard')
   expect(faults).toEqual([])
   await context.close()
 })

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { isTemporary, type Refusal } from '../../packages/client/src/client.js'
-import { type ProofMethod, reachingTwoFactors } from '../../src/contract/proofs.js'
+import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '../../src/contract/proofs.js'
 import { client } from '../client.js'
 import { Card } from '../components/card.js'
 import { Heading } from '../components/heading.js'
@@ -12,6 +12,7 @@ import { useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
 import { StepUpForm } from '../step-up/step-up-form.js'
 
+/** What leads to what the application asks for. Nothing, if it asks for two factors and the account has no second one. */
 type Prover = { methods: readonly ProofMethod[]; username: string }
 
 /** A new sign-in is a proof too: it leads back to where the user wanted to go. */
@@ -23,7 +24,7 @@ const StepUp = () => {
   const { prover, refused, load } = useProver()
   if (refused) return <PageNotLoaded heading={words.heading} refused={refused} onTryAgain={load} />
   if (!prover) return <LoadingCard />
-  const methods = queryValue('factors') === '2' ? reachingTwoFactors(prover.methods) : prover.methods
+  const { methods } = prover
   if (methods.length === 0) {
     return (
       <Card footer={<a href="/api/auth/account-page">{words.toAccount}</a>}>
@@ -36,12 +37,7 @@ const StepUp = () => {
     <Card footer={<a href="/api/auth/account-page">{words.toAccount}</a>}>
       <Heading text={words.heading} />
       <p class="lead">{words.lead}</p>
-      <StepUpForm
-        {...prover}
-        methods={methods}
-        onProven={() => redirectAfterSignIn(returnToAfterStepUp())}
-        onSignedOut={signIn}
-      />
+      <StepUpForm {...prover} onProven={() => redirectAfterSignIn(returnToAfterStepUp())} onSignedOut={signIn} />
     </Card>
   )
 }
@@ -53,10 +49,20 @@ const useProver = () => {
   const load = useStableCallback(async () => {
     const caller = await client.me()
     if (caller.refused) return refuse(caller)
+    const { username } = caller.value.user
     const answer = await client.stepUpMethods()
     if (answer.refused) return refuse(answer)
     setRefused(undefined)
-    setProver({ methods: answer.value.methods, username: caller.value.user.username })
+    const { methods } = answer.value
+    if (queryValue('factors') !== '2') return setProver({ methods, username })
+    const secondFactors = secondFactorsAmong(methods)
+    if (secondFactors.length === 0) return setProver({ methods: [], username })
+    const listed = await client.sessions()
+    if (listed.refused) return refuse(listed)
+    const proven = listed.value.sessions.find(({ current }) => current)?.methods ?? []
+    const reaching = reachingTwoFactors(secondFactors, proven)
+    // In a session that began with a passkey that was removed since, a code is one factor only.
+    return reaching.length > 0 ? setProver({ methods: reaching, username }) : signIn()
   })
   useEffect(() => {
     void load()
