@@ -1,11 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Attempt, type Attempts, attemptLifetime } from '../domain/providers/attempt.js'
-import { seconds } from '../lib/durations.js'
+import type { Attempt, Attempts } from '../domain/providers/attempt.js'
 import type { Cookies } from './cookies.js'
-
-/** The browser does not send a Strict cookie with the provider's redirect, which comes from another site. */
-const attributes = { sameSite: 'Lax' } as const
 
 /** Of other tabs, and fewer if the Cookie header would grow too long. */
 const otherAttempts = { count: 4, bytes: 1500 }
@@ -13,10 +9,11 @@ const otherAttempts = { count: 4, bytes: 1500 }
 /** An attacker may have planted hundreds: each answer clears a few of them, so that it stays small enough for any proxy. */
 const lookedAtOnce = 8
 
-const isAttemptCookieName = (name: string) => /^attempt_[\w-]{12}$/.test(name)
+type Name = `attempt_${string}`
+const isAttemptCookieName = (name: string): name is Name => /^attempt_[\w-]{12}$/.test(name)
 
 /** Derived from the state, so that an answer finds its attempt. */
-export const attemptCookieName = (state: string) =>
+export const attemptCookieName = (state: string): Name =>
   `attempt_${createHash('sha256').update(`attempt ${state}`).digest('base64url').slice(0, 12)}`
 
 export type AttemptCookies = ReturnType<typeof createAttemptCookies>
@@ -44,15 +41,16 @@ export const createAttemptCookies = ({ cookies, attempts }: { cookies: Cookies; 
     for (const [index, { name, bytes, attempt }] of others.entries()) {
       if (attempt && others.length - index <= otherAttempts.count && bytesLeft >= 0) continue
       bytesLeft += bytes
-      cookies.clear(reply, name, attributes)
+      cookies.clear(reply, name)
     }
   }
 
   return {
     keep: (request: FastifyRequest, reply: FastifyReply, attempt: Attempt) => {
-      const [name, sealed] = [attemptCookieName(attempt.state), attempts.seal(attempt)]
+      const name = attemptCookieName(attempt.state)
+      const sealed = attempts.seal(attempt)
       makeRoom(request, reply, cookies.bytesLeftWith(request, name, sealed))
-      cookies.set(reply, name, sealed, { ...attributes, maxAge: attemptLifetime / seconds })
+      cookies.set(reply, name, sealed)
     },
 
     /** The attempt that an answer with this state belongs to, if this browser began it and it is not too old. */
@@ -62,7 +60,7 @@ export const createAttemptCookies = ({ cookies, attempts }: { cookies: Cookies; 
       return attempt?.state === state ? attempt : undefined
     },
 
-    clear: (reply: FastifyReply, { state }: Attempt) => cookies.clear(reply, attemptCookieName(state), attributes),
+    clear: (reply: FastifyReply, { state }: Attempt) => cookies.clear(reply, attemptCookieName(state)),
   }
 }
 

@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Ceremony, ceremonyLifetime, expiryOfKept } from '../domain/passkeys/ceremonies.js'
-import { seconds } from '../lib/durations.js'
+import { type Ceremony, expiryOfKept } from '../domain/passkeys/ceremonies.js'
 import type { Cookies } from './cookies.js'
-
-const attributes = { sameSite: 'Strict' } as const
 
 /** Every open tab of the sign-in page has one or two. Each is small. There are fewer if the Cookie header would grow too long. */
 const otherCeremonies = 12
@@ -12,8 +9,9 @@ const otherCeremonies = 12
 /** An attacker may have planted hundreds: each answer clears a few of them, so that it stays small enough for any proxy. */
 const lookedAtOnce = 24
 
-const nameShape = /^passkey_[\w-]{12}$/
-const nameFor = (challenge: string) =>
+type Name = `passkey_${string}`
+const isName = (name: string): name is Name => /^passkey_[\w-]{12}$/.test(name)
+const nameFor = (challenge: string): Name =>
   `passkey_${createHash('sha256').update(`passkey ${challenge}`).digest('base64url').slice(0, 12)}`
 
 export type CeremonyCookies = ReturnType<typeof createCeremonyCookies>
@@ -23,7 +21,7 @@ export const createCeremonyCookies = ({ cookies }: { cookies: Cookies }) => {
   const makeRoom = (request: FastifyRequest, reply: FastifyReply, left: number) => {
     const held = cookies
       .names(request)
-      .filter((name) => nameShape.test(name))
+      .filter(isName)
       .slice(0, lookedAtOnce)
       .map((name) => ({ name, end: expiryOfKept(cookies.read(request, name) ?? '') }))
       .sort((one, other) => one.end - other.end)
@@ -31,7 +29,7 @@ export const createCeremonyCookies = ({ cookies }: { cookies: Cookies }) => {
     for (const [index, { name }] of held.entries()) {
       if (held.length - index <= otherCeremonies && bytesLeft >= 0) return
       bytesLeft += cookies.bytesOf(request, name)
-      cookies.clear(reply, name, attributes)
+      cookies.clear(reply, name)
     }
   }
 
@@ -39,7 +37,7 @@ export const createCeremonyCookies = ({ cookies }: { cookies: Cookies }) => {
     keep: (request: FastifyRequest, reply: FastifyReply, { challenge, kept }: Ceremony) => {
       const name = nameFor(challenge)
       makeRoom(request, reply, cookies.bytesLeftWith(request, name, kept))
-      cookies.set(reply, name, kept, { ...attributes, maxAge: ceremonyLifetime / seconds })
+      cookies.set(reply, name, kept)
     },
 
     /** What this browser kept of the challenge. Its cookie is cleared: the challenge can be answered once. */
@@ -47,7 +45,7 @@ export const createCeremonyCookies = ({ cookies }: { cookies: Cookies }) => {
       if (challenge === undefined) return undefined
       const name = nameFor(challenge)
       const kept = cookies.read(request, name)
-      if (kept !== undefined) cookies.clear(reply, name, attributes)
+      if (kept !== undefined) cookies.clear(reply, name)
       return kept
     },
   }

@@ -45,7 +45,7 @@ describe('reading a cookie', () => {
 const production = createCookies({ secure: true, host: 'auth.example.com' })
 const front = fastify()
 front.get('/', (request, reply) => {
-  production.set(reply, 'csrf_secret', 'made', { sameSite: 'Strict', maxAge: 60 })
+  production.set(reply, 'csrf_secret', 'made', 60)
   return { read: production.read(request, 'csrf_secret') ?? null, names: production.names(request) }
 })
 front.get('/login', (request, reply) => {

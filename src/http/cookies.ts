@@ -1,31 +1,10 @@
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type CookieValues, readCookieHeader } from '../contract/cookie-header.js'
-import { knownDeviceLifetime } from '../domain/known-devices/known-devices.js'
-import { registrationLifetime } from '../domain/registrations/registrations.js'
 import type { Issued } from '../domain/sessions/sessions.js'
 import type { Started } from '../domain/sign-in/start.js'
-import { seconds } from '../lib/durations.js'
-
-type Attributes = { sameSite: 'Strict' | 'Lax' }
-type Line = Attributes & { maxAge: number; domain?: string | undefined }
-
-/** Everything that we put into a cookie is made of these characters, so nothing ever needs escaping. */
-const plainValue = /^[\w.-]*$/
-
-/** The specification names these two. Every other cookie has a prefix in production. */
-const sessionCookies = ['access_token', 'refresh_token'] as const
-const isSessionCookie = (name: string) => sessionCookies.some((known) => known === name)
-
-/** Ties the confirmation of an email to the browser that registered it. Other browsers also need the password. */
-export const registrationCookie = { name: 'registration', maxAge: registrationLifetime / seconds }
-
-/** Makes failures in this browser count apart from those of others. It signs no user in. */
-export const knownDeviceCookie = {
-  name: 'known_device',
-  sameSite: 'Strict',
-  maxAge: knownDeviceLifetime / seconds,
-} as const
+import { cookieLine, fullCookieName } from './cookie-line.js'
+import { type CookieName, prefixOfHost, sessionCookies } from './cookie-table.js'
 
 /** The most that the cookies of a browser may need together, so that every proxy takes the header. */
 const longestHeader = 4_096
@@ -43,27 +22,17 @@ const domainsOf = (host: string) => {
 
 const bytesOf = (name: string, value: string) => `; ${name}=${value}`.length
 
+type Options = { secure: boolean; host: string; domain?: string | undefined }
+
 export type Cookies = ReturnType<typeof createCookies>
 
-/**
- * In production a browser accepts a cookie whose name begins with `__Host-` from this host only: a sibling host cannot
- * plant it for the whole domain. It needs `Secure` and `Path=/`, so in development the plain names are used. Callers know
- * the plain names only.
- */
-export const createCookies = ({
-  secure,
-  host,
-  domain,
-}: {
-  secure: boolean
-  host: string
-  domain?: string | undefined
-}) => {
+/** Reads and sets cookies. Callers know their plain names only. */
+export const createCookies = ({ secure, host, domain }: Options) => {
   const jars = new WeakMap<FastifyRequest, CookieValues>()
-  const prefix = secure ? '__Host-' : ''
+  const prefix = secure ? prefixOfHost : ''
   /** The other places where a session cookie could be: for this host only, and for each domain above it. */
   const otherPlaces = [undefined, ...domainsOf(host)].filter((place) => place !== domain)
-  const nameOf = (name: string) => (isSessionCookie(name) ? name : prefix + name)
+  const nameOf = (name: string) => fullCookieName(name, secure)
 
   /** The header is read once for each request, however many cookies are asked for. */
   const jarOf = (request: FastifyRequest) => {
@@ -74,19 +43,15 @@ export const createCookies = ({
     return jar
   }
 
-  const set = (reply: FastifyReply, name: string, value: string, line: Line) => {
-    if (!plainValue.test(value)) throw new Error(`The value for the cookie ${name} has characters that need escaping`)
-    const { maxAge, sameSite } = line
-    const place = `${line.domain === undefined ? '' : `Domain=${line.domain}; `}Path=/`
-    const flags = `${place}; HttpOnly; SameSite=${sameSite}${secure ? '; Secure' : ''}`
-    reply.header('Set-Cookie', `${nameOf(name)}=${value}; Max-Age=${maxAge}; ${flags}`)
-  }
+  const write = (reply: FastifyReply, line: string) => reply.header('Set-Cookie', line)
 
-  const clear = (reply: FastifyReply, name: string, attributes: Attributes & { domain?: string | undefined }) =>
-    set(reply, name, '', { ...attributes, maxAge: 0 })
+  const set = (reply: FastifyReply, name: CookieName, value: string, maxAge?: number) =>
+    write(reply, cookieLine(name, value, { secure, maxAge }))
+
+  const clear = (reply: FastifyReply, name: CookieName) => set(reply, name, '', 0)
 
   const clearAt = (reply: FastifyReply, place: string | undefined) => {
-    for (const name of sessionCookies) clear(reply, name, { sameSite: 'Strict', domain: place })
+    for (const name of sessionCookies) write(reply, cookieLine(name, '', { secure, domain: place, maxAge: 0 }))
   }
 
   /** Clears what a sibling host has set for a parent domain, and what was set before COOKIE_DOMAIN was changed. */
@@ -95,13 +60,13 @@ export const createCookies = ({
   }
 
   const setSession = (reply: FastifyReply, issued: Issued) => {
-    const ours = { sameSite: 'Strict', domain } as const
-    set(reply, 'access_token', issued.accessToken, { ...ours, maxAge: issued.accessTokenMaxAge })
-    set(reply, 'refresh_token', issued.refreshToken, { ...ours, maxAge: issued.refreshTokenMaxAge })
+    const { accessToken, accessTokenMaxAge, refreshToken, refreshTokenMaxAge } = issued
+    write(reply, cookieLine('access_token', accessToken, { secure, domain, maxAge: accessTokenMaxAge }))
+    write(reply, cookieLine('refresh_token', refreshToken, { secure, domain, maxAge: refreshTokenMaxAge }))
   }
 
   const keepKnownDevice = (reply: FastifyReply, values: readonly string[]) =>
-    set(reply, knownDeviceCookie.name, values.join('.'), knownDeviceCookie)
+    set(reply, 'known_device', values.join('.'))
 
   const clearSession = (reply: FastifyReply) => {
     clearAt(reply, domain)

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
-import { days } from '../lib/durations.js'
 import { randomToken, sameBytes } from '../lib/random.js'
 import type { Callers } from './caller.js'
 import type { Cookies } from './cookies.js'
@@ -9,7 +8,6 @@ import { sendRefusal } from './errors.js'
 import type { SignInCookies } from './sign-in-cookies.js'
 
 const cookieName = 'csrf_secret'
-const cookieLifetime = (30 * days) / 1000
 const secretShape = /^[\w-]{43}$/
 const tokenShape = /^([\w-]{43})\.([\w-]{43})$/
 
@@ -59,7 +57,7 @@ export const createCsrf = ({ keys, cookies, callers, signInCookies }: Dependenci
       const holder = (forChallenge ? challengeOf(request) : undefined) ?? holderOf(request)
       const present = secretOf(request)
       const secret = present ?? randomToken()
-      if (!present) cookies.set(reply, cookieName, secret, { sameSite: 'Strict', maxAge: cookieLifetime })
+      if (!present) cookies.set(reply, cookieName, secret)
       const nonce = randomToken()
       const [newest] = keys
       if (!newest) throw new Error('There is no key to sign CSRF tokens with')

@@ -1,15 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Refused } from '../contract/outcome.js'
 import { mostAccounts } from '../domain/known-devices/known-devices.js'
-import { challengeLifetime } from '../domain/sign-in/challenges.js'
 import type { Visit } from '../domain/sign-in/sign-ins.js'
 import { seconds } from '../lib/durations.js'
 import { clientOf, languageOf } from './client.js'
-import { type Cookies, knownDeviceCookie } from './cookies.js'
+import type { Cookies } from './cookies.js'
 
-const challenge = { name: 'challenge', sameSite: 'Strict' } as const
-/** Lax, because a browser sends no Strict cookie when a provider sends it back to us. Alone it signs no user in. */
-const trustedDevice = { name: 'trusted_device', sameSite: 'Lax' } as const
 const tokenShape = /^[\w-]{43}$/
 
 /** A browser then withholds Strict cookies. */
@@ -25,6 +21,7 @@ export const createSignInCookies = ({
   cookies: Cookies
   trustedFor?: number | undefined
 }) => {
+  const trustedMaxAge = Math.floor(trustedFor / seconds)
   /** A family computer: each account has its own value, the newest first. */
   const valuesIn = (request: FastifyRequest, name: string) =>
     (cookies.read(request, name) ?? '')
@@ -32,40 +29,38 @@ export const createSignInCookies = ({
       .filter((value) => tokenShape.test(value))
       .slice(0, mostAccounts)
 
-  const trustedIn = (request: FastifyRequest) => valuesIn(request, trustedDevice.name)
-  const knownIn = (request: FastifyRequest) => valuesIn(request, knownDeviceCookie.name)
+  const trustedIn = (request: FastifyRequest) => valuesIn(request, 'trusted_device')
+  const knownIn = (request: FastifyRequest) => valuesIn(request, 'known_device')
   /** Only one that came: a browser that another site sent here withholds a Strict cookie that is still good. */
   const clearChallenge = (reply: FastifyReply) => {
-    const came = cookies.names(reply.request).includes(challenge.name)
-    if (came) cookies.clear(reply, challenge.name, challenge)
+    const came = cookies.names(reply.request).includes('challenge')
+    if (came) cookies.clear(reply, 'challenge')
   }
 
   return {
     challengeOf: (request: FastifyRequest) => {
-      const token = cookies.read(request, challenge.name)
+      const token = cookies.read(request, 'challenge')
       return token !== undefined && tokenShape.test(token) ? token : undefined
     },
-    keepChallenge: (reply: FastifyReply, token: string) =>
-      cookies.set(reply, challenge.name, token, { ...challenge, maxAge: challengeLifetime / seconds }),
+    keepChallenge: (reply: FastifyReply, token: string) => cookies.set(reply, 'challenge', token),
     clearChallenge,
     clearIfOver: (reply: FastifyReply, { refused }: Refused) => {
       if (refused === 'challenge_over') clearChallenge(reply)
     },
     trust: (reply: FastifyReply, tokens: readonly string[]) => {
-      const value = tokens.slice(0, mostAccounts).join('.')
-      cookies.set(reply, trustedDevice.name, value, { ...trustedDevice, maxAge: Math.floor(trustedFor / seconds) })
+      cookies.set(reply, 'trusted_device', tokens.slice(0, mostAccounts).join('.'), trustedMaxAge)
     },
     /** The values of this browser's known_device cookie. */
     knownIn,
     trustedIn,
     /** Clears these values of an account that is gone; those of other accounts stay. */
     forget: (request: FastifyRequest, reply: FastifyReply, gone: readonly string[]) => {
-      const maxAge = Math.floor(trustedFor / seconds)
-      for (const cookie of [{ ...trustedDevice, maxAge }, knownDeviceCookie]) {
-        const values = valuesIn(request, cookie.name)
+      const maxAges = { trusted_device: trustedMaxAge, known_device: undefined }
+      for (const name of ['trusted_device', 'known_device'] as const) {
+        const values = valuesIn(request, name)
         const others = values.filter((value) => !gone.includes(value))
-        if (others.length === 0) cookies.clear(reply, cookie.name, cookie)
-        else if (others.length < values.length) cookies.set(reply, cookie.name, others.join('.'), cookie)
+        if (others.length === 0) cookies.clear(reply, name)
+        else if (others.length < values.length) cookies.set(reply, name, others.join('.'), maxAges[name])
       }
     },
     visitOf: (request: FastifyRequest): Visit => ({

@@ -5,6 +5,7 @@ import { nodeGuard } from '../../packages/verify/src/node.js'
 import { createVerifier, type Verifier } from '../../packages/verify/src/verify.js'
 import { minutes } from '../../src/lib/durations.js'
 import type { Browser } from '../support/client.js'
+import { expectCookieLines } from '../support/cookie-lines.js'
 import { testPostgres } from '../support/databases.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { frameworks, type GuardedApplication } from './guarded-applications.js'
@@ -34,6 +35,7 @@ const send = (url: URL, options: { method: string; headers: Record<string, strin
   new Promise<Answer>((resolve, reject) => {
     const asked = request(url, { ...options, agent: false }, async (answer) => {
       const text = (await answer.toArray()).join('')
+      expectCookieLines(answer.headers['set-cookie'] ?? [])
       resolve({ status: answer.statusCode, headers: answer.headers, text })
     })
     asked.once('error', reject).end()

@@ -15,12 +15,10 @@ export const headerOf = ({ headers }: AnyRequest, name: string): string | undefi
   return typeof value === 'string' ? value : value?.join(name === 'cookie' ? '; ' : ', ')
 }
 
-/** These names are the same in development and in production, and with COOKIE_DOMAIN. */
-export type SessionCookie = 'access_token' | 'refresh_token'
 export type CookieValue = { value: string | undefined; isDoubled: boolean }
 
 /** As the service reads them. */
-export const readCookie = (header: string | undefined, name: SessionCookie): CookieValue => {
+export const readCookie = (header: string | undefined, name: string): CookieValue => {
   const { values, doubled } = readCookieHeader(header ?? '')
   return { value: values.get(name), isDoubled: doubled.has(name) }
 }

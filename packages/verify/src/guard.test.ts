@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { refusals as known } from '../../../src/contract/refusals.js'
 import { createTokens } from '../../../src/domain/tokens/tokens.js'
 import { systemClock } from '../../../src/lib/clock.js'
+import { expectCookieLines } from '../../../test/support/cookie-lines.js'
 import { refusals } from './answers.js'
 import { createGuard, type GuardOptions, type Incoming } from './guard.js'
 import { createVerifier } from './verifier.js'
@@ -169,10 +170,23 @@ describe('a visitor without a session', () => {
     for (let turn = 0; turn < 5; turn += 1) {
       const answer = await ask({ headers: { ...navigation, cookie } })
       statuses.push(answer.status)
+      expectCookieLines(answer.setCookies, { isSecure: true })
       cookie = answer.setCookies[0]?.split(';')[0] ?? cookie
     }
     expect(statuses).toEqual([302, 302, 302, 401, 401])
     expect(problems[0]).toContain('COOKIE_DOMAIN')
+    // Two of one name: one of them was planted.
+    expect((await ask({ headers: { ...navigation, cookie: `${cookie}; ${cookie}` } })).status).toBe(401)
+  })
+
+  it('has its redirects counted by a cookie without Secure only if the application has no https', async () => {
+    const lineAt = async (appUrl: string) => {
+      const { setCookies } = await guardWith(neverAsked, { appUrl }).ask({ headers: navigation })
+      expectCookieLines(setCookies)
+      return setCookies[0]
+    }
+    expect(await lineAt('https://app.example.com')).toMatch(/^__Host-latchkey_redirects=1; .*; Secure$/)
+    expect(await lineAt('http://localhost:4000')).toMatch(/^latchkey_redirects=1; .*; SameSite=Lax$/)
   })
 
   it('passes an optional guard, but not while it cannot be known who they are', async () => {

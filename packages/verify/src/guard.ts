@@ -3,7 +3,7 @@ import type { Verified } from './claims.js'
 import { type ConditionOptions, conditionsOf } from './conditions.js'
 import { type AnyRequest, headerOf, readCookie } from './cookies.js'
 import { type NamesOf, refuseUnknown } from './option-names.js'
-import { countRedirect, createReturningAddresses } from './redirects.js'
+import { createReturningAddresses } from './redirects.js'
 import { createRenewal } from './renewal.js'
 import type { Verifier } from './verifier.js'
 
@@ -81,7 +81,7 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
       const signIn = link('Sign in in a new tab', ' target="_blank"')
       return pageAnswer(401, 'Your entries were not sent', `<p>${signIn}, go back to this form and send it again.</p>`)
     }
-    const counter = countRedirect(headerOf(request, 'cookie'))
+    const counter = addresses.countRedirect(headerOf(request, 'cookie'))
     if (counter !== undefined) return redirect(login, [counter])
     onProblem(
       'a browser returns from the sign-in page without a session: see COOKIE_DOMAIN, or open both by one host name',

@@ -1,3 +1,4 @@
+import { readCookie } from './cookies.js'
 import { addressOf } from './settings.js'
 
 /** The service accepts no longer address to return to. */
@@ -19,6 +20,7 @@ export const createReturningAddresses = (publicUrl: string, appUrl: string = pub
       .find(({ length }) => length <= longestReturnTo) ?? '/'
 
   return {
+    countRedirect: createRedirectCounter(application),
     /** `page` is a page of the service, and `path` one of the application. */
     returning: (page: string, path?: string) => {
       const address = isSameHost ? page : publicUrl + page
@@ -28,15 +30,19 @@ export const createReturningAddresses = (publicUrl: string, appUrl: string = pub
   }
 }
 
-const counterName = 'latchkey_redirects'
 const mostRedirects = 3
 
 /**
  * The cookie that counts redirects to the sign-in page within ten seconds. Nothing after the third: the sign-in page sees a session
- * and the application does not, so the two would redirect for ever.
+ * and the application does not, so the two would redirect for ever. Over https its name has the prefix that no sibling host can plant.
  */
-export const countRedirect = (cookies: string | undefined) => {
-  const [, count = '0'] = /(?:^|;\s*)latchkey_redirects=(\d)(?:;|$)/.exec(cookies ?? '') ?? []
-  const next = Number(count) + 1
-  return next > mostRedirects ? undefined : `${counterName}=${next}; Max-Age=10; Path=/; HttpOnly; SameSite=Lax`
+const createRedirectCounter = (appUrl: string) => {
+  const isSecure = appUrl.startsWith('https:')
+  const name = `${isSecure ? '__Host-' : ''}latchkey_redirects`
+  const attributes = `Max-Age=10; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+  return (cookies: string | undefined) => {
+    const { value, isDoubled } = readCookie(cookies, name)
+    const next = /^\d$/.test(value ?? '') ? Number(value) + 1 : 1
+    return isDoubled || next > mostRedirects ? undefined : `${name}=${next}; ${attributes}`
+  }
 }

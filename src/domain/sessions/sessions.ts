@@ -21,7 +21,7 @@ import { changedProof, firstProof, type Proof, type ProofChange, proofOf } from 
 import { createPurge } from './purge.js'
 import * as store from './sessions.store.js'
 
-const refreshTokenLifetime = 30 * days
+export const refreshTokenLifetime = 30 * days
 
 export type SignedInUser = { id: string; username: string; email: string; name: string | null; undoCount?: number }
 

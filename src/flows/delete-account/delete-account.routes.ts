@@ -3,7 +3,7 @@ import { isRefused } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
 import { languageOf } from '../../http/client.js'
-import { type Cookies, registrationCookie } from '../../http/cookies.js'
+import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
@@ -57,7 +57,7 @@ export const deleteAccountRoutes = (server: Server, deps: Dependencies) => {
     })
     if (isRefused(deleted)) return sendRefusal(reply, deleted)
     cookies.clearSession(reply)
-    cookies.clear(reply, registrationCookie.name, { sameSite: 'Strict' })
+    cookies.clear(reply, 'registration')
     pendingLink.clear(reply)
     signInCookies.clearChallenge(reply)
     signInCookies.forget(request, reply, deleted.ofAccount)

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
 import { SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
-import { type Cookies, registrationCookie } from '../../http/cookies.js'
+import type { Cookies } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
 import { sendEntry, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -52,7 +52,7 @@ export const loginRoutes = (server: Server, { login, limits, cookies, signInCook
   for (const path of ['/login', '/api/auth/login']) {
     server.post(path, options, async (request, reply) => {
       const { username, password } = request.body
-      const browserToken = cookies.read(request, registrationCookie.name)
+      const browserToken = cookies.read(request, 'registration')
       const visit = signInCookies.visitOf(request)
       const client = { ...visit.client, typedName: username }
       const result = await login(username, password, browserToken, { ...visit, client })
@@ -61,8 +61,7 @@ export const loginRoutes = (server: Server, { login, limits, cookies, signInCook
         // The password was also compared with the account's, if there is one. Otherwise an attacker could register the email
         // again before each guess, and never reach the limit.
         if (result.isFirst) limits.countAsSuccess(request)
-        const { name, maxAge } = registrationCookie
-        cookies.set(reply, name, result.browserToken, { sameSite: 'Strict', maxAge })
+        cookies.set(reply, 'registration', result.browserToken)
       }
       return sendRefusal(reply, result)
     })

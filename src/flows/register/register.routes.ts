@@ -3,7 +3,7 @@ import { longestName } from '../../contract/name-lengths.js'
 import { isRefused } from '../../contract/outcome.js'
 import { Accepted } from '../../contract/schemas.js'
 import { languageOf } from '../../http/client.js'
-import { type Cookies, registrationCookie } from '../../http/cookies.js'
+import type { Cookies } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
 import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -55,8 +55,7 @@ export const registerRoutes = (server: Server, { register, limits, cookies }: De
   server.post('/api/auth/register', { schema, onRequest: limits.byNetwork }, async (request, reply) => {
     const result = await register(request.body, languageOf(request))
     if (isRefused(result)) return sendRefusal(reply, result)
-    const { name, maxAge } = registrationCookie
-    cookies.set(reply, name, result.browserToken, { sameSite: 'Strict', maxAge })
+    cookies.set(reply, 'registration', result.browserToken)
     return reply.status(202).send(accepted)
   })
 }

@@ -4,7 +4,7 @@ import { Accepted, LinkState, SecondFactorNeeded, SignedIn } from '../../contrac
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 import { languageOf } from '../../http/client.js'
-import { type Cookies, registrationCookie } from '../../http/cookies.js'
+import type { Cookies } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
 import { sendEntry, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -87,13 +87,13 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
   const { verifyEmail, registrations, limits, cookies, signInCookies } = deps
   const onRequest = limits.byNetwork
   server.post('/api/auth/verify-email/check', { schema: checkSchema, onRequest }, async (request) => {
-    const browserToken = cookies.read(request, registrationCookie.name)
+    const browserToken = cookies.read(request, 'registration')
     if (request.body.token !== undefined) return registrations.lookAtLink(request.body.token, browserToken)
     return { ...(await registrations.stateForBrowser(browserToken)), passwordRequired: false, newerMail: false }
   })
 
   server.post('/api/auth/verify-email/resend', { schema: resendSchema, onRequest }, async (request, reply) => {
-    const browserToken = cookies.read(request, registrationCookie.name)
+    const browserToken = cookies.read(request, 'registration')
     const language = languageOf(request)
     const result = await atLeast(equalTime, registrations.sendAgainToBrowser(browserToken, language))
     return isRefused(result) ? resendRefusals.sendRefusal(reply, result) : reply.status(202).send(sent)
@@ -103,10 +103,10 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
     const { token: given, code } = request.body
     if ((given === undefined) === (code === undefined))
       return verifyRefusals.sendRefusal(reply, refuse('bad_request', { message: 'Send token or code' }))
-    const browserToken = cookies.read(request, registrationCookie.name)
+    const browserToken = cookies.read(request, 'registration')
     const result = await verifyEmail(request.body, browserToken, signInCookies.visitOf(request))
     if (isRefused(result)) return verifyRefusals.sendRefusal(reply, result)
-    cookies.clear(reply, registrationCookie.name, { sameSite: 'Strict' })
+    cookies.clear(reply, 'registration')
     return sendEntry(reply, { cookies, signInCookies }, result)
   })
 }

@@ -51,7 +51,7 @@ export const createVisitor = (door: FrontEnd, connections = createConnections(do
         })
         answer.once('error', reject)
         answer.once('end', () => {
-          jar.keep(answer.headers['set-cookie'] ?? [])
+          jar.keep(answer.headers['set-cookie'] ?? [], { isSecure: true })
           const body = readJson(received, answer.headers['content-type'])
           const { headers: got, statusCode: status = 0 } = answer
           resolve({ status, headers: got, lines: linesOf(answer), text: received, body })

@@ -1,0 +1,76 @@
+import { knownDeviceLifetime, mostAccounts } from '../domain/known-devices/known-devices.js'
+import { ceremonyLifetime } from '../domain/passkeys/ceremonies.js'
+import { attemptLifetime } from '../domain/providers/attempt.js'
+import { pendingLinkLifetime } from '../domain/providers/pending-link.js'
+import { registrationLifetime } from '../domain/registrations/registrations.js'
+import { refreshTokenLifetime } from '../domain/sessions/sessions.js'
+import { challengeLifetime } from '../domain/sign-in/challenges.js'
+import { accessTokenLifetime } from '../domain/tokens/tokens.js'
+import { days, seconds } from '../lib/durations.js'
+
+type CookieRow = {
+  sameSite: 'Strict' | 'Lax'
+  /** In milliseconds. `atMost`: a setting, or the end of the session, may make it shorter. */
+  lifetime: number | { atMost: number }
+  value: RegExp
+  /** The proxy files and `@latchkey/verify` write their lines themselves. Tests compare them with this table. */
+  setBy: 'service' | 'proxy' | 'guard'
+}
+
+const jwt = /^[\w-]+\.[\w-]+\.[\w-]+$/
+const token = /^[\w-]{43}$/
+/** One for each account that this browser knows. */
+const tokens = new RegExp(`^[\\w-]{43}(?:\\.[\\w-]{43}){0,${mostAccounts - 1}}$`)
+const sealed = /^[\w-]+$/
+
+// biome-ignore format: one cookie a line, so that the table can be read as a table
+/**
+ * Every cookie there is, by its plain name. A name that ends with `_` stands for several cookies: one for each provider or passkey
+ * that is waited for, with 12 more characters. All are `HttpOnly` with `Path=/`, and in production `Secure`. In production each name
+ * begins with `__Host-`, except the two that the specification names; only these two can have a `Domain`.
+ */
+const table = {
+  access_token: { sameSite: 'Strict', lifetime: { atMost: accessTokenLifetime }, value: jwt, setBy: 'service' },
+  refresh_token: { sameSite: 'Strict', lifetime: { atMost: refreshTokenLifetime }, value: jwt, setBy: 'service' },
+  csrf_secret: { sameSite: 'Strict', lifetime: 30 * days, value: token, setBy: 'service' },
+  challenge: { sameSite: 'Strict', lifetime: challengeLifetime, value: token, setBy: 'service' },
+  // Lax, because a browser sends no Strict cookie when a provider sends it back to us. Alone it signs no user in.
+  trusted_device: { sameSite: 'Lax', lifetime: { atMost: 365 * days }, value: tokens, setBy: 'service' },
+  passkey_: { sameSite: 'Strict', lifetime: ceremonyLifetime, value: /^\d{13}\.[\w-]+$/, setBy: 'service' },
+  // Makes failures in this browser count apart from those of others. It signs no user in.
+  known_device: { sameSite: 'Strict', lifetime: knownDeviceLifetime, value: tokens, setBy: 'service' },
+  // Ties the confirmation of an email to the browser that registered it. Other browsers also need the password.
+  registration: { sameSite: 'Strict', lifetime: registrationLifetime, value: token, setBy: 'service' },
+  // Lax, as above.
+  attempt_: { sameSite: 'Lax', lifetime: attemptLifetime, value: sealed, setBy: 'service' },
+  pending_link: { sameSite: 'Strict', lifetime: pendingLinkLifetime, value: sealed, setBy: 'service' },
+  latchkey_bounced: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^1$/, setBy: 'proxy' },
+  latchkey_redirects: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^[1-3]$/, setBy: 'guard' },
+} as const satisfies Record<string, CookieRow>
+
+type TableName = keyof typeof table
+/** The plain name of a cookie that the service sets. */
+export type CookieName =
+  | Exclude<TableName, 'passkey_' | 'attempt_' | 'latchkey_bounced' | 'latchkey_redirects'>
+  | `passkey_${string}`
+  | `attempt_${string}`
+
+export const cookieTable: Readonly<Record<TableName, CookieRow>> = table
+export const prefixOfHost = '__Host-'
+
+const isTableName = (name: string): name is TableName => Object.hasOwn(table, name)
+
+/** The row of a cookie by its plain name; undefined if it is none of ours. */
+export const cookieRowOf = (name: string): CookieRow | undefined => {
+  const [, several] = /^([a-z]+_)[\w-]{12}$/.exec(name) ?? []
+  if (several !== undefined && isTableName(several)) return table[several]
+  return isTableName(name) && !name.endsWith('_') ? table[name] : undefined
+}
+
+/** The specification names these two. Every other cookie has a prefix in production. */
+export const sessionCookies = ['access_token', 'refresh_token'] as const
+export const isSessionCookie = (name: string) => sessionCookies.some((known) => known === name)
+
+/** In seconds, as `Max-Age` has it. */
+export const longestAgeOf = ({ lifetime }: CookieRow) =>
+  (typeof lifetime === 'number' ? lifetime : lifetime.atMost) / seconds
