@@ -191,7 +191,7 @@ REGISTRATION_DOMAINS do not matter here. FILE may be - for standard input. It mu
 its columns, and their names in the first line; a JSON lines file has one object on each line. The fields:
 
   email            required; unique, compared without case
-  username         without it, the part of the email before the at-sign
+  username         without it, made from the part of the email before the at-sign
   name             the name to show
   password_hash    one of the forms below; without it, the user signs in with a provider, or asks for a reset mail to set
                    a password

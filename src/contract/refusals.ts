@@ -113,7 +113,12 @@ export const refusals = {
   username_characters: {
     status: 400,
     error: 'Bad request',
-    message: 'Username must not contain spaces, control or invisible characters',
+    message: 'Username must not contain spaces, invisible characters, or signs other than . _ -',
+  },
+  username_edges: {
+    status: 400,
+    error: 'Bad request',
+    message: 'Username must begin and end with a letter or a digit',
   },
   username_alphabets: { status: 400, error: 'Bad request', message: 'Username must not mix alphabets' },
   password_rejected: { status: 422, error: 'Password rejected', message: 'Choose another password' },

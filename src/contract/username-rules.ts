@@ -1,22 +1,79 @@
-export type UsernameRefusal = 'username_length' | 'username_at_sign' | 'username_characters' | 'username_alphabets'
+export type UsernameRefusal =
+  | 'username_length'
+  | 'username_at_sign'
+  | 'username_characters'
+  | 'username_edges'
+  | 'username_alphabets'
 
 export const longestUsername = 64
 
 /** Characters that cannot be seen, spaces among them, and halves of surrogate pairs. */
-export const invisible = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u
+const invisible = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u
 const latin = /\p{Script=Latin}/u
 const resemblesLatin = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}]/u
+
+/** The spacing modifiers among the letters look like quotes and accents, and some databases turn them into those. */
+const spacingModifier = /[\u02B0-\u02FF]/
+const allowed = /[\p{L}\p{M}\p{Nd}._-]/u
+/** A letter has the marks that follow it. Many of them would be drawn over the text around the name. */
+const lettersAndDigits = /^(?:\p{L}\p{M}{0,4}|[\p{Nd}._-])+$/u
+const separatorAtEdge = /^[._-]|[._-]$/
+
+/** The alphabets in use today, in which a name is written. Some languages use several of Unicode's scripts together. */
+const alphabets = [
+  'Latin Cyrillic Greek Armenian Georgian Hebrew Arabic Syriac Thaana Ethiopic Devanagari Bengali Gurmukhi Gujarati Oriya Tamil',
+  'Telugu Kannada Malayalam Sinhala Thai Lao Tibetan Myanmar Khmer Mongolian Javanese Lisu Yi Nko Tifinagh Cherokee',
+  'Canadian_Aboriginal Han+Hiragana+Katakana Han+Hangul Han+Bopomofo',
+]
+  .flatMap((line) => line.split(' '))
+  .map((scripts) => {
+    const letters = scripts.split('+').map((script) => `\\p{scx=${script}}`)
+    return new RegExp(`^[${letters.join('')}\\p{Script=Inherited}\\d._-]*$`, 'u')
+  })
 
 /** Spaces around a name come from pasting and are removed. */
 export const normalizedUsername = (text: string) => text.normalize('NFKC').trim()
 
-/** What is wrong with a normalized username. The registration page asks this too, before it sends anything. */
-export const usernameRefusal = (username: string): UsernameRefusal | undefined => {
+const lengthRefusal = (username: string) => {
   const length = Array.from(username).length
-  if (length < 1 || length > longestUsername) return 'username_length'
+  return length < 1 || length > longestUsername ? 'username_length' : undefined
+}
+
+/** What is wrong with a normalized username that exists already, is imported, or comes from an operator. */
+export const usernameRefusal = (username: string): UsernameRefusal | undefined => {
+  const length = lengthRefusal(username)
+  if (length) return length
   if (username.includes('@')) return 'username_at_sign'
   // A combining mark at the start would be drawn on the character before the name.
   if (invisible.test(username) || /^\p{M}/u.test(username)) return 'username_characters'
   if (latin.test(username) && resemblesLatin.test(username)) return 'username_alphabets'
   return undefined
 }
+
+const mayBeChosen = (character: string) =>
+  allowed.test(character) && !invisible.test(character) && !spacingModifier.test(character)
+
+/**
+ * What is wrong with a normalized username that a user chooses. Applications put usernames into paths, queries and pages, so there is
+ * nothing in them that has a meaning there. The registration page asks this too, before it sends anything.
+ */
+export const chosenUsernameRefusal = (username: string): UsernameRefusal | undefined => {
+  const length = lengthRefusal(username)
+  if (length) return length
+  if (username.includes('@')) return 'username_at_sign'
+  if (!Array.from(username).every(mayBeChosen) || !lettersAndDigits.test(username)) return 'username_characters'
+  if (separatorAtEdge.test(username)) return 'username_edges'
+  return alphabets.some((alphabet) => alphabet.test(username)) ? undefined : 'username_alphabets'
+}
+
+/** What is left of a text when everything is dropped that a chosen username cannot have. */
+export const usableInUsername = (text: string, longest: number) =>
+  Array.from(
+    Array.from(text.toWellFormed().normalize('NFKC'))
+      .filter(mayBeChosen)
+      .join('')
+      .replace(/^[._\p{M}-]+/u, ''),
+  )
+    .slice(0, longest)
+    .join('')
+    .replace(/[._-]+$/, '')

@@ -145,7 +145,7 @@ describe('somebody new', () => {
     await press(page, 'Create account')
     // Everything at once.
     await page.getByText('Enter an email address like name@example.com.').waitFor()
-    await page.getByText('A username cannot contain spaces').waitFor()
+    await page.getByText('Use letters, digits and . _ - only.').waitFor()
     await page.getByText('This password does not meet the requirements marked below.').waitFor()
     await expect.poll(() => page.locator('.password-rules .missed').count()).toBe(2)
     await fillIn(page, { Username: 'taken', Email: 'fresh@example.com' })

@@ -78,10 +78,27 @@ describe('the owner of an account', () => {
     expect(await codeFor({ username: 7 })).toBe('bad_request')
     expect(await codeFor({ username: 'a@b' })).toBe('username_at_sign')
     expect(await codeFor({ username: 'сurie' })).toBe('username_alphabets')
+    for (const name of ['../x', "a'--", '<b>', 'a/b', 'a b']) {
+      expect([await codeFor({ username: name }), await register(name)]).toEqual(Array(2).fill('username_characters'))
+    }
+    expect([await codeFor({ username: '.curie' }), await register('curie-')]).toEqual(Array(2).fill('username_edges'))
     expect(await codeFor({ username: 'Support' })).toBe('username_taken')
     expect((await tab.send('PATCH', account, { name: 'x' })).body.code).toBe('invalid_csrf_token')
     expect((await latchkey.browser().send('PATCH', account, { name: 'x' })).status).toBe(401)
     expect(await usernameOf(tab)).toBe('curie')
+  })
+
+  it('keeps a username that could not be chosen today, and signs in with it', async () => {
+    const tab = await latchkey.signedUp('odd')
+    await latchkey.sql.query("update users set username = '<b>♥', username_key = '<b>♥' where username = 'odd'")
+    const odd = await login('<B>♥')
+    expect(await usernameOf(odd)).toBe('<b>♥')
+    expect((await change(tab, { name: 'Odd', username: '<b>♥' })).body.user).toMatchObject({
+      username: '<b>♥',
+      name: 'Odd',
+    })
+    expect((await change(tab, { username: '<b>♥♥' })).body.code).toBe('username_characters')
+    expect((await change(tab, { username: 'even' })).status).toBe(200)
   })
 
   it('keeps a former username for 30 days, and can have it back', async () => {

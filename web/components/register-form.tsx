@@ -1,6 +1,6 @@
 import type { Refusal } from '../../packages/client/src/client.js'
 import { longestName } from '../../src/contract/name-lengths.js'
-import { normalizedUsername, usernameRefusal } from '../../src/contract/username-rules.js'
+import { chosenUsernameRefusal, normalizedUsername } from '../../src/contract/username-rules.js'
 import { client } from '../client.js'
 import { returnToInAddress, storeEmail, storeReturnTo } from '../navigation.js'
 import { errorsOf, useNewPasswordProblems } from '../passwords.js'
@@ -98,7 +98,7 @@ const useChecks = () => {
 
   const check = async (values: Values, invalid: FieldProblems): Promise<FieldProblems> => {
     const { username } = registrationOf(values)
-    const code = username === '' ? undefined : usernameRefusal(normalizedUsername(username))
+    const code = username === '' ? undefined : chosenUsernameRefusal(normalizedUsername(username))
     const found = { ...invalid, ...(code && { username: [refusals[code]] }) }
     return Object.keys(found).length === 0 ? found : { ...(await passwordProblems(values)), ...found }
   }
@@ -114,6 +114,7 @@ const fields = {
   username_length: 'username',
   username_at_sign: 'username',
   username_characters: 'username',
+  username_edges: 'username',
   username_alphabets: 'username',
   username_taken: 'username',
   email_shape: 'email',

@@ -1,7 +1,7 @@
 import type { Refusal } from '../../packages/client/src/client.js'
 import { longestName } from '../../src/contract/name-lengths.js'
 import type { Account } from '../../src/contract/schemas.js'
-import { normalizedUsername, usernameRefusal } from '../../src/contract/username-rules.js'
+import { chosenUsernameRefusal, normalizedUsername } from '../../src/contract/username-rules.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
@@ -15,6 +15,7 @@ const ofUsername = {
   username_length: 'username',
   username_at_sign: 'username',
   username_characters: 'username',
+  username_edges: 'username',
   username_alphabets: 'username',
   username_taken: 'username',
   too_many_usernames: 'username',
@@ -31,7 +32,8 @@ const useChanges = ({ account, onDone }: Props) => {
   const problemsOf = useFormRefusal(useProblems(ofUsername, dateOf))
 
   const check = async ({ username = '' }: Values, invalid: FieldProblems): Promise<FieldProblems> => {
-    const code = invalid.username ? undefined : usernameRefusal(normalizedUsername(username))
+    const isKept = username.trim() === account.username
+    const code = invalid.username || isKept ? undefined : chosenUsernameRefusal(normalizedUsername(username))
     return code ? { ...invalid, username: [refusals[code]] } : invalid
   }
 

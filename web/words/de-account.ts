@@ -4,7 +4,8 @@ export const accountLife: typeof english = {
   'account-life': {
     edit: 'Namen oder Benutzernamen ändern',
     nameHint: 'Lassen Sie das Feld leer, um den Namen zu entfernen.',
-    usernameHint: 'Damit melden Sie sich an. Der alte bleibt 30 Tage lang für Sie reserviert.',
+    usernameHint:
+      'Damit melden Sie sich an. Nur Buchstaben, Ziffern und . _ - sind möglich. Der alte bleibt 30 Tage lang für Sie reserviert.',
     save: 'Speichern',
     saved: 'Ihre Änderungen sind gespeichert.',
     nothingChanged: 'Sie haben nichts geändert.',

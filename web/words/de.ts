@@ -83,7 +83,8 @@ export const de: Words = {
     heading: 'Konto anlegen',
     name: 'Name (freiwillig)',
     nameHint: 'Wird auf Ihrer Kontoseite angezeigt.',
-    usernameHint: 'Ohne Leerzeichen und ohne @. Andere Benutzer können ihn sehen.',
+    usernameHint:
+      'Buchstaben, Ziffern und . _ -, mit einem Buchstaben oder einer Ziffer am Anfang und am Ende. Andere Benutzer können ihn sehen.',
     submit: 'Konto anlegen',
     haveAccount: 'Schon ein Konto?',
     signIn: 'Anmelden',

@@ -3,7 +3,7 @@ export const accountLife = {
   'account-life': {
     edit: 'Change name or username',
     nameHint: 'Leave it empty to remove it.',
-    usernameHint: 'You sign in with it. Your old one stays yours for 30 days.',
+    usernameHint: 'You sign in with it. Letters, digits and . _ - only. Your old one stays yours for 30 days.',
     save: 'Save',
     saved: 'Your changes are saved.',
     nothingChanged: 'You have changed nothing.',

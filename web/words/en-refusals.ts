@@ -40,7 +40,8 @@ export const refusals: Record<RefusalCode, string> = {
   email_shape: 'Enter an email address like name@example.com.',
   username_length: 'Use 1 to 64 characters.',
   username_at_sign: 'A username cannot contain @.',
-  username_characters: 'A username cannot contain spaces or invisible characters.',
+  username_characters: 'Use letters, digits and . _ - only.',
+  username_edges: 'Begin and end with a letter or a digit.',
   username_alphabets: 'Use letters of one alphabet only.',
   password_rejected: 'This password cannot be used. Please choose another.',
 

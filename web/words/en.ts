@@ -82,7 +82,7 @@ export const en = {
     heading: 'Create your account',
     name: 'Name (optional)',
     nameHint: 'Shown on your account page.',
-    usernameHint: 'Without spaces and without @. Other users may see it.',
+    usernameHint: 'Letters, digits and . _ -, with a letter or a digit at both ends. Other users may see it.',
     submit: 'Create account',
     haveAccount: 'Already have an account?',
     signIn: 'Sign in',

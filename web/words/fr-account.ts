@@ -4,7 +4,8 @@ export const accountLife: typeof english = {
   'account-life': {
     edit: 'Modifier le nom ou le nom d’utilisateur',
     nameHint: 'Laissez ce champ vide pour supprimer le nom.',
-    usernameHint: 'Il sert à vous connecter. L’ancien vous reste réservé pendant 30 jours.',
+    usernameHint:
+      'Il sert à vous connecter. Uniquement des lettres, des chiffres et . _ -. L’ancien vous reste réservé pendant 30 jours.',
     save: 'Enregistrer',
     saved: 'Vos modifications sont enregistrées.',
     nothingChanged: 'Vous n’avez rien modifié.',

@@ -83,7 +83,8 @@ export const fr: Words = {
     heading: 'Créez votre compte',
     name: 'Nom (facultatif)',
     nameHint: 'Il s’affiche sur la page de votre compte.',
-    usernameHint: 'Sans espace et sans @. Les autres utilisateurs peuvent le voir.',
+    usernameHint:
+      'Des lettres, des chiffres et . _ -, avec une lettre ou un chiffre au début et à la fin. Les autres utilisateurs peuvent le voir.',
     submit: 'Créer le compte',
     haveAccount: 'Vous avez déjà un compte ?',
     signIn: 'Se connecter',

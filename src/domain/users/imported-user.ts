@@ -8,7 +8,7 @@ import { writtenMoment } from '../../lib/written-moment.js'
 import { type HashForms, hashToStore } from '../passwords/hash-to-store.js'
 import { displayName } from './display-name.js'
 import { type Email, readEmail } from './email.js'
-import { readUsername, type Username } from './username.js'
+import { readUsername, type Username, usernameFrom } from './username.js'
 import type { Identity } from './users.js'
 
 /** A user from another system, ready for the table. */
@@ -88,9 +88,11 @@ const emailOf = (row: ImportRow) => {
   return isRefused(read) ? broken(refusals[read.refused].message) : read
 }
 
-/** Without a username, the part of the email before the at-sign is used. */
+/** Without a username, it is made from the part of the email before the at-sign. */
 const usernameOf = (row: ImportRow, email: Email) => {
-  const read = readUsername(textOf(row, 'username') ?? email.email.slice(0, email.email.lastIndexOf('@')))
+  const given = textOf(row, 'username')
+  if (given === undefined) return usernameFrom(email.email.slice(0, email.email.lastIndexOf('@')))
+  const read = readUsername(given)
   return isRefused(read) ? broken(refusals[read.refused].message) : read
 }
 

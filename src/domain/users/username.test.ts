@@ -1,5 +1,7 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { imitatedKey, readUsername, usernameFrom, usernameKey, withSuffix } from './username.js'
+import { isRefused } from '../../contract/outcome.js'
+import { chooseUsername, imitatedKey, readUsername, usernameFrom, usernameKey, withSuffix } from './username.js'
 
 describe('usernames that mean one person', () => {
   it.each([
@@ -66,8 +68,62 @@ describe('spaces around a username', () => {
 })
 
 describe('usernames that are accepted', () => {
-  it.each(['a', 'ada.lovelace', 'x'.repeat(64), '😀'.repeat(64), 'Łukasz', '张伟', 'Ольга', 'δαίμων'])('%s', (name) => {
-    expect(readUsername(name)).toMatchObject({ username: name.normalize('NFKC') })
+  it.each(['a', 'ada.lovelace', 'x'.repeat(64), '😀'.repeat(64), 'Łukasz', '张伟', 'Ольга', 'δαίμων'])(
+    '%s, if it exists already',
+    (name) => {
+      expect(readUsername(name)).toMatchObject({ username: name.normalize('NFKC') })
+    },
+  )
+
+  // biome-ignore format: a list of names
+  it.each([
+    'a', '7', 'ada.lovelace', 'ada_l-2', 'a..b', 'x'.repeat(64), 'Łukasz', '张伟', 'Ольга', 'δαίμων', 'ダーク', '山田はなこ', '김민준',
+    'नमस्ते', 'สมชาย', 'محمد-٣', 'שרה', 'Ａｄａ', 'e\u0301ve',
+  ])('%s, if it is chosen', (name) => {
+    expect(chooseUsername(name)).toMatchObject({ username: name.normalize('NFKC') })
+  })
+})
+
+describe('usernames that cannot be chosen', () => {
+  it.each([
+    [
+      'username_characters',
+      '../x',
+      "a'--",
+      '<b>',
+      'a b',
+      'a/b',
+      'a\\b',
+      'a%2e',
+      'a+b',
+      'a&b',
+      'a;b',
+      'a"b',
+      'a`b',
+      'ａ／b',
+      '😀',
+      'aʼb',
+    ],
+    ['username_characters', `a${'\u0327'.repeat(5)}`, '\u0301ada', 'ad\u200Ba', 'ada\u3164', 'a\u2044b', '½a'],
+    ['username_edges', '.ada', 'ada.', '-ada', 'ada_', '..', '-'],
+    ['username_alphabets', 'аdmin', 'adminα', 'ada張', 'Ольгаx', 'ada٣'],
+    ['username_at_sign', 'ada@home', 'ada＠home'],
+    ['username_length', '', ' ', 'a'.repeat(65)],
+  ])('%s', (code, ...names) => {
+    for (const name of names) expect([name, chooseUsername(name)]).toEqual([name, { refused: code }])
+  })
+
+  it('are a subset of all others, whatever the text, and have no sign of paths, queries or pages', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' })), (text) => {
+        const chosen = chooseUsername(text)
+        if (isRefused(chosen)) return true
+        const { username } = chosen
+        return (
+          !isRefused(readUsername(text)) && !/[^\p{L}\p{M}\p{Nd}._-]/u.test(username) && !/^[._-]|[._-]$/.test(username)
+        )
+      }),
+    )
   })
 })
 
@@ -75,14 +131,21 @@ describe('a name that a provider gave', () => {
   it.each([
     ['keeps what is allowed', 'ada.lovelace', 'ada.lovelace'],
     ['loses what is not', 'ada @\u200Blovelace', 'adalovelace'],
+    ['loses signs, and dots at both ends', "..<o'brien+news>.", 'obriennews'],
     ['becomes a plain word when nothing is left', ' \u200B', 'user'],
+    ['becomes a plain word when only signs are left', '._-+', 'user'],
     ['becomes a plain word when it mixes alphabets', 'аdmin', 'user'],
   ])('%s', (_, given, expected) => {
     expect(usernameFrom(given).username).toBe(expected)
   })
 
-  it('leaves room for a suffix', () => {
+  it('can be chosen, with any suffix, whatever the text was', () => {
+    const texts = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 200 }),
+      fc.string({ unit: 'grapheme', maxLength: 200 }),
+    )
+    fc.assert(fc.property(texts, (text) => !isRefused(chooseUsername(withSuffix(usernameFrom(text), 499).username))))
     const { username } = withSuffix(usernameFrom('x'.repeat(200)), 499)
-    expect(readUsername(username)).not.toHaveProperty('refused')
+    expect(chooseUsername(username)).not.toHaveProperty('refused')
   })
 })

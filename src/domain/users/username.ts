@@ -1,9 +1,10 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import {
-  invisible,
+  chosenUsernameRefusal,
   longestUsername,
   normalizedUsername,
   type UsernameRefusal,
+  usableInUsername,
   usernameRefusal,
 } from '../../contract/username-rules.js'
 
@@ -42,19 +43,24 @@ export const usernameKey = (text: string) =>
 export const imitatedKey = (key: string) =>
   Array.from(key, (letter) => (letter === '-' ? letter : (imitations.get(letter) ?? letter))).join('')
 
-export const readUsername = (text: string): Username | Refused<UsernameRefusal> => {
+type Rule = (username: string) => UsernameRefusal | undefined
+
+const readBy = (rule: Rule, text: string): Username | Refused<UsernameRefusal> => {
   const username = normalizedUsername(text)
-  const code = usernameRefusal(username)
+  const code = rule(username)
   return code ? refuse(code) : { username, key: usernameKey(username) }
 }
 
-/** Makes a valid username from the name at a provider, with room for a suffix. */
+/** A name that exists already, is imported, or comes from an operator. */
+export const readUsername = (text: string) => readBy(usernameRefusal, text)
+
+/** A name that a user chooses. */
+export const chooseUsername = (text: string) => readBy(chosenUsernameRefusal, text)
+
+/** Makes a username that could be chosen from the name at a provider or the first part of an email, with room for a suffix. */
 export const usernameFrom = (text: string): Username => {
-  const kept = Array.from(text.toWellFormed().normalize('NFKC')).filter(
-    (letter) => letter !== '@' && !invisible.test(letter),
-  )
-  const read = readUsername(kept.slice(0, longestUsername - 8).join(''))
-  return isRefused(read) ? { username: 'user', key: 'user' } : read
+  const chosen = chooseUsername(usableInUsername(text, longestUsername - 8))
+  return isRefused(chosen) ? { username: 'user', key: 'user' } : chosen
 }
 
 export const withSuffix = ({ username, key }: Username, suffix: number | string): Username =>

@@ -22,6 +22,7 @@ const changeRefusals = routeRefusals(
   'username_length',
   'username_at_sign',
   'username_characters',
+  'username_edges',
   'username_alphabets',
   'username_taken',
   'too_many_usernames',

@@ -5,7 +5,7 @@ import type { Mails } from '../../domain/mails/mails.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import { displayName } from '../../domain/users/display-name.js'
-import { readUsername, type Username } from '../../domain/users/username.js'
+import { chooseUsername, readUsername, type Username } from '../../domain/users/username.js'
 import { type Usernames, usernameReservedFor } from '../../domain/users/usernames.js'
 import type { User, Users } from '../../domain/users/users.js'
 import { type Database, isUniqueViolation, type Transaction } from '../../platform/database/database.js'
@@ -41,6 +41,9 @@ export const createProfile = (deps: Dependencies) => {
       const user = await users.lock(sql, caller.userId)
       if (!user || user.disabled) return refuse('not_authenticated')
       const renames = username !== undefined && username.username !== user.username
+      // A user may keep a name that could not be chosen today.
+      const chosen = renames ? chooseUsername(username.username) : undefined
+      if (chosen && isRefused(chosen)) return chosen
       const refused = renames ? await usernames.refusalFor(sql, user, username) : undefined
       if (refused) return refused
       const isNamed = name !== undefined && name !== user.name

@@ -19,6 +19,7 @@ const { responses, sendRefusal } = routeRefusals(
   'username_length',
   'username_at_sign',
   'username_characters',
+  'username_edges',
   'username_alphabets',
   'registration_closed',
   'invitation_required',

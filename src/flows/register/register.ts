@@ -6,7 +6,7 @@ import type { RegistrationGate } from '../../domain/registrations/registration-g
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import { displayName } from '../../domain/users/display-name.js'
 import { type Email, readEmail } from '../../domain/users/email.js'
-import { readUsername } from '../../domain/users/username.js'
+import { chooseUsername } from '../../domain/users/username.js'
 import type { Usernames } from '../../domain/users/usernames.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 
@@ -48,7 +48,7 @@ export const createRegister = (deps: Dependencies) => {
     // Before everything that looks at accounts, so that a refusal says nothing about them.
     const refused = invite === undefined ? gate.refusalForAddress(email) : await refusalOfInvitation(invite, email)
     if (refused) return refused
-    const username = readUsername(request.username)
+    const username = chooseUsername(request.username)
     const name = displayName(request.name)
     if (isRefused(username)) return username
     const person = { username: username.username, email: email.email, name }
