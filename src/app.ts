@@ -97,7 +97,7 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
   })
   const callers = createCallers({ cookies, tokens, loadedKeys })
   const trustedFor = config.trustedDevices === 'off' ? undefined : config.trustedDevices
-  const signInCookies = createSignInCookies({ cookies, trustedFor })
+  const signInCookies = createSignInCookies({ cookies, callers, trustedFor })
   const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers, signInCookies })
   const reportLimited = createLimitedEvents({ events, clock })
   const limits = createLimits({

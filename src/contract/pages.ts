@@ -68,5 +68,8 @@ export const publicReasons = [
 ] as const
 export type PublicReason = (typeof publicReasons)[number]
 
+/** `?provider=` at the login page, as in addresses: the provider whose button has the focus. */
+export const providerParameter = 'provider'
+
 /** `?linking=` at the account page: the provider whose link the page has to finish. */
 export const linkingParameter = 'linking'

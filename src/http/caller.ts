@@ -48,6 +48,12 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     return token
   }
 
+  /** The session of the refresh token, which may be old or expired. */
+  const refreshedSessionOf = (request: FastifyRequest) => {
+    const claims = refreshTokenOf(request)?.claims
+    return claims && { userId: claims.userId, sessionId: claims.sid }
+  }
+
   /** A hook before all that ask who is calling: only a token of a key that this instance does not know yet makes it wait. */
   const learnKey = (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
     const token = cookies.read(request, 'access_token')
@@ -69,6 +75,7 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     /** All that a valid access token says. */
     claimsOf,
     refreshTokenOf,
+    refreshedSessionOf,
     /** The session by either of its cookies: the access cookie expires first, and the session is still valid. */
     sessionOf: (request: FastifyRequest) => peek(request)?.sessionId ?? refreshTokenOf(request)?.claims.sid,
     /** The same, but only by a token that has not expired. */

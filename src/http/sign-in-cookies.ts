@@ -3,22 +3,25 @@ import type { Refused } from '../contract/outcome.js'
 import { mostAccounts } from '../domain/known-devices/known-devices.js'
 import type { Visit } from '../domain/sign-in/sign-ins.js'
 import { seconds } from '../lib/durations.js'
+import type { Callers } from './caller.js'
 import { clientOf, languageOf } from './client.js'
 import type { Cookies } from './cookies.js'
 
 const tokenShape = /^[\w-]{43}$/
 
 /** A browser then withholds Strict cookies. */
-const comesFromAnotherSite = ({ headers }: FastifyRequest) => headers['sec-fetch-site'] === 'cross-site'
+export const comesFromAnotherSite = ({ headers }: FastifyRequest) => headers['sec-fetch-site'] === 'cross-site'
 
 export type SignInCookies = ReturnType<typeof createSignInCookies>
 
 /** What a browser keeps between the two steps of a sign-in, and after it if it is trusted. */
 export const createSignInCookies = ({
   cookies,
+  callers,
   trustedFor = 0,
 }: {
   cookies: Cookies
+  callers: Pick<Callers, 'refreshedSessionOf'>
   trustedFor?: number | undefined
 }) => {
   const trustedMaxAge = Math.floor(trustedFor / seconds)
@@ -68,6 +71,7 @@ export const createSignInCookies = ({
       trustedDevices: trustedIn(request),
       knownDevices: comesFromAnotherSite(request) ? undefined : knownIn(request),
       language: languageOf(request),
+      earlierSession: callers.refreshedSessionOf(request),
     }),
   }
 }

@@ -84,6 +84,8 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(bea).toMatchObject({ username: 'Bea', provider: 'provider_a', providers: ['provider_a'] })
     expect(await users.insertIdentity(sql, id, google, 0)).toEqual([{ user_id: id }])
     expect(await users.insertIdentity(sql, newcomer.id, google, 0)).toEqual([])
+    expect((await users.selectIdentity(sql, id, google)).length).toBe(1)
+    expect(await users.selectIdentity(sql, id, { ...google, subject: 'another' })).toEqual([])
     expect(await users.selectByIdentity(sql, google)).toMatchObject([{ id, providers: ['provider_a'] }])
     await users.undoIdentitiesSince(sql, newcomer.id, now, now, [])
     expect(await users.selectAllUndone(sql, newcomer.id)).toEqual([{ ...google, subject: '2', undone_at: now }])
@@ -138,9 +140,9 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       ...{ id, userId, tokenHash: bytes(fill), trustedDevice: null, provider: null },
       ...{ issuedAt: now, expiresAt: at(30 * days), clockOffset: 0, client },
       proof: { methods: ['pwd'], provenAt: now, secondFactorAt: null },
-      ...{ username: 'Ada', undoCount: null, secondFactorRequired: false },
+      ...{ username: 'Ada', secondFactorRequired: false },
     }
-    expect(await sessions.insertRecord(sql, { ...record, passwordHash: 'hash' })).toEqual([{ id }])
+    expect(await sessions.insertRecord(sql, record)).toEqual([{ id }])
     return { id, record }
   }
   const rotation = (id: string, generation: number, presented: number, successor: number) => ({
@@ -151,9 +153,11 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
 
   it('rotate a session once, whoever asks at the same moment, and never one that has ended', async () => {
     const userId = await addUser('Ada')
-    const { id, record } = await begin(userId)
-    const wrong = { ...record, id: uuidv7(now), passwordHash: 'changed since' }
-    expect(await sessions.insertRecord(sql, wrong)).toEqual([])
+    const { id } = await begin(userId)
+    const checked = { userId, passwordHash: 'hash', undoCount: 0 }
+    expect(await sessions.lockUser(sql, checked)).toEqual([{ username: 'Ada', email: 'Ada@Example.com', name: null }])
+    expect(await sessions.lockUser(sql, { ...checked, passwordHash: 'changed since' })).toEqual([])
+    expect(await sessions.lockUser(sql, { ...checked, undoCount: 1 })).toEqual([])
     const tries = Array.from({ length: 10 }, (_, index) => sessions.rotateRecord(sql, rotation(id, 1, 1, 10 + index)))
     const proof = { methods: ['pwd'], authenticated_at: now, second_factor_at: null }
     const holder = { username: 'Ada', email: 'Ada@Example.com', name: null, ...proof }
@@ -198,6 +202,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await sessions.purgeAfter(sql, nilUuid, liveAfter(31 * days), 10)).toEqual([{ cursor: three.id }])
     expect(await sessions.purgeAfter(sql, nilUuid, liveAfter(31 * days), 10)).toEqual([{ cursor: null }])
     expect(await sessions.deleteSurplus(sql, userId, nilUuid, 0)).toEqual([])
+    expect(await sessions.deleteOfProvider(sql, userId, 'provider_a', null)).toEqual([])
     expect([await sessions.deleteAllOfUser(sql, userId, null), await sessions.deleteSome(sql, 9)]).toEqual([[], []])
   })
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addAuthenticator } from '../support/authenticator.js'
-import { type Browser, createBrowser } from '../support/client.js'
-import { createCookieJar } from '../support/cookie-jar.js'
+import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { goToProvider, signInWith, startProviders, type TestProviders } from '../support/providers/test-providers.js'
+import { overtaken } from '../support/waits-for-lock.js'
 
 let providers: TestProviders
 let latchkey: Latchkey
@@ -76,15 +76,11 @@ describe('a sign-in on a device that the account has not seen', () => {
     const tab = await latchkey.signedUp('family')
     providers.issuer.become({ email: 'family@example.com' })
     /** As a browser does it: the cookie stays in the jar, and is not sent with the callback. */
-    const withProvider = async (headers: Record<string, string> = {}) => {
-      const sentAtBegin = headers['sec-fetch-site'] !== 'cross-site'
+    const withProvider = async () => {
       const kept = tab.jar.get('known_device') ?? ''
-      if (!sentAtBegin) tab.jar.delete('known_device')
-      const begun = await tab.get('/api/auth/provider-a', { headers })
-      const answer = await fetch(begun.headers.get('location') ?? '', { redirect: 'manual' })
-      const { pathname, search } = new URL(answer.headers.get('location') ?? '')
+      const callback = await goToProvider(tab, 'provider-a')
       tab.jar.delete('known_device')
-      const arrived = await tab.get(pathname + search, {
+      const arrived = await tab.get(callback, {
         headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' },
       })
       if (!arrived.setCookies.some((cookie) => cookie.startsWith('known_device='))) tab.jar.set('known_device', kept)
@@ -99,10 +95,26 @@ describe('a sign-in on a device that the account has not seen', () => {
     expect([knownDevices(tab).length, await noticesTo('family')]).toEqual([2, 0])
     expect((await login('brother', tab)).status).toBe(200)
     expect(await noticesTo('brother')).toBe(1)
-    // Begun by a link on another site: the browser has shown no cookie at all, so nothing is overwritten.
-    const before = knownDevices(tab)
-    expect(await withProvider({ 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' })).toBe('/dashboard')
-    expect(knownDevices(tab)).toEqual(before)
+  })
+
+  it('has the address of the account as it is when the session starts, in the mail and in the tokens', async () => {
+    await latchkey.signedUp('moving')
+    const tab = latchkey.browser()
+    const answer = await overtaken(
+      latchkey,
+      'moving',
+      () => login('moving', tab),
+      (sql, id) =>
+        sql.query(
+          "update users set email = 'moved@example.com', email_key = 'moved@example.com', username = 'moved', username_key = 'moved' where id = $1",
+          [id],
+        ),
+    )
+    const moved = { username: 'moved', email: 'moved@example.com' }
+    expect([answer.status, answer.body.user]).toMatchObject([200, moved])
+    expect((await tab.get('/api/auth/verify')).headers.get('x-auth-email')).toBe('moved@example.com')
+    expect([await noticesTo('moving'), await noticesTo('moved')]).toEqual([0, 1])
+    expect((await tab.post('/api/auth/refresh')).body.user).toMatchObject(moved)
   })
 })
 
@@ -159,13 +171,8 @@ describe('the sessions of a user', () => {
 it('a provider that is unlinked is told to the owner', async () => {
   const tab = await latchkey.signedUp('linked')
   providers.issuer.become({ sub: 'linked', email: 'linked@example.com' })
-  await comeBackLinked(tab)
+  expect((await signInWith(latchkey.browser(), 'provider-a')).location).toBe('/dashboard')
   expect((await tab.remove('/api/auth/providers/provider-a')).status).toBe(204)
   expect((await latchkey.mailTo('linked@example.com', /can no longer/)).text).toContain('was just disconnected')
   expect((await tab.remove('/api/auth/providers/provider-a')).status).toBe(404)
 })
-
-const comeBackLinked = async (tab: Browser) => {
-  const other = createBrowser(latchkey.url, createCookieJar(tab.jar))
-  await other.get(await goToProvider(other, 'provider-a'))
-}

@@ -176,6 +176,8 @@ describe('an account with two-step sign-in', () => {
     const trusted = await tab.post(path, { code: app.code(), trustDevice: true })
     expect(trusted.setCookies.some((cookie) => /^trusted_device=[\w-]{43}; Max-Age=2592000/.test(cookie))).toBe(true)
     const again = tab.copy()
+    // Signed out before: otherwise the sign-in would end the session of this browser.
+    again.jar.delete('refresh_token')
     expect((await login('trusting', again)).status).toBe(200)
     for (const condition of ['factors=2', 'fresh=10m'])
       expect((await again.get(`/api/auth/verify?${condition}`)).status).toBe(403)

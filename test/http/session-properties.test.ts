@@ -146,7 +146,8 @@ it('at most one live successor, and nothing lives after it was ended', async () 
             await refresh(model, model.tokens.at(-1 - step.age) ?? model.tokens[0] ?? '', step.by)
           else if (step.kind === 'prove') await prove(model)
           else if (step.kind === 'logout') {
-            await sessions.endByRefreshToken(read(model.tokens.at(-1) ?? ''))
+            const { claims } = read(model.tokens.at(-1) ?? '')
+            await sessions.end(claims.sid, claims.userId)
             model.isEnded = true
           } else {
             const token = model.tokens.at(-1) ?? ''

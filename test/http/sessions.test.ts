@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RefreshClaims } from '../../src/domain/tokens/tokens.js'
 import { days, minutes, seconds } from '../../src/lib/durations.js'
-import type { Answer } from '../support/client.js'
+import { addAuthenticator } from '../support/authenticator.js'
+import type { Answer, Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 describe('sessions', () => {
@@ -184,6 +185,70 @@ describe('sessions', () => {
       (token) => JSON.parse(Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString()).sid,
     )
     expect(sids[0]).not.toBe(sids[1])
+  })
+
+  const signInAs = (tab: Browser, username: string, password = goodPassword) =>
+    tab.post('/login', { username, password })
+  const eventsOf = async (username: string) => {
+    const rows = await latchkey.sql.query<{ kind: string; reason: string | null }>(
+      'select kind, reason from events where user_id = (select id from users where username = $1) order by id',
+      [username],
+    )
+    return rows.map(({ kind, reason }) => (reason === null ? kind : `${kind} ${reason}`))
+  }
+  const isSignedIn = async (tab: Browser) => (await tab.copy().post('/api/auth/refresh')).status === 200
+
+  it('ends the session of a browser when another one begins in it, of whichever user', async () => {
+    const tab = await signedIn('again')
+    await signedIn('sister')
+    const elsewhere = latchkey.browser()
+    await signInAs(elsewhere, 'again')
+    const first = tab.copy()
+    await signInAs(tab, 'again', 'not the password')
+    expect(await isSignedIn(first)).toBe(true)
+    expect((await signInAs(tab, 'again')).status).toBe(200)
+    expect([await isSignedIn(first), (await first.get('/api/auth/me')).status]).toEqual([false, 401])
+    const second = tab.copy()
+    expect((await signInAs(tab, 'sister')).status).toBe(200)
+    expect([await isSignedIn(second), await isSignedIn(tab), await isSignedIn(elsewhere)]).toEqual([false, true, true])
+    const ended = (await eventsOf('again')).filter((event) => !event.startsWith('sign_in_failed'))
+    const again = ['signed_out signed_in_again', 'signed_in password']
+    expect(ended).toEqual(['registered', 'signed_in password', ...again, 'signed_out signed_in_again'])
+    expect(await eventsOf('sister')).toEqual(['registered', 'signed_in password'])
+  })
+
+  it('ends it when the second step is done, and not before', async () => {
+    await addAuthenticator(await signedIn('steps'), latchkey).then(async (app) => {
+      const tab = await signedIn('brother')
+      const before = tab.copy()
+      expect((await signInAs(tab, 'steps')).status).toBe(202)
+      expect(await isSignedIn(before)).toBe(true)
+      expect((await tab.post('/api/auth/second-factor', { code: app.code() })).status).toBe(200)
+      expect([await isSignedIn(before), await isSignedIn(tab)]).toEqual([false, true])
+    })
+  })
+
+  it('ends it once when two tabs sign in at once, and takes nothing for theft', async () => {
+    const tabs = await signedIn('twice').then((tab) => [tab.copy(), tab.copy()])
+    const before = tabs[0]?.copy()
+    const answers = await Promise.all(tabs.map((tab) => signInAs(tab, 'twice')))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200])
+    expect(await Promise.all([before, ...tabs].map((tab) => tab && isSignedIn(tab)))).toEqual([false, true, true])
+    expect((await eventsOf('twice')).sort()).toEqual([
+      'registered',
+      'signed_in password',
+      'signed_in password',
+      'signed_out signed_in_again',
+    ])
+  })
+
+  it.each(['logout', 'logout-all'])('%s ends both sessions whose cookies a browser has', async (path) => {
+    const [access, refresh] = await Promise.all([signedIn(`${path}-a`), signedIn(`${path}-b`)])
+    const tab = access.copy()
+    tab.jar.set('refresh_token', refresh.jar.get('refresh_token') ?? '')
+    expect((await tab.act(`/api/auth/${path}`)).status).toBe(204)
+    expect([await isSignedIn(access), await isSignedIn(refresh)]).toEqual([false, false])
+    expect(await eventsOf(`${path}-b`)).toEqual(['registered', 'signed_out'])
   })
 
   it('a user who was disabled can neither refresh nor sign in', async () => {

@@ -255,8 +255,11 @@ describe('undoing an added factor', () => {
       trustedDevices: [],
       knownDevices: [],
       language: 'en' as const,
+      earlierSession: undefined,
     }
-    const how = { provider: 'provider_a', first: undefined } as const
+    const identity = { provider: 'provider_a', subject: name } as const
+    await latchkey.sql.transaction((sql) => users.linkProvider(sql, user.id, identity))
+    const how = { identity, provenAt: undefined, first: undefined, isLinkWaiting: false }
     await expect(signIns.byProvider(user, how, visit)).rejects.toThrow('changed')
   })
 })

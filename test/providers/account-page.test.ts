@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { addAuthenticator } from '../support/authenticator.js'
+import { goodPassword } from '../support/latchkey.js'
 import { answerOf, comeBack, sessionCookiesOf, signInWith, usersOf } from '../support/providers/test-providers.js'
+import { overtaken } from '../support/waits-for-lock.js'
 import { createProviderSetup, onlyAddress, type ProviderSetup } from './provider-setup.js'
 
 const failedA = '/login?error=provider_a_auth_failed'
@@ -191,6 +194,30 @@ describe('the account page', () => {
       const browser = setup.service.browser()
       await signInWith(browser, 'provider-a')
       expect(await setup.idOf(browser)).not.toBe(await setup.idOf(ada))
+    })
+
+    it('ends the other sessions that began with it, and no others', async () => {
+      const ada = await setup.signedUp('ada')
+      await setup.finishLink(ada, await setup.beginLink(ada, 'provider-a'))
+      const [byProvider, byPassword] = [setup.service.browser(), setup.service.browser()]
+      await signInWith(byProvider, 'provider-a')
+      await byPassword.post('/login', { username: setup.nameOf('ada'), password: goodPassword })
+      expect((await ada.remove('/api/auth/providers/provider-a')).status).toBe(204)
+      const asked = await Promise.all([ada, byPassword, byProvider].map((tab) => tab.post('/api/auth/refresh')))
+      expect(asked.map(({ status }) => status)).toEqual([200, 200, 401])
+      expect((await byProvider.get('/api/auth/me')).status).toBe(401)
+    })
+
+    it.each([false, true])('wins against a sign-in that is under way (two steps: %s)', async (hasTwoSteps) => {
+      const ada = await setup.signedUp('ada')
+      await setup.finishLink(ada, await setup.beginLink(ada, 'provider-a'))
+      if (hasTwoSteps) await addAuthenticator(ada, setup.service)
+      const signIn = () => signInWith(setup.service.browser(), 'provider-a')
+      const answer = await overtaken(setup.service, setup.nameOf('ada'), signIn, (sql, id) =>
+        sql.query("delete from identities where user_id = $1 and provider = 'provider_a'", [id]),
+      )
+      expect([answer.location, sessionCookiesOf(answer)]).toEqual(['/login?error=callback_failed', []])
+      expect(await setup.service.sql.query('select 1 from sign_in_challenges')).toEqual([])
     })
 
     it('refuses to remove the last way in', async () => {

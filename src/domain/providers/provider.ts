@@ -3,7 +3,14 @@ import type { ProviderId } from '../../contract/providers.js'
 import { readEmail } from '../users/email.js'
 
 /** The profile of a user at the provider. The email is verified by the provider. */
-export type Profile = { subject: string; email: string; username: string; name: string | null }
+export type Profile = {
+  subject: string
+  email: string
+  username: string
+  name: string | null
+  /** When the user last proved to the provider who they are. A provider with a session of its own may not have asked now. */
+  provenAt?: Date | undefined
+}
 
 /** The values of an attempt that the provider's answer must match. */
 export type Checks = { state: string; verifier: string; nonce: string }

@@ -1,3 +1,4 @@
+import type { ProviderId } from '../../contract/providers.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
 import type { Client } from './client.js'
@@ -26,11 +27,6 @@ export const createEndings = ({ database, onEnded, webhooks }: Dependencies) => 
   }
 
   return {
-    endById: async (id: string) => {
-      const [row] = await store.deleteRecord(database, id)
-      if (row) tell([id])
-      return row
-    },
     /** `client` used an old token of the session. */
     endStolen: (id: string, { ip, userAgent }: Client) =>
       database.transaction(async (sql) => {
@@ -51,6 +47,12 @@ export const createEndings = ({ database, onEnded, webhooks }: Dependencies) => 
     endSurplus: async (sql: Transaction, userId: string, begun: string) => {
       const ended = await store.deleteSurplus(sql, userId, begun, mostSessions)
       tellOnceDone(ended, sql)
+    },
+    /** Those that began with this provider: it is being unlinked. */
+    endOfProvider: async (sql: Transaction, userId: string, provider: ProviderId, except?: string) => {
+      const ended = await store.deleteOfProvider(sql, userId, provider, except ?? null)
+      tellOnceDone(ended, sql)
+      return ended.length
     },
     /** A part of all sessions there are; returns how many. */
     endSome: async (limit: number) => {

@@ -16,10 +16,13 @@ export const proofOf = ({ methods, authenticated_at, second_factor_at }: ProofRo
 /** What happens to the proof of a session that gets new tokens: one more method, or those of a factor that was removed. */
 export type ProofChange = { proven?: Method; withdrawn?: readonly Method[] }
 
-/** A trusted device stands for the code at the sign-in only: such a session is not fresh before a step-up. */
-export const firstProof = (methods: readonly Method[], now: Date, isTrustedDevice: boolean): Proof => ({
+/** Of a session that is signed in, and not fresh before a step-up. */
+export const neverProven = new Date(0)
+
+/** A second factor is proven at the sign-in itself; what came before it may be older. */
+export const firstProof = (methods: readonly Method[], now: Date, provenAt = now): Proof => ({
   methods,
-  provenAt: isTrustedDevice ? new Date(0) : now,
+  provenAt,
   secondFactorAt: methods.some(isSecondFactor) ? now : null,
 })
 

@@ -41,12 +41,26 @@ export type Rotation = {
   client: Client
 }
 
+type NamesRow = { username: string; email: string; name: string | null }
+
 /**
- * Starts a session only while the user is enabled and, if a hash is given, still has the password that was checked. The
- * lock waits for a change of the password that is under way; a later one finds this session. It also waits for other sign-ins of
- * the user, so that the sessions can be counted afterwards. A trigger inserts nothing if the account needs a second factor and
- * neither the methods nor a trusted device stand for it.
+ * The user as it is now, if a session may begin: enabled and, if a hash is given, still with the password that was checked. The
+ * lock waits for a change that is under way, of the password or the email; a later one finds the new session. It also waits for other
+ * sign-ins of the user, so that the sessions can be counted afterwards.
  */
+export const lockUser = (
+  sql: Sql,
+  { userId, passwordHash, undoCount }: { userId: string; passwordHash: string | null; undoCount: number | null },
+) =>
+  sql.query<NamesRow>(
+    `select username, email, name from users
+     where id = $1 and disabled_at is null and ($2::text is null or password_hash = $2)
+       and ($3::int is null or undo_count = $3)
+     for no key update`,
+    [userId, passwordHash, undoCount],
+  )
+
+/** A trigger inserts nothing if the account needs a second factor and neither the methods nor a trusted device stand for it. */
 export const insertRecord = (
   sql: Sql,
   record: {
@@ -59,23 +73,17 @@ export const insertRecord = (
     clockOffset: number
     client: Client
     proof: Proof
-    passwordHash: string | null
     trustedDevice: string | null
     provider: string | null
     secondFactorRequired: boolean
-    undoCount: number | null
   },
 ) =>
   sql.query(
     `insert into refresh_token_records
        (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
         methods, authenticated_at, second_factor_at, trusted_device, provider, second_factor_required, signed_in_as)
-     select $1::uuid, u.id, $3::bytea, 0, $4::timestamptz, ${databaseNow('$5')}, $6::timestamptz, $7::text, $8::text, $4, $4,
-        $10::text[], $12::timestamptz, $17::timestamptz, $11::uuid, $13::text, $14::boolean, $16::text
-     from users as u
-     where u.id = $2 and u.disabled_at is null and ($9::text is null or u.password_hash = $9)
-       and ($15::int is null or u.undo_count = $15)
-     for no key update returning id`,
+     values ($1, $2, $3, 0, $4, ${databaseNow('$5')}, $6, $7, $8, $4, $4, $9, $10, $15, $11, $12, $13, $14)
+     returning id`,
     [
       record.id,
       record.userId,
@@ -85,13 +93,11 @@ export const insertRecord = (
       record.expiresAt,
       record.client.ip,
       record.client.userAgent,
-      record.passwordHash,
       record.proof.methods,
-      record.trustedDevice,
       record.proof.provenAt,
+      record.trustedDevice,
       record.provider,
       record.secondFactorRequired,
-      record.undoCount,
       record.username,
       record.proof.secondFactorAt,
     ],
@@ -267,6 +273,13 @@ export const deleteAllOfUser = (sql: Sql, userId: string, except: string | null)
   sql.query<{ id: string }>(
     'delete from refresh_token_records where user_id = $1 and ($2::uuid is null or id <> $2) returning id',
     [userId, except],
+  )
+
+export const deleteOfProvider = (sql: Sql, userId: string, provider: string, except: string | null) =>
+  sql.query<{ id: string }>(
+    `delete from refresh_token_records where user_id = $1 and provider = $2 and ($3::uuid is null or id <> $3)
+     returning id`,
+    [userId, provider, except],
   )
 
 /** All but the newest, by their last use. `begun` stays: another one may have been used in the same second. */

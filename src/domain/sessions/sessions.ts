@@ -17,7 +17,7 @@ import type { Client } from './client.js'
 import type { EndedSession } from './ended-sessions.js'
 import { createEndings } from './endings.js'
 import { liveAt } from './live-sessions.js'
-import { changedProof, firstProof, type Proof, type ProofChange, proofOf } from './proof.js'
+import { changedProof, firstProof, neverProven, type Proof, type ProofChange, proofOf } from './proof.js'
 import { createPurge } from './purge.js'
 import * as store from './sessions.store.js'
 
@@ -25,12 +25,16 @@ export const refreshTokenLifetime = 30 * days
 
 export type SignedInUser = { id: string; username: string; email: string; name: string | null; undoCount?: number }
 
-/** What a session begins with: the hash of a password that was checked, and a device that needs no second factor. */
+/**
+ * What a session begins with: the hash of a password that was checked, and a device that needs no second factor. `provenAt` is when
+ * the user proved it, if that was not now.
+ */
 export type FirstProof = {
   methods: readonly Method[]
   passwordHash?: string
   trustedDevice?: string
   provider?: ProviderId | undefined
+  provenAt?: Date | undefined
 }
 
 /** The result of a sign-in or a rotation. */
@@ -84,7 +88,7 @@ type Options = {
 
 export const createSessions = (options: Options) => {
   const { database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, onEnded = () => undefined } = options
-  const { endById, endStolen, endSurplus, ...endings } = createEndings({ ...options, onEnded })
+  const { endStolen, endSurplus, ...endings } = createEndings({ ...options, onEnded })
 
   const endOf = (authTime: number) => authTime + Math.floor(sessionMaxAge / 1000)
 
@@ -124,47 +128,45 @@ export const createSessions = (options: Options) => {
 
   /**
    * Only `domain/sign-in` may call it: it decides who gets a session. Undefined if the user is disabled, if the password is
-   * not the one that was checked any more (a reset or an undo during a sign-in wins), or if a second factor is needed.
+   * not the one that was checked any more (a reset or an undo during a sign-in wins), or if a second factor is needed. The tokens have
+   * the names and the email of the locked row, which may have changed since the user was found.
    */
   const beginSession = async (
-    user: SignedInUser,
+    { id: userId, undoCount }: Pick<SignedInUser, 'id' | 'undoCount'>,
     proof: FirstProof,
     client: Client,
     sql?: Transaction,
   ): Promise<Issued | undefined> => {
-    if (!sql) return database.transaction((inside) => beginSession(user, proof, client, inside))
+    if (!sql) return database.transaction((inside) => beginSession({ id: userId, undoCount }, proof, client, inside))
     const { passwordHash, trustedDevice, provider } = proof
+    const checked = { userId, passwordHash: passwordHash ?? null, undoCount: undoCount ?? null }
+    const [names] = await store.lockUser(sql, checked)
+    if (!names) return undefined
     const now = clock.now()
     const iat = inSeconds(now)
     const sid = uuidv7(now)
-    const claims = {
-      userId: user.id,
-      username: user.username,
-      sid,
-      gen: 0,
-      auth_time: iat,
-      iat,
-      exp: expiryFor(iat, now),
-    }
+    const { username } = names
+    const claims = { userId, username, sid, gen: 0, auth_time: iat, iat, exp: expiryFor(iat, now) }
     const refreshToken = tokens.signRefresh(claims)
-    const proven = firstProof(proof.methods, now, trustedDevice !== undefined)
-    const begun = await store.insertRecord(sql, {
+    // A trusted device stands for the code at the sign-in only.
+    const proven = firstProof(proof.methods, now, trustedDevice === undefined ? proof.provenAt : neverProven)
+    const inserted = await store.insertRecord(sql, {
       id: sid,
-      ...{ userId: user.id, username: user.username },
+      userId,
+      username,
       tokenHash: fingerprint(refreshToken),
       issuedAt: fromSeconds(iat),
       expiresAt: fromSeconds(claims.exp),
       clockOffset: clock.offset(),
       client,
       proof: proven,
-      passwordHash: passwordHash ?? null,
       trustedDevice: trustedDevice ?? null,
+      provider: provider ?? null,
       secondFactorRequired: options.secondFactor === 'required',
-      ...{ provider: provider ?? null, undoCount: user.undoCount ?? null },
     })
-    if (begun.length === 0) return undefined
-    await endSurplus(sql, user.id, sid)
-    return issue(user, proven, claims, refreshToken)
+    if (inserted.length === 0) return undefined
+    await endSurplus(sql, userId, sid)
+    return issue({ id: userId, ...names }, proven, claims, refreshToken)
   }
 
   /**
@@ -277,11 +279,6 @@ export const createSessions = (options: Options) => {
     rotate,
     rotateWithoutGrace,
 
-    /** Ends the session of a refresh token, even of an old or expired one. Returns the user. */
-    endByRefreshToken: async ({ claims }: RefreshToken) => {
-      const row = await endById(claims.sid)
-      return row && { userId: row.user_id, sessionId: claims.sid }
-    },
     ...endings,
     provenAt,
     isLive: async (caller: SessionCaller, sql?: Sql) => (await provenAt(caller, sql)) !== undefined,

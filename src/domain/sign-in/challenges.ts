@@ -55,9 +55,9 @@ export type Challenges = ReturnType<typeof createChallenges>
  */
 export const createChallenges = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** The id for the browser; undefined if the password has changed since it was checked, or the user was disabled or taken back. */
-  begin: async ({ user, kind, passwordHash, provider, link }: Begun) => {
+  begin: async (sql: Sql, { user, kind, passwordHash, provider, link }: Begun) => {
     const token = randomToken()
-    const inserted = await store.insert(database, {
+    const inserted = await store.insert(sql, {
       hash: fingerprint(token),
       userId: user.id,
       kind,

@@ -2,7 +2,6 @@ import type { ProviderId } from '../../contract/providers.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { Event, Events } from '../events/events.js'
 import type { Identities } from '../providers/identities.js'
-import type { Client } from '../sessions/client.js'
 import type { FirstProof } from '../sessions/sessions.js'
 import type { Identity, User } from '../users/users.js'
 import type { Challenge } from './challenges.js'
@@ -17,15 +16,25 @@ type ByProvider = { provider: ProviderId; first: 'registered' | 'provider_linked
 
 /** How sessions begin inside a transaction, and what is recorded of each that began. */
 export const createSessionStart = (deps: Dependencies) => {
-  const { events, identities } = deps
+  const { events, identities, sessions } = deps
   const start = createStart(deps)
+
+  /**
+   * No copy of the tokens that this browser had before works any more. After the commit: the earlier session may be one of another
+   * user, whose deletion takes the rows in the opposite order.
+   */
+  const endEarlier = async ({ earlierSession: earlier, client }: Visit) => {
+    if (earlier && (await sessions.end(earlier.sessionId, earlier.userId)))
+      await events.record({ kind: 'signed_out', ...earlier, reason: 'signed_in_again' }, client)
+  }
 
   const began = async (
     issued: Started,
-    client: Client,
+    visit: Visit,
     event: Pick<Event, 'kind' | 'provider' | 'reason' | 'sessionBegan'>,
   ) => {
-    await events.record({ ...event, userId: issued.user.id, sessionId: issued.sessionId }, client)
+    await endEarlier(visit)
+    await events.record({ ...event, userId: issued.user.id, sessionId: issued.sessionId }, visit.client)
     return issued
   }
 
@@ -35,10 +44,10 @@ export const createSessionStart = (deps: Dependencies) => {
       .linkByAddress(sql, user, link, visit.language)
       .then((linked) => (linked ? start(sql, user, proof, visit) : undefined))
 
-  const beganByProvider = async (issued: Started, { provider, first }: ByProvider, client: Client) => {
+  const beganByProvider = async (issued: Started, { provider, first }: ByProvider, visit: Visit) => {
     const { sessionId, user } = issued
-    if (first) await events.record({ kind: first, userId: user.id, sessionId, provider }, client)
-    return began(issued, client, { kind: 'signed_in', provider, sessionBegan: provider })
+    if (first) await events.record({ kind: first, userId: user.id, sessionId, provider }, visit.client)
+    return began(issued, visit, { kind: 'signed_in', provider, sessionBegan: provider })
   }
 
   return {
@@ -48,9 +57,9 @@ export const createSessionStart = (deps: Dependencies) => {
     begin: (sql: Transaction, user: User, proof: FirstProof, link: Identity | undefined, visit: Visit) =>
       link ? beginWithLink(sql, user, proof, link, visit) : start(sql, user, proof, visit),
     beganByProvider,
-    beganByChallenge: (issued: Started, { provider, link }: Challenge, client: Client) =>
+    beganByChallenge: (issued: Started, { provider, link }: Challenge, visit: Visit) =>
       provider
-        ? beganByProvider(issued, { provider, first: link && 'provider_linked' }, client)
-        : began(issued, client, { kind: 'signed_in', reason: 'password', sessionBegan: 'password' }),
+        ? beganByProvider(issued, { provider, first: link && 'provider_linked' }, visit)
+        : began(issued, visit, { kind: 'signed_in', reason: 'password', sessionBegan: 'password' }),
   }
 }

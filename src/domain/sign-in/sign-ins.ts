@@ -1,7 +1,6 @@
 import { enrolmentMethods, type NextStep, type SecondFactorMethod } from '../../contract/factors.js'
 import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
-import type { ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
@@ -12,6 +11,7 @@ import type { Mails } from '../mails/mails.js'
 import type { Passkeys, ProvenPasskey } from '../passkeys/passkeys.js'
 import type { Identities } from '../providers/identities.js'
 import type { Client } from '../sessions/client.js'
+import { neverProven } from '../sessions/proof.js'
 import type { FirstProof, Sessions } from '../sessions/sessions.js'
 import type { Identity, User, Users } from '../users/users.js'
 import type { Begun, Challenge, Challenges } from './challenges.js'
@@ -27,6 +27,8 @@ export type Visit = {
   /** Undefined if the browser has not sent this cookie, although it may have one. */
   knownDevices: readonly string[] | undefined
   language: Language
+  /** The session whose refresh token the browser sent. It ends when another one begins in this browser. */
+  earlierSession: { userId: string; sessionId: string } | undefined
 }
 
 /** Where a first proof leads: to a session, or to a challenge for what is still missing. */
@@ -35,7 +37,7 @@ export type Entry = { issued: Started } | { challenge: string; next: NextStep; m
 type Dependencies = {
   database: Database
   sessions: Sessions
-  users: Pick<Users, 'lock' | 'noteFirstSignIn'>
+  users: Pick<Users, 'lock' | 'lockLinked' | 'noteFirstSignIn'>
   mails: Pick<Mails, 'queue'>
   events: Pick<Events, 'record' | 'recordInside'>
   factors: Factors
@@ -49,11 +51,15 @@ type Dependencies = {
   identities: Pick<Identities, 'linkByAddress'>
   clock: Clock
 }
+/** `provenAt` is when the user last proved it there, if the provider says so. */
 type ByProvider = {
-  provider: ProviderId
+  identity: Identity
+  provenAt: Date | undefined
   first: 'registered' | 'provider_linked' | undefined
-  link?: Identity | undefined
+  isLinkWaiting: boolean
 }
+/** What a challenge keeps of the first proof, and the identity that must still be linked. */
+type FirstStep = Omit<Begun, 'user' | 'kind'> & { identity?: Identity | undefined }
 type SecondProof = { token: string; code: string; trustDevice: boolean }
 
 const addedEvents = { otp: 'totp_added', passkey: 'passkey_added' } as const
@@ -80,29 +86,34 @@ export const createSignIns = (deps: Dependencies) => {
   const { start, began, begin, beginWithLink, beganByProvider, beganByChallenge } = createSessionStart(deps)
   const { methodsOf, nextFor, hasFactor } = createNextSteps(deps)
 
+  /** One transaction; nothing is done in it if the identity of the sign-in was unlinked since it was found. */
+  const whileLinked = <Result>(
+    { id }: User,
+    { identity }: FirstStep,
+    work: (sql: Transaction) => Promise<Result>,
+  ): Promise<Result | undefined> =>
+    database.transaction(async (sql) =>
+      identity && !(await users.lockLinked(sql, id, identity)) ? undefined : work(sql),
+    )
+
   /**
    * Decides: a session, or a challenge. The insert of the session is the check: it inserts none if a second proof is needed,
    * also if that was switched on a moment ago. Undefined if the account has changed since its first proof.
    */
-  const enter = async (
-    user: User,
-    proof: FirstProof,
-    begun: Omit<Begun, 'user' | 'kind'>,
-    visit: Visit,
-  ): Promise<Entry | undefined> => {
-    const issued = begun.link ? undefined : await database.transaction((sql) => start(sql, user, proof, visit))
+  const enter = async (user: User, proof: FirstProof, begun: FirstStep, visit: Visit): Promise<Entry | undefined> => {
+    const issued = begun.link ? undefined : await whileLinked(user, begun, (sql) => start(sql, user, proof, visit))
     if (issued) return { issued }
     const step = await nextFor(user.id)
     if (!step) return undefined
     const { allowsTrustedDevice, next, methods } = step
     const trustedDevice = allowsTrustedDevice ? await trustedDevices.find(user.id, visit.trustedDevices) : undefined
     if (trustedDevice !== undefined) {
-      const trusted = await database.transaction((sql) =>
+      const trusted = await whileLinked(user, begun, (sql) =>
         begin(sql, user, { ...proof, trustedDevice }, begun.link, visit),
       )
       return trusted && { issued: trusted }
     }
-    const challenge = await challenges.begin({ ...begun, user, kind: next })
+    const challenge = await whileLinked(user, begun, (sql) => challenges.begin(sql, { ...begun, user, kind: next }))
     if (challenge === undefined) return undefined
     const reason = `${begun.provider ?? 'password'}${next === 'enrolment' ? ' enrolment' : ''}`
     await events.record({ kind: 'second_factor_asked', userId: user.id, reason }, visit.client)
@@ -154,7 +165,7 @@ export const createSignIns = (deps: Dependencies) => {
     byPassword: async (user: User, passwordHash: string, visit: Visit) => {
       const entry = await enter(user, { methods: ['pwd'], passwordHash }, { passwordHash }, visit)
       if (entry && 'issued' in entry)
-        await began(entry.issued, visit.client, { kind: 'signed_in', reason: 'password', sessionBegan: 'password' })
+        await began(entry.issued, visit, { kind: 'signed_in', reason: 'password', sessionBegan: 'password' })
       return entry
     },
 
@@ -165,20 +176,22 @@ export const createSignIns = (deps: Dependencies) => {
     byRegistration: async (user: User, visit: Visit) => {
       const entry = await enter(user, { methods: ['pwd'] }, {}, visit)
       if (!entry) return undefined
-      if ('issued' in entry)
-        await began(entry.issued, visit.client, { kind: 'registered', sessionBegan: 'registration' })
+      if ('issued' in entry) await began(entry.issued, visit, { kind: 'registered', sessionBegan: 'registration' })
       else await events.record({ kind: 'registered', userId: user.id }, visit.client)
       return entry
     },
 
-    /** `first` is what the sign-in did to the account before; `link` is what it does together with the session. */
-    byProvider: async (user: User, how: ByProvider, visit: Visit) => {
-      const { provider, link } = how
-      const entry = await enter(user, { methods: ['provider'], provider }, { provider, link }, visit)
+    /** `first` is what the sign-in did to the account before; a link that waits is written together with the session. */
+    byProvider: async (user: User, { identity, provenAt, first, isLinkWaiting }: ByProvider, visit: Visit) => {
+      const { provider } = identity
+      const step = isLinkWaiting ? { provider, link: identity } : { provider, identity }
+      // Only what the provider says counts: it may have sent the browser back without asking the user anything.
+      const proof: FirstProof = { methods: ['provider'], provider, provenAt: provenAt ?? neverProven }
+      const entry = await enter(user, proof, step, visit)
       if (!entry) throw new Error('The account changed while signing in')
-      if ('issued' in entry) await beganByProvider(entry.issued, how, visit.client)
+      if ('issued' in entry) await beganByProvider(entry.issued, { provider, first }, visit)
       // The account is there already. A link is written later, with the session.
-      else if (how.first === 'registered')
+      else if (first === 'registered')
         await events.record({ kind: 'registered', userId: user.id, provider }, visit.client)
       return entry
     },
@@ -202,7 +215,7 @@ export const createSignIns = (deps: Dependencies) => {
           },
           client,
         )
-      await began(issued, client, { kind: 'signed_in', reason: 'passkey', sessionBegan: 'passkey' })
+      await began(issued, visit, { kind: 'signed_in', reason: 'passkey', sessionBegan: 'passkey' })
       return { issued, isChallengeOver: challenge !== undefined }
     },
 
@@ -220,7 +233,7 @@ export const createSignIns = (deps: Dependencies) => {
         if (finished.refused === 'too_many_codes') await challenges.giveBackTry(second.token)
         return finished
       }
-      await beganByChallenge(finished.issued, challenge, visit.client)
+      await beganByChallenge(finished.issued, challenge, visit)
       return finished
     },
 
@@ -253,7 +266,7 @@ export const createSignIns = (deps: Dependencies) => {
           return { issued, added: added as Added }
         }),
       )
-      if ('issued' in finished) await beganByChallenge(finished.issued, challenge, visit.client)
+      if ('issued' in finished) await beganByChallenge(finished.issued, challenge, visit)
       return finished
     },
 

@@ -31,7 +31,8 @@ export const createStart =
     const isFirst = await users.noteFirstSignIn(sql, user.id)
     const isKnown = knownDevices.find(user.id, values ?? []) !== undefined
     if (!isFirst && !isKnown) {
-      const { id: userId, username, email: to } = user
+      // As the locked row has them: a change of the email may have overtaken this sign-in.
+      const { id: userId, username, email: to } = issued.user
       const device = { ...readDevice(client.userAgent), ip: client.ip, at: clock.now() }
       await mails.queue(sql, { to, userId, template: 'new-device', values: { username, ...device }, language })
     }

@@ -237,5 +237,12 @@ export const selectIdentities = (sql: Sql, userId: string) =>
     [userId],
   )
 
+export const selectIdentity = (sql: Sql, userId: string, { provider, subject }: Identity) =>
+  sql.query('select 1 from identities where user_id = $1 and provider = $2 and subject = $3', [
+    userId,
+    provider,
+    subject,
+  ])
+
 export const updateDisabled = (sql: Sql, userId: string, disabledAt: Date | null) =>
   sql.query<{ id: string }>('update users set disabled_at = $2 where id = $1 returning id', [userId, disabledAt])

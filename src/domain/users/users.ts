@@ -77,6 +77,11 @@ const held = {
   },
   /** The user as it is now, locked until the transaction ends. */
   lock: (sql: Sql, id: string) => first(store.lockById(sql, id)),
+  /** Whether the user, who is locked then, has this identity. A statement that waits for a lock still sees those from before. */
+  lockLinked: async (sql: Transaction, id: string, identity: store.Identity) => {
+    await store.lockById(sql, id)
+    return (await store.selectIdentity(sql, id, identity)).length > 0
+  },
 }
 
 /** What a change of the email and an undo do to a user, whose row the caller holds. */

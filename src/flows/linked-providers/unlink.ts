@@ -22,9 +22,9 @@ type Dependencies = {
 }
 type Request = { provider: ProviderId | undefined; caller: SessionCaller; client: Client; language: Language }
 
-/** Removes a linked provider, unless it is the last way to sign in. */
-export const createUnlink = ({ users, passkeys, providers, mails, events, ...rest }: Dependencies) => {
-  const change = createLockedAccount({ users, ...rest })
+/** Removes a linked provider, unless it is the last way to sign in. The other sessions that began with it end. */
+export const createUnlink = ({ database, users, sessions, passkeys, providers, mails, events }: Dependencies) => {
+  const change = createLockedAccount({ database, users, sessions })
   return async ({ provider, caller, client, language }: Request) => {
     if (!provider) return refuse('not_found')
     const { userId, sessionId } = caller
@@ -33,6 +33,7 @@ export const createUnlink = ({ users, passkeys, providers, mails, events, ...res
       const isConfigured = (id: ProviderId) => providers[id] !== undefined
       const refused = await users.unlinkProvider(sql, user, provider, { hasPasskey, isConfigured })
       if (refused) return refused.refused === 'not_linked' ? refuse('not_found') : refused
+      await sessions.endOfProvider(sql, userId, provider, sessionId)
       const values = { username: user.username, providerName: providers[provider]?.name ?? provider }
       await mails.queue(sql, { to: user.email, userId, template: 'provider-unlinked', values, language })
       await events.recordInside(sql, { kind: 'provider_unlinked', userId, sessionId, provider }, client)

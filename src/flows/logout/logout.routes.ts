@@ -30,7 +30,7 @@ type Dependencies = {
 
 export const logoutRoutes = (server: Server, { logout, cookies, callers, csrf, limits }: Dependencies) => {
   server.post('/api/auth/logout', { schema, onRequest: [csrf.required, limits.logout] }, async (request, reply) => {
-    const held = { caller: callers.peek(request), refreshToken: callers.refreshTokenOf(request) }
+    const held = { caller: callers.peek(request), refreshed: callers.refreshedSessionOf(request) }
     await logout.here(held, clientOf(request))
     cookies.clearSession(reply)
     return reply.status(204).send()
@@ -38,7 +38,7 @@ export const logoutRoutes = (server: Server, { logout, cookies, callers, csrf, l
 
   const everywhere = { schema: everywhereSchema, onRequest: [callers.required, csrf.required, limits.logout] }
   server.post('/api/auth/logout-all', everywhere, async (request, reply) => {
-    const ended = await logout.everywhere(callers.of(request), clientOf(request))
+    const ended = await logout.everywhere(callers.of(request), callers.refreshedSessionOf(request), clientOf(request))
     cookies.clearSession(reply)
     if (isRefused(ended)) return sendRefusal(reply, ended)
     return reply.status(204).send()

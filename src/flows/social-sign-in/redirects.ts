@@ -3,9 +3,11 @@ import {
   callbackFailed,
   linkingParameter,
   type PublicReason,
+  providerParameter,
   publicReasons,
   signInFailed,
 } from '../../contract/pages.js'
+import { providerPath } from '../../contract/provider-paths.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { Attempt } from '../../domain/providers/attempt.js'
 import type { Outcome, SocialRefusal } from './social-sign-in.js'
@@ -15,6 +17,13 @@ const publicReasonOf = (refused: SocialRefusal): PublicReason | undefined =>
 
 export const failedAt = (page: string, provider: ProviderId, reason?: PublicReason) =>
   `${page}?error=${signInFailed(provider)}${reason === undefined ? '' : `&reason=${reason}`}`
+
+/** The sign-in page with the button of this provider in focus. */
+export const loginWithProvider = (provider: ProviderId, returnTo: string | undefined) => {
+  const asked = new URLSearchParams({ [providerParameter]: providerPath(provider) })
+  if (returnTo !== undefined) asked.set('returnTo', returnTo)
+  return `/login?${asked}`
+}
 
 const secondFactorPage = (returnTo: string) => `/second-factor?returnTo=${encodeURIComponent(returnTo)}`
 

@@ -15,9 +15,9 @@ import { withHeaders } from '../../http/responses.js'
 import type { ReturnToNotes } from '../../http/return-to-notes.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import type { SignInCookies } from '../../http/sign-in-cookies.js'
+import { comesFromAnotherSite, type SignInCookies } from '../../http/sign-in-cookies.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
-import { failedAt, redirectFor } from './redirects.js'
+import { failedAt, loginWithProvider, redirectFor } from './redirects.js'
 import type { SocialSignIn } from './social-sign-in.js'
 
 const Redirected = withHeaders(Type.Null({ description: 'To the provider, or to one of our pages' }), {
@@ -67,8 +67,9 @@ export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
       // The callback uses up the attempt, which a HEAD request must not do.
       exposeHeadRoute: false,
     }
-    server.get(path, { schema: beginSchema, ...options }, (request, reply) => {
+    server.get(path, { schema: beginSchema, ...options }, async (request, reply) => {
       deps.noteReturnTo(request)
+      if (comesFromAnotherSite(request)) return askFirst(id, deps, reply, request.query.returnTo)
       return begin(id, deps, request, reply, request.query.returnTo)
     })
     server.get(`${path}/callback`, { schema: callbackSchema, ...options }, (request, reply) =>
@@ -91,6 +92,17 @@ const leadBack =
     return ''
   }
 
+/**
+ * Another site's page may lead here, and a provider with a session of its own asks its user nothing: the visitor would be signed in
+ * without having done anything. The sign-in page has the button to press.
+ */
+const askFirst = (
+  id: ProviderId,
+  { allowedOrigins }: Dependencies,
+  reply: FastifyReply,
+  returnTo: string | undefined,
+) => goTo(reply, loginWithProvider(id, safeReturnTo(returnTo, allowedOrigins)))
+
 const begin = async (
   id: ProviderId,
   { providers, attempts, attemptCookies, signInCookies, socialSignIn, afterSignIn, allowedOrigins }: Dependencies,
@@ -99,7 +111,7 @@ const begin = async (
   returnTo: string | undefined,
 ) => {
   const place = safeReturnTo(returnTo, allowedOrigins) ?? afterSignIn
-  const attempt = attempts.begin(id, place, { kind: 'sign_in' }, signInCookies.visitOf(request).knownDevices)
+  const attempt = attempts.begin(id, place, { kind: 'sign_in' }, signInCookies.visitOf(request))
   const begun = (await providers[id]?.begin(attempt)) ?? refuse('failed', { cause: 'switched_off' })
   if (isRefused(begun)) {
     await socialSignIn.noteFailure(id, begun.cause, clientOf(request))
@@ -128,7 +140,8 @@ const handleCallback = async (
   // A provider on the same site: the browser's own cookie is newer than what the attempt has kept of it.
   const sent = signInCookies.knownIn(request)
   const knownDevices = sent.length > 0 ? sent : attempt.knownDevices
-  const outcome = await socialSignIn.finish({ ...visit, knownDevices, provider, callback, attempt })
+  const earlierSession = visit.earlierSession ?? attempt.earlierSession
+  const outcome = await socialSignIn.finish({ ...visit, knownDevices, earlierSession, provider, callback, attempt })
   if (isRefused(outcome)) {
     if (outcome.refused === 'callback_failed') logFault(request, outcome.error)
   } else if ('issued' in outcome) cookies.startSession(reply, outcome.issued)

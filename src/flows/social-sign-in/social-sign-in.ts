@@ -44,10 +44,13 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
     return refuse(refused)
   }
 
-  const signIn = async (visit: Visit, { user, how, waiting, invited }: Resolved) => {
+  const signIn = async (visit: Visit, { subject, provenAt }: Profile, resolved: Resolved) => {
     const { provider, client } = visit
+    const { user, how, waiting, invited } = resolved
     if (invited) await events.record({ kind: 'invitation_used', userId: user.id, provider: provider.id }, client)
-    return signIns.byProvider(user, { provider: provider.id, first: changes[how], link: waiting }, visit)
+    const identity = { provider: provider.id, subject }
+    const isLinkWaiting = waiting !== undefined
+    return signIns.byProvider(user, { identity, provenAt, first: changes[how], isLinkWaiting }, visit)
   }
 
   const finish = async (visit: Visit) => {
@@ -68,7 +71,7 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
       language,
       mustWait: signIns.needsMore,
     })
-    return isRefused(resolved) ? failed(visit, resolved.refused) : signIn(visit, resolved)
+    return isRefused(resolved) ? failed(visit, resolved.refused) : signIn(visit, profile, resolved)
   }
 
   return {
