@@ -42,6 +42,24 @@ describe('signing in with a provider', () => {
     await context.close()
   })
 
+  it('does not begin by a link on another site: the button has the focus, and a press goes on', async () => {
+    const { page, context, faults } = await visit(browser, latchkey)
+    const start = `${latchkey.url}/api/auth/provider-b?returnTo=%2Fhealth%2Flive%3Fvia%3Dlink`
+    const body = `<a href="${start}">Win a prize</a>`
+    await context.route('http://another-site.example/**', (route) => route.fulfill({ contentType: 'text/html', body }))
+    await page.goto('http://another-site.example/')
+    await page.getByRole('link', { name: 'Win a prize' }).click()
+    await page.waitForURL(`${latchkey.url}/login?provider=provider-b&returnTo=*`)
+    const button = page.getByRole('link', { name: 'Continue with GitHub' })
+    await expect.poll(() => button.evaluate((link) => link === document.activeElement)).toBe(true)
+    expect((await context.cookies()).filter(({ name }) => name.includes('attempt'))).toEqual([])
+    await page.keyboard.press('Enter')
+    await be(page, 'Ada Example')
+    await page.waitForURL('**/health/live?via=link')
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
   it('says in words that no email came, and that a refusal is one', async () => {
     const { page, context } = await visit(browser, latchkey)
     await page.goto('/login')

@@ -81,6 +81,8 @@ describe.each(['provider_a', 'provider_b'] as const)('the development provider o
       email: 'ada@example.com',
       username: 'ada',
       name: 'Ada Example',
+      // As with the real ones: GitHub does not say when its user last signed in.
+      ...(id === 'provider_a' && { provenAt: expect.any(Date) }),
     })
   })
 

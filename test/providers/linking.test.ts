@@ -65,11 +65,10 @@ describe('linking by address', () => {
       setup.providers.github.become({ id: 666 }, onlyAddress(email))
       expect((await signInWith(setup.service.browser(), 'provider-b')).location).toContain('/login?error=provider_b')
       setup.providers.github.become({ id: 777 }, onlyAddress(stolen))
-      const linking = setup.service.browser()
-      await signInWith(linking, 'provider-b')
+      await signInWith(setup.service.browser(), 'provider-b')
       expect(await usersOf(setup.service)).toMatchObject([{ email: stolen, provider_b_id: '777' }])
       // Also what was disconnected in the meantime.
-      expect((await linking.remove('/api/auth/providers/provider-b')).status).toBe(204)
+      expect((await browser.remove('/api/auth/providers/provider-b')).status).toBe(204)
       expect((await changes.undoEmail(await changes.undoToken(email, /was changed/))).status).toBe(204)
       const expected = { email, provider_a_id: 'subject-1', provider_b_id: null }
       expect(await usersOf(setup.service)).toMatchObject([expected])

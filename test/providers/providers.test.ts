@@ -90,6 +90,7 @@ describe('an OpenID Connect provider', () => {
       email: 'ada@example.com',
       username: 'ada',
       name: 'Ada Example',
+      provenAt: expect.any(Date),
     })
   })
 

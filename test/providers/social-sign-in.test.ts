@@ -118,6 +118,84 @@ describe.each(sides)('signing in with %s', (side) => {
   })
 })
 
+const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1000) - seconds
+
+describe('how fresh a session is that a provider began', () => {
+  it.each<[string, unknown, number]>([
+    ['asked for a password just now', () => secondsAgo(0), 200],
+    ['asked for one eight minutes ago', () => secondsAgo(8 * 60), 200],
+    ['asked for one eleven minutes ago', () => secondsAgo(11 * 60), 403],
+    ['has a clock that is 20 seconds ahead', () => secondsAgo(-20), 200],
+    ['names a time that has not come', () => secondsAgo(-3600), 403],
+    ['names the year 1970', () => 0, 403],
+    ['says nothing', () => undefined, 403],
+  ])('goes by the auth_time of a provider that %s', async (_, authTime, status) => {
+    shared.providers.issuer.behave({ idToken: (claims) => ({ ...claims, auth_time: (authTime as () => unknown)() }) })
+    const browser = shared.service.browser()
+    const before = Date.now()
+    expect((await signInWith(browser, 'provider-a')).location).toBe('/dashboard')
+    expect((await browser.get('/api/auth/export')).status).toBe(status)
+    const provenAt = Number((await browser.get('/api/auth/verify')).headers.get('x-auth-time')) * 1000
+    expect(provenAt).toBeLessThanOrEqual(Date.now())
+    expect(provenAt > before - 10 * minutes).toBe(status === 200)
+  })
+
+  it('is not fresh by a provider that does not know when: a mailed code makes it so', async () => {
+    const browser = shared.service.browser()
+    await signInWith(browser, 'provider-b')
+    expect((await browser.get('/api/auth/verify?fresh=10m')).status).toBe(403)
+    const refused = await browser.get('/api/auth/export')
+    expect([refused.status, refused.body.methods]).toEqual([403, ['mail']])
+    expect((await browser.act('/api/auth/step-up/mail')).status).toBe(202)
+    const { text } = await shared.service.mailTo('ada@example.com', /code/i)
+    const [mailedCode] = /\b[A-Z0-9]{4}-?[A-Z0-9]{4}\b/.exec(text) ?? []
+    expect((await browser.act('/api/auth/step-up', { mailedCode })).status).toBe(200)
+    expect((await browser.get('/api/auth/export')).status).toBe(200)
+  })
+
+  it('asks for the time, and for no new sign-in at the provider', async () => {
+    const { headers } = await shared.service.browser().get('/api/auth/provider-a')
+    const asked = new URL(headers.get('location') ?? '').searchParams
+    expect([asked.get('max_age'), asked.get('prompt')]).toEqual(['31536000', null])
+    expect(JSON.parse(asked.get('claims') ?? '')).toEqual({ id_token: { auth_time: { essential: true } } })
+  })
+})
+
+describe('where a sign-in begins', () => {
+  const from = (site: string) => ({ headers: { 'sec-fetch-site': site, 'sec-fetch-dest': 'document' } })
+
+  it.each(sides)('a link on another site to %s leads to the button, and begins nothing', async (side) => {
+    const visitor = shared.service.browser()
+    const answer = await visitor.get(
+      `/api/auth/${side}?returnTo=${encodeURIComponent('/notes?id=7')}`,
+      from('cross-site'),
+    )
+    expect([answer.status, answer.headers.get('location')]).toEqual([
+      303,
+      `/login?provider=${side}&returnTo=%2Fnotes%3Fid%3D7`,
+    ])
+    expect(answer.setCookies).toEqual([])
+    const evil = await visitor.get(`/api/auth/${side}?returnTo=//evil.example`, from('cross-site'))
+    expect(evil.headers.get('location')).toBe(`/login?provider=${side}`)
+  })
+
+  it.each(['same-origin', 'same-site', 'none'])('a navigation with Sec-Fetch-Site: %s begins it', async (site) => {
+    const answer = await shared.service.browser().get('/api/auth/provider-a', from(site))
+    expect(answer.headers.get('location')).toMatch(/^http:.*[?&]state=/)
+  })
+
+  it('ends the session that the browser had, although it sends no Strict cookie when it comes back', async () => {
+    const browser = shared.service.browser()
+    await signInWith(browser, 'provider-a')
+    const before = browser.copy()
+    const callback = await goToProvider(browser, 'provider-a')
+    for (const name of ['access_token', 'refresh_token']) browser.jar.delete(name)
+    expect((await comeBack(browser, callback)).location).toBe('/dashboard')
+    expect((await before.post('/api/auth/refresh')).status).toBe(401)
+    expect((await browser.post('/api/auth/refresh')).status).toBe(200)
+  })
+})
+
 describe('many first sign-ins of one person at once', () => {
   it('make one user, and sign everybody in', async () => {
     const browsers = Array.from({ length: 20 }, () => shared.service.browser())

@@ -1,3 +1,6 @@
+import { useEffect, useRef } from 'preact/hooks'
+import type { ProviderId } from '../../src/contract/providers.js'
+import { moveFocusTo } from '../focus.js'
 import { storeReturnTo, withReturnTo } from '../navigation.js'
 import { useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'
@@ -7,12 +10,16 @@ type Props = {
   returnTo: string | undefined
   /** Nothing stands above them that they are another way for. */
   isOnlyWay?: boolean
+  /** Whose button has the focus at first. */
+  focused?: ProviderId | undefined
 }
 
 /** Links to the providers: signing in with a provider leaves this page. */
-export const ProviderButtons = ({ returnTo, isOnlyWay = false }: Props) => {
+export const ProviderButtons = ({ returnTo, isOnlyWay = false, focused }: Props) => {
   const { providers } = useSettings()
   const words = useWords('common')
+  const chosen = useRef<HTMLAnchorElement>(null)
+  useEffect(() => moveFocusTo(chosen.current), [])
   if (providers.length === 0) return null
   return (
     <>
@@ -20,7 +27,12 @@ export const ProviderButtons = ({ returnTo, isOnlyWay = false }: Props) => {
       <ul class="provider-buttons">
         {providers.map((provider) => (
           <li key={provider.id}>
-            <a class="button" href={withReturnTo(provider.path, returnTo)} onClick={() => storeReturnTo(returnTo)}>
+            <a
+              ref={provider.id === focused ? chosen : null}
+              class="button"
+              href={withReturnTo(provider.path, returnTo)}
+              onClick={() => storeReturnTo(returnTo)}
+            >
               <ProviderLogo name={provider.name} />
               <span>{fill(words.continueWith, { provider: provider.name })}</span>
             </a>

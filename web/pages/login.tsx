@@ -1,4 +1,5 @@
-import { loginNotices } from '../../src/contract/pages.js'
+import { loginNotices, providerParameter } from '../../src/contract/pages.js'
+import { providerPath } from '../../src/contract/provider-paths.js'
 import { client } from '../client.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'
@@ -28,6 +29,7 @@ const Login = () => {
   const common = useWords('common')
   const { registration } = useSettings()
   const returnTo = returnToInAddress() ?? returnToBeforeProvider()
+  const asked = useAskedProvider()
   const problemsOf = useProblems({ invalid_credentials: 'password' })
   const visitor = useVisitor(() => redirectAfterSignIn(returnTo))
 
@@ -64,7 +66,7 @@ const Login = () => {
           autoComplete="username webauthn"
           defaultValue={loginTypedBefore()}
           onInput={keepTypedLogin}
-          focused
+          focused={asked === undefined}
         />
         <Field name="password" label={common.password} type="password" autoComplete="current-password" />
         <p class="forgot-link">
@@ -72,9 +74,15 @@ const Login = () => {
         </p>
       </Form>
       <PasskeySignIn onSignedIn={enter} />
-      <ProviderButtons returnTo={returnTo} />
+      <ProviderButtons returnTo={returnTo} focused={asked} />
     </Card>
   )
+}
+
+/** Another site led the visitor to this provider. Nothing begins before they press its button. */
+const useAskedProvider = () => {
+  const path = queryValue(providerParameter)
+  return useSettings().providers.find(({ id }) => providerPath(id) === path)?.id
 }
 
 const ToRegistration = ({ returnTo }: { returnTo: string | undefined }) => {

@@ -1,7 +1,8 @@
 import * as oidc from 'openid-client'
+import { isRefused } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
-import { seconds } from '../../lib/durations.js'
+import { days, minutes, seconds } from '../../lib/durations.js'
 import { isLoopback } from '../../lib/loopback.js'
 import type { Fetch, Outbound } from '../../platform/outbound/outbound.js'
 import { displayName } from '../users/display-name.js'
@@ -17,6 +18,26 @@ export type OpenIdConnectSettings = ClientSettings & {
   trustEmail?: boolean
 }
 type Claims = Record<string, unknown>
+
+/**
+ * A provider says when its user last signed in there, `auth_time`, if it is asked with `max_age` (OpenID Connect Core 1.0, section
+ * 3.1.2.1) or, as Google wants it, with `claims` (section 5.5). No session there is as old as this `max_age`: nobody has to enter a
+ * password because of it. What a provider does not know of this it must ignore.
+ */
+const askingForAuthTime = {
+  max_age: String((365 * days) / seconds),
+  claims: JSON.stringify({ id_token: { auth_time: { essential: true } } }),
+}
+
+/** How far the clock of a provider may be ahead of ours. */
+const clockTolerance = 1 * minutes
+
+/** Never later than now. A time that has not come yet proves nothing. */
+const provenAtFrom = ({ auth_time: authTime }: Claims, now: Date) => {
+  if (typeof authTime !== 'number' || authTime <= 0) return undefined
+  const ahead = authTime * 1000 - now.getTime()
+  return ahead > clockTolerance ? undefined : new Date(now.getTime() + Math.min(0, ahead))
+}
 
 /** Any OpenID Connect issuer: Google, Keycloak, Entra ID, Authentik and so on. */
 export const createOpenIdConnect = (
@@ -56,6 +77,7 @@ export const createOpenIdConnect = (
         scope: 'openid profile email',
         state,
         nonce,
+        ...askingForAuthTime,
         code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
       })
@@ -78,7 +100,8 @@ export const createOpenIdConnect = (
       if (typeof subject !== 'string' || subject === '' || subject.length > 255)
         return refusal('failed', 'unusable_subject')
       const userinfo = await userinfoIfNeeded(config, idToken, subject, tokens.access_token)
-      return profileFrom(subject, { idToken, userinfo, trustEmail: settings.trustEmail ?? false })
+      const profile = profileFrom(subject, { idToken, userinfo, trustEmail: settings.trustEmail ?? false })
+      return isRefused(profile) ? profile : { ...profile, provenAt: provenAtFrom(idToken, clock.now()) }
     } catch (error) {
       return refusalFrom(error)
     }

@@ -26,7 +26,7 @@ export const person = {
   name: 'Ada Example' as string | undefined,
 }
 
-type Grant = { challenge: string; nonce: string; redirectUri: string }
+type Grant = { challenge: string; nonce: string; redirectUri: string; asksForAuthTime: boolean }
 
 /** An issuer whose browser side asks nothing: it answers at once as `person`. */
 export const createIssuer = async (settings: { clientId?: string; clientSecret?: string } = {}) => {
@@ -64,6 +64,7 @@ export const createIssuer = async (settings: { clientId?: string; clientSecret?:
       challenge: asked.code_challenge ?? '',
       nonce: asked.nonce ?? '',
       redirectUri: asked.redirect_uri ?? '',
+      asksForAuthTime: asked.max_age !== undefined,
     })
     const parameters = new URLSearchParams({ code, state: asked.state ?? '' })
     behaviour.callback?.(parameters)
@@ -88,7 +89,9 @@ export const createIssuer = async (settings: { clientId?: string; clientSecret?:
     if (!grant || grant.challenge !== challenge || grant.redirectUri !== form.get('redirect_uri'))
       return json({ error: 'invalid_grant' }, 400)(response)
     const now = Math.floor(Date.now() / 1000)
-    const proper = { iss: server.url, aud: clientId, iat: now, exp: now + 300, nonce: grant.nonce, ...who }
+    // Its visitors have just entered their password.
+    const authTime = grant.asksForAuthTime ? { auth_time: now } : {}
+    const proper = { iss: server.url, aud: clientId, iat: now, exp: now + 300, nonce: grant.nonce, ...authTime, ...who }
     const claims = behaviour.idToken?.(proper) ?? proper
     const key = currentKey()
     const signed =
