@@ -205,6 +205,7 @@ describe('a database that cannot be reached at the start', () => {
     expect(line.match(/ECONNREFUSED/g)).toHaveLength(1)
     const [, url = ''] = await program.says(/listening at (http:[^\s;]+); waiting for the database/)
     expect(program.output.stdout).not.toMatch(/ready at|\n\s+at /)
+    expect(program.output.stdout).toMatch(/ connections to other servers database="on this machine"/)
     const health = await fetch(`${url}/health`)
     expect([health.status, (await health.json()).checks.database]).toEqual([503, 'error'])
     expect((await fetch(`${url}/health/live`)).status).toBe(200)

@@ -15,6 +15,7 @@ import { identityHeaders, identityOf } from './identity-headers.js'
  * `test/http/fast-lane.test.ts` compares them. What happens to a request on its way to those routes, and here:
  *
  *   security headers          the same list, made once
+ *   request id                a success has none; refusals, which have one, are declined
  *   no Host header            declined
  *   another Host, in development   `http/server` does not ask the lane then
  *   request of another site   declined; with GET, `http/cross-site` looks at nothing but `Sec-Fetch-Site` first
