@@ -37,6 +37,8 @@ need oathtool oathtool
 if [[ "${1:-}" == --long ]]; then
   need patroni patroni
   need etcd-server etcd
+  need buildah buildah
+  need debootstrap debootstrap
 fi
 
 [[ ${#missing[@]} -eq 0 ]] && exit 0

@@ -1,23 +1,26 @@
 #!/usr/bin/env node
 import type { Environment } from './config.js'
-import { OperatorError } from './lib/operator-error.js'
 
-// Before the rest is loaded, so that an error names the lines of the sources and not of the bundle.
-process.setSourceMapsEnabled(true)
+// Everything is imported after the check of the version: an older Node could not read it. It must be able to read this file.
+const [major = 0, minor = 0] = process.version.replace('v', '').split('.').map(Number)
+const isSupported = major > 20 || (major === 20 && minor >= 19)
 
 /** What an operator can fix gets its one sentence; everything else is a bug and shows where it happened. */
-const explain = (error: unknown) => {
+const explain = async (error: unknown) => {
+  const { OperatorError } = await import('./lib/operator-error.js')
   if (error instanceof OperatorError) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
 const run = async (args: string[]) => {
+  // Before the rest is loaded, so that an error names the lines of the sources and not of the bundle.
+  process.setSourceMapsEnabled(true)
   const { stdin, stdout, stderr } = process
   const { runCommand } = await import('./commands/commands.js')
   const { loadConfig, readEnvironment } = await import('./config.js')
   let read: Environment | undefined
   const environment = () => {
-    read ??= readEnvironment()
+    if (!read) read = readEnvironment()
     return read
   }
   process.exitCode = await runCommand(args.length > 0 ? args : ['serve'], {
@@ -36,7 +39,12 @@ const run = async (args: string[]) => {
   })
 }
 
-run(process.argv.slice(2)).catch((error: unknown) => {
-  process.stderr.write(`${explain(error)}\n`)
-  process.exit(1)
-})
+if (isSupported)
+  run(process.argv.slice(2)).catch(async (error: unknown) => {
+    process.stderr.write(`${await explain(error)}\n`)
+    process.exit(1)
+  })
+else {
+  process.stderr.write(`Latchkey needs Node 20.19 or newer; this is ${process.version.replace('v', '')}.\n`)
+  process.exitCode = 1
+}

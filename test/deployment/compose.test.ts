@@ -55,6 +55,15 @@ describe('the compose file', () => {
     }
   })
 
+  it('names versions with which the guide says that tests were run', async () => {
+    const guide = await read('docs/deployment.md')
+    const tested = guide.slice(guide.indexOf('## What was tested'))
+    const images = Object.values(compose.services).flatMap(({ image = '' }) => [...image.matchAll(/^(\w+):([\d.]+)/g)])
+    const names: Record<string, string> = { nginx: 'nginx', node: 'Node', postgres: 'PostgreSQL', redis: 'Redis' }
+    expect(new Set(images.map(([, image]) => image))).toEqual(new Set(Object.keys(names)))
+    for (const [, image = '', version] of images) expect(tested).toMatch(new RegExp(`${names[image]} ${version}\\b`))
+  })
+
   it('lets nobody but nginx reach the application, and nobody but nginx be reached', () => {
     const sharing = Object.entries(compose.services)
       .filter(([, { networks }]) => namesOf(networks).includes('application'))

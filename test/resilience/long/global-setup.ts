@@ -9,6 +9,8 @@ const needed: { program: TestProgram; name: string; debian: string }[] = [
   { program: 'patroni', name: 'Patroni', debian: 'patroni' },
   { program: 'patronictl', name: 'patronictl', debian: 'patroni' },
   { program: 'etcd', name: 'etcd', debian: 'etcd-server' },
+  { program: 'buildah', name: 'buildah', debian: 'buildah' },
+  { program: 'debootstrap', name: 'debootstrap', debian: 'debootstrap' },
 ]
 
 /** Vitest calls this once before the first test, and what it returns after the last. */

@@ -51,6 +51,8 @@ const programs = {
   patroni: ['patroni'],
   patronictl: ['patronictl'],
   etcd: ['etcd'],
+  buildah: ['buildah'],
+  debootstrap: ['debootstrap'],
 } as const
 export type TestProgram = keyof typeof programs
 
