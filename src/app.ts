@@ -10,6 +10,7 @@ import type { Config } from './config.js'
 import { signInPath } from './contract/provider-paths.js'
 import type { Workers } from './domain/passwords/workers.js'
 import { createServiceKeys } from './domain/service-keys/service-keys.js'
+import { createActiveUsers } from './domain/stats/active-users.js'
 import { accessCheckRoutes } from './flows/access-check/access-check.routes.js'
 import { createFastLane } from './flows/access-check/fast-lane.js'
 import { createRenewal } from './flows/access-check/renewal.js'
@@ -250,7 +251,8 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, developmentHosts, fastLane }
   const { server, state: drainState, answerUnknown, drain } = createServer(serverOptions)
   server.addHook('onRequest', gates.callers.learnKey)
-  const startMetrics = prepareMetrics(config, metrics, { ...platform, ...nouns }, server)
+  const activeUsers = createActiveUsers({ database: prepared, clock })
+  const startMetrics = prepareMetrics(config, metrics, { ...platform, ...nouns, activeUsers }, server)
   const pages = await registerVerbs(server, config, platform, nouns, {
     ...gates,
     isClosing: () => drainState.isClosing,

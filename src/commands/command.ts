@@ -23,6 +23,7 @@ import { type EmailRefusal, readEmail } from '../domain/users/email.js'
 import type { Usernames } from '../domain/users/usernames.js'
 import type { Users } from '../domain/users/users.js'
 import type { Webhooks } from '../domain/webhooks/webhooks.js'
+import type { createAccountData } from '../flows/export-account/export-account.js'
 import type { Clock } from '../lib/clock.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { accountName } from '../platform/account-name.js'
@@ -68,6 +69,8 @@ export type Stores = OperatorStores & {
   factors: Pick<Factors, 'hasTotp' | 'remove' | 'describe'>
   passkeys: PasskeyRecords
   trustedDevices: Pick<TrustedDevices, 'list'>
+  /** What is stored about a user, as the user could download it. */
+  accountData: ReturnType<typeof createAccountData>
   mails: Pick<Mails, 'queue'>
   invitations: Pick<Invitations, 'invite' | 'open' | 'revoke'>
   /** Of our pages, for links. */
@@ -124,6 +127,7 @@ const notUnderstood = (error: unknown, args: readonly string[]) => {
     : said
 }
 
+/** A name in brackets, `[USER]`, is one that may be left out. */
 export const readArguments = <Wanted extends Options>(
   args: string[],
   options: Wanted,
@@ -140,8 +144,11 @@ export const readArguments = <Wanted extends Options>(
   const named = result.tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))
   const twice = named.find((name, at) => named.indexOf(name) !== at)
   if (twice !== undefined) throw new UsageFault(`--${twice} is given twice.`)
-  const missing = positionals.find((_, at) => (result.positionals[at] ?? '').trim() === '')
-  if (missing) throw new UsageFault(`${missing} is missing.`)
+  const missing = positionals.find((name, at) => {
+    const given = result.positionals[at]
+    return given === undefined ? !name.startsWith('[') : given.trim() === ''
+  })
+  if (missing) throw new UsageFault(`${missing.replaceAll(/[[\]]/g, '')} is missing.`)
   const surplus = result.positionals[positionals.length]
   if (surplus !== undefined) throw new UsageFault(`There is one argument too many: ${surplus}.`)
   return result

@@ -1,6 +1,6 @@
 import { duration, InvalidValue } from '../config/setting-values.js'
-import { type EventKind, type EventQuery, type EventRow, eventKinds } from '../domain/events/events.js'
-import { readAddress } from '../http/client.js'
+import { type EventQuery, type EventRow, eventKinds } from '../domain/events/events.js'
+import { readAddress, readRange } from '../http/client.js'
 import { writtenMoment } from '../lib/written-moment.js'
 import {
   type Command,
@@ -34,17 +34,23 @@ export const momentFrom = (option: string, text: string, now: Date) => {
 /** What events have that came without an address. */
 const notAddresses = [commandLine, 'unknown']
 
-const addressFrom = (text: string | undefined) => {
-  if (text === undefined || notAddresses.includes(text)) return text
-  const address = readAddress(text)
-  if (address === undefined) throw new UsageFault('--ip takes an IPv4 or IPv6 address, or “command line”.')
-  return address
+/** An address, a network such as 192.0.2.0/24, or what stands in the place of an address. */
+const placeFrom = (text: string | undefined): Pick<EventQuery, 'ip' | 'network'> => {
+  if (text === undefined) return {}
+  if (notAddresses.includes(text)) return { ip: text }
+  const [ip, network] = text.includes('/') ? [undefined, readRange(text)] : [readAddress(text), undefined]
+  if (ip !== undefined) return { ip }
+  if (network !== undefined) return { network }
+  throw new UsageFault('--ip takes an IPv4 or IPv6 address, a network such as 192.0.2.0/24, or “command line”.')
 }
 
-const kindFrom = (text: string | undefined): EventKind | undefined => {
-  const kind = eventKinds.find((each) => each === text)
-  if (text !== undefined && kind === undefined) throw new UsageFault(`--kind takes one of ${eventKinds.join(', ')}.`)
-  return kind
+const kindsFrom = (text: string | undefined): Pick<EventQuery, 'kinds'> => {
+  if (text === undefined) return {}
+  const names = text.split(',').map((name) => name.trim())
+  const kinds = eventKinds.filter((kind) => names.includes(kind))
+  if (names.some((name) => !kinds.some((kind) => kind === name)))
+    throw new UsageFault(`--kind takes one or more, with commas between them, of ${eventKinds.join(', ')}.`)
+  return { kinds }
 }
 
 /** Words in lines of a help text, each as long as fits. */
@@ -97,8 +103,8 @@ const options = {
 
 export const events: Command = {
   summary: 'Show what happened: sign-ins, refusals and why, changes by operators',
-  help: `latchkey events [--user USER] [--kind KIND] [--ip ADDRESS] [--since TIME] [--until TIME] [--limit N] [--json]
-latchkey events --follow [--user USER] [--kind KIND] [--ip ADDRESS] [--since TIME] [--json]
+  help: `latchkey events [--user USER] [--kind KINDS] [--ip ADDRESS] [--since TIME] [--until TIME] [--limit N] [--json]
+latchkey events --follow [--user USER] [--kind KINDS] [--ip ADDRESS] [--since TIME] [--json]
 
 Shows events of the last 90 days, oldest first. REASON of a sign_in_failed says why a user could not sign in:
 wrong_password, unknown_user, disabled, …; rate_limited means that a limit refused the user's address. REQUEST is the
@@ -106,8 +112,10 @@ requestId of the log lines of the same request.
 
   --user USER     a username, an email or an id, or a name that has no account. Also shows when a limit refused an
                   address that this user has signed in from: a limit does not know the user
-  --kind KIND     one of ${inLines(eventKinds, '                  ')}
-  --ip ADDRESS    only from this address; “command line” for what operators did
+  --kind KINDS    one or more, with commas between them, of
+                  ${inLines(eventKinds, '                  ')}
+  --ip ADDRESS    only from this address or this network (192.0.2.0/24, 2001:db8:1:2::/64); “command line” for what
+                  operators did
   --since TIME    2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d (default 24h; with --follow, now)
   --until TIME    the same forms (default now)
   --limit N       only the newest N, 1 to ${mostAtOnce} (default 100)
@@ -120,17 +128,16 @@ requestId of the log lines of the same request.
       throw new UsageFault('--follow has no end: leave out --until and --limit.')
     if (values.user?.trim() === '') throw new UsageFault('--user is empty.')
     const now = new Date()
-    const kind = kindFrom(values.kind)
+    const chosen = { ...kindsFrom(values.kind), ...placeFrom(values.ip) }
     const since = momentFrom('--since', values.since ?? (values.follow ? '0s' : '24h'), now)
     // Includes events of this very millisecond.
     const until = new Date(momentFrom('--until', values.until ?? '0s', now).getTime() + 1)
     const limit = limitFrom(values.limit ?? '100', mostAtOnce)
     if (since >= until) throw new UsageFault('--since is later than --until.')
-    const ip = addressFrom(values.ip)
     return withStores(context, 'service', async (stores) => {
       const { find, note } = await search(stores, values.user)
       if (note) await print(context.stderr, note)
-      const query = { since, until, limit, ...(kind && { kind }), ...(ip !== undefined && { ip }) }
+      const query = { since, until, limit, ...chosen }
       const shown = { query, find, json: values.json ?? false }
       return values.follow
         ? follow(shown, values.since === undefined ? undefined : since, context)

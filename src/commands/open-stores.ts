@@ -14,6 +14,7 @@ import { createTrustedDevices } from '../domain/factors/trusted-devices.js'
 import { createInvitations } from '../domain/invitations/invitations.js'
 import { addressesOf } from '../domain/mails/letters.js'
 import { createMails, type Mails } from '../domain/mails/mails.js'
+import { createSentMails } from '../domain/mails/sent-mails.js'
 import { createOneTimeTokens } from '../domain/one-time-tokens/one-time-tokens.js'
 import { createPasskeyRecords } from '../domain/passkeys/passkey-records.js'
 import { createPasswords, type Passwords } from '../domain/passwords/passwords.js'
@@ -29,6 +30,7 @@ import { createBulkUsers } from '../domain/users/bulk.js'
 import { createUsernames } from '../domain/users/usernames.js'
 import { createUsers } from '../domain/users/users.js'
 import { createWebhooks } from '../domain/webhooks/webhooks.js'
+import { createAccountData } from '../flows/export-account/export-account.js'
 import { systemClock as clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { deriveKey } from '../lib/keys.js'
@@ -84,33 +86,23 @@ const openOutbox = (config: Config, database: Database, secrets: readonly string
   return createMails({ database, clock, seal, mailer, publicUrl, brand: themeOf(config), from, log: commandLog() })
 }
 
-/** The migrated database and the nouns that commands use, as the service's own role or as the owner of the tables. */
-export const openStores = async (config: Config, role: 'service' | 'owner'): Promise<Stores> => {
+/** Of the service's own role or of the owner of the tables. */
+const openMigrated = async (config: Config, role: 'service' | 'owner') => {
   const databaseUrl = role === 'owner' ? (config.databaseOwnerUrl ?? config.databaseUrl) : config.databaseUrl
   // PostgreSQL warns of what the command then fails with: the operator would read the same reason twice.
   const log = databaseUrl === undefined ? commandLog() : createLog({ level: 'silent' })
   const database = await openStore({ ...config, databaseUrl }, log)
-  const workers = createWorkers({ threads: 1, queueLimit: 10, deadline: 1 * minutes })
-  const close = async () => {
-    await workers.close()
-    await database.close()
-  }
   try {
     await migrateDatabase(config, database)
+    return database
   } catch (error) {
-    await close()
+    await database.close()
     throw error
   }
-  const { refreshGrace, renewGrace, sessionMaxAge, publicUrl, bcryptCost: cost, productName } = config
-  const secrets = config.jwtSecret ?? (await existingSecret(config.dataDir))
-  const tokens = createTokens({ secrets, clock, issuer: publicUrl })
-  const sealedValues = createSealedValues(config.sealingKey ?? secrets, sealedColumns)
-  const webhooks = createWebhooks({ database, clock, log: commandLog() })
-  // RESERVED_USERNAMES is for users who choose a name themselves.
-  const usernames = createUsernames({ database, clock })
-  const users = createUsers({ database, clock, usernames })
-  const mails = outbox(config, database, secrets)
-  const events = createEvents({
+}
+
+const makeEvents = (database: Database, secrets: readonly string[]) =>
+  createEvents({
     database,
     clock,
     nameMarks: createNameMarks(secrets.map((secret) => deriveKey(secret, nameMarksPurpose))),
@@ -118,32 +110,59 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     leftToService: true,
     onLost: (err) => commandLog().error({ err }, 'an event could not be written to the database'),
   })
+
+/** What an account consists of. */
+const makeAccountNouns = (config: Config, database: Database, secrets: readonly string[]) => {
+  const { refreshGrace, renewGrace, sessionMaxAge, publicUrl, productName } = config
+  const tokens = createTokens({ secrets, clock, issuer: publicUrl })
+  const sealedValues = createSealedValues(config.sealingKey ?? secrets, sealedColumns)
+  const webhooks = createWebhooks({ database, clock, log: commandLog() })
+  // RESERVED_USERNAMES is for users who choose a name themselves.
+  const usernames = createUsernames({ database, clock })
+  const users = createUsers({ database, clock, usernames })
+  const mails = outbox(config, database, secrets)
+  const events = makeEvents(database, secrets)
   const gate = createRegistrationGate({ mode: config.registration, domains: config.registrationDomains })
   // Commands compare no codes.
   const cache = createMemoryCache({ clock, maximumKeys: 1 })
   const sessions = createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, webhooks })
   const [undos, oneTimeTokens] = [createUndos({ database, clock }), createOneTimeTokens({ database, clock })]
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: undefined })
+  const ofFactors = { database, cache, clock, users, sealedValues, trustedDevices, mails, events, productName }
   return {
-    ...operatorStores(config, { database, clock, secrets }),
-    trustedDevices,
+    ...{ users, usernames, undos, mails, sessions, trustedDevices, events, webhooks },
+    invitations: createInvitations({ database, users, mails, clock, gate }),
+    factors: createFactors(ofFactors),
+    passkeys: createPasskeyRecords({ database }),
+    emailChanges: createEmailChanges({ database, clock, users, undos, oneTimeTokens, sessions, mails }),
+    signingKeys: createSigningKeys({ database, clock, sealedValues }),
+  }
+}
+
+/** The migrated database and the nouns that commands use, as the service's own role or as the owner of the tables. */
+export const openStores = async (config: Config, role: 'service' | 'owner'): Promise<Stores> => {
+  const { publicUrl, bcryptCost: cost, productName } = config
+  const database = await openMigrated(config, role)
+  const workers = createWorkers({ threads: 1, queueLimit: 10, deadline: 1 * minutes })
+  const secrets = config.jwtSecret ?? (await existingSecret(config.dataDir))
+  const ofAccounts = makeAccountNouns(config, database, secrets)
+  const forOperators = operatorStores(config, { database, clock, secrets })
+  const { waitingRegistrations: registrations } = forOperators
+  return {
+    ...forOperators,
+    ...ofAccounts,
     database,
     clock,
-    ...{ users, usernames, undos, mails },
-    invitations: createInvitations({ database, users, mails, clock, gate }),
+    accountData: createAccountData({ ...ofAccounts, clock, mails: createSentMails({ database }), registrations }),
     addresses: addressesOf(publicUrl),
-    factors: createFactors({ database, cache, clock, users, sealedValues, trustedDevices, mails, events, productName }),
-    passkeys: createPasskeyRecords({ database }),
-    bulkUsers: createBulkUsers({ database, usernames }),
+    bulkUsers: createBulkUsers({ database, usernames: ofAccounts.usernames }),
     providers: byProvider(config.providers).map(([id]) => id),
     secondFactor: config.secondFactor,
-    sessions,
-    emailChanges: createEmailChanges({ database, clock, users, undos, oneTimeTokens, sessions, mails }),
     passwords: forCommands(createPasswords({ workers, cost, productName, leaked: leakedFor(config) })),
     content: createContent({ database, clock }),
-    events,
-    signingKeys: createSigningKeys({ database, clock, sealedValues }),
-    webhooks,
-    close,
+    close: async () => {
+      await workers.close()
+      await database.close()
+    },
   }
 }

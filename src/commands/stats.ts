@@ -7,7 +7,7 @@ import { asTable } from './table.js'
 
 type Counts = Awaited<ReturnType<Stats['since']>>
 
-const asObject = ({ providers, events, ...row }: Counts, since: Date) => ({
+const asObject = ({ providers, events, active, ...row }: Counts, since: Date) => ({
   users: {
     all: row.users,
     new: row.new_users,
@@ -16,6 +16,7 @@ const asObject = ({ providers, events, ...row }: Counts, since: Date) => ({
     withTotp: row.with_totp,
     withPasskeys: row.with_passkeys,
     withSessions: row.users_with_sessions,
+    active: { days1: active.day, days7: active.week, days30: active.month },
     providers: Object.fromEntries(providers.map((each) => [each.provider, each.users])),
   },
   sessions: row.sessions,
@@ -43,6 +44,9 @@ const asLines = ({ users, sessions, waiting, events, since }: ReturnType<typeof 
       count,
     ]),
     ['  signed in', users.withSessions],
+    ['  active in the last day', users.active.days1],
+    ['  active in 7 days', users.active.days7],
+    ['  active in 30 days', users.active.days30],
     ['sessions', sessions],
     ['registrations that wait', waiting.registrations],
     ['mails that wait', waiting.mails],
@@ -60,7 +64,7 @@ export const stats: Command = {
   summary: 'Show how many users, sessions and events there are',
   help: `latchkey stats [--since TIME] [--json]
 
-Counts users, sessions and what waits, and the events since a time.
+Counts users, sessions and what waits, and the events since a time. Active users are those who used a session in that time.
 
   --since TIME    2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d (default 24h); events are kept for 90 days
   --json          one JSON object, for programs`,

@@ -1,10 +1,20 @@
 import { builtInProviderIds, isProviderId, type ProviderId } from '../contract/providers.js'
-import type { ListedUser } from '../domain/users/bulk.js'
+import type { BulkUsers, ListedUser } from '../domain/users/bulk.js'
 import { displayName } from '../domain/users/display-name.js'
 import { identityColumn } from '../domain/users/imported-user.js'
-import { type Command, operator, print, readArguments, UsageFault, withStores, write } from './command.js'
+import {
+  type Command,
+  type CommandContext,
+  operator,
+  print,
+  readArguments,
+  UsageFault,
+  withStores,
+  write,
+} from './command.js'
 import { counted } from './counted.js'
 import { csvLine, guardFormula } from './csv-cells.js'
+import { requireUser } from './find-user.js'
 import { printableJson, unprintable } from './printable-json.js'
 
 type Value = string | boolean | Date | null
@@ -48,24 +58,60 @@ const formatNamed = (name: string) => {
   return formats[name]
 }
 
-export const userExport: Command = {
-  summary: 'Write all users to standard output',
-  help: `latchkey user export [--format jsonl|csv] [--with-password-hashes] > FILE
+/** They must not think that their second step has moved with them. */
+const leftBehind = async (bulkUsers: BulkUsers) => {
+  const users = await bulkUsers.withSecondFactor()
+  if (users === 0) return ''
+  return ` ${counted(users, 'user')} of them ${users === 1 ? 'has' : 'have'} a second step or a passkey, which ${users === 1 ? 'is' : 'are'} not in the file.`
+}
 
-Writes every user, a line each, in the form that \`latchkey user import\` reads.
+/** For a request of someone who cannot sign in and download it. */
+const exportOne = (named: string, context: CommandContext) =>
+  withStores(context, 'service', async (stores) => {
+    const user = await requireUser(stores, named)
+    await stores.events.record(
+      { kind: 'users_exported', userId: user.id, reason: 'data of this user' },
+      operator(context),
+    )
+    await print(context.stdout, printableJson(await stores.accountData(user)))
+    return 0
+  })
+
+const options = {
+  format: { type: 'string' },
+  'with-password-hashes': { type: 'boolean' },
+  json: { type: 'boolean' },
+} as const
+
+export const userExport: Command = {
+  summary: 'Write all users to standard output, or the data of one',
+  help: `latchkey user export [--format jsonl|csv] [--with-password-hashes] > FILE
+latchkey user export USER > FILE
+
+Without USER, writes every user, a line each, in the form that \`latchkey user import\` reads. Authenticator apps, recovery codes and
+passkeys are not in it and do not move: these users sign in with their password alone until they add a second step again. The last
+line on standard error says how many they are.
+
+With USER (a username, an email or an id), writes everything that is stored about that user as one JSON object, as the user could
+download it from the account page: for a request of someone who cannot sign in. Make sure that it is their request.
 
   --format FORMAT           jsonl (default): one JSON object on each line; csv: with a header line, and an apostrophe before
                             what a spreadsheet would read as a formula (the import removes it again)
   --with-password-hashes    also the bcrypt hashes. With them, passwords can be guessed offline:
-                            protect the file like a private key`,
+                            protect the file like a private key
+  --json                    the same as --format jsonl`,
 
   run: async (args, context) => {
-    const { values } = readArguments(
-      args,
-      { format: { type: 'string', default: 'jsonl' }, 'with-password-hashes': { type: 'boolean' } },
-      [],
-    )
-    const format = formatNamed(values.format)
+    const { values, positionals } = readArguments(args, options, ['[USER]'])
+    const [user] = positionals
+    if (user !== undefined) {
+      if (values.format !== undefined || values['with-password-hashes'])
+        throw new UsageFault(
+          'The data of one user is JSON without a hash: leave out --format and --with-password-hashes.',
+        )
+      return exportOne(user, context)
+    }
+    const format = formatNamed(values.format ?? 'jsonl')
 
     return withStores(context, 'service', async ({ bulkUsers, events }) => {
       // Before the first row: a reader that closes the pipe early (`… | head`) has seen rows too.
@@ -81,7 +127,7 @@ Writes every user, a line each, in the form that \`latchkey user import\` reads.
         await write(context.stdout, users.map((user) => format.line(user, wanted)).join(''))
         count += users.length
       }
-      await print(context.stderr, `Exported ${counted(count, 'user')}.`)
+      await print(context.stderr, `Exported ${counted(count, 'user')}.${await leftBehind(bulkUsers)}`)
       return 0
     })
   },

@@ -1,7 +1,9 @@
 import { builtInProviderIds, isProviderId, providerLabel } from '../contract/providers.js'
 import type { ListedUser } from '../domain/users/bulk.js'
+import { days } from '../lib/durations.js'
 import { isUuid } from '../lib/uuid.js'
 import { type Command, limitFrom, print, readArguments, UsageFault, withStores } from './command.js'
+import { momentFrom } from './events.js'
 import { printableJson } from './printable-json.js'
 import { asTable } from './table.js'
 
@@ -36,31 +38,60 @@ const asLines = (users: readonly ListedUser[]) =>
     ]),
   ])
 
+const listOptions = {
+  disabled: { type: 'boolean' },
+  'no-second-factor': { type: 'boolean' },
+  'unused-since': { type: 'string' },
+  limit: { type: 'string', default: '50' },
+  after: { type: 'string' },
+  json: { type: 'boolean' },
+} as const
+
+const unusedFrom = (text: string | undefined) => {
+  if (text === undefined) return {}
+  const now = new Date()
+  const unusedSince = momentFrom('--unused-since', text, now)
+  if (now.getTime() - unusedSince.getTime() > 90 * days)
+    throw new UsageFault('--unused-since takes a time of the last 90 days: older events are not kept.')
+  return { unusedSince }
+}
+
 export const userList: Command = {
   summary: 'List users, a page at a time',
-  help: `latchkey user list [--limit N] [--after ID] [--json]
+  help: `latchkey user list [--disabled] [--no-second-factor] [--unused-since TIME] [--limit N] [--after ID] [--json]
 
-Lists users, oldest first.
+Lists users, oldest first. With several filters, those to whom all of them apply.
 
-  --limit N     how many, 1 to ${mostAtOnce} (default 50)
-  --after ID    continue after this user; if there are more users, the last line says with which id
-  --json        one JSON object on each line, for programs`,
+  --disabled            only disabled users
+  --no-second-factor    only users without an authenticator app and without a passkey
+  --unused-since TIME   only users who were added before this time and have used no session since: 2026-11-15T10:00Z, or how
+                        long ago: 30d, 90d at most. What was before that is not kept
+  --limit N             how many, 1 to ${mostAtOnce} (default 50)
+  --after ID            continue after this user; if there are more users, the last line says with which id
+  --json                one JSON object on each line, for programs`,
 
   run: async (args, context) => {
-    const { values } = readArguments(
-      args,
-      { limit: { type: 'string', default: '50' }, after: { type: 'string' }, json: { type: 'boolean' } },
-      [],
-    )
+    const { values } = readArguments(args, listOptions, [])
     const limit = limitFrom(values.limit, mostAtOnce)
     const after = values.after?.toLowerCase()
     if (after !== undefined && !isUuid(after)) throw new UsageFault('--after takes the id of a user.')
+    const filter = {
+      disabled: values.disabled ?? false,
+      noSecondFactor: values['no-second-factor'] ?? false,
+      ...unusedFrom(values['unused-since']),
+    }
+
+    const isFiltered = Object.values(filter).some(Boolean)
 
     return withStores(context, 'service', async ({ bulkUsers }) => {
-      const found = await bulkUsers.page(after, limit + 1)
+      const found = await bulkUsers.page(after, limit + 1, filter)
       const users = found.slice(0, limit)
       if (values.json) for (const user of users) await print(context.stdout, asJson(user))
-      else await print(context.stdout, users.length > 0 ? asLines(users) : 'There are no users.')
+      else
+        await print(
+          context.stdout,
+          users.length > 0 ? asLines(users) : isFiltered ? 'No user matches.' : 'There are no users.',
+        )
       if (found.length > limit)
         await print(context.stderr, `There are more users: continue with --after ${users.at(-1)?.id}`)
       return 0

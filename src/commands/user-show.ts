@@ -59,14 +59,18 @@ const fullNames = async ({ keysOfName, ofNames }: Stores['limits'], counters: Sh
   return (await Promise.all(found)).flat().filter(({ used }) => used >= ofNames)
 }
 
-/** Of the names of this account, and of networks from which it was used. Undefined if the counters cannot be read. */
+/** Why the counters are not known: they are in the memory of the service, or Redis does not answer. */
+type Unknown = 'in_memory' | 'unreachable'
+
+/** Of the names of this account, and of networks from which it was used. */
 const countersInForce = async (
   { limits }: Stores,
   user: User,
   rows: readonly EventRow[],
-): Promise<InForce[] | undefined> => {
-  const counters = await limits.openCounters().catch(() => undefined)
-  if (!counters) return undefined
+): Promise<InForce[] | Unknown> => {
+  const counters = await limits.openCounters().catch(() => 'unreachable' as const)
+  if (counters === undefined) return 'in_memory'
+  if (counters === 'unreachable') return counters
   try {
     const networks = networksOf(rows.map((row) => row.ip)).slice(0, mostNetworks)
     const maxima = new Map<string, number>(Object.entries(limits.ofNetworks))
@@ -105,7 +109,7 @@ const gather = async (stores: Stores, user: User) => {
     rows: failuresIn(rows, lastSignIn).slice(0, mostFailures).toReversed(),
     lastSignIn,
     mustAddFactor: stores.secondFactor === 'required' && !totp && passkeys.length === 0,
-    knowsCounters: inForce !== undefined,
+    unknownCounters: typeof inForce === 'string' ? inForce : undefined,
     hasOtherWay: passkeys.length > 0 || providers.some((provider) => stores.providers.includes(provider)),
     shown: {
       ...{ id, username, email, name, createdAt: moment(createdAt), disabled },
@@ -116,7 +120,7 @@ const gather = async (stores: Stores, user: User) => {
       passkeys: passkeys.length,
       trustedDevices: devices.length,
       sessions: sessions.map(sessionAsJson),
-      limits: [...(await codesInForce(stores, user)), ...(inForce ?? [])],
+      limits: [...(await codesInForce(stores, user)), ...(typeof inForce === 'string' ? [] : inForce)],
     },
   }
 }
@@ -135,8 +139,13 @@ const stopOf =
     return `The limit "${limit}" refuses ${subject} until ${until}: ${shownCommandWith('limits clear', '--network', subject)}`
   }
 
+const whyUnknown: Record<Unknown, string> = {
+  in_memory: 'Which limits refuse now is known only to the running service, which counts them in its memory.',
+  unreachable: 'Which limits refuse now is not known here: the counters in Redis could not be read.',
+}
+
 /** What keeps the user from signing in now, in sentences. */
-const obstacles = ({ shown, hasOtherWay, knowsCounters, mustAddFactor }: Gathered) => {
+const obstacles = ({ shown, hasOtherWay, unknownCounters, mustAddFactor }: Gathered) => {
   const { disabled, password, username, limits } = shown
   return [
     ...(disabled ? [`The account is disabled: ${shownCommand('user enable', username)}`] : []),
@@ -151,7 +160,7 @@ const obstacles = ({ shown, hasOtherWay, knowsCounters, mustAddFactor }: Gathere
         ]
       : []),
     ...limits.map(stopOf(username)),
-    ...(knowsCounters ? [] : ['Which limits refuse now is not known here: the counters in Redis could not be read.']),
+    ...(unknownCounters ? [whyUnknown[unknownCounters]] : []),
   ]
 }
 

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import { languageFrom } from '../contract/languages.js'
@@ -23,6 +24,14 @@ const canonical = (text: string) => {
 export const readAddress = (text: string) => {
   const given = withoutPort(text)
   return ipaddr.isValid(given) ? canonical(given).toString() : undefined
+}
+
+/** A network in the notation of CIDR, such as 192.0.2.0/24; undefined if it is none. */
+export const readRange = (text: string) => {
+  const [address = '', bits = '', ...more] = text.split('/')
+  if (!/^\d{1,3}$/.test(bits) || more.length > 0 || isIP(address) === 0) return undefined
+  const most = isIP(address) === 4 ? 32 : 128
+  return Number(bits) <= most ? `${address}/${Number(bits)}` : undefined
 }
 
 /** The client's address in its canonical form. If the given one is invalid, the address of the connection counts. */

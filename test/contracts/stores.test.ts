@@ -121,13 +121,16 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect((await bulk.selectTaken(sql, imported)).map((row) => row.username_key).sort()).toEqual(['ada', 'bea', 'cy'])
     expect(await bulk.selectTakenIdentities(sql, [{ provider: 'provider_b', subject: '9' }])).toHaveLength(1)
     expect(await bulk.selectProviders(sql)).toContainEqual({ provider: 'provider_b' })
-    const first = await bulk.selectPage(sql, nilUuid, 2)
-    const second = await bulk.selectPage(sql, first.at(-1)?.id ?? '', 2)
+    const first = await bulk.selectPage(sql, nilUuid, 2, {})
+    const second = await bulk.selectPage(sql, first.at(-1)?.id ?? '', 2, {})
     expect([...first, ...second]).toMatchObject([
       { username: 'Ada', disabled: false, identities: {} },
       { username: 'bea', disabled: true },
       { username: 'cy', identities: { provider_b: '9' } },
     ])
+    const filter = { disabled: true, noSecondFactor: true, unusedSince: at(1 * days) }
+    expect(await bulk.selectPage(sql, nilUuid, 2, filter)).toMatchObject([{ username: 'bea' }])
+    expect(await bulk.countWithSecondFactor(sql)).toEqual([{ users: 0 }])
     expect(await bulk.selectMatching(sql, { username: 'be', email: 'be', name: '' }, 9)).toMatchObject([{ name: null }])
   })
 
@@ -282,7 +285,14 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     await write('sign_in_failed', 2, { nameMark: 'mark of ada' })
     await write('rate_limited', 3)
     await write('rate_limited', 4, { ip: '192.0.2.8' })
-    const span = { from: uuidFloor(now), before: uuidFloor(at(1 * days)), kind: null, ip: null, limit: 10 }
+    const span = {
+      from: uuidFloor(now),
+      before: uuidFloor(at(1 * days)),
+      kinds: null,
+      ip: null,
+      network: null,
+      limit: 10,
+    }
     const kinds = (rows: { kind: string }[]) => rows.map(({ kind }) => kind)
     expect(kinds(await events.selectSpan(sql, span))).toEqual([
       'rate_limited',
@@ -290,8 +300,19 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       'sign_in_failed',
       'signed_in',
     ])
-    expect(kinds(await events.selectSpan(sql, { ...span, kind: 'signed_in' }))).toEqual(['signed_in'])
-    const about = await events.selectAbout(sql, span, { userId, nameMarks: ['mark of ada'] })
+    expect(kinds(await events.selectSpan(sql, { ...span, kinds: ['signed_in'] }))).toEqual(['signed_in'])
+    await write('user_added', 5, { ip: 'command line', logPending: true })
+    expect(kinds(await events.takeUnlogged(sql, 10))).toEqual(['user_added'])
+    expect(await events.takeUnlogged(sql, 10)).toEqual([])
+    await write('signed_out', 6, { ip: '2001:db8::5' })
+    const within = async (network: string) => kinds(await events.selectSpan(sql, { ...span, network }))
+    expect(await within('192.0.2.8/30')).toEqual(['rate_limited'])
+    expect(await within('2001:db8::/32')).toEqual(['signed_out'])
+    const about = await events.selectAbout(
+      sql,
+      { ...span, network: '192.0.2.0/24' },
+      { userId, nameMarks: ['mark of ada'] },
+    )
     expect(kinds(about)).toEqual(['rate_limited', 'sign_in_failed', 'signed_in'])
     expect(kinds(await events.selectRecentOfUser(sql, userId, 10))).toEqual(['signed_in'])
     await events.forgetNames(sql, ['mark of ada'])

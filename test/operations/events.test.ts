@@ -86,6 +86,16 @@ describe('why a user could not sign in', () => {
     expect(await shown('--since', '2001-01-01', '--until', '2001-01-02')).toEqual([])
   })
 
+  it('takes a network for an address, and several kinds', async () => {
+    const from = async (...args: string[]) => new Set((await shown(...args)).map(({ ip }) => ip))
+    expect(await from('--ip', '192.0.2.0/24')).toEqual(new Set([ofAda, ofStranger]))
+    expect(await from('--ip', '192.0.2.2/31')).toEqual(new Set([ofStranger]))
+    expect(await from('--ip', '2001:db8::/32')).toEqual(new Set())
+    expect(await from('--user', 'ada', '--ip', '0.0.0.0/1')).toEqual(new Set(['127.0.0.1']))
+    const kinds = (await shown('--kind', 'registered,rate_limited')).map(({ kind }) => kind)
+    expect(new Set(kinds)).toEqual(new Set(['registered', 'rate_limited']))
+  })
+
   it('leaves one event when the limit of reset mails is reached', async () => {
     expect(await shown('--kind', 'rate_limited')).toMatchObject([
       { reason: 'login', ip: ofAda },
@@ -112,7 +122,7 @@ describe('what an operator does', () => {
     await command('user', 'disable', 'grace')
     await login('grace', goodPassword, ofGrace)
     await command('user', 'enable', 'grace')
-    await command('user', 'sessions', 'end', 'grace')
+    await command('user', 'sessions', 'end', 'grace', '--yes')
     await latchkey({ openStores: (role) => openStores(service.config, role) }, ['user', 'import', '-'], {
       input: 'email\nalan@example.com\nbad\n',
     })
@@ -136,8 +146,13 @@ describe('the events command', () => {
   it('says what is wrong with an option', async () => {
     expect(await command('events', '--kind', 'nonsense')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('--kind takes one of'),
+      err: expect.stringContaining('--kind takes one or more, with commas between them, of registered,'),
     })
+    for (const network of ['192.0.2.0/33', '192.0.2/24', '2001:db8::/129', '192.0.2.0/', '192.0.2.0/24/1'])
+      expect(await command('events', '--ip', network)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('a network such as 192.0.2.0/24'),
+      })
     expect(await command('events', '--since', 'yesterday')).toMatchObject({
       code: 2,
       err: expect.stringContaining('--since takes a time'),

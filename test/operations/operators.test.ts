@@ -190,7 +190,58 @@ describe('users and their sessions', () => {
     const [counts] = await json('stats')
     expect(counts).toMatchObject({ users: { all: 2, new: 2, withTotp: 1 } })
     expect(counts.events).toContainEqual({ kind: 'sign_in_failed', reason: 'no_password', count: 1 })
-    expect((await command('stats', '--since', '1h')).out).toMatch(/^users +2$/m)
+    const { out } = await command('stats', '--since', '1h')
+    expect(out).toMatch(/^users +2$/m)
+    expect(out).toMatch(/^ +active in 30 days +2$/m)
+  })
+
+  it('count as active on the day on which they used a session, also if it has ended', async () => {
+    const shift = (name: string, time: string) =>
+      service.sql.query(
+        `with moved as (
+           update refresh_token_records set last_used_at = now() - $2::interval
+           where user_id = (select id from users where username = $1)
+         )
+         delete from events where user_id = (select id from users where username = $1)`,
+        [name, time],
+      )
+    const active = async () => (await json('stats'))[0].users.active
+    expect(await active()).toEqual({ days1: 2, days7: 2, days30: 2 })
+    await shift('grace', '3 days')
+    expect(await active()).toEqual({ days1: 1, days7: 2, days30: 2 })
+    await shift('grace', '31 days')
+    expect(await active()).toEqual({ days1: 1, days7: 1, days30: 1 })
+    const eve = await service.signedUp('eve')
+    await eve.act('/api/auth/logout-all', {})
+    expect(await active()).toEqual({ days1: 2, days7: 2, days30: 2 })
+  })
+
+  it('can have their data without signing in, and an export of all says whose second step does not move', async () => {
+    const [data] = await json('user', 'export', 'ada')
+    expect(data).toMatchObject({
+      account: { username: 'ada', email: 'ada@example.com', hasPassword: true },
+      factors: { totp: { createdAt: expect.any(String) } },
+      sessions: expect.arrayContaining([expect.objectContaining({ methods: expect.any(Array) })]),
+    })
+    expect(JSON.stringify(data)).not.toMatch(/\$2[aby]\$/)
+    expect(await kindsBy('users_exported')).toEqual([
+      { kind: 'users_exported', reason: 'data of this user', ip: 'command line' },
+    ])
+    await command('user', 'disable', 'grace')
+    expect((await json('user', 'export', 'GRACE@example.com'))[0].account.username).toBe('grace')
+    await command('user', 'enable', 'grace')
+    expect(await command('user', 'export', 'ada', '--format', 'csv')).toMatchObject({ code: 2 })
+    expect(await command('user', 'export', 'nobody')).toMatchObject({ code: 1, out: '' })
+    expect((await command('user', 'export')).err).toBe(
+      'Exported 3 users. 1 user of them has a second step or a passkey, which is not in the file.\n',
+    )
+  })
+
+  it('are told apart from the counters of a service without Redis', async () => {
+    const config = { ...service.config, redisUrl: undefined }
+    const { out } = await latchkey({ openStores: (role) => openStores(config, role) }, ['user', 'show', 'ada'])
+    expect(out).toContain('Which limits refuse now is known only to the running service')
+    expect(out).not.toContain('Redis')
   })
 
   it('are all signed out by sessions end --all', async () => {

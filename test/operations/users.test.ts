@@ -7,6 +7,7 @@ import { createTokens } from '../../src/domain/tokens/tokens.js'
 import { systemClock as clock } from '../../src/lib/clock.js'
 import { days, seconds } from '../../src/lib/durations.js'
 import { randomToken } from '../../src/lib/random.js'
+import { uuidv7 } from '../../src/lib/uuid.js'
 import { goodPassword } from '../support/latchkey.js'
 import { type CommandStore, noStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
@@ -123,6 +124,39 @@ describe('users from the command line', () => {
     expect(last.out.trimEnd().split('\n')).toHaveLength(2)
     expect(last.out).toMatch(/^ID +USERNAME +EMAIL +SIGNS IN WITH +CREATED +STATE\n/)
     expect(last.err).toBe('')
+  })
+
+  it('lists those to whom filters apply', async () => {
+    const names = ['ada', 'grace', 'alan', 'eve']
+    const rows = names.map((name) =>
+      JSON.stringify({ email: `${name}@example.com`, disabled: name === 'alan', created_at: '2024-01-01T00:00:00Z' }),
+    )
+    await latchkey(store, ['user', 'import', '-'], { input: rows.join('\n') })
+    const idOf = async (name: string) =>
+      (await store.database.query<{ id: string }>('select id from users where username = $1', [name]))[0]?.id ?? ''
+    const sql = store.database
+    await signIn(await idOf('ada'))
+    await sql.query('insert into totp_secrets select id, $1, now(), 0 from users where username = $2', ['x', 'ada'])
+    // Signed in last week, and signed out again: there is no session, only what was recorded.
+    await sql.query(
+      `insert into events (id, kind, user_id, username, session_id, ip, user_agent, created_at)
+       select $1, 'signed_in', id, username, id, '192.0.2.1', '', now() - interval '7 days' from users where username = 'eve'`,
+      [uuidv7(new Date(Date.now() - 7 * days))],
+    )
+    const listed = async (...filters: string[]) => {
+      const { out, code } = await latchkey(store, ['user', 'list', '--json', ...filters])
+      expect(code).toBe(0)
+      const lines = out.split('\n').filter(Boolean)
+      return lines.map((line) => (JSON.parse(line) as { username: string }).username).sort()
+    }
+    expect(await listed('--disabled')).toEqual(['alan'])
+    expect(await listed('--no-second-factor')).toEqual(['alan', 'eve', 'grace'])
+    expect(await listed('--unused-since', '30d')).toEqual(['alan', 'grace'])
+    expect(await listed('--unused-since', '3d')).toEqual(['alan', 'eve', 'grace'])
+    expect(await listed('--unused-since', '30d', '--no-second-factor', '--disabled')).toEqual(['alan'])
+    await sql.query('update users set created_at = now()')
+    expect((await latchkey(store, ['user', 'list', '--unused-since', '30d'])).out).toBe('No user matches.\n')
+    expect(await latchkey(store, ['user', 'list', '--unused-since', '91d'])).toMatchObject({ code: 2 })
   })
 
   it('disables and enables one by name, address or id, and ends their sessions', async () => {

@@ -29,6 +29,7 @@ export const knownMetrics = () => {
     endedSessions: { age: () => 0, held: () => ({ entries: 0 }) },
     loadedKeys: { age: () => 0 },
     clockWatch: { offset: () => 0 },
+    activeUsers: { recent: async () => ({ day: 0, week: 0, month: 0 }) },
   })
   return metrics
     .names()

@@ -88,40 +88,51 @@ export const forgetNames = (sql: Sql, nameMarks: readonly string[]) =>
   sql.query('update events set name_mark = null where name_mark = any($1::text[])', [nameMarks])
 
 /** From one id to before another, newest first. */
-export type Span = { from: string; before: string; kind: string | null; ip: string | null; limit: number }
+export type Span = {
+  from: string
+  before: string
+  kinds: readonly string[] | null
+  /** An address, or what events have that came without one. */
+  ip: string | null
+  /** In the notation of CIDR. */
+  network: string | null
+  limit: number
+}
 
-const inSpan = 'id >= $1 and id < $2 and ($3::text is null or kind = $3) and ($5::text is null or ip = $5)'
+/** Not every `ip` is an address, and only an address may be cast. */
+const inNetwork = `case when ip ~ '^[0-9a-f]*[.:][0-9a-f.:]*$' then ip::inet <<= $6::inet else false end`
 
-export const selectSpan = (sql: Sql, { from, before, kind, ip, limit }: Span) =>
+const inSpan = `id >= $1 and id < $2 and ($3::text[] is null or kind = any($3)) and ($5::text is null or ip = $5)
+          and ($6::text is null or ${inNetwork})`
+
+const spanParameters = ({ from, before, kinds, limit, ip, network }: Span) => [from, before, kinds, limit, ip, network]
+
+export const selectSpan = (sql: Sql, span: Span) =>
   sql.query<EventRow>(
     `select ${columns} from events
      where ${inSpan} order by id desc limit $4`,
-    [from, before, kind, limit, ip],
+    spanParameters(span),
   )
 
 /**
  * Events of a user or a name, and refusals by limits to the addresses of this user. Such a refusal has no name, because the
  * body of the request was never read.
  */
-export const selectAbout = (
-  sql: Sql,
-  { from, before, kind, ip, limit }: Span,
-  who: { userId: string | null; nameMarks: string[] },
-) =>
+export const selectAbout = (sql: Sql, span: Span, who: { userId: string | null; nameMarks: string[] }) =>
   sql.query<EventRow>(
-    `with mine as (select ip from events where user_id = $6 order by id desc limit 1000),
+    `with mine as (select ip from events where user_id = $7 order by id desc limit 1000),
      found as (
-       (select ${columns} from events where user_id = $6
+       (select ${columns} from events where user_id = $7
           and ${inSpan} order by id desc limit $4)
        union all
-       (select ${columns} from events where name_mark = any($7::text[])
+       (select ${columns} from events where name_mark = any($8::text[])
           and ${inSpan} order by id desc limit $4)
        union all
        (select ${columns} from events where kind = 'rate_limited' and user_id is null and ip in (select ip from mine)
           and ${inSpan} order by id desc limit $4)
      )
      select ${columns} from found order by id desc limit $4`,
-    [from, before, kind, limit, ip, who.userId, who.nameMarks],
+    [...spanParameters(span), who.userId, who.nameMarks],
   )
 
 /** Ids begin with their time, so the primary key is in order of age. */

@@ -112,7 +112,15 @@ const recordedIn = (row: store.EventRow): RecordedEvent => ({
   at: row.created_at.toISOString(),
 })
 
-export type EventQuery = { since: Date; until: Date; kind?: EventKind; ip?: string; limit: number }
+export type EventQuery = {
+  since: Date
+  until: Date
+  kinds?: readonly EventKind[]
+  ip?: string
+  /** In the notation of CIDR. */
+  network?: string
+  limit: number
+}
 
 const kept = 90 * days
 
@@ -130,11 +138,12 @@ export const createEvents = (options: {
 }) => {
   const { database, clock, nameMarks, listeners, leftToService = false, onLost } = options
 
-  const spanOf = ({ since, until, kind, ip, limit }: EventQuery): store.Span => ({
+  const spanOf = ({ since, until, kinds, ip, network, limit }: EventQuery): store.Span => ({
     from: uuidFloor(since),
     before: uuidFloor(until),
-    kind: kind ?? null,
+    kinds: kinds ?? null,
     ip: ip ?? null,
+    network: network ?? null,
     limit,
   })
 

@@ -14,6 +14,7 @@ import { addressesOf, type MailKind, type MailValues, writeLetter } from './lett
 import * as store from './mails.store.js'
 import { writeContent } from './sealed-mail.js'
 import { createSender } from './sender.js'
+import { createSentMails } from './sent-mails.js'
 
 type RequestOf<Kind extends MailKind> = {
   to: string
@@ -184,15 +185,7 @@ export const createMails = ({
     queue,
     forgetCodes,
     purge,
-    /**
-     * What was mailed to a user in the last day or waits to be sent, to these addresses of the user or to others. Of the
-     * mails to an address that the user asked for, nothing is said: their kind shows whether it has an account.
-     */
-    sentTo: (userId: string, emails: readonly string[]) =>
-      store.selectOfUser(database, userId, {
-        recipients: emails.map(emailKey),
-        hidden: ['confirm-email', 'email-taken'],
-      }),
+    ...createSentMails({ database }),
     ...createWaiting(database, clock),
     start: sender.start,
     stop: sender.stop,

@@ -14,7 +14,7 @@ import { readUsername } from '../users/username.js'
 import type { NewUser, User, Users } from '../users/users.js'
 import type { GateRefusal } from './registration-gate.js'
 import * as store from './registrations.store.js'
-import { findWaiting } from './waiting-registrations.js'
+import { createWaitingRegistrations, findWaiting } from './waiting-registrations.js'
 
 export const registrationLifetime = 24 * hours
 /** For a whole registration: a new mail gives no new tries, which would allow more guesses. */
@@ -243,8 +243,7 @@ export const createRegistrations = (deps: Dependencies) => {
           return refuse(isReserved ? 'already_registered' : 'username_taken_since')
         }),
 
-    /** All that is stored under these addresses, also confirmed registrations. */
-    ofEmails: (emails: readonly string[]) => store.selectOfEmails(database, emails.map(emailKey), clock.now()),
+    ofEmails: createWaitingRegistrations({ database, clock }).ofEmails,
     purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
   }
 }

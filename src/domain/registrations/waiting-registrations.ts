@@ -14,7 +14,9 @@ export const findWaiting = async ({ database, clock }: Dependencies, login: stri
   return row
 }
 
-/** For an operator: whether a registration waits under an email or a name. */
+/** What is stored of registrations, for those who begin and confirm none. */
 export const createWaitingRegistrations = (deps: Dependencies) => ({
   has: async (login: string) => (await findWaiting(deps, login)) !== undefined,
+  /** All that is stored under these addresses, also confirmed registrations. */
+  ofEmails: (emails: readonly string[]) => store.selectOfEmails(deps.database, emails.map(emailKey), deps.clock.now()),
 })

@@ -52,3 +52,17 @@ export const countEvents = (sql: Sql, from: string) =>
      from events where id >= $1 group by 1, 2 order by 3 desc, 1, 2`,
     [from],
   )
+
+/** Each user once, with the last use that is known. */
+export const countActiveUsers = (sql: Sql, since: { day: Date; week: Date; month: Date; firstEvent: string }) =>
+  sql.query<{ day: number; week: number; month: number }>(
+    `select count(*) filter (where used >= $1) as day, count(*) filter (where used >= $2) as week, count(*) as month
+     from (
+       select user_id, max(used) as used from (
+         select user_id, last_used_at as used from refresh_token_records where last_used_at >= $3
+         union all
+         select user_id, created_at from events where id >= $4 and user_id is not null and session_id is not null
+       ) as uses group by user_id
+     ) as users`,
+    [since.day, since.week, since.month, since.firstEvent],
+  )

@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.js'
 import { uuidFloor } from '../../lib/uuid.js'
 import type { Database } from '../../platform/database/database.js'
 import { liveAt } from '../sessions/live-sessions.js'
+import { createActiveUsers } from './active-users.js'
 import * as store from './stats.store.js'
 
 export type Stats = ReturnType<typeof createStats>
@@ -20,6 +21,7 @@ export const createStats = ({
     const [row] = await store.selectStats(database, liveAt(clock.now(), sessionMaxAge), since)
     if (!row) throw new Error('Counting gave no row')
     const providers = await store.countIdentities(database)
-    return { ...row, providers, events: await store.countEvents(database, uuidFloor(since)) }
+    const active = await createActiveUsers({ database, clock }).count()
+    return { ...row, providers, active, events: await store.countEvents(database, uuidFloor(since)) }
   },
 })

@@ -120,7 +120,11 @@ export const createBulkUsers = ({
     }
   }
 
-  const page = (after: string | undefined, limit: number) => store.selectPage(database, after ?? nilUuid, limit)
+  const page = (after: string | undefined, limit: number, filter: store.Filter = {}) =>
+    store.selectPage(database, after ?? nilUuid, limit, filter)
+
+  /** How many users have an authenticator app or a passkey. */
+  const withSecondFactor = async () => (await store.countWithSecondFactor(database))[0]?.users ?? 0
 
   /** Every user in the order of ids, with one page in memory at a time. */
   async function* everyone() {
@@ -138,5 +142,5 @@ export const createBulkUsers = ({
 
   const providers = async () => (await store.selectProviders(database)).map(({ provider }) => provider)
 
-  return { add, createTrial, page, search, everyone, providers }
+  return { add, createTrial, page, search, everyone, providers, withSecondFactor }
 }

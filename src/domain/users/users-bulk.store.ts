@@ -1,3 +1,4 @@
+import { uuidFloor } from '../../lib/uuid.js'
 import type { Sql } from '../../platform/database/database.js'
 import { selectList } from '../../platform/database/select-list.js'
 import type { ImportedUser } from './imported-user.js'
@@ -114,9 +115,39 @@ export const selectProviders = (sql: Sql) =>
      select provider from found where provider is not null order by provider`,
   )
 
+/** What a list of users is limited to. */
+export type Filter = {
+  disabled?: boolean
+  noSecondFactor?: boolean
+  /** Users who are older than this and had no session in use since then. */
+  unusedSince?: Date
+}
+
+const hasSecondFactor = `(exists (select 1 from totp_secrets where user_id = users.id)
+         or exists (select 1 from passkeys where user_id = users.id))`
+
 /** By key and not by offset: every page takes the same time, and no user is listed twice or missed. */
-export const selectPage = (sql: Sql, after: string, limit: number) =>
-  sql.query<ListedUser>(`select ${listed} from users where id > $1 order by id limit $2`, [after, limit])
+export const selectPage = (sql: Sql, after: string, limit: number, { disabled, noSecondFactor, unusedSince }: Filter) =>
+  sql.query<ListedUser>(
+    `select ${listed} from users where id > $1
+       and (not $3::boolean or disabled_at is not null)
+       and (not $4::boolean or not ${hasSecondFactor})
+       and ($5::timestamptz is null or (created_at < $5
+         and not exists (select 1 from refresh_token_records where user_id = users.id and last_used_at >= $5)
+         and not exists (select 1 from events where user_id = users.id and id >= $6 and session_id is not null)))
+     order by id limit $2`,
+    [
+      after,
+      limit,
+      disabled ?? false,
+      noSecondFactor ?? false,
+      unusedSince ?? null,
+      uuidFloor(unusedSince ?? new Date(0)),
+    ],
+  )
+
+export const countWithSecondFactor = (sql: Sql) =>
+  sql.query<{ users: number }>(`select count(*) as users from users where ${hasSecondFactor}`)
 
 /** Any part of the username, the email or the name; whole matches first. Reads the whole table. */
 export const selectMatching = (sql: Sql, part: { username: string; email: string; name: string }, limit: number) =>

@@ -16,16 +16,16 @@ import type { Clock } from '../../lib/clock.js'
 
 type Dependencies = {
   clock: Clock
-  users: Users
-  usernames: Usernames
+  users: Pick<Users, 'identitiesOf' | 'undoneIdentitiesOf'>
+  usernames: Pick<Usernames, 'formerOf'>
   emailChanges: Pick<EmailChanges, 'waitingOf'>
   undos: Pick<Undos, 'formerEmailsOf'>
-  sessions: Sessions
-  factors: Factors
+  sessions: Pick<Sessions, 'list'>
+  factors: Pick<Factors, 'describe'>
   passkeys: Pick<Passkeys, 'list'>
-  trustedDevices: TrustedDevices
-  events: Events
-  mails: Mails
+  trustedDevices: Pick<TrustedDevices, 'list'>
+  events: Pick<Events, 'recent'>
+  mails: Pick<Mails, 'sentTo'>
   registrations: Pick<Registrations, 'ofEmails'>
   invitations: Pick<Invitations, 'ofEmails'>
 }
@@ -43,7 +43,7 @@ const accountOf = ({ passwordHash, disabled: _, createdAt, ...user }: User) => (
 })
 
 /** Collects what is stored about a user. A new table with personal data is added here. */
-export const createExportAccount = (deps: Dependencies) => {
+export const createAccountData = (deps: Dependencies) => {
   const { clock, users, usernames, emailChanges, undos, sessions, factors, passkeys, trustedDevices, events, mails } =
     deps
   const { registrations, invitations } = deps
@@ -145,9 +145,8 @@ export const createExportAccount = (deps: Dependencies) => {
     }
   }
 
-  return async (userId: string) => {
-    const user = await users.findById(userId)
-    if (!user || user.disabled) return refuse('not_authenticated')
+  return async (user: User) => {
+    const { id: userId } = user
     const names = await otherNames(userId)
     const collected: AccountExport = {
       exportedAt: clock.now().toISOString(),
@@ -158,5 +157,14 @@ export const createExportAccount = (deps: Dependencies) => {
       ...(await traces(userId)),
     }
     return collected
+  }
+}
+
+/** For the caller of a request. */
+export const createExportAccount = (deps: Dependencies & { users: Pick<Users, 'findById'> }) => {
+  const collect = createAccountData(deps)
+  return async (userId: string) => {
+    const user = await deps.users.findById(userId)
+    return user && !user.disabled ? collect(user) : refuse('not_authenticated')
   }
 }

@@ -17,6 +17,7 @@ export type Watched = {
   endedSessions: { age(): number | undefined; held(): { entries: number } }
   loadedKeys: { age(): number | undefined }
   clockWatch: { offset(): number | undefined }
+  activeUsers: { recent(): Promise<{ day: number; week: number; month: number }> }
 }
 
 type Collect = (gauge: Gauge<string>) => void | Promise<void>
@@ -42,6 +43,17 @@ const watchStored =
       // Unknown is not zero: without a value, the line in a graph has a gap.
       gauge.remove()
     }
+  }
+
+const watchActiveUsers =
+  (activeUsers: Watched['activeUsers']): Collect =>
+  async (gauge) => {
+    gauge.reset()
+    const counted = await inTime(activeUsers.recent()).catch(() => undefined)
+    if (!counted) return
+    gauge.set({ days: '1' }, counted.day)
+    gauge.set({ days: '7' }, counted.week)
+    gauge.set({ days: '30' }, counted.month)
   }
 
 const watchCache =
@@ -84,14 +96,7 @@ const watchDatabase = (database: Watched['database'], add: AddGauge) => {
   })
 }
 
-/** Gauges are read only when Prometheus asks. */
-export const watchGauges = (watched: Watched, add: AddGauge) => {
-  const { workers, cache, database, mails, webhooks, endedSessions, loadedKeys, clockWatch } = watched
-  add({
-    name: 'latchkey_worker_queue_length',
-    help: 'Password checks that wait for a thread.',
-    collect: (gauge) => gauge.set(workers.queueLength()),
-  })
+const watchOutboxes = ({ mails, webhooks }: Watched, add: AddGauge) => {
   add({
     name: 'latchkey_mails_waiting',
     help: 'Mails that no mail server has accepted yet, up to 10000.',
@@ -110,6 +115,17 @@ export const watchGauges = (watched: Watched, add: AddGauge) => {
     aggregator: 'max',
     collect: watchStored(webhooks.countWaiting),
   })
+}
+
+/** Gauges are read only when Prometheus asks. */
+export const watchGauges = (watched: Watched, add: AddGauge) => {
+  const { workers, cache, database, endedSessions, loadedKeys, clockWatch, activeUsers } = watched
+  add({
+    name: 'latchkey_worker_queue_length',
+    help: 'Password checks that wait for a thread.',
+    collect: (gauge) => gauge.set(workers.queueLength()),
+  })
+  watchOutboxes(watched, add)
   add({
     name: 'latchkey_cache_fallback',
     help: '1 while the shared counters cannot be reached and limits are counted in this process.',
@@ -139,6 +155,13 @@ export const watchGauges = (watched: Watched, add: AddGauge) => {
     help: "How far this machine's clock is ahead of the database's; negative if it is behind.",
     aggregator: 'max',
     collect: watchKnown(clockWatch.offset),
+  })
+  add({
+    name: 'latchkey_active_users',
+    help: 'Users who used a session in the last 1, 7 and 30 days, counted every ten minutes.',
+    labelNames: ['days'],
+    aggregator: 'max',
+    collect: watchActiveUsers(activeUsers),
   })
   watchDatabase(database, add)
 }

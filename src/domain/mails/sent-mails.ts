@@ -1,0 +1,16 @@
+import type { Database } from '../../platform/database/database.js'
+import { emailKey } from '../users/email.js'
+import * as store from './mails.store.js'
+
+/** What is stored about mails to a user, for those who send none. */
+export const createSentMails = ({ database }: { database: Database }) => ({
+  /**
+   * What was mailed to a user in the last day or waits to be sent, to these addresses of the user or to others. Of the mails to
+   * an address that the user asked for, nothing is said: their kind shows whether it has an account.
+   */
+  sentTo: (userId: string, emails: readonly string[]) =>
+    store.selectOfUser(database, userId, {
+      recipients: emails.map(emailKey),
+      hidden: ['confirm-email', 'email-taken'],
+    }),
+})
