@@ -206,6 +206,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await sessions.purgeAfter(sql, nilUuid, liveAfter(31 * days), 10)).toEqual([{ cursor: null }])
     expect(await sessions.deleteSurplus(sql, userId, nilUuid, 0)).toEqual([])
     expect(await sessions.deleteOfProvider(sql, userId, 'provider_a', null)).toEqual([])
+    expect(await sessions.setNeverProven(sql, three.id, 'provider_a', at(0))).toEqual([])
     expect([await sessions.deleteAllOfUser(sql, userId, null), await sessions.deleteSome(sql, 9)]).toEqual([[], []])
   })
 

@@ -228,6 +228,10 @@ describe('the account page', () => {
       expect(refused.body).toMatchObject({ error: 'Last way in' })
       await signInWith(setup.service.browser(), 'provider-b')
       expect((await browser.remove('/api/auth/providers/provider-a')).status).toBe(204)
+      // Its own session began with it: it stays, and has to prove it anew.
+      expect((await browser.post('/api/auth/refresh')).status).toBe(200)
+      expect((await browser.remove('/api/auth/providers/provider-b')).body.methods).toEqual(['mail'])
+      expect((await browser.get('/api/auth/verify?fresh=10m')).status).toBe(403)
     })
 
     it('leaves one of two when both are removed at once', async () => {

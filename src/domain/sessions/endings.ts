@@ -3,6 +3,7 @@ import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
 import type { Client } from './client.js'
 import type { EndedSession } from './ended-sessions.js'
+import { neverProven } from './proof.js'
 import * as store from './sessions.store.js'
 
 type Dependencies = {
@@ -48,9 +49,10 @@ export const createEndings = ({ database, onEnded, webhooks }: Dependencies) => 
       const ended = await store.deleteSurplus(sql, userId, begun, mostSessions)
       tellOnceDone(ended, sql)
     },
-    /** Those that began with this provider: it is being unlinked. */
-    endOfProvider: async (sql: Transaction, userId: string, provider: ProviderId, except?: string) => {
-      const ended = await store.deleteOfProvider(sql, userId, provider, except ?? null)
+    /** Those that began with this provider: it is being unlinked. The one of the caller stays, and is not fresh any more. */
+    endOfProvider: async (sql: Transaction, userId: string, provider: ProviderId, own?: string) => {
+      const ended = await store.deleteOfProvider(sql, userId, provider, own ?? null)
+      if (own !== undefined) await store.setNeverProven(sql, own, provider, neverProven)
       tellOnceDone(ended, sql)
       return ended.length
     },

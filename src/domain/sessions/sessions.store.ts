@@ -282,6 +282,14 @@ export const deleteOfProvider = (sql: Sql, userId: string, provider: string, exc
     [userId, provider, except],
   )
 
+/** If the session began with this provider. */
+export const setNeverProven = (sql: Sql, id: string, provider: string, neverProven: Date) =>
+  sql.query('update refresh_token_records set authenticated_at = $3 where id = $1 and provider = $2', [
+    id,
+    provider,
+    neverProven,
+  ])
+
 /** All but the newest, by their last use. `begun` stays: another one may have been used in the same second. */
 export const deleteSurplus = (sql: Sql, userId: string, begun: string, most: number) =>
   sql.query<{ id: string }>(
