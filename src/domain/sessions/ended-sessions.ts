@@ -138,7 +138,7 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
       await round
     },
     /** For the access check: asks no store. */
-    refuses: ({ sid, gen = 0 }: Pick<AccessClaims, 'sid' | 'gen'>) => {
+    refuses: ({ sid, gen }: Pick<AccessClaims, 'sid' | 'gen'>) => {
       if (readAt === undefined) throw new StoreUnavailable('The ended sessions have not been read yet')
       return list.has(sid, gen)
     },

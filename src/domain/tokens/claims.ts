@@ -5,7 +5,7 @@ import { isUuid } from '../../lib/uuid.js'
  * Claims are a stored format: browsers keep tokens across an upgrade, an access token for 15 minutes and a refresh token for
  * 30 days, and both for as long when you go back a release. So a claim that is added is optional when it is read, and one that
  * is dropped may still be there. The two kinds are checked apart: what access tokens must have from now on is no reason to
- * refuse the refresh tokens that are out. `stored-tokens.test.ts` has a token of every shape there has been: add one there
+ * refuse the refresh tokens that are out. `stored-tokens.test.ts` has a token of every shape that must be read: add one there
  * when you change what is signed.
  */
 
@@ -20,23 +20,21 @@ export type AccessClaims = {
   userId: string
   username: string
   sid: string
-  gen?: number
+  gen: number
   iat: number
   exp: number
-  email?: string
+  sub: string
+  iss: string
+  aud: string
+  email: string
   name?: string
-  auth_time?: number
-  amr?: readonly string[]
+  auth_time: number
+  amr: readonly string[]
   mfa_time?: number
-  /** Tokens of the release before this one have none, and no claim that came with it. The next release refuses them. */
-  iss?: string
 }
 
 /** What a session signs. `sub`, `iss` and `aud` are added to it, and a long name is cut. */
-export type NewAccessClaims = Required<Omit<AccessClaims, 'iss' | 'name' | 'mfa_time'>> & {
-  name: string | null
-  mfa_time?: number
-}
+export type NewAccessClaims = Omit<AccessClaims, 'sub' | 'iss' | 'aud' | 'name'> & { name: string | null }
 
 /** `auth_time` is when the session began: together with `gen` it makes each token unlike any other. */
 export type RefreshClaims = {
@@ -81,22 +79,22 @@ const isAbsentOr = (value: unknown, isValid: (value: unknown) => boolean) => val
 
 // Only we can sign a token; but what an older release or another program with our secret has signed may be odd.
 
-/** A token that names an issuer must name this service, in all its claims. */
+/** Issued by this service for this service, and about the user whom it names. */
 const isOf = (claims: Payload, issuer: string) =>
-  claims.iss === undefined || (claims.iss === issuer && claims.aud === issuer && claims.sub === claims.userId)
+  claims.iss === issuer && claims.aud === issuer && claims.sub === claims.userId
 
 export const isAccessClaims = (claims: Payload, issuer: string): claims is AccessClaims =>
   isId(claims.userId) &&
   isText(claims.username, longestNameInToken) &&
   isId(claims.sid) &&
-  isAbsentOr(claims.gen, isGeneration) &&
+  isGeneration(claims.gen) &&
   isMoment(claims.iat) &&
   isMoment(claims.exp) &&
   isOf(claims, issuer) &&
-  isAbsentOr(claims.email, (email) => isText(email, longestEmail)) &&
+  isText(claims.email, longestEmail) &&
   isAbsentOr(claims.name, (name) => isText(name, longestNameInToken)) &&
-  isAbsentOr(claims.auth_time, isMoment) &&
-  isAbsentOr(claims.amr, isMethods) &&
+  isMoment(claims.auth_time) &&
+  isMethods(claims.amr) &&
   isAbsentOr(claims.mfa_time, isMoment)
 
 export const isRefreshClaims = (claims: Payload): claims is RefreshClaims =>

@@ -2,14 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { Caller, NoContent } from '../../contract/schemas.js'
-import type { AccessClaims, Tokens } from '../../domain/tokens/tokens.js'
+import type { Tokens } from '../../domain/tokens/tokens.js'
 import type { Callers } from '../../http/caller.js'
 import type { Cookies } from '../../http/cookies.js'
 import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { Clock } from '../../lib/clock.js'
-import { StoreUnavailable } from '../../platform/database/database.js'
 import { meets, readConditions } from './conditions.js'
 import { identityHeaders, identityOf } from './identity-headers.js'
 import type { Renewal } from './renewal.js'
@@ -84,19 +83,10 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
     return tokens.readAccess(issued.accessToken) ?? refuse('not_authenticated')
   }
 
-  /** A token of the release before is good by itself: if it cannot be renewed now, it serves until it expires. */
-  const renewedOr = async (claims: AccessClaims, request: FastifyRequest, reply: FastifyReply) => {
-    const better = await renewed(request, reply).catch((error: unknown) => {
-      if (error instanceof StoreUnavailable) return refuse('unavailable')
-      throw error
-    })
-    return isRefused(better) ? claims : better
-  }
-
   const caller = async (request: FastifyRequest, reply: FastifyReply, mayRenew: boolean) => {
     const claims = callers.claimsOf(request)
-    if (!claims) return mayRenew ? renewed(request, reply) : refuse('not_authenticated')
-    return mayRenew && claims.iss === undefined ? renewedOr(claims, request, reply) : claims
+    if (claims) return claims
+    return mayRenew ? renewed(request, reply) : refuse('not_authenticated')
   }
 
   // For a proxy, a request from another site is one without cookies: the proxy then sends the user to the login page.

@@ -45,13 +45,9 @@ export const readConditions = (query: Record<string, unknown>) => {
 
 /**
  * Whether there were enough proofs, and the last one is recent enough: with two factors, the last one by a second factor. A
- * token that says nothing about it is not enough.
+ * token that does not say when that was is not enough.
  */
-export const meets = (
-  { auth_time, mfa_time, amr = [] }: AccessClaims,
-  { freshFor, factors }: Conditions,
-  now: Date,
-) => {
+export const meets = ({ auth_time, mfa_time, amr }: AccessClaims, { freshFor, factors }: Conditions, now: Date) => {
   const provenAt = (factors === 2 ? mfa_time : auth_time) ?? 0
   const isFresh = freshFor === none.freshFor || now.getTime() - provenAt * 1000 <= freshFor
   return isFresh && factorsOf(amr) >= factors

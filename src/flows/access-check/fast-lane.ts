@@ -21,7 +21,7 @@ import { identityHeaders, identityOf } from './identity-headers.js'
  *   request of another site   declined; with GET, `http/cross-site` looks at nothing but `Sec-Fetch-Site` first
  *   allowed origins           declined if the request names one; without any, the framework does not look at it
  *   method, query, body       anything but a GET of exactly one of these addresses without a body is declined
- *   renewal                   a token that needs none is answered here; one of an earlier release is declined
+ *   renewal                   a token that is accepted needs none
  *   access check              the cookie must be there once, and its token must be remembered: the first request with a token
  *                             goes to the framework's route, which checks the signature. What can change from one request to
  *                             the next (expiry, ended sessions) is up to `tokens.recallAccess`
@@ -51,7 +51,7 @@ const isPlain = (headers: IncomingHttpHeaders) =>
   headers['transfer-encoding'] === undefined
 
 type Route = { status: number; send: (response: ServerResponse, claims: AccessClaims) => void }
-type Address = { path: string; route: Route; accepts?: (claims: AccessClaims) => boolean }
+type Address = { path: string; route: Route }
 
 /*
  * Names and values in turn, which Node writes as they are. It has read the list when `writeHead` returns, so each route has one
@@ -123,7 +123,7 @@ export const createFastLane = ({
   const check = { path: '/api/auth/verify', route: verify(security) }
   const addresses = new Map<string, Address>([
     [check.path, check],
-    [`${check.path}?renew=1`, { ...check, accepts: ({ iss }) => iss !== undefined }],
+    [`${check.path}?renew=1`, check],
     ['/api/auth/me', { path: '/api/auth/me', route: me(security) }],
   ])
 
@@ -137,7 +137,7 @@ export const createFastLane = ({
     if (!address || !isPlain(headers) || allowedOrigins.has(headers.origin)) return false
     const token = accessTokenIn(headers.cookie ?? '')
     const claims = token === undefined ? undefined : tokens.recallAccess(token)
-    if (!claims || !(address.accepts?.(claims) ?? true)) return false
+    if (!claims) return false
     const { path, route } = address
     if (onAnswer) report(response, path, route.status)
     route.send(response, claims)

@@ -15,13 +15,13 @@ export const identityHeaders = [
 /** An address of ours has only these characters, and a header can hold no others. */
 const asciiOnly = /^[\x21-\x7e]*$/
 
-/** Names may have any letters, so they are percent-encoded. A token of an earlier release lacks some of the values. */
+/** Names may have any letters, so they are percent-encoded. */
 export const identityOf = ({ userId, username, name, email, sid, amr, auth_time }: AccessClaims): readonly string[] => [
   userId,
   encodeURIComponent(username),
   encodeURIComponent(name ?? ''),
-  email !== undefined && asciiOnly.test(email) ? email : '',
+  asciiOnly.test(email) ? email : '',
   sid,
-  amr === undefined ? '' : String(factorsOf(amr)),
-  auth_time === undefined ? '' : String(auth_time),
+  String(factorsOf(amr)),
+  String(auth_time),
 ]
