@@ -34,6 +34,37 @@ afterAll(() => latchkey?.stop())
 const from = (address: string) => visit(browser, latchkey, { extraHTTPHeaders: { 'x-forwarded-for': address } })
 
 describe('the login page', () => {
+  it('runs no script but its own, and turns no text into HTML', async () => {
+    const { page, context, faults } = await from('192.0.2.99')
+    await page.goto('/login')
+    await page.getByLabel('Username or email').waitFor()
+    expect(faults).toEqual([])
+    const refused = await page.evaluate(async () => {
+      const tried = (act: () => void) => {
+        try {
+          act()
+          return 'done'
+        } catch (error) {
+          return (error as Error).name
+        }
+      }
+      const script = document.createElement('script')
+      const link = document.createElement('a')
+      link.setAttribute('href', 'javascript:document.title="run"')
+      document.body.append(link)
+      const fromHtml = tried(() => document.body.insertAdjacentHTML('beforeend', '<b>text</b>'))
+      const fromText = tried(() => {
+        script.textContent = 'document.title = "run"'
+      })
+      const blocked = new Promise((resolve) => document.addEventListener('securitypolicyviolation', resolve))
+      link.click()
+      await blocked
+      return [fromHtml, fromText, document.title === 'run']
+    })
+    expect(refused).toEqual(['TypeError', 'TypeError', false])
+    await context.close()
+  })
+
   it('works with the keyboard alone, shows a password when asked, and warns of Caps Lock', async () => {
     const { page, context } = await from('192.0.2.1')
     await page.goto('/login')

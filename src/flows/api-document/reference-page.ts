@@ -1,3 +1,4 @@
+import { pagePolicy } from '../../http/headers.js'
 import { designStyle } from '../../lib/design-style.js'
 import { escapeHtml } from '../../lib/escape-html.js'
 import { referenceStyle } from './reference-style.js'
@@ -163,6 +164,7 @@ ${listed.map((each) => operationOf(each, document)).join('\n')}</section>`,
 <html lang="en">
 <head>
 <meta charset="utf-8">
+${pagePolicy("'none'")}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">

@@ -1,3 +1,4 @@
+import { pagePolicy } from '../../http/headers.js'
 import { markSvg } from '../../lib/brand-mark.js'
 import { designStyle } from '../../lib/design-style.js'
 import { escapeHtml } from '../../lib/escape-html.js'
@@ -8,6 +9,7 @@ const shell = (title: string, main: string, accent: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+${pagePolicy("'none'")}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">

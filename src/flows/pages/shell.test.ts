@@ -56,6 +56,16 @@ describe('the shell of a page', () => {
     ])
   })
 
+  it('allows no script but its own files, and no text that becomes HTML', () => {
+    const [, policy] =
+      /<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(
+        renderPage('login', page, theme, settings),
+      ) ?? []
+    expect(policy).toBe(
+      "script-src 'self';base-uri 'none';object-src 'none';require-trusted-types-for 'script';trusted-types 'none'",
+    )
+  })
+
   it('escapes what the configuration brings', () => {
     const html = renderPage(
       'login',

@@ -1,5 +1,6 @@
 import type { Language } from '../../contract/languages.js'
 import { type PageSettings, settingsElement } from '../../contract/pages.js'
+import { pagePolicy } from '../../http/headers.js'
 import { shadesOf } from '../../lib/accent.js'
 import { markIcon, markSvg } from '../../lib/brand-mark.js'
 import { designStyle } from '../../lib/design-style.js'
@@ -13,6 +14,7 @@ type Shell = {
   title: string
   theme: Theme
   kind: string
+  scripts: "'self'" | "'none'"
   styles: string[]
   head: string
   main: string
@@ -27,7 +29,9 @@ export const renderPage = (name: string, page: Page, theme: Theme, settings: Pag
     `<script type="module" src="${escapeHtml(page.script)}"></script>`,
   ].join('\n')
   const main = `<noscript><section class="card"><h1>${escapeHtml(words.title)}</h1><p>${escapeHtml(words.noscript)}</p></section></noscript>`
-  return shell({ language: settings.language, title: words.title, theme, kind: name, styles: page.styles, head, main })
+  const { language } = settings
+  const { title } = words
+  return shell({ language, title, theme, kind: name, scripts: "'self'", styles: page.styles, head, main })
 }
 
 export const renderNotFound = (page: NotFoundPage, theme: Theme, language: Language) => {
@@ -38,15 +42,17 @@ export const renderNotFound = (page: NotFoundPage, theme: Theme, language: Langu
 <p class="lead">${escapeHtml(words.text)}</p>
 <a class="button primary" href="/">${escapeHtml(words.action)}</a>
 </section>`
-  return shell({ language, title: words.title, theme, kind: 'not-found', styles: page.styles, head: '', main })
+  const { title } = words
+  return shell({ language, title, theme, kind: 'not-found', scripts: "'none'", styles: page.styles, head: '', main })
 }
 
-const shell = ({ language, title, theme, kind, styles, head, main }: Shell) => {
+const shell = ({ language, title, theme, kind, scripts, styles, head, main }: Shell) => {
   const { light } = shadesOf(theme.accent)
   return `<!doctype html>
 <html lang="${escapeHtml(language)}">
 <head>
 <meta charset="utf-8">
+${pagePolicy(scripts)}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="theme-color" content="${colours.light.background}" media="(prefers-color-scheme: light)">
