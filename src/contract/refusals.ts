@@ -27,6 +27,11 @@ export const refusals = {
     message: 'This address does not take that method',
   },
   too_large: { status: 413, error: 'Too large', message: 'The request is larger than 16 KB' },
+  https_required: {
+    status: 403,
+    error: 'HTTPS required',
+    message: 'Use https. This request was not encrypted: replace the secrets that it carried.',
+  },
   unknown_host: {
     status: 421,
     error: 'Unknown host',

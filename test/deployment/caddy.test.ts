@@ -19,6 +19,7 @@ import {
   expectOnlyWebSockets,
   expectOurHeaders,
   expectOutage,
+  expectPlainRefused,
   expectPublicKeys,
   forged,
   navigation,
@@ -30,6 +31,7 @@ describe('an application behind Caddy and the access check', () => {
   const leftovers: (() => Promise<void>)[] = []
   let application: Application
   let door: FrontEnd
+  let plainPort: number
   let instance: Instance
   let databaseUrl: string
   beforeAll(async () => {
@@ -59,6 +61,7 @@ describe('an application behind Caddy and the access check', () => {
     })
     leftovers.push(caddy.stop)
     door = caddy
+    plainPort = ports.plain
   })
   afterAll(async () => {
     for (const leave of leftovers.reverse()) await leave()
@@ -98,6 +101,10 @@ describe('an application behind Caddy and the access check', () => {
     })
     expect(identity(heard?.headers).sort()).toEqual([...identityHeaders].sort())
     expect(heard?.headers.cookie).toBe('theme=dark')
+  })
+
+  it('refuses what should have been encrypted, and redirects pages', async () => {
+    await expectPlainRefused(plainPort, 'https://localhost')
   })
 
   it('guards an admin area as the guide says', async () => {

@@ -14,10 +14,11 @@ export const startCaddy = async ({ port, plainPort, instance, application, tls, 
   const folder = await ownFolder('caddy')
   const certificate = await makeCertificate(folder)
   const shipped = await readFile(file, 'utf8')
-  const own = `bind {$BIND}\n\ttls ${folder}/fullchain.pem ${folder}/privkey.pem`
+  const address = '{$SITE:app.example.com} {\n\tbind {$BIND}'
+  const own = `${address}\n\ttls ${folder}/fullchain.pem ${folder}/privkey.pem`
   const place = '\t\thandle {\n\t\t\troute {'
   const whole = more === '' ? shipped : replaced(shipped, [[place, more + place]])
-  const site = tls ? replaced(whole, [['bind {$BIND}', own]]) : whole
+  const site = tls ? replaced(whole, [[address, own]]) : whole
   const ports = `http_port ${plainPort}\n\thttps_port ${tls ? port : plainPort + 1}`
   await writeFile(join(folder, 'Caddyfile'), `{\n\tadmin off\n\t${ports}\n\tskip_install_trust\n}\n${site}`)
   const server = await startServer({
@@ -28,6 +29,7 @@ export const startCaddy = async ({ port, plainPort, instance, application, tls, 
       HOME: folder,
       XDG_DATA_HOME: folder,
       XDG_CONFIG_HOME: folder,
+      PLAIN: `http://localhost:${plainPort}`,
       SITE: `${tls ? '' : 'http://'}localhost:${port}`,
       BIND: '127.0.0.1',
       LATCHKEY: `127.0.0.1:${instance}`,

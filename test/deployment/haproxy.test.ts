@@ -14,6 +14,7 @@ import { type Instance, startInstance } from '../support/site/instance.js'
 import { freePorts, listens, makeCertificate } from '../support/site/nginx.js'
 import { addPeople, password } from '../support/site/site.js'
 import { until } from '../support/until.js'
+import { expectPlainRefused } from './proxy-answers.js'
 
 const run = promisify(execFile)
 const file = fileURLToPath(new URL('../../deploy/haproxy/haproxy.cfg', import.meta.url))
@@ -58,7 +59,14 @@ const startHaproxy = async (ports: { plain: number; tls: number }, instances: nu
         )
       })
     })
-  return { ...server, port: ports.tls, certificate, states, log: () => readFile(join(folder, 'server.log'), 'utf8') }
+  return {
+    ...server,
+    port: ports.tls,
+    plainPort: ports.plain,
+    certificate,
+    states,
+    log: () => readFile(join(folder, 'server.log'), 'utf8'),
+  }
 }
 
 describe('two instances behind HAProxy', () => {
@@ -99,6 +107,10 @@ describe('two instances behind HAProxy', () => {
   })
   afterAll(async () => {
     for (const leave of leftovers.reverse()) await leave()
+  })
+
+  it('refuses what should have been encrypted, and redirects pages', async () => {
+    await expectPlainRefused(haproxy.plainPort, `https://localhost:${haproxy.port}`)
   })
 
   it('is asked with the address that HAProxy saw, one HSTS header, and no query string in its log', async () => {

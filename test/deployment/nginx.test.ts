@@ -10,6 +10,7 @@ import { testProgram } from '../support/servers/programs.js'
 import { createVisitor } from '../support/site/https-client.js'
 import { addPeople, password, type Site, startSite } from '../support/site/site.js'
 import { until } from '../support/until.js'
+import { expectPlainRefused } from './proxy-answers.js'
 
 const run = promisify(execFile)
 const hsts = 'max-age=31536000; includeSubDomains'
@@ -81,6 +82,11 @@ describe('the TLS front end', () => {
       expect(answer).toEqual({ status: 301, location, server: 'nginx', hsts: undefined })
     },
   )
+
+  it('refuses what should have been encrypted, on both ports', async () => {
+    for (const port of [site.front.ports.plain, site.front.port])
+      await expectPlainRefused(port, `https://localhost:${site.front.port}`)
+  })
 
   it('turns plain HTTP on the TLS port away to TLS as well', async () => {
     const status = await new Promise((resolve, reject) =>

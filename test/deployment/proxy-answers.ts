@@ -1,6 +1,9 @@
+import { request as requestPlain } from 'node:http'
 import { connect as connectPlain } from 'node:net'
 import { connect } from 'node:tls'
 import { expect } from 'vitest'
+import { refuse } from '../../src/contract/outcome.js'
+import { bodyOf } from '../../src/http/errors.js'
 import { securityHeaders } from '../../src/http/headers.js'
 import type { Answer, FrontEnd, Visitor } from '../support/site/https-client.js'
 import type { Application } from './application.js'
@@ -189,4 +192,27 @@ export const expectAddressBehindManyHeaders = async (door: FrontEnd, tinyHeaders
   expect(statuses).toEqual([400, 400, 400, 400, 400])
   expect((await attempt('127.0.0.5', 0)).status).toBe(429)
   expect((await attempt('127.0.0.6', tinyHeaders)).status).toBe(400)
+}
+
+/** Plain HTTP: a page is redirected, and what should have been encrypted is refused in words. */
+export const expectPlainRefused = async (port: number, site: string) => {
+  const ask = (method: string, path: string) =>
+    new Promise<{ status: number | undefined; location: string | undefined; text: string }>((resolve, reject) => {
+      const asked = requestPlain({ host: 'localhost', family: 4, port, method, path }, async (answer) => {
+        const text = (await answer.toArray()).join('')
+        resolve({ status: answer.statusCode, location: answer.headers.location, text })
+      })
+      asked.once('error', reject).end()
+    })
+  for (const path of ['/login?returnTo=%2Fx', '/apix', '/reports/api/x'])
+    expect(await ask('GET', path)).toMatchObject({ status: 301, location: `${site}${path}` })
+  for (const [method, path] of [
+    ['GET', '/api/auth/me'],
+    ['GET', '/api/notes?a=1'],
+    ['POST', '/api/auth/login'],
+    ['POST', '/login'],
+  ] as const) {
+    const { status, location, text } = await ask(method, path)
+    expect([status, location, JSON.parse(text)]).toEqual([403, undefined, bodyOf(refuse('https_required'))])
+  }
 }

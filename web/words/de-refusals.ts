@@ -13,6 +13,7 @@ export const refusals: Record<RefusalCode, string> = {
   too_large: 'Ihre Eingabe ist zu lang.',
   unsupported_media_type: 'Das wird nicht unterstützt. Laden Sie die Seite neu und versuchen Sie es noch einmal.',
   expectation_failed: 'Das wird nicht unterstützt. Laden Sie die Seite neu und versuchen Sie es noch einmal.',
+  https_required: 'Diese Verbindung war nicht verschlüsselt. Öffnen Sie die Seite mit https://.',
   unknown_host: 'Diese Adresse gehört nicht zu diesem Dienst. Öffnen Sie ihn unter seiner eigenen Adresse.',
   headers_too_large:
     'Ihr Browser hat zu viele Daten geschickt. Löschen Sie die Cookies dieser Website und versuchen Sie es noch einmal.',

@@ -13,6 +13,7 @@ export const refusals: Record<RefusalCode, string> = {
   too_large: 'What you entered is too long.',
   unsupported_media_type: 'This is not supported. Reload the page and try again.',
   expectation_failed: 'This is not supported. Reload the page and try again.',
+  https_required: 'This connection was not encrypted. Open the page with https://.',
   unknown_host: 'This address does not belong to this service. Open it by its own address.',
   headers_too_large: 'Your browser sent too much data. Delete the cookies of this site and try again.',
   internal: 'Something went wrong on our side. Please try again.',

@@ -12,6 +12,7 @@ export const refusals: Record<RefusalCode, string> = {
   too_large: 'Votre saisie est trop longue.',
   unsupported_media_type: 'Cette opération n’est pas prise en charge. Rechargez la page et réessayez.',
   expectation_failed: 'Cette opération n’est pas prise en charge. Rechargez la page et réessayez.',
+  https_required: 'Cette connexion n’était pas chiffrée. Ouvrez la page avec https://.',
   unknown_host: 'Cette adresse n’est pas celle de ce service. Ouvrez-le à sa propre adresse.',
   headers_too_large: 'Votre navigateur a envoyé trop de données. Supprimez les cookies de ce site et réessayez.',
   internal: 'Un problème est survenu de notre côté. Veuillez réessayer.',

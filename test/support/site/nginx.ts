@@ -29,7 +29,6 @@ const localised = (text: string, folder: string, { plain, tls }: Ports) =>
     [/listen 80;/g, `listen 127.0.0.1:${plain};`],
     [/listen 443 /g, `listen 127.0.0.1:${tls} `],
     [/(?:auth|app)\.example\.com/g, 'localhost'],
-    ['https://$server_name$request_uri', `https://$server_name:${tls}$request_uri`],
     ['/etc/ssl/latchkey/', `${folder}/`],
     ['/var/log/nginx/', `${folder}/`],
   ])
@@ -97,7 +96,8 @@ export const startNginxSite = async ({
     const file = join(folder, 'snippets', name)
     await writeFile(file, replaced(await readFile(file, 'utf8'), changes))
   }
-  await change('latchkey-own-answers.conf', [['$server_name$', `$server_name:${ports.tls}$`]])
+  for (const name of ['latchkey-own-answers.conf', 'latchkey-plain.conf'])
+    await change(name, [['$server_name$', `$server_name:${ports.tls}$`]])
   const servers = instances.map((port) => `server 127.0.0.1:${port} $2\n`).join('')
   await change('latchkey-instances.conf', [[/(server 127\.0\.0\.1:300\d (max_fails.*)\n)+/g, servers]])
   if (rest.application) await change('latchkey-application-address.conf', [['8080', String(rest.application)]])
