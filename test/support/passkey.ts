@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import type { Browser } from './client.js'
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest()
@@ -32,9 +32,47 @@ export type Faults = {
 }
 type Options = { challenge: string; rpId?: string; rp?: { id: string }; user?: { id: string } }
 
+const kinds = {
+  'P-256': () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  'P-384': () => generateKeyPairSync('ec', { namedCurve: 'P-384' }),
+  Ed25519: () => generateKeyPairSync('ed25519'),
+  'RSA 1024': () => generateKeyPairSync('rsa', { modulusLength: 1_024 }),
+  'RSA 2048': () => generateKeyPairSync('rsa', { modulusLength: 2_048 }),
+}
+export type KeyKind = keyof typeof kinds
+
+const curves: Record<string, number> = { 'P-256': 1, 'P-384': 2 }
+
+/** A public key as an authenticator writes it (COSE, RFC 9053). */
+const coseOf = (publicKey: KeyObject) => {
+  const { kty, crv = '', x = '', y = '', n = '', e = '' } = publicKey.export({ format: 'jwk' })
+  const bytes = (text: string) => Buffer.from(text, 'base64url')
+  if (kty === 'RSA')
+    return [
+      [1, 3],
+      [3, -257],
+      [-1, bytes(n)],
+      [-2, bytes(e)],
+    ] as [number, Item][]
+  if (kty === 'OKP')
+    return [
+      [1, 1],
+      [3, -8],
+      [-1, 6],
+      [-2, bytes(x)],
+    ] as [number, Item][]
+  return [
+    [1, 2],
+    [3, -7],
+    [-1, curves[crv] ?? 0],
+    [-2, bytes(x)],
+    [-3, bytes(y)],
+  ] as [number, Item][]
+}
+
 /** An authenticator with one passkey (ES256), which does what a good one does unless a fault is asked for. */
-export const createPasskey = (origin: string) => {
-  const keys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
+export const createPasskey = (origin: string, kind: KeyKind = 'P-256') => {
+  const keys = kinds[kind]
   const { publicKey, privateKey } = keys()
   const id = randomBytes(32)
   const idText = id.toString('base64url')
@@ -68,14 +106,7 @@ export const createPasskey = (origin: string) => {
     create: (options: unknown, faults: Faults = {}) => {
       const asked = options as Options
       userHandle = asked.user?.id ?? ''
-      const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
-      const key = new Map<number, Item>([
-        [1, 2],
-        [3, -7],
-        [-1, 1],
-        [-2, Buffer.from(x, 'base64url')],
-        [-3, Buffer.from(y, 'base64url')],
-      ])
+      const key = new Map<number, Item>(coseOf(publicKey))
       const attested = Buffer.concat([Buffer.alloc(16), Buffer.from([0, id.length]), id, cbor(key)])
       const attestation = new Map<string, Item>([
         ['fmt', 'none'],

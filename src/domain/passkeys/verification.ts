@@ -36,6 +36,21 @@ const hasPlainAttestation = async (attestationObject: string) => {
   return format === 'none' || (format === 'packed' && decoded.get('attStmt').get('x5c') === undefined)
 }
 
+/** Smaller keys than these can be broken. Every authenticator that is sold makes larger ones. */
+const leastBytesOfRsa = 2_048 / 8
+const [p256, ed25519] = [1, 6]
+
+/** Whether the key is one of the kinds that we ask for, and large enough. */
+const isStrongKey = async (publicKey: Uint8Array) => {
+  const { cose, decodeCredentialPublicKey } = await import('@simplewebauthn/server/helpers')
+  const key = decodeCredentialPublicKey(new Uint8Array(publicKey))
+  if (cose.isCOSEPublicKeyEC2(key)) return key.get(cose.COSEKEYS.crv) === p256
+  if (cose.isCOSEPublicKeyOKP(key)) return key.get(cose.COSEKEYS.crv) === ed25519
+  if (!cose.isCOSEPublicKeyRSA(key)) return false
+  const modulus = key.get(cose.COSEKEYS.n) ?? new Uint8Array()
+  return modulus.slice(modulus.findIndex((byte) => byte !== 0)).length >= leastBytesOfRsa
+}
+
 /** The new passkey, if the answer to this challenge is right. */
 export const verifyRegistration = (credential: PasskeyCredential, challenge: string, party: RelyingParty) =>
   unlessWrong(async () => {
@@ -53,7 +68,7 @@ export const verifyRegistration = (credential: PasskeyCredential, challenge: str
     })
     if (!verified) return undefined
     const { id, publicKey, counter } = registrationInfo.credential
-    if (id !== credential.id) return undefined
+    if (id !== credential.id || !(await isStrongKey(publicKey))) return undefined
     return { credentialId: id, publicKey, counter, synced: registrationInfo.credentialBackedUp }
   })
 
