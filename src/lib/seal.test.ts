@@ -67,6 +67,15 @@ describe('a seal', () => {
     fc.assert(fc.property(fc.string(), (text) => open(text) === undefined))
   })
 
+  it('says in its first byte how it is sealed, and opens no other version', () => {
+    const { seal, open } = createSeal([key()])
+    const bytes = Buffer.from(seal('text'), 'base64url')
+    expect(bytes[0]).toBe(1)
+    for (const other of [0, 2, 255]) {
+      expect(open(Buffer.concat([Buffer.of(other), bytes.subarray(1)]).toString('base64url'))).toBeUndefined()
+    }
+  })
+
   it('refuses to be made without a key', () => {
     expect(() => createSeal([])).toThrow('at least one key')
   })

@@ -7,14 +7,19 @@ export type Seal = {
   open(sealed: string, boundTo?: string): string | undefined
 }
 
+/** The first byte of a sealed text says how it is sealed. Another algorithm gets another number, and both open for a time. */
+const version = 1
 const cipher = 'aes-256-gcm'
 const nonceLength = 12
 const tagLength = 16
 const shape = /^[A-Za-z0-9_-]+$/
 
+/** What is authenticated besides the text. */
+const contextOf = (boundTo: string) => Buffer.from(`${version} ${boundTo}`, 'utf8')
+
 const openWith = (key: Buffer, boundTo: string, bytes: Buffer) => {
   const decipher = createDecipheriv(cipher, key, bytes.subarray(0, nonceLength), { authTagLength: tagLength })
-  decipher.setAAD(Buffer.from(boundTo, 'utf8'))
+  decipher.setAAD(contextOf(boundTo))
   decipher.setAuthTag(bytes.subarray(-tagLength))
   try {
     return Buffer.concat([decipher.update(bytes.subarray(nonceLength, -tagLength)), decipher.final()]).toString('utf8')
@@ -35,18 +40,19 @@ export const createSeal = (keys: readonly Buffer[]): Seal => {
   const seal = (text: string, boundTo = '') => {
     const nonce = randomBytes(nonceLength)
     const encipher = createCipheriv(cipher, newest, nonce, { authTagLength: tagLength })
-    encipher.setAAD(Buffer.from(boundTo, 'utf8'))
+    encipher.setAAD(contextOf(boundTo))
     const hidden = [encipher.update(text, 'utf8'), encipher.final()]
-    return Buffer.concat([nonce, ...hidden, encipher.getAuthTag()]).toString('base64url')
+    return Buffer.concat([Buffer.of(version), nonce, ...hidden, encipher.getAuthTag()]).toString('base64url')
   }
 
   const open = (sealed: string, boundTo = '') => {
     if (!shape.test(sealed)) return undefined
     const bytes = Buffer.from(sealed, 'base64url')
     // The decoder accepts bits and lengths that no encoder writes. Here, one text has exactly one encoded form.
-    if (bytes.length < nonceLength + tagLength || bytes.toString('base64url') !== sealed) return undefined
+    if (bytes.length < 1 + nonceLength + tagLength || bytes.toString('base64url') !== sealed) return undefined
+    if (bytes[0] !== version) return undefined
     for (const key of keys) {
-      const text = openWith(key, boundTo, bytes)
+      const text = openWith(key, boundTo, bytes.subarray(1))
       if (text !== undefined) return text
     }
     return undefined
