@@ -1,0 +1,33 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+
+const home = fileURLToPath(new URL('../..', import.meta.url))
+const read = (path: string) => readFile(join(home, path), 'utf8')
+
+const sourcesBelow = async (folder: string) => {
+  const files = await readdir(join(home, folder), { recursive: true })
+  return files.filter((file) => /\.ts$/.test(file) && !file.endsWith('.test.ts')).map((file) => `${folder}/${file}`)
+}
+
+it('names every file that uses cryptography, and no other', async () => {
+  const paths = (await Promise.all(['src', 'packages/client/src', 'packages/verify/src'].map(sourcesBelow))).flat()
+  const texts = await Promise.all(paths.map(async (path) => ({ path, text: await read(path) })))
+  const used = texts.filter(({ text }) => /node:crypto|crypto\.subtle/.test(text)).map(({ path }) => path)
+  const list =
+    /These files use cryptography[^:]*:\n([^.]*(?:\.ts[^.]*)*)\.\n/.exec(await read('docs/inventory.md'))?.[1] ?? ''
+  expect([...list.matchAll(/`([^`]+)`/g)].map(([, path]) => path).sort()).toEqual(used.sort())
+})
+
+it('names every purpose of a derived key', async () => {
+  const inventory = await read('docs/inventory.md')
+  const texts = await Promise.all((await sourcesBelow('src')).map(read))
+  const purposes = texts.flatMap((text) => [
+    ...[...text.matchAll(/(?:keysFor|sealFor)\('([^']+)'\)/g)].map(([, purpose]) => purpose ?? ''),
+    ...[...text.matchAll(/deriveKey\(\w+, '([^']+)'\)/g)].map(([, purpose]) => purpose ?? ''),
+    ...[...text.matchAll(/\w+Purpose = '([^']+)'/g)].map(([, purpose]) => purpose ?? ''),
+  ])
+  expect(purposes.length).toBeGreaterThan(10)
+  expect(purposes.filter((purpose) => !inventory.includes(`\`${purpose}\``))).toEqual([])
+})
