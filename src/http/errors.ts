@@ -34,6 +34,7 @@ export const sendRefusal = (reply: FastifyReply, refusal: Answered) => {
   if (retryAfter !== undefined) reply.header('Retry-After', retryAfter)
   // A wait of its own comes from another limit than the one whose headers the route has set.
   if (refusal.retryAfter !== undefined) for (const name of limitHeaders) reply.removeHeader(name)
+  reply.refused = refusal.refused
   const requestId = reply.request.id
   return reply.header(requestIdHeader, requestId).status(status).send(bodyOf(refusal, requestId))
 }

@@ -8,6 +8,7 @@ export const countRequests = (server: Server, metrics: Metrics) => {
       route: request.is404 ? undefined : request.routeOptions.url,
       method: request.method,
       status: reply.statusCode,
+      refused: reply.refused,
       milliseconds: reply.elapsedTime,
     })
   })

@@ -197,6 +197,7 @@ export const createServer = (options: ServerOptions) => {
   const requestLog = options.log.child({}, { redact: { paths: [] } })
 
   server.decorateRequest('serviceKey', undefined)
+  server.decorateReply('refused', undefined)
   compileSchemasWhenNeeded(server)
   refuseExpectations(server.server, headers)
   server.removeAllContentTypeParsers()
@@ -241,6 +242,7 @@ export const createServer = (options: ServerOptions) => {
         method,
         path: withoutQuery(request.url),
         status: reply.statusCode,
+        ...(reply.refused && { refused: reply.refused }),
         milliseconds,
         ip,
         ...(serviceKey && { serviceKey: serviceKey.name }),
@@ -269,6 +271,10 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The key of the program that sent the request, once it is checked. */
     serviceKey: UsedKey | undefined
+  }
+  interface FastifyReply {
+    /** The code of the refusal that was sent, for the log and the metrics. */
+    refused: RefusalCode | undefined
   }
   interface FastifyContextConfig {
     /** Called so often that it is logged only at the debug level. */

@@ -72,7 +72,7 @@ describe('why a user could not sign in', () => {
       const status = kind === 'rate_limited' ? 429 : 401
       expect(lines).toMatchObject([
         { msg: 'event', kind, reason, ip, ...(username !== null && { username }) },
-        { msg: 'request', path: '/login', status },
+        { msg: 'request', path: '/login', status, ...(status === 401 && { refused: 'invalid_credentials' }) },
       ])
     }
   })

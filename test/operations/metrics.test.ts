@@ -76,6 +76,11 @@ describe('the metrics', () => {
     expect(seriesValue(text, 'latchkey_http_refusals_total', { status: '429' })).toBe(1)
   })
 
+  it('count refusals by their code', async () => {
+    const refused = { code: 'not_authenticated', route: '/api/content/:slug' }
+    expect(seriesValue(await scrape(), 'latchkey_refusals_total', refused)).toBe(2)
+  })
+
   it('time requests by route pattern, and never name what a client wrote', async () => {
     const text = await scrape()
     const count = 'latchkey_http_request_duration_seconds_count'

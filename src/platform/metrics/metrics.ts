@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { builtInProviderIds, type ProviderId } from '../../contract/providers.js'
+import type { RefusalCode } from '../../contract/refusals.js'
 import { programVersion } from '../version.js'
 import { createBoundedLabel } from './bounded-label.js'
 import { shareMetrics } from './summed-metrics.js'
@@ -10,7 +11,14 @@ export type RefreshOutcome = 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft
 /** What is counted of an event: never the user. */
 type CountedEvent = { kind: string; provider?: string; reason?: string; triedBy?: string; sessionBegan?: string }
 
-export type RequestSeen = { route: string | undefined; method: string; status: number; milliseconds: number }
+export type RequestSeen = {
+  route: string | undefined
+  method: string
+  status: number
+  milliseconds: number
+  /** The code of a refusal: why a request was not answered as it wished. */
+  refused?: RefusalCode | undefined
+}
 
 /** From the access check (below a millisecond) to the longest that a client may take. */
 const latencies = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -49,6 +57,12 @@ const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
     name: 'latchkey_http_refusals_total',
     help: 'Answers of 400 and above, by exact status.',
     labelNames: ['status'] as const,
+    registers,
+  }),
+  refusalCodes: new Counter({
+    name: 'latchkey_refusals_total',
+    help: 'Refusals, by their code and the pattern of the route: wrong CSRF tokens, requests of other sites, refused access checks, wrong service keys and so on.',
+    labelNames: ['code', 'route'] as const,
     registers,
   }),
   signIns: new Counter({
@@ -154,7 +168,7 @@ export const createMetrics = (providers: readonly ProviderId[] = builtInProvider
       instruments.secondFactors.inc({ method, outcome }),
     countRejection: (limiter: string) => instruments.rejections.inc({ limiter }),
     countWebhook: (outcome: (typeof webhookOutcomes)[number]) => instruments.webhooks.inc({ outcome }),
-    countRequest: ({ route = 'unmatched', method, status, milliseconds }: RequestSeen) => {
+    countRequest: ({ route = 'unmatched', method, status, milliseconds, refused }: RequestSeen) => {
       const labels = {
         route,
         method: usualMethods.has(method) ? method : 'OTHER',
@@ -162,6 +176,7 @@ export const createMetrics = (providers: readonly ProviderId[] = builtInProvider
       }
       instruments.requests.observe(labels, milliseconds / 1000)
       if (status >= 400) instruments.refusals.inc({ status: String(status) })
+      if (refused) instruments.refusalCodes.inc({ code: refused, route })
     },
     /** Read at each scrape: the process, queues, the pool, whether the shared counters can be reached. */
     watch: (watched: Watched) => {

@@ -73,6 +73,7 @@ const requestOnce = (url: URL, request: OutboundRequest, body: Buffer | undefine
     outgoing.on('socket', (socket) => socket.once(connected, () => clearTimeout(connectTimer)))
     outgoing.on('error', (error) => {
       if (error instanceof PrivateAddress) return fail('private_address')
+      if (isOfTls(error)) return fail('tls')
       return fail(bounds.signal.aborted ? 'timeout' : 'unreachable')
     })
     outgoing.on('response', (answer) => {
@@ -81,6 +82,10 @@ const requestOnce = (url: URL, request: OutboundRequest, body: Buffer | undefine
     })
     outgoing.end(body)
   })
+
+/** The certificate is not accepted, or the two sides agree on no protocol: another fault than a server that is away. */
+const isOfTls = (error: Error) =>
+  'code' in error && /^(?:ERR_TLS_|ERR_SSL_|CERT_|EPROTO$|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(String(error.code))
 
 /** `fetch` would add this by itself: openid-client names the type of its form, other callers may not. */
 const contentType = ({ body, headers = {} }: OutboundRequest) => {

@@ -5,6 +5,7 @@ export type OutboundFailure =
   | 'forbidden'
   | 'private_address'
   | 'timeout'
+  | 'tls'
   | 'too_large'
   | 'unreachable'
 

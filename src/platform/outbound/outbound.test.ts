@@ -195,6 +195,11 @@ describe('outbound', () => {
     expect(JSON.stringify([error, String(error), (error as Error).stack, (error as Error).cause])).not.toContain('hush')
   })
 
+  it('tells a server that speaks no TLS from one that is away', async () => {
+    const plain = (await serve((_request, response) => response.end())).replace('http:', 'https:')
+    expect(await codeOf(outboundTo().withDeadline()(plain))).toBe('tls')
+  })
+
   it('tells an unreachable host from a slow one', async () => {
     const closed = createTcpServer()
     const url = await listen(closed)
