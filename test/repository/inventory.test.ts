@@ -31,3 +31,27 @@ it('names every purpose of a derived key', async () => {
   expect(purposes.length).toBeGreaterThan(10)
   expect(purposes.filter((purpose) => !inventory.includes(`\`${purpose}\``))).toEqual([])
 })
+
+it('counts the verdicts of docs/asvs.md as they stand in its rows, and names files that exist', async () => {
+  const text = await read('docs/asvs.md')
+  const rows = [...text.matchAll(/^\| \d+\.\d+\.\d+ \| ([12]) \| \*{0,2}([a-z/ ]+?)\*{0,2} \|/gm)]
+  const counted = ['1', '2'].map((level) =>
+    ['met', 'partly', 'not met', 'n/a'].map(
+      (verdict) => rows.filter(([, ofLevel, said]) => ofLevel === level && said === verdict).length,
+    ),
+  )
+  const stated = [...text.matchAll(/^\| ([12]) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$/gm)].map((row) =>
+    row.slice(2).map(Number),
+  )
+  expect(stated).toEqual(counted)
+  const paths = [...text.matchAll(/\b(?:src|web|packages|test|deploy|scripts)\/[\w./-]+\.\w+/g)].map(([path]) => path)
+  const missing = await Promise.all(
+    paths.map((path) =>
+      read(path).then(
+        () => [],
+        () => [path],
+      ),
+    ),
+  )
+  expect(missing.flat()).toEqual([])
+})

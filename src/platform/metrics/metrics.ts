@@ -45,7 +45,7 @@ const createOwnGauges = (registers: Registry[]) => ({
   }),
 })
 
-const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
+const createRequestInstruments = (registers: Registry[]) => ({
   requests: new Histogram({
     name: 'latchkey_http_request_duration_seconds',
     help: 'Time from the first byte of a request to the last of its answer, by route pattern.',
@@ -65,6 +65,10 @@ const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
     labelNames: ['code', 'route'] as const,
     registers,
   }),
+})
+
+const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
+  ...createRequestInstruments(registers),
   signIns: new Counter({
     name: 'latchkey_sign_ins_total',
     help: `Sign-ins, by way: ${ways.join(', ')}.`,
