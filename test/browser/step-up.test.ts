@@ -29,6 +29,15 @@ const violationsOn = async (page: Page) => {
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
 }
 
+const tabTo = async (page: Page, name: string) => {
+  const button = page.getByRole('button', { name })
+  for (let presses = 0; presses < 10; presses += 1) {
+    await page.keyboard.press('Tab')
+    if (await button.evaluate((element) => document.activeElement === element)) return
+  }
+  throw new Error(`The keyboard does not reach "${name}"`)
+}
+
 const identities = () => latchkey.sql.query("select 1 from identities where provider = 'provider_b'")
 
 it('asks for the password when the session is no longer fresh, and then makes the change that was refused', async () => {
@@ -86,6 +95,15 @@ it('asks for the password when the session is no longer fresh, and then makes th
   await page.waitForURL('**/dashboard?a=1#b')
   await page.goto('/step-up?factors=2&returnTo=%2Fdashboard')
   await page.getByRole('heading', { name: 'A second factor is needed' }).waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+
+  await page.goto('/step-up?fresh=1s&returnTo=%2Fdashboard')
+  await page.getByRole('textbox', { name: 'Password' }).waitFor()
+  await expect.poll(() => focusedField(page)).toBe('password')
+  await tabTo(page, 'Sign out')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/login?notice=signed_out')
+  expect((await context.cookies()).map(({ name }) => name)).not.toContain('refresh_token')
   expect(faults).toEqual([])
   await context.close()
 })

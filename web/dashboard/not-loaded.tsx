@@ -10,13 +10,16 @@ import { SignOutButton } from './sign-out-button.js'
 /** The whole account: what is wrong, and what can be done meanwhile. */
 export const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgain: () => Promise<void> }) => {
   const words = useWords('dashboard')
+  const common = useWords('common')
   const sentenceFor = useSentences()
   const [signOutRefused, setSignOutRefused] = useState<Refusal>()
   const sentence = isTemporary(refused) ? words.reconnecting : sentenceFor(refused)
   return (
     <section class="panel not-loaded">
       <h1>{words.title}</h1>
-      <Notice kind="error">{signOutRefused ? `${words.notSignedOut} ${sentenceFor(signOutRefused)}` : sentence}</Notice>
+      <Notice kind="error">
+        {signOutRefused ? `${common.notSignedOut} ${sentenceFor(signOutRefused)}` : sentence}
+      </Notice>
       <div class="button-row">
         <TryAgain onPress={onTryAgain} />
         <SignOutButton onRefused={setSignOutRefused} />

@@ -5,8 +5,10 @@ import { Button } from '../components/button.js'
 import { useWords } from '../settings.js'
 import { leaveSignedOut } from './sign-out.js'
 
-export const SignOutButton = ({ onRefused }: { onRefused: (refusal: Refusal) => void }) => {
-  const words = useWords('dashboard')
+type Props = { look?: 'plain' | 'quiet'; onRefused: (refusal: Refusal) => void }
+
+export const SignOutButton = ({ look = 'plain', onRefused }: Props) => {
+  const words = useWords('common')
   const [busy, setBusy] = useState(false)
   const signOut = async () => {
     setBusy(true)
@@ -16,7 +18,7 @@ export const SignOutButton = ({ onRefused }: { onRefused: (refusal: Refusal) => 
     onRefused(answer)
   }
   return (
-    <Button busy={busy} onPress={signOut}>
+    <Button look={look} busy={busy} onPress={signOut}>
       {words.signOut}
     </Button>
   )

@@ -5,9 +5,12 @@ import { client } from '../client.js'
 import { Card } from '../components/card.js'
 import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
+import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
+import { SignOutButton } from '../dashboard/sign-out-button.js'
 import { mount } from '../mount.js'
 import { queryValue, redirectAfterSignIn, returnToAfterStepUp, withReturnTo } from '../navigation.js'
+import { useSentences } from '../refusals.js'
 import { useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
 import { StepUpForm } from '../step-up/step-up-form.js'
@@ -30,6 +33,7 @@ const StepUp = () => {
       <Card footer={<a href="/api/auth/account-page">{words.toAccount}</a>}>
         <Heading text={words.noSecondFactorHeading} />
         <p class="lead">{words.noSecondFactor}</p>
+        <SignOut />
       </Card>
     )
   }
@@ -38,7 +42,23 @@ const StepUp = () => {
       <Heading text={words.heading} />
       <p class="lead">{words.lead}</p>
       <StepUpForm {...prover} onProven={() => redirectAfterSignIn(returnToAfterStepUp())} onSignedOut={signIn} />
+      <SignOut />
     </Card>
+  )
+}
+
+/** For a user who cannot prove it, or whose session is open in a browser of another person. */
+const SignOut = () => {
+  const words = useWords('common')
+  const sentenceFor = useSentences()
+  const [refused, setRefused] = useState<Refusal>()
+  // A session that has ended needs no sign-out.
+  const onRefused = (refusal: Refusal) => (refusal.refused === 'not_authenticated' ? signIn() : setRefused(refusal))
+  return (
+    <>
+      {refused && <Notice kind="error">{`${words.notSignedOut} ${sentenceFor(refused)}`}</Notice>}
+      <SignOutButton look="quiet" onRefused={onRefused} />
+    </>
   )
 }
 

@@ -29,6 +29,8 @@ export const de: Words = {
     sentAgain:
       'Eine neue E-Mail ist unterwegs, es sei denn, diese Adresse hat in der letzten Stunde schon fünf erhalten. Verwenden Sie dann die neueste.',
     backToLogin: 'Zurück zur Anmeldung',
+    signOut: 'Abmelden',
+    notSignedOut: 'Sie konnten nicht abgemeldet werden.',
     developmentMailbox: 'Entwicklungs-Postfach',
     required: 'Bitte füllen Sie dieses Feld aus.',
     tryAgainIn: 'Bitte versuchen Sie es in {time} noch einmal.',
@@ -192,9 +194,7 @@ export const de: Words = {
     greeting: 'Hallo {name}',
     loading: 'Ihr Konto wird geladen …',
     reconnecting: 'Der Dienst ist gerade nicht erreichbar. Sie bleiben angemeldet. Wir versuchen es weiter.',
-    notSignedOut: 'Sie konnten nicht abgemeldet werden.',
     partNotLoaded: 'Dieser Teil konnte nicht geladen werden.',
-    signOut: 'Abmelden',
     account: 'Konto',
     name: 'Name',
     noName: 'Nicht angegeben',

@@ -29,6 +29,8 @@ export const en = {
     sentAgain:
       'A new email is on its way, unless this address has already had five in the last hour. In that case, use the newest one.',
     backToLogin: 'Back to sign in',
+    signOut: 'Sign out',
+    notSignedOut: 'You could not be signed out.',
     developmentMailbox: 'Development mailbox',
     required: 'Please fill in this field.',
     tryAgainIn: 'Please try again in {time}.',
@@ -184,9 +186,7 @@ export const en = {
     greeting: 'Hello, {name}',
     loading: 'Loading your account…',
     reconnecting: 'The service cannot be reached at the moment. You are still signed in. We keep trying.',
-    notSignedOut: 'You could not be signed out.',
     partNotLoaded: 'This part could not be loaded.',
-    signOut: 'Sign out',
     account: 'Account',
     name: 'Name',
     noName: 'Not given',

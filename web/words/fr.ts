@@ -29,6 +29,8 @@ export const fr: Words = {
     sentAgain:
       'Un nouvel e-mail est en route, sauf si cette adresse en a déjà reçu cinq au cours de la dernière heure. Dans ce cas, utilisez le plus récent.',
     backToLogin: 'Retour à la connexion',
+    signOut: 'Se déconnecter',
+    notSignedOut: 'La déconnexion n’a pas abouti.',
     developmentMailbox: 'Boîte mail de développement',
     required: 'Veuillez remplir ce champ.',
     tryAgainIn: 'Veuillez réessayer dans {time}.',
@@ -190,9 +192,7 @@ export const fr: Words = {
     greeting: 'Bonjour {name}',
     loading: 'Chargement de votre compte…',
     reconnecting: 'Le service est injoignable pour le moment. Votre session reste ouverte. Nous continuons d’essayer.',
-    notSignedOut: 'La déconnexion n’a pas abouti.',
     partNotLoaded: 'Cette partie n’a pas pu être chargée.',
-    signOut: 'Se déconnecter',
     account: 'Compte',
     name: 'Nom',
     noName: 'Non renseigné',
