@@ -13,12 +13,15 @@ const publicUrl = 'https://auth.example.com'
 const tokens = createTokens({ secrets: [secret], clock: systemClock, issuer: publicUrl })
 const now = () => Math.floor(Date.now() / 1000)
 
-type Proven = { amr?: string[]; age?: number; secondFactorAge?: number; issuer?: typeof tokens }
-const tokenFor = (username: string, { amr = ['pwd'], age = 0, secondFactorAge, issuer = tokens }: Proven = {}) => {
+type Proven = { amr?: string[]; age?: number; secondFactorAge?: number; lifetime?: number; issuer?: typeof tokens }
+const tokenFor = (
+  username: string,
+  { amr = ['pwd'], age = 0, secondFactorAge, lifetime = 900, issuer = tokens }: Proven = {},
+) => {
   const [userId, sid] = [randomUUID(), randomUUID()]
   const iat = now()
   const proven = { auth_time: iat - age, ...(secondFactorAge !== undefined && { mfa_time: iat - secondFactorAge }) }
-  const times = { iat, exp: iat + 900, ...proven }
+  const times = { iat, exp: iat + lifetime, ...proven }
   return issuer.signAccess({ userId, sid, username, email: 'ada@example.com', name: null, gen: 0, amr, ...times })
 }
 const setCookies = (token: string) => [
@@ -128,6 +131,17 @@ describe('a renewal', () => {
     expect(await ask({ headers })).toMatchObject({ status: 503, setCookies: [] })
     expect(asked).toHaveLength(1)
     expect(problems).toEqual([expect.stringContaining('compare publicUrl, keys and clocks')])
+  })
+
+  it('of a session at its absolute end is a sign-out of that session, and stops no other', async () => {
+    const answers = [renewed(tokenFor('eve', { lifetime: -1 })), renewed(tokenFor('ada'))]
+    const { ask } = guardWith(() => answers.shift() ?? neverAsked())
+    const headers = { cookie: 'refresh_token=one' }
+    expect(await ask({ headers })).toMatchObject({
+      status: 401,
+      setCookies: [expect.anything(), expect.anything(), expect.anything()],
+    })
+    expect(await ask({ headers: { cookie: 'refresh_token=two' } })).toMatchObject({ status: 'passed' })
   })
 })
 

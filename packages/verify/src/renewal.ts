@@ -1,13 +1,18 @@
 import { createBoundedFetch } from './bounded-fetch.js'
 import type { Verified } from './claims.js'
 import { reasonOf } from './reason.js'
-import type { Verifier } from './verifier.js'
+import type { Verifier, VerifyRefusal } from './verifier.js'
 
 const limits = { milliseconds: 10_000, mostBytes: 16 * 1024 }
 /** Renewals of different sessions at one time. */
 const mostUnderWay = 1_000
-/** After the service has issued a token that is refused here, no other is asked for during this time. */
+/** After the service has issued a token that no setting here can accept, no other is asked for during this time. */
 const pause = 10_000
+/**
+ * The settings of the two programs differ, so the next token would be refused too, whoever it is for. Every other refusal is about
+ * one session, which must not stop the renewals of the others.
+ */
+const concernsAll: ReadonlySet<VerifyRefusal> = new Set(['unknown_key', 'bad_signature', 'wrong_issuer'])
 
 const tokenShape = /^[\w.-]{1,2048}$/
 const addressShape = /^[\da-f.:]{2,45}$/i
@@ -55,12 +60,12 @@ export const createRenewal = ({ service, verifyToken }: Verifier) => {
     const checked = await verifyToken(token)
     if (checked.ok) return { outcome: 'renewed', verified: checked, setCookies }
     if (checked.code === 'ended') return { outcome: 'signed_out', setCookies }
-    // The settings of the two programs differ. More tokens would not help, and would use up the limit of the session.
-    pausedUntil = now() + pause
+    if (concernsAll.has(checked.code)) pausedUntil = now() + pause
     onProblem(
       `the service has issued a token that is refused here (${checked.code}): compare publicUrl, keys and clocks`,
     )
-    return { outcome: 'unavailable', setCookies }
+    // At its absolute end a session gets a token with the seconds that are left, and they are over by the clock of this program.
+    return { outcome: checked.code === 'expired' ? 'signed_out' : 'unavailable', setCookies }
   }
 
   const renew = async (request: RenewalRequest): Promise<Renewed> => {
