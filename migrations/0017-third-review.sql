@@ -12,6 +12,52 @@ alter table refresh_token_records add column second_factor_at timestamptz;
 
 -- ── Limits and registrations
 
+-- The functions run with the rights of the owner. So the names in them must be found in this schema only, and never among the
+-- temporary tables of the caller.
+select set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
+
+-- The registrations for these addresses when the account that had them is deleted. One that waits may be of a stranger, who must not
+-- see the deletion: it keeps its answers until it expires, and neither a name nor an address. It can never be confirmed.
+create function forget_registrations(keys text[]) returns void
+language sql security definer set search_path from current as $$
+  delete from pending_registrations where email_key = any(keys) and confirmed_at is not null;
+  update pending_registrations set email = '', username = '', name = null, invitation_hash = null, older_token_hashes = '{}',
+    token_hash = decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'),
+    email_key = 'sha256 ' || encode(sha256(convert_to(email_key, 'UTF8')), 'hex'),
+    username_key = 'sha256 ' || encode(sha256(convert_to(username_key, 'UTF8')), 'hex')
+  where email_key = any(keys);
+$$;
+
+create or replace function forget_user() returns trigger
+language plpgsql security definer set search_path from current as $$
+begin
+  -- What an operator did on the command line has the operator's name there.
+  update events set user_id = null, username = null, session_id = null, request_id = null,
+    ip = case when ip = 'command line' then ip else '' end,
+    user_agent = case when ip = 'command line' then user_agent else '' end
+  where user_id = old.id;
+  perform forget_registrations(array[old.email_key]);
+  delete from pending_registrations where confirmed_at is not null and (username_key = old.username_key
+    or username_key in (select username_key from reserved_usernames where user_id = old.id));
+  delete from invitations where email_key = old.email_key;
+  delete from outgoing_mail where recipient = old.email_key;
+  return old;
+end $$;
+
+create or replace function forget_mails_of_user() returns trigger
+language plpgsql security definer set search_path from current as $$
+declare
+  former text[] := array(select email_key from undos where user_id = old.id and email_key is not null);
+begin
+  perform forget_registrations(former);
+  delete from invitations where email_key = any(former);
+  delete from outgoing_mail where recipient = any(former);
+  update outgoing_mail set user_id = null, recipient = null, content = null, next_attempt_at = null,
+    recipient_key = 'sha256 ' || encode(sha256(convert_to(recipient_key, 'UTF8')), 'hex')
+  where user_id = old.id;
+  return old;
+end $$;
+
 -- ── Operations
 
 -- What an operator did with a command: a running service writes it into its log, once.

@@ -31,35 +31,88 @@ describe('a registration that is not confirmed yet', () => {
       .reverse()
   }
   const codeIn = (text = '') => /^\s*([A-Z0-9]{8})\s*$/m.exec(text)?.[1]
+  const loginFrom = (address: string, tab: Browser, username: string, password = goodPassword) =>
+    tab.post('/login', { username, password }, { address })
   const login = (tab: Browser, username: string, password = goodPassword) =>
-    tab.post('/login', { username, password }, { address: `198.51.100.${username.length}` })
+    loginFrom(`198.51.100.${username.length}`, tab, username, password)
   const check = async (tab: Browser, body: object = {}) => (await tab.post('/api/auth/verify-email/check', body)).body
   const verify = (tab: Browser, body: object) => tab.post('/api/auth/verify-email', body)
   const resend = (tab: Browser) => tab.post('/api/auth/verify-email/resend')
   const only = (state: string) => ({ state, passwordRequired: false, newerMail: false, codeUsable: false })
   const waiting = only('waiting')
 
-  it('says "Confirm your email first" to who knows the password, counts no failure, and sends the mail again', async () => {
-    await register('una')
-    const phone = latchkey.browser()
-    for (const username of ['una', addressOf('una'), 'UNA', addressOf('Una'), 'una', 'una']) {
-      const answer = await login(phone, username)
+  it('says "Confirm your email first" in the browser that registered and nowhere else, and sends the mail again', async () => {
+    const tab = await register('una')
+    for (const [index, username] of ['una', addressOf('una'), 'UNA', addressOf('Una')].entries()) {
+      const answer = await loginFrom(`198.51.100.${100 + index}`, tab, username)
       expect([answer.status, answer.body]).toEqual([
         403,
         { error: 'Email not confirmed', message: 'Confirm your email first', code: 'email_not_confirmed' },
       ])
-      expect(answer.headers.get('ratelimit-remaining')).toBe('5')
+      expect(answer.headers.get('ratelimit-remaining')).toBe('4')
     }
-    expect((await login(phone, 'una', otherPassword)).body.error).toBe('Invalid credentials')
+    expect((await login(tab, 'una', otherPassword)).body.error).toBe('Invalid credentials')
+    const phone = latchkey.browser()
+    expect((await login(phone, 'una')).body.error).toBe('Invalid credentials')
+    expect((await resend(phone)).body.error).toBe('No registration waiting')
 
-    expect(await resend(phone)).toMatchObject({ status: 202, body: { message: 'A mail is on its way' } })
+    expect(await resend(tab)).toMatchObject({ status: 202, body: { message: 'A mail is on its way' } })
     const [older, newest] = await tokensTo(addressOf('una'), 2)
     for (const { text } of mailsTo(addressOf('una'))) expect(text).toContain('24 hours')
-    expect(await check(phone, { token: older })).toEqual(only('replaced'))
-    expect((await verify(phone, { token: older })).body.error).toBe('Link replaced')
-    expect(await check(phone, { token: newest })).toEqual(waiting)
-    expect((await verify(phone, { token: newest })).status).toBe(200)
-    for (const token of [older, newest]) expect(await check(phone, { token })).toEqual(only('confirmed'))
+    expect(await check(tab, { token: older })).toEqual(only('replaced'))
+    expect((await verify(tab, { token: older })).body.error).toBe('Link replaced')
+    expect(await check(tab, { token: newest })).toEqual(waiting)
+    expect((await verify(tab, { token: newest })).status).toBe(200)
+    for (const token of [older, newest]) expect(await check(tab, { token })).toEqual(only('confirmed'))
+  })
+
+  it('a stranger who registered an address too sees nothing of its owner: no registration, no confirmation, no deletion', async () => {
+    const stranger = await register('eve', { email: addressOf('ula'), password: otherPassword })
+    const headersOf = ({ headers }: { headers: Headers }) =>
+      [...headers].filter(([name]) => name.startsWith('ratelimit') || name === 'set-cookie')
+    let networks = 0
+    /** Everything that the stranger can ask, each time from a network that has not asked before. */
+    const look = async () => {
+      networks += 1
+      const from = (part: number) => `203.0.113.${networks * 10 + part}`
+      const answers = [
+        await loginFrom(from(1), stranger, addressOf('ula'), otherPassword),
+        await loginFrom(from(2), stranger, 'eve', otherPassword),
+        await loginFrom(from(3), latchkey.browser(), addressOf('ula'), otherPassword),
+        await loginFrom(from(4), stranger, addressOf('ula'), 'a guess'),
+        await stranger.post('/api/auth/verify-email/resend', {}, { address: from(5) }),
+        await stranger.post('/api/auth/verify-email/check', {}, { address: from(6) }),
+      ]
+      return answers.map((answer) => [answer.status, answer.body, headersOf(answer)])
+    }
+    const alone = await look()
+    expect(alone.map(([status]) => status)).toEqual([403, 403, 401, 401, 202, 200])
+    const owner = await register('ula')
+    expect(await look()).toEqual(alone)
+    const [token] = (await tokensTo(addressOf('ula'), 4)).slice(-2)
+    expect((await verify(owner, { token })).status).toBe(200)
+    expect(await look()).toEqual(alone)
+    expect((await owner.act('/api/auth/delete-account', { username: 'ula' })).status).toBe(204)
+    expect(await look()).toEqual(alone)
+    const left = JSON.stringify(await latchkey.sql.query('select * from pending_registrations'))
+    expect(left).not.toContain('ula')
+    expect(left).not.toContain('eve')
+    // One registration for each of several strangers.
+    await register('eva', { email: addressOf('ulb'), password: otherPassword })
+    const second = await register('evb', { email: addressOf('ulb'), password: otherPassword })
+    const answer = await loginFrom('203.0.113.250', second, addressOf('ulb'), otherPassword)
+    expect([answer.status, answer.body, headersOf(answer)]).toEqual(alone[0])
+  })
+
+  it('whose account was deleted is never confirmed, by its link or its code', async () => {
+    const [first, second] = [await register('ugo'), await register('ugo2', { email: addressOf('ugo') })]
+    const [firstLink, secondLink] = await tokensTo(addressOf('ugo'), 2)
+    const code = codeIn(mailsTo(addressOf('ugo'))[0]?.text)
+    expect((await verify(first, { token: firstLink })).status).toBe(200)
+    expect((await first.act('/api/auth/delete-account', { username: 'ugo' })).status).toBe(204)
+    expect(await check(second)).toEqual({ ...waiting, codeUsable: true })
+    expect((await verify(second, { code })).body.code).toBe('invalid_code')
+    expect((await verify(second, { token: secondLink })).body.code).toBe('invalid_link')
   })
 
   it('tells neither by answer nor by mail count whether an address that somebody registered has an account', async () => {
@@ -83,19 +136,19 @@ describe('a registration that is not confirmed yet', () => {
     await expect.poll(() => mailsTo(addressOf('vic'), /already have an account/).length).toBe(2)
   })
 
-  it('of several registrations for one address the newest counts at the sign-in, and every link stays good', async () => {
+  it('of several registrations for one address each browser signs in with its own, and every link stays good', async () => {
     const first = await register('wes', { email: addressOf('shared') })
-    await register('wes2', { email: addressOf('shared'), password: otherPassword })
+    const second = await register('wes2', { email: addressOf('shared'), password: otherPassword })
     const [link] = await tokensTo(addressOf('shared'), 2)
-    expect((await login(latchkey.browser(), addressOf('shared'))).status).toBe(401)
-    expect((await login(latchkey.browser(), 'wes')).status).toBe(403)
-    expect((await login(latchkey.browser(), addressOf('shared'), otherPassword)).status).toBe(403)
+    expect((await login(first, addressOf('shared'))).status).toBe(403)
+    expect((await login(first, addressOf('shared'), otherPassword)).status).toBe(401)
+    expect((await login(second, addressOf('shared'), otherPassword)).status).toBe(403)
+    expect((await login(second, 'wes', otherPassword)).status).toBe(401)
     expect(await check(latchkey.browser(), { token: link })).toEqual({
       ...waiting,
       passwordRequired: true,
       newerMail: true,
     })
-    // Signing in as wes in another browser has taken nothing from the one that registered.
     expect(await check(first, { token: link })).toEqual({ ...waiting, newerMail: true })
     expect((await verify(first, { token: link })).status).toBe(200)
   })

@@ -187,11 +187,13 @@ describe('where registration is closed', () => {
   })
 
   it('users who have an account sign in with a password, and a waiting registration is told to confirm', async () => {
-    const login = (username: string) => latchkey.browser().post('/login', { username, password: goodPassword })
+    const login = (username: string, tab = latchkey.browser()) =>
+      tab.post('/login', { username, password: goodPassword })
     expect((await login('used@example.com')).status).toBe(200)
     const token = await invite('mo@example.com')
-    await register('mo@example.com', token)
-    expect((await login('mo@example.com')).body.code).toBe('email_not_confirmed')
+    const tab = latchkey.browser()
+    await register('mo@example.com', token, tab)
+    expect((await login('mo@example.com', tab)).body.code).toBe('email_not_confirmed')
   })
 
   it('a registration that began in time is finished after the invitation has expired, but not after it was withdrawn', async () => {

@@ -97,7 +97,7 @@ const ToRegistration = ({ returnTo }: { returnTo: string | undefined }) => {
 /** The address after a failed sign-in with a provider has no `returnTo`, so the stored one is used. */
 const returnToBeforeProvider = () => (queryValue('error') === undefined ? undefined : storedReturnTo())
 
-/** The password was right, so this browser may confirm the registration: with the code, or with a new mail. */
+/** The answer comes only to the browser that registered, which may confirm the registration: with the code, or with a new mail. */
 const ConfirmEmail = () => (
   <>
     <SendAgain

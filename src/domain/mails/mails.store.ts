@@ -1,5 +1,6 @@
 import type { Sql } from '../../platform/database/database.js'
 import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
+import { forgottenKey } from '../../platform/database/forgotten-key.js'
 import { selectList } from '../../platform/database/select-list.js'
 
 export type DueMail = { id: string; kind: string; content: string | null; attempts: number; created_at: Date }
@@ -11,9 +12,6 @@ export const holdUser = (sql: Sql, userId: string) =>
 /** One at a time for each recipient and kind, until the transaction ends, so that parallel requests cannot pass the limit. */
 export const lockRecipient = (sql: Sql, recipientKey: string, kinds: readonly string[]) =>
   sql.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`outgoing_mail ${kinds[0]} ${recipientKey}`])
-
-/** What the deletion of a user leaves of an address that may belong to someone else: see the migrations, `forget_mails_of_user`. */
-const forgottenKey = (parameter: string) => `'sha256 ' || encode(sha256(convert_to(${parameter}, 'UTF8')), 'hex')`
 
 export const insert = (
   sql: Sql,

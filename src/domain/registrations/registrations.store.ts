@@ -1,8 +1,10 @@
 import type { Sql } from '../../platform/database/database.js'
+import { forgottenKey } from '../../platform/database/forgotten-key.js'
 import { selectList } from '../../platform/database/select-list.js'
 
 export type PendingRow = {
   id: string
+  /** Empty if the account of this address was deleted since: see the migrations, `forget_registrations`. */
   email: string
   username: string
   name: string | null
@@ -24,7 +26,7 @@ const pending = {
 } as const
 const columns = selectList<PendingRow>(pending)
 
-/** Whether this browser may finish the registration: it began it, or its user has entered the password since. */
+/** Whether this browser began the registration. */
 const isBound = (parameter: string) => `browser_hashes @> array[${parameter}::bytea]`
 
 export const insertPending = (
@@ -91,20 +93,11 @@ export const selectNewer = (sql: Sql, id: string, now: Date) =>
     [id, now],
   )
 
-type NewestRow = PendingRow & { is_first: boolean }
+type KeyColumn = 'email_key' | 'username_key'
 
-const newest = selectList<NewestRow>({
-  ...pending,
-  is_first: `not exists (
-    select 1 from pending_registrations as older
-    where older.email_key = newest.email_key and older.id < newest.id and older.expires_at > $2
-      and older.confirmed_at is null
-  )`,
-})
-
-const selectNewestBy = (column: 'email_key' | 'username_key') => (sql: Sql, key: string, now: Date) =>
-  sql.query<NewestRow>(
-    `select ${newest} from pending_registrations as newest
+const selectNewestBy = (column: KeyColumn) => (sql: Sql, key: string, now: Date) =>
+  sql.query<PendingRow>(
+    `select ${columns} from pending_registrations
      where ${column} = $1 and expires_at > $2 and confirmed_at is null order by id desc limit 1`,
     [key, now],
   )
@@ -112,6 +105,17 @@ const selectNewestBy = (column: 'email_key' | 'username_key') => (sql: Sql, key:
 /** Several may wait for one email or name, because none reserves it: the newest one counts. */
 export const selectNewestByEmail = selectNewestBy('email_key')
 export const selectNewestByUsername = selectNewestBy('username_key')
+
+const selectOwnBy = (column: KeyColumn) => (sql: Sql, key: string, browserHash: Uint8Array, now: Date) =>
+  sql.query<PendingRow>(
+    `select ${columns} from pending_registrations
+     where ${isBound('$2')} and ${column} in ($1, ${forgottenKey('$1::text')}) and expires_at > $3 and confirmed_at is null`,
+    [key, browserHash, now],
+  )
+
+/** The waiting registration that this browser began with this email or name, also after its account was deleted. */
+export const selectOwnByEmail = selectOwnBy('email_key')
+export const selectOwnByUsername = selectOwnBy('username_key')
 
 /** Counts a try before the password is compared, so that parallel guesses cannot exceed the tries. */
 export const spendTryByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
@@ -144,14 +148,6 @@ export const replaceToken = (sql: Sql, id: string, tokenHash: Uint8Array) =>
     `update pending_registrations
      set older_token_hashes = older_token_hashes || token_hash, token_hash = $2 where id = $1`,
     [id, tokenHash],
-  )
-
-/** Adds a browser; only the newest ones are kept. */
-export const bindBrowser = (sql: Sql, id: string, browserHash: Uint8Array, most: number) =>
-  sql.query(
-    `update pending_registrations
-     set browser_hashes = (browser_hashes || $2::bytea)[greatest(1, cardinality(browser_hashes) + 2 - $3::int):] where id = $1`,
-    [id, browserHash, most],
   )
 
 /** The account has the password's hash now; a second copy would be a risk. */

@@ -14,17 +14,13 @@ import { readUsername } from '../users/username.js'
 import type { NewUser, User, Users } from '../users/users.js'
 import type { GateRefusal } from './registration-gate.js'
 import * as store from './registrations.store.js'
-import { createWaitingRegistrations, findWaiting } from './waiting-registrations.js'
+import { createWaitingRegistrations, findOwn } from './waiting-registrations.js'
 
 export const registrationLifetime = 24 * hours
 /** For a whole registration: a new mail gives no new tries, which would allow more guesses. */
 const tries = 5
-const mostBrowsers = 5
 
 export type Pending = { id: string; passwordHash: string; user: NewUser }
-
-/** `isFirst`: no other registration for this address is older. */
-export type WaitingLogin = Pending & { isFirst: boolean }
 
 /** The state of a registration, for its link or the browser that registered. */
 type RegistrationState = 'waiting' | 'confirmed' | 'replaced' | 'unknown'
@@ -35,6 +31,9 @@ type Completed =
   | Refused<'already_confirmed' | 'already_registered' | 'username_taken_since' | GateRefusal>
 type Mailed = { id: string; email: string; expiresAt: Date; triesLeft: number }
 type SentAgain = undefined | Refused<'no_registration_waiting' | 'already_confirmed'>
+
+/** The account of its address was deleted. Its browser sees what it saw before, because it may belong to a stranger. */
+const isForgotten = ({ email }: store.PendingRow) => email === ''
 
 const linkStates = { invalid_link: 'unknown', already_confirmed: 'confirmed', link_replaced: 'replaced' } as const
 
@@ -129,6 +128,7 @@ export const createRegistrations = (deps: Dependencies) => {
       await users.holdConcerned(sql, email)
       const [row] = await store.lockWaiting(sql, id, clock.now())
       if (!row) return refuse('no_registration_waiting')
+      if (isForgotten(row)) return undefined
       const token = randomToken()
       const mailed = { id, email: row.email, expiresAt: row.expires_at, triesLeft: row.code_tries_left }
       const queued = await queueMail(sql, mailed, token, language)
@@ -153,9 +153,10 @@ export const createRegistrations = (deps: Dependencies) => {
   return {
     begin,
 
-    findByLogin: async (login: string) => {
-      const row = await findWaiting({ database, clock }, login)
-      return row && { ...toPending(row), isFirst: row.is_first }
+    /** The waiting registration that this browser began: what others have registered is never looked at. */
+    findByLogin: async (login: string, browserToken: string | undefined) => {
+      const row = browserToken === undefined ? undefined : await findOwn({ database, clock }, login, browserToken)
+      return row && { passwordHash: row.password_hash }
     },
 
     findByBrowser: async (token: string, browserToken: string | undefined) => {
@@ -172,7 +173,7 @@ export const createRegistrations = (deps: Dependencies) => {
 
     findByCode: async (code: string, browserToken: string | undefined): Promise<Pending | Refused<CodeRefusal>> => {
       const [row] = browserToken ? await store.spendTryByBrowser(database, fingerprint(browserToken), clock.now()) : []
-      if (row && isCodeOf(codeKeys, row.id, code)) return toPending(row)
+      if (row && !isForgotten(row) && isCodeOf(codeKeys, row.id, code)) return toPending(row)
       if (row) return refuse(row.code_tries_left > 0 ? 'invalid_code' : 'tries_used_up')
       const known = await byBrowser(browserToken)
       if (!known) return refuse('invalid_code')
@@ -193,14 +194,6 @@ export const createRegistrations = (deps: Dependencies) => {
       const row = await byBrowser(browserToken)
       if (!row) return { state: 'unknown', codeUsable: false }
       return { state: row.confirmed ? 'confirmed' : 'waiting', codeUsable: !row.confirmed && row.code_tries_left > 0 }
-    },
-
-    /** A browser whose user entered the password may finish the registration too: returns the secret for it. */
-    bindBrowser: async ({ id }: Pending, browserToken: string | undefined) => {
-      if (browserToken !== undefined && (await byBrowser(browserToken))?.id === id) return browserToken
-      const fresh = randomToken()
-      await store.bindBrowser(database, id, fingerprint(fresh), mostBrowsers)
-      return fresh
     },
 
     sendAgainToBrowser: async (browserToken: string | undefined, language: Language): Promise<SentAgain> => {

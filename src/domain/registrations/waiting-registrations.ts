@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.js'
+import { fingerprint } from '../../lib/random.js'
 import type { Database } from '../../platform/database/database.js'
 import { emailKey } from '../users/email.js'
 import { usernameKey } from '../users/username.js'
@@ -6,17 +7,24 @@ import * as store from './registrations.store.js'
 
 type Dependencies = { database: Database; clock: Clock }
 
-/** The newest waiting registration with this email or name, as typed into the sign-in form. */
-export const findWaiting = async ({ database, clock }: Dependencies, login: string) => {
+/** The waiting registration that this browser began with this email or name, as typed into the sign-in form. */
+export const findOwn = async ({ database, clock }: Dependencies, login: string, browserToken: string) => {
+  const browserHash = fingerprint(browserToken)
   const [row] = login.includes('@')
-    ? await store.selectNewestByEmail(database, emailKey(login), clock.now())
-    : await store.selectNewestByUsername(database, usernameKey(login), clock.now())
+    ? await store.selectOwnByEmail(database, emailKey(login), browserHash, clock.now())
+    : await store.selectOwnByUsername(database, usernameKey(login), browserHash, clock.now())
   return row
 }
 
 /** What is stored of registrations, for those who begin and confirm none. */
-export const createWaitingRegistrations = (deps: Dependencies) => ({
-  has: async (login: string) => (await findWaiting(deps, login)) !== undefined,
+export const createWaitingRegistrations = ({ database, clock }: Dependencies) => ({
+  /** Whether a registration waits under an email or a name. */
+  has: async (login: string) => {
+    const rows = login.includes('@')
+      ? await store.selectNewestByEmail(database, emailKey(login), clock.now())
+      : await store.selectNewestByUsername(database, usernameKey(login), clock.now())
+    return rows.length > 0
+  },
   /** All that is stored under these addresses, also confirmed registrations. */
-  ofEmails: (emails: readonly string[]) => store.selectOfEmails(deps.database, emails.map(emailKey), deps.clock.now()),
+  ofEmails: (emails: readonly string[]) => store.selectOfEmails(database, emails.map(emailKey), clock.now()),
 })

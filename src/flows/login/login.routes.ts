@@ -3,7 +3,7 @@ import { isRefused } from '../../contract/outcome.js'
 import { SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
-import { sendEntry, withCookies, withHeaders } from '../../http/responses.js'
+import { sendEntry, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { SignInCookies } from '../../http/sign-in-cookies.js'
@@ -29,9 +29,7 @@ const schema = {
   response: {
     200: SignedIn,
     202: withHeaders(SecondFactorNeeded, { 'Set-Cookie': 'challenge, for POST /api/auth/second-factor' }),
-    ...withCookies(responses, {
-      403: 'With email_not_confirmed: registration, for the calls under /api/auth/verify-email',
-    }),
+    ...responses,
   },
 }
 
@@ -56,14 +54,7 @@ export const loginRoutes = (server: Server, { login, limits, cookies, signInCook
       const visit = signInCookies.visitOf(request)
       const client = { ...visit.client, typedName: username }
       const result = await login(username, password, browserToken, { ...visit, client })
-      if (!isRefused(result)) return sendEntry(reply, { cookies, signInCookies }, result)
-      if (result.refused === 'email_not_confirmed') {
-        // The password was also compared with the account's, if there is one. Otherwise an attacker could register the email
-        // again before each guess, and never reach the limit.
-        if (result.isFirst) limits.countAsSuccess(request)
-        cookies.set(reply, 'registration', result.browserToken)
-      }
-      return sendRefusal(reply, result)
+      return isRefused(result) ? sendRefusal(reply, result) : sendEntry(reply, { cookies, signInCookies }, result)
     })
   }
 }

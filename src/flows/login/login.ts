@@ -2,7 +2,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Busy } from '../../domain/passwords/workers.js'
-import type { Registrations, WaitingLogin } from '../../domain/registrations/registrations.js'
+import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import type { User, Users } from '../../domain/users/users.js'
@@ -10,7 +10,7 @@ import { atLeast, equalTime } from '../../http/at-least.js'
 
 type Owner =
   | { user: User; needsRehash: boolean }
-  | { pending: WaitingLogin; user: User | undefined }
+  | { unconfirmed: true; user: User | undefined }
   | { noMatch: User | undefined }
   | Busy
 
@@ -46,21 +46,21 @@ export const createLogin = (deps: {
   }
 
   /**
-   * Finds the user with this password. An email may have an account and a waiting registration, one of them made by another
-   * person: both are always compared, so that neither the answer nor the time shows whether there is an account. Usernames
-   * are public, so for them one comparison is enough.
+   * Finds the user with this password. Only a browser that has registered with this name is told to confirm it: what others have
+   * registered changes neither the answer nor the work. The account is compared last. So a full queue, which costs no attempt, means
+   * that this guess was not compared with it.
    */
-  const ownerOf = async (login: string, password: string): Promise<Owner> => {
-    const [user, pending] = await Promise.all([users.findByLogin(login), registrations.findByLogin(login)])
-    const candidates = login.includes('@') ? [user, pending] : [user ?? pending]
-    for (const candidate of candidates) {
-      const verified = await passwords.verify(password, candidate?.passwordHash)
-      if (isRefused(verified)) return verified
-      if (!verified.matches) continue
-      if (user && candidate === user) return { user, needsRehash: verified.needsRehash }
-      if (pending) return { pending, user }
-    }
-    return { noMatch: user }
+  const ownerOf = async (login: string, password: string, browserToken: string | undefined): Promise<Owner> => {
+    const [user, registration] = await Promise.all([
+      users.findByLogin(login),
+      registrations.findByLogin(login, browserToken),
+    ])
+    const ofRegistration = registration && (await passwords.verify(password, registration.passwordHash))
+    if (isRefused(ofRegistration)) return ofRegistration
+    const ofUser = await passwords.verify(password, user?.passwordHash)
+    if (isRefused(ofUser)) return ofUser
+    if (user && ofUser.matches) return { user, needsRehash: ofUser.needsRehash }
+    return ofRegistration?.matches ? { unconfirmed: true, user } : { noMatch: user }
   }
 
   /** Another sign-in may have strengthened the hash since it was checked. Then the password is compared with the new one. */
@@ -81,15 +81,11 @@ export const createLogin = (deps: {
   /** `browserToken` is the secret of the registration that this browser began, if it began one. */
   return async (login: string, password: string, browserToken: string | undefined, visit: Visit) => {
     const { client } = visit
-    const owner = await ownerOf(login, password)
+    const owner = await ownerOf(login, password, browserToken)
     if (isRefused(owner)) return owner
-    if ('pending' in owner) {
+    if ('unconfirmed' in owner) {
       await noteFailure(client, 'unconfirmed', owner.user?.id)
-      const { isFirst } = owner.pending
-      return refuse('email_not_confirmed', {
-        isFirst,
-        browserToken: await registrations.bindBrowser(owner.pending, browserToken),
-      })
+      return refuse('email_not_confirmed')
     }
     if ('noMatch' in owner) {
       const { noMatch: user } = owner
