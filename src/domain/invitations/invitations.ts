@@ -87,7 +87,7 @@ export const createInvitations = (deps: {
     },
 
     /** Whether an account that is there may have this address: the gate or an invitation of the address allows it. */
-    refusalForAddress: async (sql: Sql, email: Email, openAt = clock.now()) => {
+    refusalForAddress: async (sql: Sql, email: Email, openAt: Date) => {
       const [invitation] = await store.lockByEmail(sql, email.key, openAt, null)
       return invitation ? undefined : gate.refusalForAddress(email)
     },

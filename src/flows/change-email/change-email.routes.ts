@@ -18,13 +18,7 @@ import type { createChangeEmail } from './change-email.js'
 /** The same body in every case: it does not show whether the address has an account. */
 const accepted = { message: 'A mail is on its way to the new address' }
 
-const askRefusals = routeRefusals(
-  ...gateRefusals,
-  'bad_request',
-  'email_shape',
-  'fresh_sign_in_required',
-  'email_domain_not_allowed',
-)
+const askRefusals = routeRefusals(...gateRefusals, 'bad_request', 'email_shape', 'fresh_sign_in_required')
 const confirmRefusals = routeRefusals(
   'bad_request',
   'invalid_link',

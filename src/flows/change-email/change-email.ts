@@ -35,8 +35,8 @@ export const createChangeEmail = (deps: Dependencies) => {
   const change = createLockedAccount(deps)
 
   /**
-   * Mails the links. The answer does not show whether the address has an account. The caller's own address, also with other
-   * capitals, needs no mail.
+   * Mails the links. The answer does not show whether the address has an account or an invitation: whether an account may have it is
+   * decided when it is confirmed. The caller's own address, also with other capitals, needs no mail.
    */
   const ask = async ({ caller, email: given }: Asked, client: Client, language: Language) => {
     const email = readEmail(given)
@@ -44,8 +44,6 @@ export const createChangeEmail = (deps: Dependencies) => {
     const { userId, sessionId } = caller
     return change(caller, async (sql, user) => {
       if (emailKey(user.email) === email.key) return undefined
-      const refused = await invitations.refusalForAddress(sql, email)
-      if (refused) return refused
       await emailChanges.ask(sql, user, email, language)
       await events.recordInside(sql, { kind: 'email_change_asked', userId, sessionId }, client)
       return undefined
@@ -118,7 +116,6 @@ export const createChangeEmail = (deps: Dependencies) => {
       const confirmed = await emailChanges.find(request.token, sql)
       if (!confirmed) return refuse('invalid_link')
       const { email, askedAt: since } = confirmed
-      // The setting may be younger than the link, and the invitation withdrawn.
       const refused = await invitations.refusalForAddress(sql, email, since)
       if (refused) return refused
       const renewed = await renew(sql, { ...user, email: email.email }, proof, client)
