@@ -7,9 +7,13 @@ import {
   userSubject,
 } from '../domain/limiters/limiters.js'
 import { networkOf } from '../http/client.js'
+import { connectionOf } from '../lib/client-networks.js'
 import type { SharedCounters } from '../platform/cache/shared-counters.js'
 
-export const keysOfNetwork = (network: string) => limitersOf('network').map((name) => limiterKey(name, network))
+export const keysOfNetwork = (network: string) => [
+  ...limitersOf('network').map((name) => limiterKey(name, network)),
+  ...limitersOf('connection').map((name) => limiterKey(name, connectionOf(network.replace(/\/64$/, '')))),
+]
 
 /** What is counted for the account itself and for its sessions, whatever the network. */
 export const keysOfUser = (userId: string, sessions: readonly { id: string }[]) => [

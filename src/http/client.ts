@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import { languageFrom } from '../contract/languages.js'
 import type { Client } from '../domain/sessions/client.js'
+import { connectionOf, networkWith } from '../lib/client-networks.js'
 
 const userAgentLimit = 256
 
@@ -50,22 +51,19 @@ export const clientOf = (request: FastifyRequest): Client => ({
 /** The language of mails and pages for this client. */
 export const languageOf = (request: FastifyRequest) => languageFrom(request.headers['accept-language'])
 
-/** An IPv4 address, or an IPv6 /64, which one customer usually has. */
-const networkWith = (address: ipaddr.IPv4 | ipaddr.IPv6) =>
-  address.kind() === 'ipv4'
-    ? address.toString()
-    : `${ipaddr.fromByteArray(address.toByteArray().fill(0, 8)).toString()}/64`
-
-/** What limits count by. */
+/** What limits count by: an IPv4 address, or an IPv6 /64. */
 export const clientNetwork = (request: FastifyRequest) => {
   const address = canonicalAddress(request)
-  return address ? networkWith(address) : 'unknown'
+  return address ? networkWith(address, 64) : 'unknown'
 }
+
+/** What ceilings count by that many networks of one customer must not get around. */
+export const clientConnection = (request: FastifyRequest) => connectionOf(clientOf(request).ip)
 
 /** What limits count a written address by, or a /64 that is written as one; undefined if it is neither. */
 export const networkOf = (text: string) => {
   const address = readAddress(text.replace(/\/64$/, ''))
-  return address === undefined ? undefined : networkWith(ipaddr.process(address))
+  return address === undefined ? undefined : networkWith(ipaddr.process(address), 64)
 }
 
 /**

@@ -14,6 +14,8 @@ export type Limiter = {
   refundsSuccess?: true
   /** Only a refusal has its headers: others are about a limiter that the client can do more about. */
   silent?: true
+  /** A refusal says in `Retry-After` how long this limiter really waits, also if its body names another time. */
+  tellsWait?: true
 }
 
 /** The bodies of docs/specification.md, 7, word for word: they carry no code. */
@@ -91,7 +93,7 @@ export const createCountedRequests = ({
     const body = limitedBody(limiter.code)
     const wait = setLimitHeaders(reply, limiter, reservation)
     // The ceiling of a name is answered like the login limiter, whose wait is part of its body.
-    const retryAfter = limiter.silent && 'retryAfter' in body ? body.retryAfter : wait
+    const retryAfter = limiter.silent && !limiter.tellsWait && 'retryAfter' in body ? body.retryAfter : wait
     return reply.header('Retry-After', retryAfter).status(429).send(body)
   }
 

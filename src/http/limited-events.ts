@@ -9,8 +9,17 @@ export type Whom = () => Promise<{ userId: string | undefined; typedName: string
 
 export type Rejection = { limiter: LimiterName; key: string; resetsIn: number; whom?: Whom | undefined }
 
-/** The limits that can prevent a sign-in; the others are only in the log and the metrics. */
-const worthAnEvent: ReadonlySet<LimiterName> = new Set(['login', 'account', 'confirm', 'sensitive'])
+/** The limits that can prevent a sign-in or a mail; the others are only in the log and the metrics. */
+const worthAnEvent: ReadonlySet<LimiterName> = new Set([
+  'login',
+  'account',
+  'confirm',
+  'sensitive',
+  'sign_ins',
+  'known_sign_ins',
+  'network_sign_ins',
+  'network_mails',
+])
 
 /** With so many client networks at once, further events would say nothing new. */
 const mostKeys = 10_000

@@ -6,11 +6,12 @@ import type { Users } from '../domain/users/users.js'
 import { hours, minutes } from '../lib/durations.js'
 import type { Cache, Limit } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
-import { clientNetwork } from './client.js'
+import { clientConnection, clientNetwork } from './client.js'
 import { createCountedRequests, type Limiter } from './counted-requests.js'
 import type { Rejection } from './limited-events.js'
 import { createPasswordGuesses } from './password-guesses.js'
 import type { SignInCookies } from './sign-in-cookies.js'
+import { createSignInLimits } from './sign-in-limits.js'
 
 type Subject = (request: FastifyRequest) => string
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
@@ -42,6 +43,9 @@ type Dependencies = {
   general: Limit
   sensitive: Limit
   account: Limit
+  signIns: Limit
+  networkSignIns: Limit
+  networkMails: Limit
   loginOfKnownDevices: 'shared' | 'own'
   nameKeys: readonly Buffer[]
   knownDevices: KnownDevices
@@ -99,6 +103,24 @@ export const createLimits = (deps: Dependencies) => {
     knownDevicesCount: deps.loginOfKnownDevices,
   })
 
+  const signIns = createSignInLimits({
+    ...deps,
+    counted,
+    ofAccounts: deps.signIns,
+    ofNetworks: deps.networkSignIns,
+  })
+
+  /**
+   * Whether this client may cause one more mail to an address that it has not proven. The answer must not show it: many addresses of
+   * others would get mails otherwise, each of them fewer than its own ceiling.
+   */
+  const mayMailStranger = async (request: FastifyRequest) => {
+    const key = limiterKey('network_mails', clientConnection(request))
+    const { granted, resetsIn } = await cache.reserve(key, deps.networkMails)
+    if (!granted) await onRejection({ limiter: 'network_mails', key, resetsIn }, request)
+    return granted
+  }
+
   /** Counts in the limit of refreshes from inside a handler, which knows only later whether there is anything to count. */
   const reserveRotation = async (request: FastifyRequest) => {
     const key = limiterKey(ofSessions.name, sessionOrClientNetwork(request))
@@ -136,6 +158,9 @@ export const createLimits = (deps: Dependencies) => {
     /** For other programs: each key has its own count. */
     service: hook(ofServiceKeys, keyOf),
     reserveRotation,
+    /** For a password that was right: the answer, if it is one sign-in too many. */
+    signIns,
+    mayMailStranger,
     /** How this hook refuses, if it is one of these limiters: the API document is made of it. */
     codeOf: (hook: unknown) => codes.get(hook),
     countAsSuccess: counted.countAsSuccess,

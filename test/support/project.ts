@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { limiterNames } from '../../src/domain/limiters/limiters.js'
 import { createMetrics } from '../../src/platform/metrics/metrics.js'
 
 /** A file of this project, by its path. */
@@ -19,7 +20,7 @@ export const anchorsIn = async (path: string) => {
 
 /** The series that the service offers, with the suffixes of histograms. */
 export const knownMetrics = () => {
-  const metrics = createMetrics()
+  const metrics = createMetrics({ limiters: limiterNames })
   metrics.watch({
     workers: { queueLength: () => 0 },
     cache: { ping: async () => {} },

@@ -1,5 +1,8 @@
-/** What a counter is for: a client network, a session, a user, a typed name, a device, the key of a program. */
-type Counted = 'network' | 'session' | 'user' | 'name' | 'device' | 'key'
+/**
+ * What a counter is for: a client network, the connection of a customer (which may have many networks), a session, a user, a
+ * typed name, a device, the key of a program.
+ */
+type Counted = 'network' | 'connection' | 'session' | 'user' | 'name' | 'device' | 'key'
 
 /** Every limiter, and what it counts. `latchkey limits clear` finds the counters by it. */
 const limiters = {
@@ -12,6 +15,10 @@ const limiters = {
   account: ['name'],
   device: ['device'],
   known: ['user'],
+  sign_ins: ['user'],
+  known_sign_ins: ['user'],
+  network_sign_ins: ['network'],
+  network_mails: ['connection'],
   device_codes: ['user'],
   mailed_codes: ['user'],
   email_changes: ['user'],
@@ -22,11 +29,11 @@ export type LimiterName = keyof typeof limiters
 
 export const isLimiterName = (name: string): name is LimiterName => Object.hasOwn(limiters, name)
 
-const names = Object.keys(limiters) as LimiterName[]
+export const limiterNames = Object.keys(limiters) as LimiterName[]
 
 /** The limiters that count this. */
 export const limitersOf = (counted: Counted) =>
-  names.filter((name) => (limiters[name] as readonly Counted[]).includes(counted))
+  limiterNames.filter((name) => (limiters[name] as readonly Counted[]).includes(counted))
 
 /** What a limiter counts a user by. */
 export const userSubject = (userId: string) => `user:${userId}`

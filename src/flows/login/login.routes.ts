@@ -53,7 +53,11 @@ export const loginRoutes = (server: Server, { login, limits, cookies, signInCook
       const browserToken = cookies.read(request, 'registration')
       const visit = signInCookies.visitOf(request)
       const client = { ...visit.client, typedName: username }
-      const result = await login(username, password, browserToken, { ...visit, client })
+      const proven = await login.prove(username, password, browserToken, client)
+      if (isRefused(proven)) return sendRefusal(reply, proven)
+      const limited = await limits.signIns(proven.user, request, reply)
+      if (limited) return limited
+      const result = await login.enter(proven, password, { ...visit, client })
       return isRefused(result) ? sendRefusal(reply, result) : sendEntry(reply, { cookies, signInCookies }, result)
     })
   }

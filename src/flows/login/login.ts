@@ -8,11 +8,8 @@ import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import type { User, Users } from '../../domain/users/users.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 
-type Owner =
-  | { user: User; needsRehash: boolean }
-  | { unconfirmed: true; user: User | undefined }
-  | { noMatch: User | undefined }
-  | Busy
+type Proven = { user: User; needsRehash: boolean }
+type Owner = Proven | { unconfirmed: true; user: User | undefined } | { noMatch: User | undefined } | Busy
 
 /** Signs in by username or email. For every failure the work and the answer are the same. */
 export const createLogin = (deps: {
@@ -78,9 +75,10 @@ export const createLogin = (deps: {
     return entry ?? refuseCredentials(visit.client, user.disabled ? 'disabled' : 'password_changed', user.id)
   }
 
-  /** `browserToken` is the secret of the registration that this browser began, if it began one. */
-  return async (login: string, password: string, browserToken: string | undefined, visit: Visit) => {
-    const { client } = visit
+  /**
+   * The user whose password it is. `browserToken` is the secret of the registration that this browser began, if it began one.
+   */
+  const prove = async (login: string, password: string, browserToken: string | undefined, client: Client) => {
     const owner = await ownerOf(login, password, browserToken)
     if (isRefused(owner)) return owner
     if ('unconfirmed' in owner) {
@@ -92,9 +90,15 @@ export const createLogin = (deps: {
       if (!user) return refuseCredentials(client, 'unknown_user')
       return refuseCredentials(client, user.passwordHash ? 'wrong_password' : 'no_password', user.id)
     }
-    const { user, needsRehash } = owner
+    return owner
+  }
+
+  /** The session of a user whose password was right, or what is still missing. */
+  const enter = async ({ user, needsRehash }: Proven, password: string, visit: Visit) => {
     const passwordHash = user.passwordHash ?? ''
     const hash = needsRehash ? await strengthened(user.id, password, passwordHash) : passwordHash
     return signIn(user, password, hash, visit)
   }
+
+  return { prove, enter }
 }

@@ -118,7 +118,6 @@ type Instruments = ReturnType<typeof createInstruments>
 
 const outcomes: readonly RefreshOutcome[] = ['rotated', 'raced', 'replaced', 'ended', 'theft']
 const refusalStatuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431, 500, 503]
-const limiters = ['login', 'account', 'confirm', 'general', 'session', 'sensitive', 'service']
 
 /**
  * Every series of a closed list starts at zero. Prometheus sees no increase in a series that first appears with 1, so an
@@ -126,7 +125,7 @@ const limiters = ['login', 'account', 'confirm', 'general', 'session', 'sensitiv
  */
 const startAtZero = (
   { secondFactors: factors, refreshes, refusals, signIns, rejections, webhooks, processes, build }: Instruments,
-  ways: readonly string[],
+  { ways, limiters }: { ways: readonly string[]; limiters: readonly string[] },
 ) => {
   processes.set(1)
   build.set({ version: programVersion() }, 1)
@@ -147,7 +146,13 @@ export type Metrics = ReturnType<typeof createMetrics>
  * Everything that is counted. Each call has a registry of its own. Labels are bounded: route patterns, closed lists and
  * fixed words, never a path, an address or a user, so that no client can make the number of series grow.
  */
-export const createMetrics = (providers: readonly ProviderId[] = builtInProviderIds) => {
+export const createMetrics = ({
+  providers = builtInProviderIds,
+  limiters,
+}: {
+  providers?: readonly ProviderId[]
+  limiters: readonly string[]
+}) => {
   const registry = new Registry()
   const ways = ['password', 'registration', 'passkey', ...providers]
   const instruments = createInstruments([registry], ways)
@@ -157,7 +162,7 @@ export const createMetrics = (providers: readonly ProviderId[] = builtInProvider
     createBoundedLabel(64),
   ]
 
-  startAtZero(instruments, ways)
+  startAtZero(instruments, { ways, limiters })
 
   return {
     /** A listener for events. */
