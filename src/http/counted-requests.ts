@@ -94,7 +94,7 @@ export const createCountedRequests = ({
     const wait = setLimitHeaders(reply, limiter, reservation)
     // The ceiling of a name is answered like the login limiter, whose wait is part of its body.
     const retryAfter = limiter.silent && !limiter.tellsWait && 'retryAfter' in body ? body.retryAfter : wait
-    return reply.header('Retry-After', retryAfter).status(429).send(body)
+    reply.header('Retry-After', retryAfter).status(429).send(body)
   }
 
   /** Gives back what can be given back. */
@@ -108,8 +108,8 @@ export const createCountedRequests = ({
   }
 
   /**
-   * Reserves, or answers. What was reserved before in other counters is given back then: nothing is compared. `whom` says for
-   * the event whose attempt it was.
+   * Reserves, or answers and says so. What was reserved before in other counters is given back then: nothing is compared. `whom` says
+   * for the event whose attempt it was. The reply itself is no result: a promise of it is one of undefined, once it is sent.
    */
   const count = async (
     limiter: Limiter,
@@ -117,16 +117,18 @@ export const createCountedRequests = ({
     request: FastifyRequest,
     reply: FastifyReply,
     whom?: Whom,
-  ) => {
+  ): Promise<'answered' | undefined> => {
     const counted = await reserveOrWait(limiter, subject, reply)
     // The client left while it waited. Nothing is compared for it, and nothing has failed.
     if (limiter.refundsSuccess && reply.raw.closed) {
       await release(request, reply)
-      return reply.hijack()
+      reply.hijack()
+      return 'answered'
     }
     if (!counted.reservation.granted) {
       await release(request, reply)
-      return reject(counted, request, reply, whom)
+      await reject(counted, request, reply, whom)
+      return 'answered'
     }
     if (!limiter.silent) setLimitHeaders(reply, limiter, counted.reservation)
     return undefined

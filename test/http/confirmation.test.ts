@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { refuse } from '../../src/contract/outcome.js'
+import { createLogin } from '../../src/flows/login/login.js'
 import { days, hours, minutes } from '../../src/lib/durations.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -113,6 +115,24 @@ describe('a registration that is not confirmed yet', () => {
     expect(await check(second)).toEqual({ ...waiting, codeUsable: true })
     expect((await verify(second, { code })).body.code).toBe('invalid_code')
     expect((await verify(second, { token: secondLink })).body.code).toBe('invalid_link')
+  })
+
+  it('a sign-in that finds the queue full was not compared with the account: such an attempt is not counted', async () => {
+    await latchkey.signedUp('uma')
+    const stranger = await register('uma-too', { email: addressOf('uma'), password: otherPassword })
+    const { nouns } = latchkey.app
+    const compared: unknown[] = []
+    const verify: typeof nouns.passwords.verify = async (password, hash, ...rest) => {
+      if (compared.length > 0) return refuse('busy')
+      compared.push(hash)
+      return nouns.passwords.verify(password, hash, ...rest)
+    }
+    const login = createLogin({ ...nouns, passwords: { ...nouns.passwords, verify } })
+    const client = { ip: '192.0.2.1', userAgent: '' }
+    const cookie = stranger.jar.get('registration')
+    expect(await login.prove(addressOf('uma'), 'a guess', cookie, client)).toEqual({ refused: 'busy' })
+    const [row] = await latchkey.sql.query("select password_hash from pending_registrations where username = 'uma-too'")
+    expect(compared).toEqual([row?.password_hash])
   })
 
   it('tells neither by answer nor by mail count whether an address that somebody registered has an account', async () => {

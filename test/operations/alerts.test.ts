@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { openStores } from '../../src/commands/open-stores.js'
+import { limiterNames } from '../../src/domain/limiters/limiters.js'
 import { createMetrics } from '../../src/platform/metrics/metrics.js'
 import { createWrongClock } from '../support/clock.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -93,7 +94,7 @@ describe('the alerts', () => {
   it('look at series and labels that the service really has, and so do their tests', async () => {
     // A provider of PROVIDERS that cannot be reached, and a failed request, which no running service should have.
     await service.browser().get('/api/auth/provider-okta')
-    const failing = createMetrics()
+    const failing = createMetrics({ limiters: limiterNames })
     for (const route of ['/login', '/health', '/api/auth/verify', '/api/auth/me'])
       for (const status of [200, 500])
         failing.countRequest({ route, method: route === '/login' ? 'POST' : 'GET', status, milliseconds: 1 })

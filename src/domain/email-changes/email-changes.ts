@@ -34,6 +34,9 @@ type Dependencies = {
   sessions: Pick<Sessions, 'endAll'>
   mails: Pick<Mails, 'queue'>
 }
+/** `withheld`: the mail to the new address is not sent. */
+type Mailing = { language: Language; withheld: boolean }
+
 /**
  * `since`: when the change began, if that was before this moment. `isFinal`: no undo link works any more, and the address
  * before gets none.
@@ -58,9 +61,9 @@ export const createEmailChanges = (deps: Dependencies) => {
     { id: userId }: User,
     email: Email,
     token: string,
-    language: Language,
+    { language, withheld }: Mailing,
   ) => {
-    const mail = { to: email.email, userId, language }
+    const mail = { to: email.email, userId, language, withheld }
     const owner = await users.holdByEmail(sql, email.email)
     return (await isTaken(sql, userId, email, owner))
       ? mails.queue(sql, { ...mail, template: 'email-taken', values: {} })
@@ -71,9 +74,10 @@ export const createEmailChanges = (deps: Dependencies) => {
    * Mails a link to the new address, and an undo link to the present one. The change before it is void in every case, also if the new
    * address has had too many mails: whether a mail was queued must not show, and the user no longer wants the other address.
    */
-  const ask = async (sql: Transaction, user: User, email: Email, language: Language) => {
+  const ask = async (sql: Transaction, user: User, email: Email, mailing: Mailing) => {
+    const { language } = mailing
     const token = randomToken()
-    await mailNewAddress(sql, user, email, token, language)
+    await mailNewAddress(sql, user, email, token, mailing)
     const [asked] = await store.replace(sql, {
       userId: user.id,
       email,

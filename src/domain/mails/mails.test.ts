@@ -141,6 +141,13 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
       await mails.queue(database, { ...reset('ada@example.com'), template: 'already-registered', values: {} }),
     ).toBeUndefined()
     expect(await mails.queue(database, reset('grace@example.com'))).toBeUndefined()
+    const ofGoogle = ['adaking@gmail.com', 'ada.king@gmail.com', 'a.d.a.king+x@googlemail.com', 'AdaKing+y.z@GMail.com']
+    const folded = await Promise.all(
+      Array.from({ length: 12 }, (_, at) => mails.queue(database, reset(ofGoogle[at % 4] ?? ''))),
+    )
+    expect(folded.filter((answer) => !isRefused(answer))).toHaveLength(5)
+    for (const other of ['a.da@example.com', 'adaking@mygmail.com'])
+      expect(await mails.queue(database, reset(other))).toBeUndefined()
     const isTaken: MailRequest = { to: 'ada@example.com', userId: null, template: 'email-taken', values: {} }
     const isFree: MailRequest = { ...isTaken, template: 'confirm-email', values: { token: 'TOKEN', validFor: minutes } }
     for (const request of [isTaken, isFree, isTaken, isFree, isFree])

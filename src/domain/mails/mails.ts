@@ -23,9 +23,11 @@ type RequestOf<Kind extends MailKind> = {
   template: Kind
   values: MailValues[Kind]
   language?: Language
+  /** Its client has caused too many mails to others: everything is done but the sending, so that nothing shows it. */
+  withheld?: boolean
 }
 export type MailRequest = { [Kind in MailKind]: RequestOf<Kind> }[MailKind]
-type NotQueued = Refused<'ceiling_reached' | 'no_user'>
+type NotQueued = Refused<'ceiling_reached' | 'no_user' | 'withheld'>
 
 /**
  * Mails that any visitor can cause are limited for each address, and so are those about sign-ins. A notice after a change is
@@ -77,8 +79,15 @@ const alternatives: readonly (readonly MailKind[])[] = [
 ]
 const kindsCountedWith = (kind: MailKind) => alternatives.find((kinds) => kinds.includes(kind)) ?? [kind]
 
-/** `ada+news@example.com` is delivered to `ada@example.com`, so they share one limit. */
-const recipientKey = (email: string) => emailKey(email).replace(/^([^+@]+)\+[^@]*@/, '$1@')
+/**
+ * One mailbox has one limit, however its address is spelled: `ada+news@example.com` is delivered to `ada@example.com`, and Google's
+ * mail ignores dots and has two domains.
+ */
+const recipientKey = (email: string) => {
+  const folded = emailKey(email).replace(/^([^+@]+)\+[^@]*@/, '$1@')
+  const [, google] = /^(.+)@(?:gmail|googlemail)\.com$/.exec(folded) ?? []
+  return google === undefined ? folded : `${google.replaceAll('.', '')}@gmail.com`
+}
 
 const kept = 1 * days
 
@@ -150,6 +159,7 @@ export const createMails = ({
     const limit = ceilings[request.template]
     const ceiling = limit && { ...limit, kinds: kindsCountedWith(request.template) }
     if (ceiling) await store.lockRecipient(sql, row.recipientKey, ceiling.kinds)
+    if (request.withheld) return refuse('withheld')
     const inserted = await store.insert(sql, row, ceiling, clock.offset())
     return inserted.length > 0 ? undefined : refuse('ceiling_reached')
   }

@@ -29,7 +29,7 @@ type CodeRefusal = 'invalid_code' | 'already_confirmed' | 'tries_used_up'
 type Completed =
   | { user: User; invited: boolean }
   | Refused<'already_confirmed' | 'already_registered' | 'username_taken_since' | GateRefusal>
-type Mailed = { id: string; email: string; expiresAt: Date; triesLeft: number }
+type Mailed = { id: string; email: string; expiresAt: Date; triesLeft: number; withheld: boolean }
 type SentAgain = undefined | Refused<'no_registration_waiting' | 'already_confirmed'>
 
 /** The account of its address was deleted. Its browser sees what it saw before, because it may belong to a stranger. */
@@ -77,27 +77,30 @@ export const createRegistrations = (deps: Dependencies) => {
    * two it was.
    */
   const queueMail = async (sql: Transaction, mailed: Mailed, token: string, language: Language) => {
-    const { id, email, expiresAt, triesLeft } = mailed
+    const { id, email, expiresAt, triesLeft, withheld } = mailed
     const owner = await users.holdByEmail(sql, email)
     const formerOwner = await users.reservedFor(email, sql)
     if (owner) {
       const mail = { to: owner.email, userId: owner.id, template: 'already-registered', values: {} } as const
-      return mails.queue(sql, { ...mail, language })
+      return mails.queue(sql, { ...mail, language, withheld })
     }
     if (formerOwner !== undefined) {
       const mail = { to: email, userId: formerOwner, template: 'address-reserved' } as const
-      return mails.queue(sql, { ...mail, values: { reservedFor: undoLifetime }, language })
+      return mails.queue(sql, { ...mail, values: { reservedFor: undoLifetime }, language, withheld })
     }
     const values = {
       token,
       code: triesLeft > 0 ? codeOf(codeKey, id) : undefined,
       validFor: inWholeUnits(expiresAt.getTime() - clock.now().getTime()),
     }
-    return mails.queue(sql, { to: email, userId: null, template: 'verify-email', values, language })
+    return mails.queue(sql, { to: email, userId: null, template: 'verify-email', values, language, withheld })
   }
 
-  /** Stores a registration until its email is verified, and returns the secret for this browser. `invite`: what allowed it. */
-  const begin = (user: NewUser, language: Language, invite?: string) =>
+  /**
+   * Stores a registration until its email is verified, and returns the secret for this browser. `invite`: what allowed it.
+   * `withheld`: the mail is not sent.
+   */
+  const begin = (user: NewUser, language: Language, { invite, withheld }: { invite?: string; withheld: boolean }) =>
     database.transaction(async (sql) => {
       const now = clock.now()
       const id = uuidv7(now)
@@ -117,12 +120,16 @@ export const createRegistrations = (deps: Dependencies) => {
         expiresAt,
         invitationHash: invite === undefined ? null : fingerprint(invite),
       })
-      await queueMail(sql, { id, email: user.email.email, expiresAt, triesLeft: tries }, token, language)
+      await queueMail(sql, { id, email: user.email.email, expiresAt, triesLeft: tries, withheld }, token, language)
       return browserToken
     })
 
   /** A mail with a new link. The older link works until the new mail is queued, so that one link always works. */
-  const sendAgain = ({ id, email }: { id: string; email: string }, language: Language): Promise<SentAgain> =>
+  const sendAgain = (
+    { id, email }: { id: string; email: string },
+    language: Language,
+    withheld: boolean,
+  ): Promise<SentAgain> =>
     database.transaction(async (sql): Promise<SentAgain> => {
       // Before the registration, as a deletion does.
       await users.holdConcerned(sql, email)
@@ -130,7 +137,7 @@ export const createRegistrations = (deps: Dependencies) => {
       if (!row) return refuse('no_registration_waiting')
       if (isForgotten(row)) return undefined
       const token = randomToken()
-      const mailed = { id, email: row.email, expiresAt: row.expires_at, triesLeft: row.code_tries_left }
+      const mailed = { id, email: row.email, expiresAt: row.expires_at, triesLeft: row.code_tries_left, withheld }
       const queued = await queueMail(sql, mailed, token, language)
       if (!isRefused(queued)) await store.replaceToken(sql, id, fingerprint(token))
       return undefined
@@ -196,15 +203,19 @@ export const createRegistrations = (deps: Dependencies) => {
       return { state: row.confirmed ? 'confirmed' : 'waiting', codeUsable: !row.confirmed && row.code_tries_left > 0 }
     },
 
-    sendAgainToBrowser: async (browserToken: string | undefined, language: Language): Promise<SentAgain> => {
+    sendAgainToBrowser: async (
+      browserToken: string | undefined,
+      language: Language,
+      withheld: boolean,
+    ): Promise<SentAgain> => {
       const row = await byBrowser(browserToken)
       if (!row) return refuse('no_registration_waiting')
-      return row.confirmed ? refuse('already_confirmed') : sendAgain(row, language)
+      return row.confirmed ? refuse('already_confirmed') : sendAgain(row, language, withheld)
     },
 
-    sendAgainToEmail: async (email: string, language: Language) => {
+    sendAgainToEmail: async (email: string, language: Language, withheld: boolean) => {
       const [row] = await store.selectNewestByEmail(database, emailKey(email), clock.now())
-      if (row) await sendAgain(row, language)
+      if (row) await sendAgain(row, language, withheld)
     },
 
     /**

@@ -100,8 +100,9 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
     preHandler: [refuseMistyped, limits.emailChanges],
   }
   server.post('/api/auth/email', asking, async (request, reply) => {
+    const withheld = !(await limits.mayMailStranger(request))
     const asked = changeEmail.ask(
-      { caller: callers.of(request), ...request.body },
+      { caller: callers.of(request), ...request.body, withheld },
       clientOf(request),
       languageOf(request),
     )

@@ -24,7 +24,8 @@ type Dependencies = {
   /** Whether a password alone is never enough to sign in. */
   required: boolean
 }
-type Asked = { caller: SessionCaller; email: string }
+/** `withheld`: no mail goes to the new address. */
+type Asked = { caller: SessionCaller; email: string; withheld: boolean }
 type Confirmed = { token: string; password?: string | undefined; caller: SessionCaller | undefined }
 
 /** Asked again in the transaction of the change: whether the proof still holds. With a session, it gets new tokens. */
@@ -38,13 +39,13 @@ export const createChangeEmail = (deps: Dependencies) => {
    * Mails the links. The answer does not show whether the address has an account or an invitation: whether an account may have it is
    * decided when it is confirmed. The caller's own address, also with other capitals, needs no mail.
    */
-  const ask = async ({ caller, email: given }: Asked, client: Client, language: Language) => {
+  const ask = async ({ caller, email: given, withheld }: Asked, client: Client, language: Language) => {
     const email = readEmail(given)
     if (isRefused(email)) return email
     const { userId, sessionId } = caller
     return change(caller, async (sql, user) => {
       if (emailKey(user.email) === email.key) return undefined
-      await emailChanges.ask(sql, user, email, language)
+      await emailChanges.ask(sql, user, email, { language, withheld })
       await events.recordInside(sql, { kind: 'email_change_asked', userId, sessionId }, client)
       return undefined
     })

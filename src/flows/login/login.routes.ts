@@ -56,7 +56,7 @@ export const loginRoutes = (server: Server, { login, limits, cookies, signInCook
       const proven = await login.prove(username, password, browserToken, client)
       if (isRefused(proven)) return sendRefusal(reply, proven)
       const limited = await limits.signIns(proven.user, request, reply)
-      if (limited) return limited
+      if (limited) return reply
       const result = await login.enter(proven, password, { ...visit, client })
       return isRefused(result) ? sendRefusal(reply, result) : sendEntry(reply, { cookies, signInCookies }, result)
     })

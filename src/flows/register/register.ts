@@ -39,7 +39,8 @@ export const createRegister = (deps: Dependencies) => {
     return invitation?.key === email.key ? undefined : refuse('invalid_invitation')
   }
 
-  return async (request: Request, language: Language) => {
+  /** `mayMail` is asked when everything else is right: only what would send a mail counts. */
+  return async (request: Request, language: Language, mayMail: () => Promise<boolean>) => {
     const { invite } = request
     const closed = invite === undefined ? gate.refusalForAll() : undefined
     if (closed) return closed
@@ -60,7 +61,8 @@ export const createRegister = (deps: Dependencies) => {
     if (isRefused(passwordHash)) return passwordHash
 
     // The same rows are written for an email that has an account, but writing its mail may take a different time.
-    const begun = registrations.begin({ email, username, name, passwordHash }, language, invite)
+    const mailing = { ...(invite !== undefined && { invite }), withheld: !(await mayMail()) }
+    const begun = registrations.begin({ email, username, name, passwordHash }, language, mailing)
     return { browserToken: await atLeast(equalTime, begun) }
   }
 }

@@ -66,7 +66,8 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
   for (const path of ['/reset-password', '/api/auth/reset-password']) {
     server.post(path, { schema: requestSchema, onRequest: limits.sensitive }, async (request, reply) => {
       const language = languageOf(request)
-      await atLeast(equalTime, resetPassword.request(request.body.email, clientOf(request), language))
+      const withheld = !(await limits.mayMailStranger(request))
+      await atLeast(equalTime, resetPassword.request(request.body.email, clientOf(request), language, withheld))
       return reply.status(202).send(accepted)
     })
   }

@@ -29,25 +29,26 @@ export const createResetPassword = (deps: Dependencies) => {
   const { database, users, passwords, sessions, oneTimeTokens, registrations, mails, events, webhooks } = deps
 
   /** The last link stays valid until a newer mail is queued. If there were too many mails, nothing changes. */
-  const sendLink = (userId: string, language: Language) =>
+  const sendLink = (userId: string, language: Language, withheld: boolean) =>
     database.transaction(async (sql) => {
       const user = await users.lock(sql, userId)
       if (!user || user.disabled) return
       const token = randomToken()
       const values = { token, validFor: resetLifetime, hasPassword: user.passwordHash !== undefined }
-      const queued = await mails.queue(sql, { to: user.email, userId, template: 'reset-password', values, language })
+      const mail = { to: user.email, userId, template: 'reset-password', values, language, withheld } as const
+      const queued = await mails.queue(sql, mail)
       if (!isRefused(queued)) await oneTimeTokens.replaceReset(sql, user.id, token)
     })
 
   /**
    * Queues the mail if the email has an account or a registration that is not confirmed yet. The answer must not show
-   * which.
+   * which. `withheld`: no mail is sent.
    */
-  const request = async (email: string, client: Client, language: Language) => {
+  const request = async (email: string, client: Client, language: Language, withheld: boolean) => {
     const user = await users.findByEmail(email)
-    if (!user) return registrations.sendAgainToEmail(email, language)
+    if (!user) return registrations.sendAgainToEmail(email, language, withheld)
     if (user.disabled) return
-    await sendLink(user.id, language)
+    await sendLink(user.id, language, withheld)
     await events.record({ kind: 'reset_requested', userId: user.id }, client)
   }
 

@@ -133,7 +133,7 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
       return mailRefusals.sendRefusal(reply, challenge)
     }
     const limited = await limits.mailedCodesTo(challenge.userId, request, reply)
-    if (limited) return limited
+    if (limited) return reply
     await enrolments.mailCode(challenge, signInCookies.visitOf(request).language)
     return reply.status(202).send({ message: 'A mail is on its way' })
   })

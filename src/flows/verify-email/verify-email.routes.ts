@@ -95,7 +95,8 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
   server.post('/api/auth/verify-email/resend', { schema: resendSchema, onRequest }, async (request, reply) => {
     const browserToken = cookies.read(request, 'registration')
     const language = languageOf(request)
-    const result = await atLeast(equalTime, registrations.sendAgainToBrowser(browserToken, language))
+    const withheld = !(await limits.mayMailStranger(request))
+    const result = await atLeast(equalTime, registrations.sendAgainToBrowser(browserToken, language, withheld))
     return isRefused(result) ? resendRefusals.sendRefusal(reply, result) : reply.status(202).send(sent)
   })
 
