@@ -46,14 +46,17 @@ import { operatorStores } from './operator-stores.js'
 /** A command does not share its threads, so this happens only if the machine is far too slow. */
 const busy = () => new CommandFailure('The password could not be checked in time; try again.')
 
+/** A command hashes for no client. */
+const itself = { ip: 'command line' }
+
 const forCommands = (passwords: Passwords): CommandPasswords => ({
   faults: async (password, person) => {
-    const rejected = await passwords.refusalFor(password, person)
+    const rejected = await passwords.refusalFor(password, person, itself)
     if (rejected?.refused === 'busy') throw busy()
     return rejected?.errors ?? []
   },
   hash: async (password) => {
-    const hash = await passwords.hash(password)
+    const hash = await passwords.hash(password, itself)
     if (isRefused(hash)) throw busy()
     return hash
   },

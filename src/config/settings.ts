@@ -123,7 +123,7 @@ export const settings = {
   BREACHED_PASSWORDS: { read: text, otherwise: 'off', meaning: 'File with leaked passwords, made by `latchkey passwords build`. Passwords in it are refused when a user registers, changes or resets a password, and never at a sign-in. A file that takes its place is used at once. docs/leaked-passwords.md explains it.' },
   WORKERS: { read: integer(1, 64), fallback: '1', meaning: 'Processes that serve one port, each with its own connections and threads. More than one only in production, and not with port 0.' },
   WORKER_THREADS: { read: integer(1, 64), otherwise: 'by the number of cores', meaning: 'Threads that hash passwords, in each process.' },
-  WORKER_QUEUE: { read: integer(1, 10_000), fallback: '100', meaning: 'Most password checks that may wait for a thread. Above that the answer is 503.' },
+  WORKER_QUEUE: { read: integer(1, 10_000), fallback: '100', meaning: 'Most password checks that may wait for a thread. Above that the answer is 503, for the connection (IPv4 address, IPv6 /56) that has the most of them.' },
   // Typed as `object`, so that their names are not those of `Config`: it has them by provider.
   ...(providerSettings as object),
   SMTP_URL: { read: smtpServer, otherwise: 'development mailbox', secret: true, meaning: 'Server for outgoing mail: `smtp://user:password@mail.example.com` (port 587, STARTTLS), `smtps://user:password@mail.example.com` (port 465, TLS from the start), `smtp://127.0.0.1:25` for a server on this machine without a password. With `smtp` to another machine STARTTLS and a valid certificate are required; `?tls=off` says that the connection is not encrypted. In the name and the password write `@ : / ? # %` as `%40 %3A %2F %3F %23 %25`. Required in production.' },

@@ -7,7 +7,7 @@ import { hours, minutes } from '../lib/durations.js'
 import type { Cache, Limit } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
 import { clientConnection, clientNetwork } from './client.js'
-import { createCountedRequests, type Limiter } from './counted-requests.js'
+import { type CountedRequests, createCountedRequests, type Limiter } from './counted-requests.js'
 import type { Rejection } from './limited-events.js'
 import { createPasswordGuesses } from './password-guesses.js'
 import type { SignInCookies } from './sign-in-cookies.js'
@@ -74,6 +74,45 @@ const createSubjects = (callers: Callers) => {
   return { sessionOf, userOf, keyOf, sessionOrClientNetwork, callerOrClientNetwork }
 }
 
+/** Around a password: its guesses, and those that were right. */
+const createPasswordLimits = (
+  deps: Dependencies,
+  counted: CountedRequests,
+  login: Limiter,
+  answering: (code: LimitCode, hook: Hook) => Hook,
+) => {
+  const { account: ofNames, loginOfKnownDevices: knownDevicesCount } = deps
+  const guesses = createPasswordGuesses({ ...deps, counted, login, ofNames, knownDevicesCount })
+  return {
+    /** `beforeName` and `byName` in front of a sign-in form, `byCaller` for a caller. */
+    passwordBeforeName: answering('too_many_logins', guesses.beforeName),
+    passwordByName: answering('too_many_logins', guesses.byName),
+    passwordByCaller: answering('too_many_logins', guesses.byCaller),
+    passwordOf: guesses.byUser,
+    /** After a password that was right: the answer, if it is one sign-in too many. */
+    signIns: createSignInLimits({ ...deps, counted, ofAccounts: deps.signIns, ofNetworks: deps.networkSignIns }),
+  }
+}
+
+/** From inside a handler. */
+const createMailLimits = ({ cache, networkMails, onRejection }: Dependencies, counted: CountedRequests) => ({
+  /** Codes for a user who is not signed in yet. */
+  mailedCodesTo: (userId: string, request: FastifyRequest, reply: FastifyReply) =>
+    counted.count(ofMailedCodes, userSubject(userId), request, reply),
+  /** They may have been asked for with a password that no longer works. */
+  forgetMailedCodes: (userId: string) => cache.forget(limiterKey(ofMailedCodes.name, userSubject(userId))),
+  /**
+   * Whether this client may cause one more mail to an address that it has not proven. Each address has a ceiling of its own, but there
+   * are very many. The answer must not show it.
+   */
+  mayMailStranger: async (request: FastifyRequest) => {
+    const key = limiterKey('network_mails', clientConnection(request))
+    const { granted, resetsIn } = await cache.reserve(key, networkMails)
+    if (!granted) await onRejection({ limiter: 'network_mails', key, resetsIn }, request)
+    return granted
+  },
+})
+
 export type Limits = ReturnType<typeof createLimits>
 
 export const createLimits = (deps: Dependencies) => {
@@ -95,32 +134,6 @@ export const createLimits = (deps: Dependencies) => {
   const ofRequests: Limiter = { name: 'general', limit: general, code: 'too_many_requests' }
   const ofSessions: Limiter = { ...ofRequests, name: 'session' }
 
-  const guesses = createPasswordGuesses({
-    ...deps,
-    counted,
-    login: ofLogins,
-    ofNames: deps.account,
-    knownDevicesCount: deps.loginOfKnownDevices,
-  })
-
-  const signIns = createSignInLimits({
-    ...deps,
-    counted,
-    ofAccounts: deps.signIns,
-    ofNetworks: deps.networkSignIns,
-  })
-
-  /**
-   * Whether this client may cause one more mail to an address that it has not proven. The answer must not show it: many addresses of
-   * others would get mails otherwise, each of them fewer than its own ceiling.
-   */
-  const mayMailStranger = async (request: FastifyRequest) => {
-    const key = limiterKey('network_mails', clientConnection(request))
-    const { granted, resetsIn } = await cache.reserve(key, deps.networkMails)
-    if (!granted) await onRejection({ limiter: 'network_mails', key, resetsIn }, request)
-    return granted
-  }
-
   /** Counts in the limit of refreshes from inside a handler, which knows only later whether there is anything to count. */
   const reserveRotation = async (request: FastifyRequest) => {
     const key = limiterKey(ofSessions.name, sessionOrClientNetwork(request))
@@ -132,11 +145,7 @@ export const createLimits = (deps: Dependencies) => {
 
   return {
     login: hook(ofLogins, clientNetwork),
-    /** Around a password that is compared: `beforeName` and `byName` in front of a sign-in form, `byCaller` for a caller. */
-    passwordBeforeName: answering('too_many_logins', guesses.beforeName),
-    passwordByName: answering('too_many_logins', guesses.byName),
-    passwordByCaller: answering('too_many_logins', guesses.byCaller),
-    passwordOf: guesses.byUser,
+    ...createPasswordLimits(deps, counted, ofLogins, answering),
     confirm: hook({ ...ofRequests, name: 'confirm', limit: deps.login, refundsSuccess: true }, clientNetwork),
     sensitive: hook({ name: 'sensitive', limit: sensitive, code: 'too_many_attempts' }, clientNetwork),
     /** For routes without sign-in, by network: a token does not change what is counted. */
@@ -146,11 +155,7 @@ export const createLimits = (deps: Dependencies) => {
     /** For routes that a sign-in which waits may use, too. */
     bySessionOrNetwork: hook(ofRequests, callerOrClientNetwork),
     mailedCodes: hook(ofMailedCodes, userOf),
-    /** The same from inside a handler, for a user who is not signed in yet. */
-    mailedCodesTo: (userId: string, request: FastifyRequest, reply: FastifyReply) =>
-      counted.count(ofMailedCodes, userSubject(userId), request, reply),
-    /** They may have been asked for with a password that no longer works. */
-    forgetMailedCodes: (userId: string) => cache.forget(limiterKey(ofMailedCodes.name, userSubject(userId))),
+    ...createMailLimits(deps, counted),
     emailChanges: hook(ofEmailChanges, userOf),
     /** Separate from the general limit and from each other: a session can always be refreshed, and always be ended. */
     session: hook(ofSessions, sessionOrClientNetwork),
@@ -158,9 +163,6 @@ export const createLimits = (deps: Dependencies) => {
     /** For other programs: each key has its own count. */
     service: hook(ofServiceKeys, keyOf),
     reserveRotation,
-    /** For a password that was right: the answer, if it is one sign-in too many. */
-    signIns,
-    mayMailStranger,
     /** How this hook refuses, if it is one of these limiters: the API document is made of it. */
     codeOf: (hook: unknown) => codes.get(hook),
     countAsSuccess: counted.countAsSuccess,

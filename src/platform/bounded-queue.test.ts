@@ -33,6 +33,28 @@ describe('a bounded queue', () => {
     expect(queue.isIdle()).toBe(true)
   })
 
+  it('a full queue refuses one of those with the most who wait, and nobody else', async () => {
+    const queue = createBoundedQueue({ atOnce: 1, waiting: 3 })
+    const order: string[] = []
+    const runs = (share: string, rank = 1) =>
+      queue.run(
+        async () => {
+          order.push(share)
+        },
+        patient(),
+        { share, rank },
+      )
+    const first = task()
+    const begun = queue.run(first.run, patient())
+    const flood = ['flood', 'flood', 'flood', 'flood'].map((share) => runs(share))
+    expect(await flood[3]).toEqual({ refused: 'busy' })
+    const others = [runs('home'), runs('office')]
+    expect(await Promise.all([flood[1], flood[2]])).toEqual([{ refused: 'busy' }, { refused: 'busy' }])
+    first.finish('done')
+    await Promise.all([begun, flood[0], ...others])
+    expect(order).toEqual(['flood', 'home', 'office'])
+  })
+
   it('refuses at once what has no room to wait', async () => {
     const queue = createBoundedQueue({ atOnce: 1, waiting: 1 })
     const [first, second] = [task(), task()]

@@ -1,49 +1,70 @@
 import { type Refused, refuse } from '../contract/outcome.js'
+import { createFairLine, type Place } from './fair-line.js'
 
 /** There was no room in the queue, or the wait took too long: try again later. */
 export type Busy = Refused<'busy'>
 export const busy: Busy = refuse('busy')
 
+type Waiting = Place & { start(): void; giveUp(): void }
+
+/** For a queue whose clients are all alike: they have their turns in the order in which they came. */
+const anyone: Place = { share: '', rank: 0 }
+
 /**
- * Runs at most `atOnce` tasks at the same time; at most `waiting` more wait their turn, in the order in which they came.
- * The rest are refused at once, and a task whose signal fires while it waits is refused and never runs. The signal does
- * not stop a task that has started.
+ * Runs at most `atOnce` tasks at the same time; at most `waiting` more wait their turn (fair-line.ts says whose it is). If there is no
+ * room, one of those with the most who wait is refused, or the newcomer. A task whose signal fires while it waits is refused and
+ * never runs. The signal does not stop a task that has started.
  */
 export const createBoundedQueue = ({ atOnce, waiting }: { atOnce: number; waiting: number }) => {
-  const queue = new Set<() => void>()
+  const line = createFairLine<Waiting>()
   let running = 0
 
-  /** Resolves to false when the signal fires first. */
-  const turn = (signal: AbortSignal) =>
+  /** Resolves to false when the signal fires first, or when it has to make room. */
+  const turn = (signal: AbortSignal, place: Place) =>
     new Promise<boolean>((resolve) => {
       const start = () => {
-        signal.removeEventListener('abort', leave)
-        queue.delete(start)
+        signal.removeEventListener('abort', giveUp)
         running += 1
         resolve(true)
       }
-      const leave = () => {
-        queue.delete(start)
+      const giveUp = () => {
+        signal.removeEventListener('abort', giveUp)
+        line.remove(entry)
         resolve(false)
       }
-      queue.add(start)
-      signal.addEventListener('abort', leave, { once: true })
-      if (running < atOnce) start()
+      const entry: Waiting = { ...place, start, giveUp }
+      if (running < atOnce) {
+        start()
+        return
+      }
+      line.add(entry)
+      signal.addEventListener('abort', giveUp, { once: true })
     })
 
-  const run = async <Result>(task: () => Promise<Result>, signal: AbortSignal): Promise<Result | Busy> => {
-    if (signal.aborted || (running >= atOnce && queue.size >= waiting)) return busy
-    if (!(await turn(signal))) return busy
+  /** Whether there is room for one more to wait, or is made. */
+  const hasRoom = (place: Place) => {
+    if (running < atOnce || line.size() < waiting) return true
+    const leaving = line.leavingFor(place)
+    leaving?.giveUp()
+    return leaving !== undefined
+  }
+
+  const run = async <Result>(
+    task: () => Promise<Result>,
+    signal: AbortSignal,
+    place: Place = anyone,
+  ): Promise<Result | Busy> => {
+    if (signal.aborted || !hasRoom(place)) return busy
+    if (!(await turn(signal, place))) return busy
     try {
       return await task()
     } finally {
       running -= 1
-      const [next] = queue
-      next?.()
+      line.next()?.start()
     }
   }
 
-  return { run, length: () => queue.size, isIdle: () => running === 0 }
+  return { run, length: line.size, isIdle: () => running === 0 }
 }
 
 export type BoundedQueue = ReturnType<typeof createBoundedQueue>

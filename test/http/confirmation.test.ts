@@ -130,7 +130,9 @@ describe('a registration that is not confirmed yet', () => {
     const login = createLogin({ ...nouns, passwords: { ...nouns.passwords, verify } })
     const client = { ip: '192.0.2.1', userAgent: '' }
     const cookie = stranger.jar.get('registration')
-    expect(await login.prove(addressOf('uma'), 'a guess', cookie, client)).toEqual({ refused: 'busy' })
+    expect(await login.prove(addressOf('uma'), 'a guess', cookie, { client, knownDevices: [] })).toEqual({
+      refused: 'busy',
+    })
     const [row] = await latchkey.sql.query("select password_hash from pending_registrations where username = 'uma-too'")
     expect(compared).toEqual([row?.password_hash])
   })

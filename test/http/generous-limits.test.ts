@@ -44,9 +44,9 @@ it('a program that signs in again and again is told so, however many networks it
   expect((await signIn('ada', freshAddress(), owner)).status).toBe(200)
   const user = await latchkey.app.nouns.users.findByLogin('ada')
   expect(await limitedEvents('sign_ins')).toEqual([{ user_id: user?.id, username: 'ada' }])
-  // The registration, the three sign-ins and that of the owner: what was refused has begun no session.
+  // The three sign-ins and that of the owner, which replaces the one of the registration: what was refused has begun no session.
   const sessions = await latchkey.sql.query('select 1 from refresh_token_records where user_id = $1', [user?.id])
-  expect(sessions).toHaveLength(5)
+  expect(sessions).toHaveLength(4)
 })
 
 it('many accounts of one network are limited together', async () => {
@@ -58,6 +58,31 @@ it('many accounts of one network are limited together', async () => {
   expect(statuses).toEqual([200, 200, 200, 200, 200, 429])
   expect((await signIn('b3', freshAddress())).status).toBe(200)
   expect(await limitedEvents('network_sign_ins')).toHaveLength(1)
+})
+
+it('a connection that floods the queue of passwords is refused, and others are not', async () => {
+  const settings = { WORKER_THREADS: '1', WORKER_QUEUE: '4', BCRYPT_COST: '10' }
+  const flooded = await startLatchkey({ settings })
+  const guess = (address: string) =>
+    flooded.browser().post('/login', { username: 'nobody', password: 'a guess' }, { address })
+  let isOver = false
+  const refused: unknown[] = []
+  const flood = async (_: unknown, index: number) => {
+    while (!isOver) {
+      const { status, headers } = await guess(`2001:db8:0:1${index + 10}::1`)
+      if (status === 503) refused.push(headers.get('retry-after'))
+    }
+  }
+  const flooding = Promise.all(Array.from({ length: 12 }, flood))
+  await expect.poll(() => refused.length).toBeGreaterThan(10)
+  const strangers = []
+  for (let round = 0; round < 3; round++)
+    strangers.push(...(await Promise.all([1, 2, 3].map((n) => guess(`203.0.113.${n}`)))))
+  isOver = true
+  await flooding
+  expect(strangers.map(({ status }) => status)).toEqual(Array(9).fill(401))
+  for (const retryAfter of refused) expect(Number(retryAfter)).toBeGreaterThan(0)
+  await flooded.stop()
 })
 
 it('one connection causes only so many mails to others, and the answers do not show it', async () => {

@@ -89,7 +89,9 @@ describe('why a user could not sign in', () => {
     expect(await kindsBy('rate_limited')).toContainEqual({ kind: 'rate_limited', reason: 'codes', ip: '127.0.0.1' })
 
     const cleared = await command('limits', 'clear', '--user', 'ada')
-    expect(cleared.out).toMatch(/^Cleared codes of user:[0-9a-f-]+, account of ada \(2 counted\), general of session:/)
+    expect(cleared.out).toMatch(
+      /^Cleared codes of user:[0-9a-f-]+, account of ada \(2 counted\), sign_ins of user:[0-9a-f-]+ \(\d counted\), general of session:/,
+    )
     expect(cleared.err).toContain(`latchkey limits clear --network ${ofAda}`)
     await signIn()
     expect((await tab.post('/api/auth/second-factor', { code: codes.code() })).status).toBe(200)
@@ -121,7 +123,8 @@ describe('limits clear', () => {
   it('lets a network try again, and tells what was counted', async () => {
     expect((await login('ada', goodPassword, ofAda)).status).toBe(429)
     const cleared = await json('limits', 'clear', '--network', ofAda)
-    expect(cleared).toMatchObject([{ cleared: [{ limit: 'login', subject: ofAda, used: 2 }, { limit: 'general' }] }])
+    const limits = [{ limit: 'login', subject: ofAda, used: 2 }, { limit: 'general' }, { limit: 'network_sign_ins' }]
+    expect(cleared).toMatchObject([{ cleared: limits }])
     expect((await login('ada', goodPassword, ofAda)).status).toBe(202)
     const unknown = await command('limits', 'clear', '--network', '198.51.100.1')
     expect(unknown.out).toBe('Nothing was counted for 198.51.100.1.\n')

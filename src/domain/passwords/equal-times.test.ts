@@ -4,6 +4,8 @@ import { createPasswords } from './passwords.js'
 import { createWorkers } from './workers.js'
 
 // One thread, so that attempts do not overlap.
+/** Who asks does not matter here. */
+const client = { ip: '192.0.2.1' }
 const workers = createWorkers({ threads: 1, queueLimit: 10, deadline: 20_000 })
 afterAll(() => workers.close())
 
@@ -37,7 +39,10 @@ describe('a failed attempt takes as long', { retry: 3 }, () => {
   ])('for nobody as for somebody with a hash %s', async (_, storedCost, cost) => {
     const passwords = createPasswords({ workers, cost, productName: 'Latchkey' })
     const stored = bcrypt.hashSync('right', storedCost)
-    const attempts = [() => passwords.verify('wrong', stored), () => passwords.verify('wrong', undefined)]
+    const attempts = [
+      () => passwords.verify('wrong', stored, client),
+      () => passwords.verify('wrong', undefined, client),
+    ]
     await mediansOf(3, attempts)
     const [known = 0, unknown = 0] = await mediansOf(60, attempts)
     expect(Math.abs(known - unknown)).toBeLessThan(5)
@@ -47,9 +52,9 @@ describe('a failed attempt takes as long', { retry: 3 }, () => {
 
   it('for nobody after a guess at a hash of a high cost as before it, but for one step of cost', async () => {
     const passwords = createPasswords({ workers, cost: 5, productName: 'Latchkey' })
-    const attempt = [() => passwords.verify('wrong', undefined)]
+    const attempt = [() => passwords.verify('wrong', undefined, client)]
     const [before = 0] = await mediansOf(20, attempt)
-    await passwords.verify('wrong', bcrypt.hashSync('right', 9))
+    await passwords.verify('wrong', bcrypt.hashSync('right', 9), client)
     const [after = 0] = await mediansOf(20, attempt)
     // One step doubles the time. The four steps of the hash would make it sixteen times as long.
     expect(after).toBeLessThan(before * 6)
@@ -58,7 +63,10 @@ describe('a failed attempt takes as long', { retry: 3 }, () => {
   it('for nobody as for somebody with a cheaper hash of another system', async () => {
     const passwords = createPasswords({ workers, cost: 8, productName: 'Latchkey' })
     const stored = `$scrypt$ln=9,r=8,p=1$${'A'.repeat(22)}$${'B'.repeat(43)}`
-    const attempts = [() => passwords.verify('wrong', stored), () => passwords.verify('wrong', undefined)]
+    const attempts = [
+      () => passwords.verify('wrong', stored, client),
+      () => passwords.verify('wrong', undefined, client),
+    ]
     const [known = 0, unknown = 0] = await mediansOf(20, attempts)
     expect(Math.min(known, unknown) / Math.max(known, unknown)).toBeGreaterThan(0.7)
   })
@@ -69,7 +77,7 @@ describe('a failed attempt takes as long', { retry: 3 }, () => {
     const candidates = ['wrong', 'w'.repeat(200), 'wrong\0', '😀'.repeat(300)]
     const medians = await mediansOf(
       40,
-      candidates.map((password) => () => passwords.verify(password, stored)),
+      candidates.map((password) => () => passwords.verify(password, stored, client)),
     )
     expect(Math.max(...medians) - Math.min(...medians)).toBeLessThan(5)
   })

@@ -5,6 +5,8 @@ import { type HashForms, hashToStore } from './hash-to-store.js'
 import { createPasswords } from './passwords.js'
 import { createWorkers } from './workers.js'
 
+/** Who asks does not matter here. */
+const client = { ip: '192.0.2.1' }
 const workers = createWorkers({ threads: 1, queueLimit: 50, deadline: 60_000 })
 afterAll(() => workers.close())
 const passwords = createPasswords({ workers, cost: 4, productName: 'Latchkey' })
@@ -68,9 +70,9 @@ const made: [maker: string, password: string, hash: string][] = [
 
 describe('hashes of other systems', () => {
   it.each(made)('%s: the password matches, another does not, and bcrypt is asked for', async (_, password, hash) => {
-    expect(await passwords.verify(password, hash)).toEqual({ matches: true, needsRehash: true })
-    expect(await passwords.verify(`${password}x`, hash)).toEqual({ matches: false, needsRehash: false })
-    expect(await passwords.verify('', hash)).toEqual({ matches: false, needsRehash: false })
+    expect(await passwords.verify(password, hash, client)).toEqual({ matches: true, needsRehash: true })
+    expect(await passwords.verify(`${password}x`, hash, client)).toEqual({ matches: false, needsRehash: false })
+    expect(await passwords.verify('', hash, client)).toEqual({ matches: false, needsRehash: false })
     expect(stored(hash), 'what is exported can be imported').toBe(hash)
   })
 
@@ -78,7 +80,7 @@ describe('hashes of other systems', () => {
     const salt = 'a3'.repeat(16)
     const options = { N: 16_384, r: 16, p: 1, maxmem: 128 * 16_384 * 16 * 2 }
     const hash = stored(`${salt}:${scryptSync('correct horse', salt, 64, options).toString('hex')}`)
-    expect(await passwords.verify('correct horse', hash)).toEqual({ matches: true, needsRehash: true })
+    expect(await passwords.verify('correct horse', hash, client)).toEqual({ matches: true, needsRehash: true })
   })
 
   it('takes both alphabets of base64 from Firebase, and its parameters as JSON', () => {
@@ -104,7 +106,7 @@ describe('hashes of other systems', () => {
     '$argon2id$v=19$m=64,t=1,p=16$tSfgGI4BsJZo+vRRlgv5hg$w5WgGiQw5JJ5PbfSDMftHMcZFy7kfaP0YM4zxctqdk0',
   ])('refuses %s, and nothing matches it where it is stored all the same', async (hash) => {
     expect(hashToStore(hash, undefined, { saltedHex: 'better-auth' })).toHaveProperty('broken')
-    expect(await passwords.verify(phrase, hash.replace('$2b$16$', '$2b$99$'))).toMatchObject({ matches: false })
+    expect(await passwords.verify(phrase, hash.replace('$2b$16$', '$2b$99$'), client)).toMatchObject({ matches: false })
   })
 
   it.each([

@@ -3,6 +3,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createPasswords } from './passwords.js'
 import { createWorkers } from './workers.js'
 
+/** Who asks does not matter here. */
+const client = { ip: '192.0.2.1' }
 const workers = createWorkers({ queueLimit: 500, deadline: 20_000 })
 afterAll(() => workers.close())
 
@@ -11,12 +13,12 @@ const passwords = createPasswords({ workers, cost, productName: 'Latchkey' })
 const ada = { username: 'ada.lovelace', email: 'countess@example.com', name: 'Ada Byron' }
 
 const check = async (password: string, person = ada) => {
-  const checked = await passwords.check(password, person)
+  const checked = await passwords.check(password, person, client)
   if ('refused' in checked) throw new Error(checked.refused)
   return checked
 }
 const hash = async (password: string) => {
-  const made = await passwords.hash(password)
+  const made = await passwords.hash(password, client)
   if (typeof made !== 'string') throw new Error(made.refused)
   return made
 }
@@ -103,39 +105,39 @@ describe('the strength of a password', () => {
 describe('verifying a password', () => {
   it('knows the right one from any other', async () => {
     const stored = await hash('right')
-    expect(await passwords.verify('right', stored)).toEqual({ matches: true, needsRehash: false })
-    expect(await passwords.verify('wrong', stored)).toEqual({ matches: false, needsRehash: false })
-    expect(await passwords.verify('right', undefined)).toEqual({ matches: false, needsRehash: false })
-    expect(await passwords.verify('right', null)).toEqual({ matches: false, needsRehash: false })
-    expect(await passwords.verify('right', 'not a hash')).toEqual({ matches: false, needsRehash: false })
+    expect(await passwords.verify('right', stored, client)).toEqual({ matches: true, needsRehash: false })
+    expect(await passwords.verify('wrong', stored, client)).toEqual({ matches: false, needsRehash: false })
+    expect(await passwords.verify('right', undefined, client)).toEqual({ matches: false, needsRehash: false })
+    expect(await passwords.verify('right', null, client)).toEqual({ matches: false, needsRehash: false })
+    expect(await passwords.verify('right', 'not a hash', client)).toEqual({ matches: false, needsRehash: false })
   })
 
   it.each([71, 72, 73, 128, 200])('does not take p and p+"x" for the same at %i bytes', async (bytes) => {
     const password = 'p'.repeat(bytes)
     const stored = await hash(password)
     const longer = await hash(`${password}x`)
-    expect(await passwords.verify(password, stored)).toMatchObject({ matches: true })
-    expect(await passwords.verify(`${password}x`, longer)).toMatchObject({ matches: true })
-    expect(await passwords.verify(`${password}x`, stored)).toMatchObject({ matches: false })
-    expect(await passwords.verify(password, longer)).toMatchObject({ matches: false })
+    expect(await passwords.verify(password, stored, client)).toMatchObject({ matches: true })
+    expect(await passwords.verify(`${password}x`, longer, client)).toMatchObject({ matches: true })
+    expect(await passwords.verify(`${password}x`, stored, client)).toMatchObject({ matches: false })
+    expect(await passwords.verify(password, longer, client)).toMatchObject({ matches: false })
   })
 
   it.each(['right\0', 'right\0more', 'right\ud800', 'x'.repeat(257)])('never takes %j', async (password) => {
     const stored = bcrypt.hashSync(password, cost)
-    expect(await passwords.verify(password, stored)).toMatchObject({ matches: false })
-    expect(await passwords.verify(password, bcrypt.hashSync('right', cost))).toMatchObject({ matches: false })
+    expect(await passwords.verify(password, stored, client)).toMatchObject({ matches: false })
+    expect(await passwords.verify(password, bcrypt.hashSync('right', cost), client)).toMatchObject({ matches: false })
   })
 
   it.each(['$2a$', '$2b$', '$2y$'])('takes a hash of another system that begins with %s', async (prefix) => {
     const stored = bcrypt.hashSync('brought along', cost).replace('$2b$', prefix)
-    expect(await passwords.verify('brought along', stored)).toMatchObject({ matches: true })
-    expect(await passwords.verify('brought Along', stored)).toMatchObject({ matches: false })
+    expect(await passwords.verify('brought along', stored, client)).toMatchObject({ matches: true })
+    expect(await passwords.verify('brought Along', stored, client)).toMatchObject({ matches: false })
   })
 
   it('asks for a new hash when the cost was raised, and only after the right password', async () => {
     const raised = createPasswords({ workers, cost: 6, productName: 'Latchkey' })
     const stored = await hash('right')
-    expect(await raised.verify('right', stored)).toEqual({ matches: true, needsRehash: true })
-    expect(await raised.verify('wrong', stored)).toEqual({ matches: false, needsRehash: false })
+    expect(await raised.verify('right', stored, client)).toEqual({ matches: true, needsRehash: true })
+    expect(await raised.verify('wrong', stored, client)).toEqual({ matches: false, needsRehash: false })
   })
 })

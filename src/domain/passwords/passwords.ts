@@ -11,7 +11,7 @@ import { readImportedHash } from './imported-hashes.js'
 import type { LeakedList } from './leaked-list.js'
 import { unusable, validate } from './rules.js'
 import { noStrength, type PasswordStrength, type Person, personalInputs, strengthOf } from './strength.js'
-import type { Busy, Workers } from './workers.js'
+import type { Asker, Busy, Workers } from './workers.js'
 
 type Verified = {
   matches: boolean
@@ -19,14 +19,15 @@ type Verified = {
   needsRehash: boolean
 }
 
+/** Who asks decides whose turn it is when many wait (workers.ts). */
 export type Passwords = {
   /** Checks a new password: the rules and the strength of docs/specification.md, 5.4 and 2.4. */
-  check(password: string, person: Person): Promise<Strength | Busy>
+  check(password: string, person: Person, asker: Asker): Promise<Strength | Busy>
   /** Why this user cannot have this password; undefined if it is fine. */
-  refusalFor(password: string, person: Person): Promise<undefined | PasswordRejection | Busy>
-  hash(password: string): Promise<string | Busy>
+  refusalFor(password: string, person: Person, asker: Asker): Promise<undefined | PasswordRejection | Busy>
+  hash(password: string, asker: Asker): Promise<string | Busy>
   /** Takes as long without a hash as with one, so that the time does not show whether a user has a password. */
-  verify(password: string, hash: string | null | undefined): Promise<Verified | Busy>
+  verify(password: string, hash: string | null | undefined, asker: Asker): Promise<Verified | Busy>
 }
 
 type Dependencies = {
@@ -44,41 +45,42 @@ export const createPasswords = ({ workers, cost, productName, leaked }: Dependen
   let pace = cost
   const slowestPace = cost + 1
 
-  const check = async (password: string, person: Person): Promise<Strength | Busy> => {
+  const check = async (password: string, person: Person, asker: Asker): Promise<Strength | Busy> => {
     const fault = unusable(password)
     if (fault !== undefined) return written(noStrength, { errors: [fault], feedback: [] })
-    const estimate = await workers.estimate(password, personalInputs(person, productName))
+    const estimate = await workers.estimate(password, personalInputs(person, productName), asker)
     if (isRefused(estimate)) return estimate
     const strength = strengthOf(estimate)
     return written(strength, validate(password, strength))
   }
 
-  const refusalFor: Passwords['refusalFor'] = async (password, person) => {
-    const checked = await check(password, person)
+  const refusalFor: Passwords['refusalFor'] = async (password, person, asker) => {
+    const checked = await check(password, person, asker)
     if (isRefused(checked)) return checked
     if (!checked.validation.valid) return rejectPassword(checked.ids)
     return (await leaked?.has(password)) ? rejectPassword({ errors: ['leaked'], feedback: [] }) : undefined
   }
 
-  const verifyImported = async (password: string, hash: string): Promise<Verified | Busy> => {
-    const matches = await workers.compareImported(password, hash, pace)
+  const verifyImported = async (password: string, hash: string, asker: Asker): Promise<Verified | Busy> => {
+    const matches = await workers.compareImported(password, hash, pace, asker)
     return isRefused(matches) ? matches : { matches, needsRehash: matches }
   }
 
-  const verify = async (password: string, hash: string | null | undefined): Promise<Verified | Busy> => {
+  const verify: Passwords['verify'] = async (password, hash, asker) => {
     const storedCost = hash ? costOf(hash) : undefined
     pace = Math.max(pace, Math.min(storedCost ?? 0, slowestPace))
     // A text that cannot be a password matches nothing, and takes the same time.
     const isUsable = unusable(password) === undefined
-    if (hash && storedCost === undefined && isUsable && readImportedHash(hash)) return verifyImported(password, hash)
+    if (hash && storedCost === undefined && isUsable && readImportedHash(hash))
+      return verifyImported(password, hash, asker)
     const real = hash && storedCost !== undefined && isUsable
-    const same = await workers.compare(condensed(password), real ? hash : decoy, pace)
+    const same = await workers.compare(condensed(password), real ? hash : decoy, pace, asker)
     if (isRefused(same)) return same
     const matches = same && Boolean(real)
     return { matches, needsRehash: matches && storedCost !== undefined && storedCost < cost }
   }
 
-  return { check, refusalFor, hash: (password) => workers.hash(condensed(password), cost), verify }
+  return { check, refusalFor, hash: (password, asker) => workers.hash(condensed(password), cost, asker), verify }
 }
 
 /** The ids for our pages, and beside them the sentences of the API. */

@@ -36,6 +36,25 @@ describe('the worker threads', () => {
     await few.close()
   })
 
+  it('take turns by connection: known devices first, then sign-ins, then registrations', async () => {
+    const one = createWorkers({ threads: 1, queueLimit: 100, deadline: 60_000 })
+    const hash = await one.hash('secret', 4)
+    if (typeof hash !== 'string') throw new Error('The queue was full')
+    const order: string[] = []
+    const asked = (name: string, work: Promise<unknown>) => work.then(() => order.push(name))
+    const compared = (ip: string, isKnown = false) => one.compare('guess', hash, 4, { ip, isKnown })
+    await Promise.all([
+      asked('running', one.hash('secret', 9)),
+      // Three networks of one home.
+      ...[0x100, 0x142, 0x1ff].map((network) => asked('flood', compared(`2001:db8:0:${network.toString(16)}::1`))),
+      asked('registration', one.hash('secret', 4, { ip: '192.0.2.2' })),
+      asked('stranger', compared('192.0.2.3')),
+      asked('known', compared('2001:db8:0:101::1', true)),
+    ])
+    expect(order).toEqual(['running', 'known', 'stranger', 'flood', 'registration', 'flood', 'flood'])
+    await one.close()
+  })
+
   it('refuse what they are at when they close, and what comes later', async () => {
     const closing = createWorkers({ threads: 1, queueLimit: 100, deadline: 20_000 })
     const begun = [closing.hash('secret', 15), closing.hash('secret', 4), closing.estimate('x'.repeat(72), [])]

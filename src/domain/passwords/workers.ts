@@ -1,19 +1,35 @@
 import { availableParallelism, platform } from 'node:os'
+import { connectionOf } from '../../lib/client-networks.js'
 import { seconds } from '../../lib/durations.js'
 import { builtFile } from '../../lib/home.js'
 import { type BoundedQueue, type Busy, busy, createBoundedQueue } from '../../platform/bounded-queue.js'
+import type { Place } from '../../platform/fair-line.js'
 import { createThreads } from '../../platform/workers/threads.js'
 import type { Estimate } from './estimator.js'
 
 export type { Busy } from '../../platform/bounded-queue.js'
 
+/** Whom the work is for. Clients of one connection share their turns; a known one (its browser, its session) goes first. */
+export type Asker = { ip: string; isKnown?: boolean }
+
+/** The program itself: a command, or a test. */
+const itself: Asker = { ip: '' }
+
+/** In this order: who is known, sign-ins, and everything else, such as registrations. */
+const ranks = { known: 0, comparison: 1, other: 2 } as const
+
+const placeOf = ({ ip, isKnown }: Asker, kind: 'comparison' | 'other'): Place => ({
+  share: connectionOf(ip),
+  rank: isKnown ? ranks.known : ranks[kind],
+})
+
 export type Workers = {
-  hash(password: string, cost: number): Promise<string | Busy>
+  hash(password: string, cost: number, asker?: Asker): Promise<string | Busy>
   /** A failed comparison does the work of `cost`, even if the stored hash has a lower one. */
-  compare(password: string, hash: string, cost: number): Promise<boolean | Busy>
+  compare(password: string, hash: string, cost: number, asker?: Asker): Promise<boolean | Busy>
   /** The same with a hash of another system (imported-hashes.ts), for a password that is not condensed. */
-  compareImported(password: string, hash: string, cost: number): Promise<boolean | Busy>
-  estimate(password: string, inputs: string[]): Promise<Estimate | Busy>
+  compareImported(password: string, hash: string, cost: number, asker?: Asker): Promise<boolean | Busy>
+  estimate(password: string, inputs: string[], asker?: Asker): Promise<Estimate | Busy>
   /** How many tasks wait. */
   queueLength(): number
   close(): Promise<void>
@@ -44,7 +60,8 @@ const importedAtOnce = 2
 
 /**
  * Threads of our own for what takes long: in libuv's pool hashes would delay DNS and files. Hashes and estimates have a
- * queue each, so that neither waits behind the other: a hash takes a third of a second, an estimate a few milliseconds.
+ * queue each, so that neither waits behind the other: a hash takes a third of a second, an estimate a few milliseconds. In both, the
+ * connections of clients take turns, so that a flood from one of them hardly delays the others.
  * A task that has started is not stopped when its time is over: its work would be lost just when there is most to do.
  */
 export const createWorkers = (options: Dependencies = {}): Workers => {
@@ -63,9 +80,13 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
    * What a shutdown cuts off is refused like a full queue: the user can try again, and it is no fault of the program. What
    * waits then is refused too, because it would start a thread again.
    */
-  const queued = async <Result>(queue: BoundedQueue, task: () => Promise<Result>): Promise<Result | Busy> => {
+  const queued = async <Result>(
+    queue: BoundedQueue,
+    place: Place,
+    task: () => Promise<Result>,
+  ): Promise<Result | Busy> => {
     try {
-      return await queue.run<Result | Busy>(async () => (isClosing ? busy : task()), inTime())
+      return await queue.run<Result | Busy>(async () => (isClosing ? busy : task()), inTime(), place)
     } catch (error) {
       if (isClosing) return busy
       throw error
@@ -88,14 +109,20 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   }
 
   return {
-    hash: (password, cost) => queued<string>(hashQueue, () => hashing.run({ password, cost }, { name: 'hash' })),
-    compare: (password, hash, cost) =>
-      queued<boolean>(hashQueue, () => hashing.run({ password, hash, cost }, { name: 'compare' })),
-    compareImported: (password, hash, cost) =>
-      queued<boolean | Busy>(importedQueue, () =>
-        queued<boolean>(hashQueue, () => hashing.run({ password, hash, cost }, { name: 'compareImported' })),
+    hash: (password, cost, asker = itself) =>
+      queued<string>(hashQueue, placeOf(asker, 'other'), () => hashing.run({ password, cost }, { name: 'hash' })),
+    compare: (password, hash, cost, asker = itself) =>
+      queued<boolean>(hashQueue, placeOf(asker, 'comparison'), () =>
+        hashing.run({ password, hash, cost }, { name: 'compare' }),
       ),
-    estimate: (password, inputs) => queued(estimateQueue, () => estimate({ password, inputs })),
+    compareImported: (password, hash, cost, asker = itself) => {
+      const place = placeOf(asker, 'comparison')
+      return queued<boolean | Busy>(importedQueue, place, () =>
+        queued<boolean>(hashQueue, place, () => hashing.run({ password, hash, cost }, { name: 'compareImported' })),
+      )
+    },
+    estimate: (password, inputs, asker = itself) =>
+      queued(estimateQueue, placeOf(asker, 'other'), () => estimate({ password, inputs })),
     queueLength: () => hashQueue.length() + importedQueue.length() + estimateQueue.length(),
     close: async () => {
       isClosing = true

@@ -89,7 +89,7 @@ export const createChangeEmail = (deps: Dependencies) => {
     if (needed === 'session' && caller) return { caller }
     if (needed !== 'password' || user.passwordHash === undefined) return refuse('not_authenticated')
     if (password === undefined) return refuse('password_required')
-    const verified = await passwords.verify(password, user.passwordHash)
+    const verified = await passwords.verify(password, user.passwordHash, client)
     if (isRefused(verified)) return verified
     if (verified.matches) return { passwordHash: user.passwordHash }
     await events.record({ kind: 'email_change_failed', userId, reason: 'wrong_password' }, client)

@@ -27,8 +27,9 @@ export const createChangePassword =
   ({ database, users, passwords, sessions, oneTimeTokens, mails, events, webhooks }: Dependencies) =>
   async ({ caller, currentPassword, newPassword }: Request, client: Client, language: Language) => {
     const { userId, sessionId } = caller
+    const asker = { ...client, isKnown: true }
     const user = await users.findById(userId)
-    const verified = await passwords.verify(currentPassword, user?.passwordHash)
+    const verified = await passwords.verify(currentPassword, user?.passwordHash, asker)
     if (isRefused(verified)) return verified
     if (!user || user.disabled || !(await sessions.isLive(caller))) return refuse('not_authenticated')
     if (!verified.matches) {
@@ -36,9 +37,9 @@ export const createChangePassword =
       return refuse('wrong_current_password')
     }
     if (newPassword === currentPassword) return refuse('password_unchanged')
-    const rejected = await passwords.refusalFor(newPassword, user)
+    const rejected = await passwords.refusalFor(newPassword, user, asker)
     if (rejected) return rejected
-    const passwordHash = await passwords.hash(newPassword)
+    const passwordHash = await passwords.hash(newPassword, asker)
     if (isRefused(passwordHash)) return passwordHash
     return database.transaction(async (sql) => {
       const current = await users.lock(sql, userId)

@@ -51,13 +51,13 @@ export const loginRoutes = (server: Server, { login, limits, cookies, signInCook
     server.post(path, options, async (request, reply) => {
       const { username, password } = request.body
       const browserToken = cookies.read(request, 'registration')
-      const visit = signInCookies.visitOf(request)
-      const client = { ...visit.client, typedName: username }
-      const proven = await login.prove(username, password, browserToken, client)
+      const visited = signInCookies.visitOf(request)
+      const visit = { ...visited, client: { ...visited.client, typedName: username } }
+      const proven = await login.prove(username, password, browserToken, visit)
       if (isRefused(proven)) return sendRefusal(reply, proven)
       const limited = await limits.signIns(proven.user, request, reply)
       if (limited) return reply
-      const result = await login.enter(proven, password, { ...visit, client })
+      const result = await login.enter(proven, password, visit)
       return isRefused(result) ? sendRefusal(reply, result) : sendEntry(reply, { cookies, signInCookies }, result)
     })
   }

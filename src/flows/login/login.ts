@@ -1,12 +1,16 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
+import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
-import type { Busy } from '../../domain/passwords/workers.js'
+import type { Asker, Busy } from '../../domain/passwords/workers.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import type { User, Users } from '../../domain/users/users.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
+
+/** Who types a password. */
+type Guesser = Pick<Visit, 'client' | 'knownDevices'>
 
 type Proven = { user: User; needsRehash: boolean }
 type Owner = Proven | { unconfirmed: true; user: User | undefined } | { noMatch: User | undefined } | Busy
@@ -17,16 +21,17 @@ export const createLogin = (deps: {
   passwords: Passwords
   registrations: Registrations
   signIns: SignIns
+  knownDevices: KnownDevices
   events: Events
 }) => {
-  const { users, passwords, registrations, signIns, events } = deps
+  const { users, passwords, registrations, signIns, knownDevices, events } = deps
 
   /**
    * Replaces a weaker hash by a stronger one while the password is known, and returns it. If the queue is full, this happens
    * at the next sign-in.
    */
-  const strengthened = async (userId: string, password: string, oldHash: string) => {
-    const newHash = await passwords.hash(password)
+  const strengthened = async (userId: string, password: string, oldHash: string, asker: Asker) => {
+    const newHash = await passwords.hash(password, asker)
     if (isRefused(newHash)) return oldHash
     return (await users.replaceHash(userId, oldHash, newHash)) ? newHash : oldHash
   }
@@ -47,14 +52,21 @@ export const createLogin = (deps: {
    * registered changes neither the answer nor the work. The account is compared last. So a full queue, which costs no attempt, means
    * that this guess was not compared with it.
    */
-  const ownerOf = async (login: string, password: string, browserToken: string | undefined): Promise<Owner> => {
+  const ownerOf = async (
+    login: string,
+    password: string,
+    browserToken: string | undefined,
+    { client, knownDevices: values = [] }: Guesser,
+  ): Promise<Owner> => {
     const [user, registration] = await Promise.all([
       users.findByLogin(login),
       registrations.findByLogin(login, browserToken),
     ])
-    const ofRegistration = registration && (await passwords.verify(password, registration.passwordHash))
+    const isKnown = user !== undefined && knownDevices.find(user.id, values) !== undefined
+    const asker = { ...client, isKnown }
+    const ofRegistration = registration && (await passwords.verify(password, registration.passwordHash, asker))
     if (isRefused(ofRegistration)) return ofRegistration
-    const ofUser = await passwords.verify(password, user?.passwordHash)
+    const ofUser = await passwords.verify(password, user?.passwordHash, asker)
     if (isRefused(ofUser)) return ofUser
     if (user && ofUser.matches) return { user, needsRehash: ofUser.needsRehash }
     return ofRegistration?.matches ? { unconfirmed: true, user } : { noMatch: user }
@@ -65,7 +77,7 @@ export const createLogin = (deps: {
     const user = disabled ? undefined : await users.findById(id)
     const hash = user?.passwordHash
     if (!user || hash === undefined || hash === checkedHash) return undefined
-    const verified = await passwords.verify(password, hash)
+    const verified = await passwords.verify(password, hash, visit.client)
     return !isRefused(verified) && verified.matches ? signIns.byPassword(user, hash, visit) : undefined
   }
 
@@ -78,8 +90,9 @@ export const createLogin = (deps: {
   /**
    * The user whose password it is. `browserToken` is the secret of the registration that this browser began, if it began one.
    */
-  const prove = async (login: string, password: string, browserToken: string | undefined, client: Client) => {
-    const owner = await ownerOf(login, password, browserToken)
+  const prove = async (login: string, password: string, browserToken: string | undefined, visit: Guesser) => {
+    const { client } = visit
+    const owner = await ownerOf(login, password, browserToken, visit)
     if (isRefused(owner)) return owner
     if ('unconfirmed' in owner) {
       await noteFailure(client, 'unconfirmed', owner.user?.id)
@@ -96,7 +109,7 @@ export const createLogin = (deps: {
   /** The session of a user whose password was right, or what is still missing. */
   const enter = async ({ user, needsRehash }: Proven, password: string, visit: Visit) => {
     const passwordHash = user.passwordHash ?? ''
-    const hash = needsRehash ? await strengthened(user.id, password, passwordHash) : passwordHash
+    const hash = needsRehash ? await strengthened(user.id, password, passwordHash, visit.client) : passwordHash
     return signIn(user, password, hash, visit)
   }
 

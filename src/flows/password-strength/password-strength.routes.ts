@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
 import { Strength } from '../../contract/schemas.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
+import { clientOf } from '../../http/client.js'
 import type { Limits } from '../../http/limits.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -33,7 +34,7 @@ export const passwordStrengthRoutes = (
 ) => {
   server.post('/api/auth/password-strength', { schema, onRequest: limits.byNetwork }, async (request, reply) => {
     const { password, ...person } = request.body
-    const checked = await passwords.check(password, person)
+    const checked = await passwords.check(password, person, clientOf(request))
     return isRefused(checked) ? sendRefusal(reply, checked) : reply.send(checked)
   })
 }

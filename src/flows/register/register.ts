@@ -4,6 +4,7 @@ import type { Invitations } from '../../domain/invitations/invitations.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { RegistrationGate } from '../../domain/registrations/registration-gate.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
+import type { Client } from '../../domain/sessions/client.js'
 import { displayName } from '../../domain/users/display-name.js'
 import { type Email, readEmail } from '../../domain/users/email.js'
 import { chooseUsername } from '../../domain/users/username.js'
@@ -40,7 +41,7 @@ export const createRegister = (deps: Dependencies) => {
   }
 
   /** `mayMail` is asked when everything else is right: only what would send a mail counts. */
-  return async (request: Request, language: Language, mayMail: () => Promise<boolean>) => {
+  return async (request: Request, language: Language, client: Client, mayMail: () => Promise<boolean>) => {
     const { invite } = request
     const closed = invite === undefined ? gate.refusalForAll() : undefined
     if (closed) return closed
@@ -55,9 +56,9 @@ export const createRegister = (deps: Dependencies) => {
     const person = { username: username.username, email: email.email, name }
     // Before the password, whose faults the page can ask for itself: so it can show everything at once.
     if (!(await usernames.mayBeChosen(username))) return refuse('username_taken')
-    const rejected = await passwords.refusalFor(request.password, person)
+    const rejected = await passwords.refusalFor(request.password, person, client)
     if (rejected) return rejected
-    const passwordHash = await passwords.hash(request.password)
+    const passwordHash = await passwords.hash(request.password, client)
     if (isRefused(passwordHash)) return passwordHash
 
     // The same rows are written for an email that has an account, but writing its mail may take a different time.

@@ -62,9 +62,9 @@ export const createResetPassword = (deps: Dependencies) => {
   const confirm = async (token: string, password: string, client: Client, language: Language) => {
     const user = await look(token)
     if (isRefused(user)) return user
-    const rejected = await passwords.refusalFor(password, user)
+    const rejected = await passwords.refusalFor(password, user, client)
     if (rejected) return rejected
-    const passwordHash = await passwords.hash(password)
+    const passwordHash = await passwords.hash(password, client)
     if (isRefused(passwordHash)) return passwordHash
 
     const wasReset = await database.transaction(async (sql) => {

@@ -108,7 +108,7 @@ const createWays = (deps: Dependencies): Ways => {
       reason: 'password',
       prove: async (password, by) => {
         const { passwordHash } = by.user
-        const verified = await passwords.verify(password, passwordHash)
+        const verified = await passwords.verify(password, passwordHash, { ...by.visit.client, isKnown: true })
         if (isRefused(verified)) return verified
         if (!verified.matches) return refuse('wrong_current_password')
         const holds = (_: Transaction, current: User) => current.passwordHash === passwordHash

@@ -2,6 +2,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
+import type { Client } from '../../domain/sessions/client.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 
 type Proof = { token?: string | undefined; code?: string | undefined; password?: string | undefined }
@@ -15,25 +16,25 @@ export const createVerifyEmail = (deps: {
 }) => {
   const { registrations, passwords, signIns, events } = deps
 
-  const byPassword = async (token: string, password: string) => {
+  const byPassword = async (token: string, password: string, client: Client) => {
     const pending = await registrations.findForPassword(token)
-    const verified = await passwords.verify(password, isRefused(pending) ? undefined : pending.passwordHash)
+    const verified = await passwords.verify(password, isRefused(pending) ? undefined : pending.passwordHash, client)
     if (isRefused(verified)) return verified
     // The link was valid a moment ago, so it is the tries that are missing.
     if (isRefused(pending)) return refuse('password_tries_used_up')
     return verified.matches ? pending : refuse('wrong_chosen_password')
   }
 
-  const prove = async ({ token, code, password }: Proof, browserToken: string | undefined) => {
+  const prove = async ({ token, code, password }: Proof, browserToken: string | undefined, client: Client) => {
     if (code !== undefined) return registrations.findByCode(code, browserToken)
     if (token === undefined) return refuse('invalid_link')
     const pending = await registrations.findByBrowser(token, browserToken)
     const needsPassword = isRefused(pending) && pending.refused === 'password_required'
-    return needsPassword && password !== undefined ? byPassword(token, password) : pending
+    return needsPassword && password !== undefined ? byPassword(token, password, client) : pending
   }
 
   return async (proof: Proof, browserToken: string | undefined, visit: Visit) => {
-    const pending = await prove(proof, browserToken)
+    const pending = await prove(proof, browserToken, visit.client)
     if (isRefused(pending)) return pending
     const completed = await registrations.complete(pending)
     if (isRefused(completed)) return completed

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { createFairLine, type Place } from './fair-line.js'
+
+type Entry = Place & { name: string }
+
+const lineOf = (...names: string[]) => {
+  const line = createFairLine<Entry>()
+  /** `a1.2` is the first of share a, with rank 2. */
+  const entries = names.map((name) => ({ name, share: name.slice(0, 1), rank: Number(name.split('.')[1] ?? 1) }))
+  for (const entry of entries) line.add(entry)
+  return { line, entries }
+}
+const served = (line: ReturnType<typeof lineOf>['line'], count: number) =>
+  Array.from({ length: count }, () => line.next()?.name)
+
+describe('a fair line', () => {
+  it('gives each share its turn, and each share keeps its order', () => {
+    const { line } = lineOf('a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'c2')
+    expect(served(line, 8)).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3', 'a4', undefined])
+  })
+
+  it('a share that comes again at once does not overtake one that waits', () => {
+    const { line } = lineOf('a1', 'b1', 'b2', 'b3')
+    const order = []
+    for (let round = 0; round < 6; round++) {
+      const next = line.next()
+      order.push(next?.share)
+      if (next?.share === 'a') line.add({ ...next })
+    }
+    expect(order).toEqual(['a', 'b', 'a', 'b', 'a', 'b'])
+  })
+
+  it('serves the first rank first, and every fourth time the last, so that none waits for ever', () => {
+    const { line } = lineOf('a1.2', 'b1.1', 'b2.1', 'b3.1', 'b4.1', 'c1.0')
+    expect(served(line, 6)).toEqual(['c1.0', 'b1.1', 'b2.1', 'a1.2', 'b3.1', 'b4.1'])
+  })
+
+  it('when it is full, the share with the most who wait makes room, with the newest of its last rank', () => {
+    const { line, entries } = lineOf('a1.1', 'a2.2', 'a3.2', 'a4.1', 'b1.2')
+    expect(line.leavingFor({ share: 'c', rank: 2 })).toBe(entries[2])
+    // Of the flooding share itself: only for one of an earlier rank.
+    expect(line.leavingFor({ share: 'a', rank: 2 })).toBeUndefined()
+    expect(line.leavingFor({ share: 'a', rank: 1 })).toBe(entries[2])
+  })
+
+  it('of many shares with one each, a later rank makes room for an earlier one, and never the reverse', () => {
+    const { line, entries } = lineOf('a1.1', 'b1.2', 'c1.2')
+    expect(line.leavingFor({ share: 'd', rank: 1 })).toBe(entries[1])
+    expect(line.leavingFor({ share: 'd', rank: 2 })).toBeUndefined()
+  })
+})
