@@ -181,9 +181,7 @@ describe('somebody new', () => {
       return page.locator(`[id="${ids.split(' ')[0]}"]`).textContent()
     }
     await submit()
-    await expect
-      .poll(() => remarkOn('username'))
-      .toBe('Ein Benutzername darf keine Leerzeichen oder unsichtbaren Zeichen enthalten.')
+    await expect.poll(() => remarkOn('username')).toBe('Nur Buchstaben, Ziffern und . _ - sind möglich.')
     await expect.poll(() => focusedField(page)).toBe('username')
     await fillIn(page, { Benutzername: ' johann ', 'E-Mail': 'foo@bar' })
     expect(await remarkOn('username')).toBe('')

@@ -45,7 +45,7 @@ export const refusals: Record<RefusalCode, string> = {
   email_shape: 'Geben Sie eine E-Mail-Adresse ein, zum Beispiel name@example.com.',
   username_length: 'Verwenden Sie 1 bis 64 Zeichen.',
   username_at_sign: 'Ein Benutzername darf kein @ enthalten.',
-  username_characters: 'Verwenden Sie nur Buchstaben, Ziffern und . _ -',
+  username_characters: 'Nur Buchstaben, Ziffern und . _ - sind möglich.',
   username_edges: 'Am Anfang und am Ende muss ein Buchstabe oder eine Ziffer stehen.',
   username_alphabets: 'Verwenden Sie nur Buchstaben eines Alphabets.',
   password_rejected: 'Dieses Passwort kann nicht verwendet werden. Bitte wählen Sie ein anderes.',

@@ -5,7 +5,7 @@ export const accountLife: typeof english = {
     edit: 'Modifier le nom ou le nom d’utilisateur',
     nameHint: 'Laissez ce champ vide pour supprimer le nom.',
     usernameHint:
-      'Il sert à vous connecter. Uniquement des lettres, des chiffres et . _ -. L’ancien vous reste réservé pendant 30 jours.',
+      'Il sert à vous connecter. Seuls les lettres, les chiffres et . _ - sont possibles. L’ancien vous reste réservé pendant 30 jours.',
     save: 'Enregistrer',
     saved: 'Vos modifications sont enregistrées.',
     nothingChanged: 'Vous n’avez rien modifié.',

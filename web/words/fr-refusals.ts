@@ -42,7 +42,7 @@ export const refusals: Record<RefusalCode, string> = {
   email_shape: 'Saisissez une adresse e-mail, par exemple nom@example.com.',
   username_length: 'Utilisez de 1 à 64 caractères.',
   username_at_sign: 'Un nom d’utilisateur ne peut pas contenir @.',
-  username_characters: 'Utilisez uniquement des lettres, des chiffres et . _ -',
+  username_characters: 'Seuls les lettres, les chiffres et . _ - sont possibles.',
   username_edges: 'Commencez et terminez par une lettre ou un chiffre.',
   username_alphabets: 'Utilisez les lettres d’un seul alphabet.',
   password_rejected: 'Ce mot de passe ne peut pas être utilisé. Veuillez en choisir un autre.',
