@@ -230,7 +230,7 @@ it('enrols a passkey, which is then the second step after the password, and can 
   const options = (await tab.act('/api/auth/passkeys/options')).body
   // Bound to the sign-in that asked for it.
   const elsewhere = tab.copy()
-  elsewhere.jar.keep([`challenge=${waiting.jar.get('challenge')}; Path=/`])
+  elsewhere.jar.set('challenge', waiting.jar.get('challenge') ?? '')
   const foreign = await elsewhere.act('/api/auth/passkeys', { credential: passkey.create(options) })
   expect(foreign.status).toBe(403)
   const credential = passkey.create((await tab.act('/api/auth/passkeys/options')).body)

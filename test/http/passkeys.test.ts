@@ -178,12 +178,7 @@ describe('a passkey', () => {
     expect(outcome(await tab.act(ownPath, { credential: passkey.create(await options()) }))).toEqual(refused)
     const other = await latchkey.signedUp('hope')
     const asked = await options()
-    other.jar.keep(
-      tab.jar
-        .header()
-        .split('; ')
-        .filter((each) => each.startsWith('passkey_')),
-    )
+    for (const [name, value] of tab.jar) if (name.startsWith('passkey_')) other.jar.set(name, value)
     const taken = createPasskey(latchkey.url).create(asked)
     expect(outcome(await other.act(ownPath, { credential: taken }))).toEqual(refused)
     expect(await passkeysOf(tab)).toHaveLength(1)

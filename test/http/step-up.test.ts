@@ -121,7 +121,8 @@ it('gives no tokens to a copied one while the owner proves it again at that mome
       ]
       const issued =
         user && (await sessions.rotateWithoutGrace(sql, caller, user, { ip: '', userAgent: '' }, { proven: 'pwd' }))
-      tab.jar.keep([`access_token=${issued?.accessToken}`, `refresh_token=${issued?.refreshToken}`])
+      tab.jar.set('access_token', issued?.accessToken ?? '')
+      tab.jar.set('refresh_token', issued?.refreshToken ?? '')
     }
     const thief = tab.copy()
     const answer = await overtaken(latchkey, 'quick', () => request(thief), prevails)
