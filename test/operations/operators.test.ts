@@ -96,7 +96,7 @@ describe('why a user could not sign in', () => {
     await signIn()
     expect((await tab.post('/api/auth/second-factor', { code: codes.code() })).status).toBe(200)
     expect(await kindsBy('limits_cleared')).toEqual([
-      { kind: 'limits_cleared', reason: 'user: codes account general', ip: 'command line' },
+      { kind: 'limits_cleared', reason: 'user: codes account sign_ins general', ip: 'command line' },
     ])
   })
 
