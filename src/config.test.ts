@@ -90,6 +90,15 @@ describe('configuration', () => {
     })
   })
 
+  it('takes words of the operator that are easy to guess', () => {
+    expect(loadConfig({ PASSWORD_WORDS: 'acme, Widget Works,' }).passwordWords).toEqual(['acme', 'Widget Works'])
+    expect(loadConfig({}).passwordWords).toEqual([])
+    const words = 'PASSWORD_WORDS: must be words of 3 to 64 characters, separated by commas'
+    expect(faultsOf({ PASSWORD_WORDS: 'acme,ab' })).toEqual([words])
+    const many = Array.from({ length: 101 }, (_, at) => `word${at}`).join(',')
+    expect(faultsOf({ PASSWORD_WORDS: many })).toEqual(['PASSWORD_WORDS: must be at most 100 words'])
+  })
+
   it('takes a path of this site for the end of a sign-in, and not the login page', () => {
     expect(loadConfig({}).afterSignIn).toBe('/dashboard')
     expect(loadConfig({ AFTER_SIGN_IN: '/inbox?all=1#newest' }).afterSignIn).toBe('/inbox?all=1#newest')

@@ -105,7 +105,12 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
     tokens,
     endedSessions,
     clockWatch: createClockWatch({ database, clock, log }),
-    passwords: createPasswords({ workers, cost: config.bcryptCost, productName, leaked: platform.leakedPasswords }),
+    passwords: createPasswords({
+      workers,
+      cost: config.bcryptCost,
+      words: [productName, ...config.passwordWords],
+      leaked: platform.leakedPasswords,
+    }),
     content: createContent({ database, clock }),
     attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),
     links: createPendingLinks({ seal: sealFor('pending link'), clock }),

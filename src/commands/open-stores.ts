@@ -144,7 +144,8 @@ const makeAccountNouns = (config: Config, database: Database, secrets: readonly 
 
 /** The migrated database and the nouns that commands use, as the service's own role or as the owner of the tables. */
 export const openStores = async (config: Config, role: 'service' | 'owner'): Promise<Stores> => {
-  const { publicUrl, bcryptCost: cost, productName } = config
+  const { publicUrl, bcryptCost: cost } = config
+  const words = [config.productName, ...config.passwordWords]
   const database = await openMigrated(config, role)
   const workers = createWorkers({ threads: 1, queueLimit: 10, deadline: 1 * minutes })
   const secrets = config.jwtSecret ?? (await existingSecret(config.dataDir))
@@ -161,7 +162,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     bulkUsers: createBulkUsers({ database, usernames: ofAccounts.usernames }),
     providers: byProvider(config.providers).map(([id]) => id),
     secondFactor: config.secondFactor,
-    passwords: forCommands(createPasswords({ workers, cost, productName, leaked: leakedFor(config) })),
+    passwords: forCommands(createPasswords({ workers, cost, words, leaked: leakedFor(config) })),
     content: createContent({ database, clock }),
     close: async () => {
       await workers.close()

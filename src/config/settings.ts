@@ -7,6 +7,7 @@ import { readPostgresAddress } from '../platform/database/postgres-address.js'
 import { type InvalidAddress, isInvalidAddress } from '../platform/invalid-address.js'
 import { readSmtpAddress, type SmtpServer } from '../platform/mail/smtp-address.js'
 import { mailSender } from './mail-sender.js'
+import { passwordWords } from './password-words.js'
 import { providerSettings } from './provider-settings.js'
 import { registrationDomains } from './registration-domains.js'
 import { commonlyReserved, reservedUsernames } from './reserved-usernames.js'
@@ -121,6 +122,7 @@ export const settings = {
   SEALING_KEY: { read: signingSecrets, otherwise: '`JWT_SECRET`', secret: true, meaning: 'Encrypts the secrets that are stored in the database for long. Written like `JWT_SECRET`: the first one encrypts, all of them decrypt. At the start, values that another one has encrypted are encrypted again with the first. docs/operating.md explains how to replace it.' },
   BCRYPT_COST: { read: integer(10, 15), fallback: '12', meaning: 'Cost of password hashes, 10 to 15. A stored hash with a lower cost is replaced at the next sign-in.' },
   BREACHED_PASSWORDS: { read: text, otherwise: 'off', meaning: 'File with leaked passwords, made by `latchkey passwords build`. Passwords in it are refused when a user registers, changes or resets a password, and never at a sign-in. A file that takes its place is used at once. docs/leaked-passwords.md explains it.' },
+  PASSWORD_WORDS: { read: passwordWords, fallback: '', otherwise: 'none', meaning: 'Words that people around your service put into passwords, separated by commas: your organisation, its products, its places. Such a word counts as easy to guess, as `PRODUCT_NAME` and the user\'s own names do. At most 100 words of 3 to 64 characters. Nothing changes for passwords that exist.' },
   WORKERS: { read: integer(1, 64), fallback: '1', meaning: 'Processes that serve one port, each with its own connections and threads. More than one only in production, and not with port 0.' },
   WORKER_THREADS: { read: integer(1, 64), otherwise: 'by the number of cores', meaning: 'Threads that hash passwords, in each process.' },
   WORKER_QUEUE: { read: integer(1, 10_000), fallback: '100', meaning: 'Most password checks that may wait for a thread. Above that the answer is 503, for the connection (IPv4 address, IPv6 /56) that has the most of them.' },

@@ -42,7 +42,7 @@ export const password = {
     single_name: 'Einzelne Namen sind leicht zu erraten.',
     common_names: 'Häufige Namen sind leicht zu erraten.',
     common_words: 'Häufige Wörter mit angehängten Ziffern und Sonderzeichen sind leicht zu erraten.',
-    personal: 'Ihr Name, Ihre E-Mail-Adresse und der Name dieses Dienstes sind leicht zu erraten.',
+    personal: 'Ihr Name, Ihre E-Mail-Adresse und Wörter, die zu diesem Dienst gehören, sind leicht zu erraten.',
     patterns: 'Tastenreihen, Wiederholungen und Datumsangaben sind leicht zu erraten.',
     avoid_substitutions: 'Vermeiden Sie vorhersehbare Ersetzungen wie „@“ für „a“.',
     avoid_reversed_words: 'Vermeiden Sie bekannte Wörter, die rückwärts geschrieben sind.',

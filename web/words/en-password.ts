@@ -42,7 +42,7 @@ export const password = {
     single_name: 'Single names or surnames are easy to guess.',
     common_names: 'Common names and surnames are easy to guess.',
     common_words: 'Common words with numbers and symbols added are easy to guess.',
-    personal: 'Your name, your email address and the name of this service are easy to guess.',
+    personal: 'Your name, your email address and words that belong to this service are easy to guess.',
     patterns: 'Rows of keys, repetitions and dates are easy to guess.',
     avoid_substitutions: "Avoid predictable letter substitutions like '@' for 'a'.",
     avoid_reversed_words: 'Avoid reversed spellings of common words.',

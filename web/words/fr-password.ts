@@ -42,7 +42,7 @@ export const password = {
     single_name: 'Un nom ou un prénom seul est facile à deviner.',
     common_names: 'Les noms et prénoms courants sont faciles à deviner.',
     common_words: 'Les mots courants complétés par des chiffres et des symboles sont faciles à deviner.',
-    personal: 'Votre nom, votre adresse e-mail et le nom de ce service sont faciles à deviner.',
+    personal: 'Votre nom, votre adresse e-mail et les mots liés à ce service sont faciles à deviner.',
     patterns: 'Les suites de touches, les répétitions et les dates sont faciles à deviner.',
     avoid_substitutions: 'Évitez les substitutions prévisibles comme « @ » pour « a ».',
     avoid_reversed_words: 'Évitez les mots écrits à l’envers.',

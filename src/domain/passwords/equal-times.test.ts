@@ -37,7 +37,7 @@ describe('a failed attempt takes as long', { retry: 3 }, () => {
     ['from before the cost was raised', 4, 6],
     ['from before the cost was lowered by one', 6, 5],
   ])('for nobody as for somebody with a hash %s', async (_, storedCost, cost) => {
-    const passwords = createPasswords({ workers, cost, productName: 'Latchkey' })
+    const passwords = createPasswords({ workers, cost, words: ['Latchkey'] })
     const stored = bcrypt.hashSync('right', storedCost)
     const attempts = [
       () => passwords.verify('wrong', stored, client),
@@ -51,7 +51,7 @@ describe('a failed attempt takes as long', { retry: 3 }, () => {
   })
 
   it('for nobody after a guess at a hash of a high cost as before it, but for one step of cost', async () => {
-    const passwords = createPasswords({ workers, cost: 5, productName: 'Latchkey' })
+    const passwords = createPasswords({ workers, cost: 5, words: ['Latchkey'] })
     const attempt = [() => passwords.verify('wrong', undefined, client)]
     const [before = 0] = await mediansOf(20, attempt)
     await passwords.verify('wrong', bcrypt.hashSync('right', 9), client)
@@ -61,7 +61,7 @@ describe('a failed attempt takes as long', { retry: 3 }, () => {
   })
 
   it('for nobody as for somebody with a cheaper hash of another system', async () => {
-    const passwords = createPasswords({ workers, cost: 8, productName: 'Latchkey' })
+    const passwords = createPasswords({ workers, cost: 8, words: ['Latchkey'] })
     const stored = `$scrypt$ln=9,r=8,p=1$${'A'.repeat(22)}$${'B'.repeat(43)}`
     const attempts = [
       () => passwords.verify('wrong', stored, client),
@@ -72,7 +72,7 @@ describe('a failed attempt takes as long', { retry: 3 }, () => {
   })
 
   it('whether the password is short, long or none at all', async () => {
-    const passwords = createPasswords({ workers, cost: 6, productName: 'Latchkey' })
+    const passwords = createPasswords({ workers, cost: 6, words: ['Latchkey'] })
     const stored = bcrypt.hashSync('right', 6)
     const candidates = ['wrong', 'w'.repeat(200), 'wrong\0', '😀'.repeat(300)]
     const medians = await mediansOf(

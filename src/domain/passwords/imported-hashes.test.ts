@@ -9,7 +9,7 @@ import { createWorkers } from './workers.js'
 const client = { ip: '192.0.2.1' }
 const workers = createWorkers({ threads: 1, queueLimit: 50, deadline: 60_000 })
 afterAll(() => workers.close())
-const passwords = createPasswords({ workers, cost: 4, productName: 'Latchkey' })
+const passwords = createPasswords({ workers, cost: 4, words: ['Latchkey'] })
 
 /** As the Firebase console shows them: the example of github.com/firebase/scrypt. */
 const shownByFirebase = `hash_config {

@@ -9,7 +9,7 @@ const workers = createWorkers({ queueLimit: 500, deadline: 20_000 })
 afterAll(() => workers.close())
 
 const cost = 4
-const passwords = createPasswords({ workers, cost, productName: 'Latchkey' })
+const passwords = createPasswords({ workers, cost, words: ['Latchkey'] })
 const ada = { username: 'ada.lovelace', email: 'countess@example.com', name: 'Ada Byron' }
 
 const check = async (password: string, person = ada) => {
@@ -24,6 +24,26 @@ const hash = async (password: string) => {
 }
 
 describe('the strength of a password', () => {
+  it.each([...['Wolpertech2027!', 'W0lpertech#1', 'Grindhausen-2027', 'Wolpertech.Grindhausen1']])(
+    'refuses %s where its words belong to the operator, and only there',
+    async (password) => {
+      const words = ['Latchkey', 'Wolpertech', 'Grindhausen Nord']
+      const there = await createPasswords({ workers, cost, words }).check(password, ada, client)
+      expect(there).toMatchObject({
+        strength: { isStrong: false },
+        ids: { feedback: expect.arrayContaining(['personal']) },
+      })
+      expect((await check(password)).strength.isStrong).toBe(true)
+    },
+  )
+
+  it('knows all words of the operator, however many a user brings along', async () => {
+    const name = Array.from({ length: 40 }, (_, number) => `Name${number}x`).join(' ')
+    const words = Array.from({ length: 50 }, (_, number) => `Zquivrel${number}brumt`)
+    const checked = await createPasswords({ workers, cost, words }).check('Zquivrel49brumt!', { ...ada, name }, client)
+    expect(checked).toMatchObject({ strength: { isStrong: false } })
+  })
+
   it.each([
     'correct horse Battery 9',
     'x7#Kq9!mZ2',
@@ -135,7 +155,7 @@ describe('verifying a password', () => {
   })
 
   it('asks for a new hash when the cost was raised, and only after the right password', async () => {
-    const raised = createPasswords({ workers, cost: 6, productName: 'Latchkey' })
+    const raised = createPasswords({ workers, cost: 6, words: ['Latchkey'] })
     const stored = await hash('right')
     expect(await raised.verify('right', stored, client)).toEqual({ matches: true, needsRehash: true })
     expect(await raised.verify('wrong', stored, client)).toEqual({ matches: false, needsRehash: false })

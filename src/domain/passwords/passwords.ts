@@ -33,12 +33,13 @@ export type Passwords = {
 type Dependencies = {
   workers: Workers
   cost: number
-  productName: string
+  /** Names of the service and its operator, which are easy to guess. */
+  words: readonly string[]
   /** Passwords that no user may choose; without it, there are none. */
   leaked?: Pick<LeakedList, 'has'> | undefined
 }
 
-export const createPasswords = ({ workers, cost, productName, leaked }: Dependencies): Passwords => {
+export const createPasswords = ({ workers, cost, words, leaked }: Dependencies): Passwords => {
   const decoy = createDecoy(cost)
   // After the cost was lowered, some hashes have a higher one. Once one was seen, every failure takes as long as that. One step
   // at most: otherwise a single guess at an imported hash of a high cost would slow down the failures of all.
@@ -48,7 +49,7 @@ export const createPasswords = ({ workers, cost, productName, leaked }: Dependen
   const check = async (password: string, person: Person, asker: Asker): Promise<Strength | Busy> => {
     const fault = unusable(password)
     if (fault !== undefined) return written(noStrength, { errors: [fault], feedback: [] })
-    const estimate = await workers.estimate(password, personalInputs(person, productName), asker)
+    const estimate = await workers.estimate(password, personalInputs(person, words), asker)
     if (isRefused(estimate)) return estimate
     const strength = strengthOf(estimate)
     return written(strength, validate(password, strength))

@@ -7,7 +7,7 @@ export type PasswordStrength = { score: number; feedback: FeedbackId[]; isStrong
 export type Person = { username?: string | undefined; email?: string | undefined; name?: string | null | undefined }
 
 const leastStrong = 3
-const mostInputs = 20
+const mostOfPerson = 20
 
 const warnings = {
   common: 'similar_to_common',
@@ -16,12 +16,20 @@ const warnings = {
   pattern: 'patterns',
 } as const satisfies Record<NonNullable<Estimate['weakness']>, FeedbackId>
 
-/** The words that an attacker who knows the user would try first, whole and in parts. */
-export const personalInputs = (person: Person, productName: string): string[] => {
-  const given = [productName, person.username, person.email, person.email?.split('@')[0], person.name]
-  const whole = given.filter((text) => typeof text === 'string').map((text) => text.normalize('NFKC').toLowerCase())
+/** Each text, and the words in it. */
+const wholeAndParts = (texts: readonly string[]) => {
+  const whole = texts.map((text) => text.normalize('NFKC').toLowerCase())
   const parts = whole.flatMap((text) => text.split(/[^\p{L}\p{M}\p{N}]+/u)).filter((part) => part.length >= 3)
-  return [...new Set([...whole, ...parts])].filter((text) => text !== '').slice(0, mostInputs)
+  return [...new Set([...whole, ...parts])].filter((text) => text !== '')
+}
+
+/**
+ * The words that an attacker who knows the user and the service would try first. A long name of the user takes no place from
+ * the words of the service.
+ */
+export const personalInputs = ({ username, email, name }: Person, words: readonly string[]): string[] => {
+  const ofPerson = [username, email, email?.split('@')[0], name].filter((text) => typeof text === 'string')
+  return [...new Set([...wholeAndParts(words), ...wholeAndParts(ofPerson).slice(0, mostOfPerson)])]
 }
 
 /** docs/specification.md, 2.4. A weakness, such as a common word with replaced letters, keeps the score below strong. */

@@ -1,0 +1,16 @@
+import { InvalidValue, list, type Read } from './setting-values.js'
+
+const mostWords = 100
+
+const word: Read<string> = (text) => {
+  const { length } = Array.from(text)
+  if (length < 3 || length > 64) throw new InvalidValue('must be words of 3 to 64 characters, separated by commas')
+  return text
+}
+
+/** Each of them costs time at every estimate of a password. */
+export const passwordWords: Read<string[]> = (value) => {
+  const words = list(word)(value)
+  if (words.length > mostWords) throw new InvalidValue(`must be at most ${mostWords} words`)
+  return words
+}
