@@ -2,6 +2,12 @@
 
 -- ── Accounts: language, undo links, taking an account back
 
+-- The language of mails about the account. Null until the first sign-in after this migration, which sets it.
+alter table users add column language text;
+
+-- The language of the browser that registered. The account gets it.
+alter table pending_registrations add column language text;
+
 -- ── Sessions: times of proofs, how a session began
 
 -- When the user last proved a second factor (a code or a passkey) in this session. Null if they have not, or if that factor
@@ -9,6 +15,15 @@
 alter table refresh_token_records add column second_factor_at timestamptz;
 
 -- ── Mails
+
+-- Who gave the first proof, for the mail about a sign-in that was not finished. Null in rows of an older program.
+alter table sign_in_challenges
+  add column ip text,
+  add column user_agent text,
+  add column begun_at timestamptz;
+
+-- Why the last attempt to send it failed, without the address.
+alter table outgoing_mail add column last_error text;
 
 -- ── Limits and registrations
 

@@ -85,12 +85,14 @@ export const makeNouns = (config: Config, platform: Platform, clock: Clock, log:
   const brand = themeOf(config)
   const sealFor = (purpose: string) => createSeal(keysFor(purpose))
   const seal = sealFor('outgoing mail')
-  const mails = createMails({ database, clock, seal, mailer, publicUrl, brand, from, log })
   const providers = createProviders(providerSettings, { outbound, clock })
   const { webhookReceiver: receiver, metrics } = platform
   const webhooks = createWebhooks({ database, clock, receiver, onOutcome: metrics?.countWebhook, log })
-  const sessions = createSessions({ ...config, database, tokens, clock, onEnded: endedSessions.add, webhooks })
   const events = makeEvents(platform, { clock, log, nameMarks: createNameMarks(keysFor(nameMarksPurpose)), webhooks })
+  const outbox = { seal, mailer, publicUrl, brand, from, onOutcome: metrics?.countMail }
+  const mails = createMails({ database, clock, log, events, ...outbox })
+  const ofSessions = { tokens, webhooks, users, mails, onEnded: endedSessions.add }
+  const sessions = createSessions({ ...config, database, clock, ...ofSessions })
   const mailedCodes = createMailedCodes({ database, clock, mails, codeKeys: keysFor('mailed code') })
   const codeKeys = keysFor('registration code')
   const registering = makeRegistrationNouns(config, { database, clock, users, mails, codeKeys })
@@ -145,10 +147,10 @@ export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => 
   const { mails, webhooks, events, sessions, endedSessions, oneTimeTokens, registrations, signingKeys, loadedKeys } =
     nouns
   const { mailedCodes, invitations, usernames, undos, emailChanges } = nouns
-  const { factors, trustedDevices, passkeys, challenges, clockWatch } = nouns
+  const { factors, trustedDevices, passkeys, unfinishedSignIns, clockWatch } = nouns
   const purged = {
     ...{ sessions, endedSessions, oneTimeTokens, mailedCodes, registrations, invitations, usernames, events, mails },
-    ...{ webhooks, signingKeys, undos, emailChanges, factors, trustedDevices, passkeys, challenges },
+    ...{ webhooks, signingKeys, undos, emailChanges, factors, trustedDevices, passkeys, unfinishedSignIns },
   }
   const housekeeping = createHousekeeping({
     database: platform.database,

@@ -18,6 +18,7 @@ import type { Sessions } from '../domain/sessions/sessions.js'
 import { createChallenges } from '../domain/sign-in/challenges.js'
 import { createEnrolments } from '../domain/sign-in/enrolments.js'
 import { createSignIns } from '../domain/sign-in/sign-ins.js'
+import { createUnfinishedSignIns } from '../domain/sign-in/unfinished-sign-ins.js'
 import type { Undos } from '../domain/undos/undos.js'
 import type { Usernames } from '../domain/users/usernames.js'
 import type { Users } from '../domain/users/users.js'
@@ -74,5 +75,6 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const nouns = { identities, factors, trustedDevices, knownDevices, passkeys, challenges, enrolments }
   const signIns = createSignIns({ ...deps, ...nouns, required })
   const deleteAccount = createAccountDeletion(deps)
-  return { ...nouns, deleteAccount, signIns, proofs: createProofs({ users, factors, passkeys }) }
+  const unfinishedSignIns = createUnfinishedSignIns({ ...deps, challenges })
+  return { ...nouns, unfinishedSignIns, deleteAccount, signIns, proofs: createProofs({ users, factors, passkeys }) }
 }

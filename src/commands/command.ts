@@ -14,7 +14,7 @@ import type { Invitations } from '../domain/invitations/invitations.js'
 import type { Addresses } from '../domain/mails/letters.js'
 import type { Mails } from '../domain/mails/mails.js'
 import type { PasskeyRecords } from '../domain/passkeys/passkey-records.js'
-import type { Client } from '../domain/sessions/client.js'
+import { operatorClient } from '../domain/sessions/client.js'
 import type { Sessions } from '../domain/sessions/sessions.js'
 import type { SigningKeys } from '../domain/signing-keys/signing-keys.js'
 import type { Undos } from '../domain/undos/undos.js'
@@ -178,14 +178,9 @@ export const operatorName = (env: Environment, account = accountName() ?? '') =>
   return env.SUDO_USER && env.SUDO_USER !== own ? `${env.SUDO_USER} as ${own}` : own
 }
 
-/** Instead of an address, in the events of commands. */
-export const commandLine = 'command line'
-
-/** The client of an event that a command records: no address, and the account on this machine as the device. */
-export const operator = ({ environment }: Pick<CommandContext, 'environment'>): Client => ({
-  ip: commandLine,
-  userAgent: operatorName(environment),
-})
+/** The client of events and mails that a command causes. */
+export const operator = ({ environment }: Pick<CommandContext, 'environment'>) =>
+  operatorClient(operatorName(environment))
 
 /** Opens the stores for the work and closes them afterwards, also when it fails. */
 export const withStores = async <Result>(

@@ -7,6 +7,7 @@ import { events } from './events.js'
 import { inviteCommand } from './invite.js'
 import { keysList, keysRotate } from './keys.js'
 import { limitsClear } from './limits-clear.js'
+import { mailsList } from './mails.js'
 import { migrate } from './migrate.js'
 import { passwordsBuild } from './passwords-build.js'
 import { serve } from './serve.js'
@@ -53,6 +54,7 @@ const commands: Readonly<Record<string, Command>> = {
   'service-key add': serviceKeyAdd,
   'keys list': keysList,
   'keys rotate': keysRotate,
+  'mails list': mailsList,
   'webhooks list': webhooksList,
   'webhooks retry': webhooksRetry,
 }

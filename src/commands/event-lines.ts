@@ -1,5 +1,5 @@
 import type { EventRow } from '../domain/events/events.js'
-import { commandLine } from './command.js'
+import { commandLine } from '../domain/sessions/client.js'
 import { printableJson, printableText } from './printable-json.js'
 import { asTable } from './table.js'
 

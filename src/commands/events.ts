@@ -1,11 +1,11 @@
 import { duration, InvalidValue } from '../config/setting-values.js'
 import { type EventQuery, type EventRow, eventKinds } from '../domain/events/events.js'
+import { commandLine } from '../domain/sessions/client.js'
 import { readAddress, readRange } from '../http/client.js'
 import { writtenMoment } from '../lib/written-moment.js'
 import {
   type Command,
   type CommandContext,
-  commandLine,
   limitFrom,
   print,
   readArguments,

@@ -7,7 +7,7 @@ import { isRefused } from '../contract/outcome.js'
 import { byProvider } from '../contract/providers.js'
 import { createContent } from '../domain/content/content.js'
 import { createEmailChanges } from '../domain/email-changes/email-changes.js'
-import { createEvents } from '../domain/events/events.js'
+import { createEvents, type Events } from '../domain/events/events.js'
 import { createNameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
 import { createFactors } from '../domain/factors/factors.js'
 import { createTrustedDevices } from '../domain/factors/trusted-devices.js'
@@ -74,19 +74,21 @@ const leakedFor = (config: Config) => ({
   },
 })
 
+type OutboxStores = { database: Database; events: Events }
+
 /** Mails that a command causes wait in the database: a running service sends them. */
-const outbox = (config: Config, database: Database, secrets: readonly string[]): Pick<Mails, 'queue'> => ({
-  queue: (sql, request) => openOutbox(config, database, secrets).queue(sql, request),
+const outbox = (config: Config, secrets: readonly string[], stores: OutboxStores): Pick<Mails, 'queue'> => ({
+  queue: (sql, request) => openOutbox(config, secrets, stores).queue(sql, request),
 })
 
 /** Opened when it is needed: most commands run without the secret, which encrypts the mails. */
-const openOutbox = (config: Config, database: Database, secrets: readonly string[]) => {
+const openOutbox = (config: Config, secrets: readonly string[], stores: OutboxStores) => {
   if (secrets.length === 0)
     throw new CommandFailure('JWT_SECRET is missing: it encrypts the mail to the user. Nothing was changed.')
   const { publicUrl, mailFrom: from } = config
   const seal = createSeal(secrets.map((secret) => deriveKey(secret, 'outgoing mail')))
   const mailer = { send: () => Promise.reject(new Error('A command sends no mails')), close: async () => undefined }
-  return createMails({ database, clock, seal, mailer, publicUrl, brand: themeOf(config), from, log: commandLog() })
+  return createMails({ ...stores, clock, seal, mailer, publicUrl, brand: themeOf(config), from, log: commandLog() })
 }
 
 /** Of the service's own role or of the owner of the tables. */
@@ -123,12 +125,22 @@ const makeAccountNouns = (config: Config, database: Database, secrets: readonly 
   // RESERVED_USERNAMES is for users who choose a name themselves.
   const usernames = createUsernames({ database, clock })
   const users = createUsers({ database, clock, usernames })
-  const mails = outbox(config, database, secrets)
   const events = makeEvents(database, secrets)
+  const mails = outbox(config, secrets, { database, events })
   const gate = createRegistrationGate({ mode: config.registration, domains: config.registrationDomains })
   // Commands compare no codes.
   const cache = createMemoryCache({ clock, maximumKeys: 1 })
-  const sessions = createSessions({ database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, webhooks })
+  const sessions = createSessions({
+    database,
+    tokens,
+    clock,
+    refreshGrace,
+    renewGrace,
+    sessionMaxAge,
+    webhooks,
+    users,
+    mails,
+  })
   const [undos, oneTimeTokens] = [createUndos({ database, clock }), createOneTimeTokens({ database, clock })]
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: undefined })
   const ofFactors = { database, cache, clock, users, sealedValues, trustedDevices, mails, events, productName }

@@ -1,6 +1,7 @@
 import type { Config } from '../config.js'
 import { createCodeWaits } from '../domain/factors/code-waits.js'
 import { limiterKey } from '../domain/limiters/limiters.js'
+import { createWaitingMails } from '../domain/mails/waiting-mails.js'
 import { createWaitingRegistrations } from '../domain/registrations/waiting-registrations.js'
 import { createStats } from '../domain/stats/stats.js'
 import { typedNameSubject, typedNamesPurpose } from '../http/typed-names.js'
@@ -38,5 +39,6 @@ export const operatorStores = (config: Config, { database, clock, secrets }: Dep
     codeWaits: createCodeWaits({ database, clock }),
     waitingRegistrations: createWaitingRegistrations({ database, clock }),
     stats: createStats({ database, clock, sessionMaxAge: config.sessionMaxAge }),
+    waitingMails: createWaitingMails({ database }),
   }
 }

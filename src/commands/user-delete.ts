@@ -51,7 +51,7 @@ backup. USER is a username, an email or an id.
     return withStores(context, 'service', async (stores) => {
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
       if (!values.yes) await confirm(context, username)
-      const deleted = await createAccountDeletion(stores)({ userId: id, operator: operator(context) })
+      const deleted = await createAccountDeletion(stores)({ userId: id, client: operator(context) })
       if (isRefused(deleted)) throw new CommandFailure(`${username} was deleted in the meantime.`)
       await print(
         context.stdout,

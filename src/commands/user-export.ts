@@ -33,6 +33,7 @@ const columnsWith = (providers: readonly ProviderId[]): readonly Column[] => [
   })),
   { name: 'created_at', of: (user) => user.created_at },
   { name: 'disabled', of: ({ disabled }) => disabled },
+  { name: 'language', of: ({ language }) => language },
 ]
 const hashColumn: Column = { name: 'password_hash', of: (user) => user.password_hash }
 

@@ -35,14 +35,21 @@ at the next sign-in, after a code from a mail. USER is a username, an email or a
             `This switches off the two-step sign-in of ${username}, removes ${counted(count, 'passkey')}, signs ${username} out everywhere and sends a mail. Add --yes to do it.`,
           )
         const ended = await database.transaction(async (sql) => {
+          const client = operator(context)
           const user = await users.lock(sql, id)
           if (!user) throw new CommandFailure(`${username} was deleted in the meantime.`)
           if (await factors.remove(sql, id))
             await webhooks.queue(sql, 'factor.changed', { user: { id }, factor: 'totp' })
           const removed = await passkeys.removeAll(sql, id)
           if (removed > 0) await webhooks.queue(sql, 'factor.changed', { user: { id }, factor: 'passkey' })
-          await mails.queue(sql, { to: user.email, userId: id, template: 'factors-reset', values: { username } })
-          await stores.events.recordInside(sql, { kind: 'factors_reset', userId: id }, operator(context))
+          await mails.queue(sql, {
+            to: user.email,
+            userId: id,
+            template: 'factors-reset',
+            values: { username },
+            client,
+          })
+          await stores.events.recordInside(sql, { kind: 'factors_reset', userId: id }, client)
           return { removed, sessions: await sessions.endAll(id, { sql }) }
         })
         const then = stores.secondFactor === 'required' ? ' The user adds a new factor at the next sign-in.' : ''

@@ -196,7 +196,7 @@ its columns, and their names in the first line; a JSON lines file has one object
   password_hash    one of the forms below; without it, the user signs in with a provider, or asks for a reset mail to set
                    a password
   password_salt    (or salt) the user's salt, for hashes of Firebase
-  provider, ${builtInProviderIds.map(identityColumn).join(', ')}, id, created_at, disabled
+  provider, ${builtInProviderIds.map(identityColumn).join(', ')}, id, created_at, disabled, language
                    as \`latchkey user export\` writes them; for each provider in PROVIDERS there is a field
                    such as provider_microsoft_id
 

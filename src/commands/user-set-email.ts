@@ -37,7 +37,11 @@ this time. USER is a username, an email or an id.
         const user = await users.lock(sql, id)
         if (user?.email !== previousEmail)
           throw new CommandFailure(`${username} was changed in the meantime. Try again.`)
-        const ended = await emailChanges.apply(sql, user, { email, isFinal: values.final === true })
+        const ended = await emailChanges.apply(sql, user, {
+          email,
+          client: operator(context),
+          isFinal: values.final === true,
+        })
         await events.recordInside(sql, { kind: 'email_set', userId: id }, operator(context))
         return ended
       })

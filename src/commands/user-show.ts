@@ -103,7 +103,7 @@ const gather = async (stores: Stores, user: User) => {
   const passkeys = await stores.passkeys.list(user.id)
   const rows = await recentEvents(stores, user)
   const inForce = await countersInForce(stores, user, rows)
-  const { id, username, email, name, disabled, createdAt, providers } = user
+  const { id, username, email, name, language = null, disabled, createdAt, providers } = user
   const lastSignIn = rows.find((row) => row.user_id === id && beganSession(row))
   return {
     rows: failuresIn(rows, lastSignIn).slice(0, mostFailures).toReversed(),
@@ -112,7 +112,7 @@ const gather = async (stores: Stores, user: User) => {
     unknownCounters: typeof inForce === 'string' ? inForce : undefined,
     hasOtherWay: passkeys.length > 0 || providers.some((provider) => stores.providers.includes(provider)),
     shown: {
-      ...{ id, username, email, name, createdAt: moment(createdAt), disabled },
+      ...{ id, username, email, name, language, createdAt: moment(createdAt), disabled },
       password: user.passwordHash !== undefined,
       providers,
       totp: totp ? { createdAt: moment(totp) } : null,
@@ -182,6 +182,7 @@ const asLines = (found: Gathered) => {
     ['id', shown.id],
     ['email', shown.email],
     ['name', shown.name ?? ''],
+    ['language of mails', shown.language ?? 'set at the next sign-in'],
     ['created', shown.createdAt],
     ['state', shown.disabled ? 'disabled' : 'enabled'],
     ['signs in with', ways.join(', ') || 'nothing'],

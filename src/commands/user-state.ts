@@ -91,11 +91,18 @@ the user. Signing in with a provider goes on working. USER is a username, an ema
       const ended = await database.transaction(async (sql) => {
         const user = await lockUser({ users }, sql, { id, username })
         if (user.passwordHash === undefined) return undefined
+        const client = operator(context)
         await users.expirePassword(sql, id)
         await webhooks.queue(sql, 'factor.changed', { user: { id }, factor: 'password' })
-        await events.recordInside(sql, { kind: 'password_expired', userId: id }, operator(context))
+        await events.recordInside(sql, { kind: 'password_expired', userId: id }, client)
         if (!user.disabled)
-          await mails.queue(sql, { to: user.email, userId: id, template: 'password-expired', values: { username } })
+          await mails.queue(sql, {
+            to: user.email,
+            userId: id,
+            template: 'password-expired',
+            values: { username },
+            client,
+          })
         return sessions.endAll(id, { sql })
       })
       const changed = ended !== undefined

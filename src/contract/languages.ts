@@ -1,7 +1,20 @@
 export const languages = ['en', 'de', 'fr'] as const
 export type Language = (typeof languages)[number]
 
-export const isLanguage = (text: string): text is Language => languages.some((language) => language === text)
+/** What each language is called in each language: `languageNames.de.fr` is German in French. */
+export const languageNames: Record<Language, Record<Language, string>> = {
+  en: { en: 'English', de: 'Englisch', fr: 'anglais' },
+  de: { en: 'German', de: 'Deutsch', fr: 'allemand' },
+  fr: { en: 'French', de: 'Französisch', fr: 'français' },
+}
+
+/** As its speakers write it at the beginning of a line: "Deutsch". */
+export const ownNameOf = (language: Language) => {
+  const name = languageNames[language][language]
+  return name.charAt(0).toUpperCase() + name.slice(1)
+}
+
+export const isLanguage = (text: string | null): text is Language => languages.some((language) => language === text)
 
 /** The best of our languages for an `Accept-Language` header; English when it names none of them. */
 export const languageFrom = (acceptLanguage: string | undefined): Language => {

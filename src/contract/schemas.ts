@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { nextSteps, type SecondFactorMethod, secondFactorMethods } from './factors.js'
+import { languages } from './languages.js'
 import { type ProviderId, providerIdPattern } from './providers.js'
 import { FreshSignInRequired, OneOf, PasswordFindings } from './refusal-bodies.js'
 
@@ -8,6 +9,9 @@ export const Nullable = <Each extends TSchema>(each: Each) => Type.Union([each, 
 export const Id = Type.String({ format: 'uuid' })
 export const Moment = Type.String({ format: 'date-time' })
 const Provider = Type.Unsafe<ProviderId>({ type: 'string', pattern: providerIdPattern, title: 'ProviderId' })
+
+/** Of mails about an account; null until its next sign-in. */
+export const LanguageCode = OneOf(languages)
 
 /** The schema of a 204. */
 export const NoContent = Type.Unsafe<undefined>({ type: 'null', description: 'Done, no content' })
@@ -80,6 +84,7 @@ export const Account = Type.Object(
     provider: Nullable(Provider),
     providers: Type.Array(Provider),
     hasPassword: Type.Boolean(),
+    language: Nullable(LanguageCode),
     createdAt: Moment,
   },
   { title: 'Account' },
@@ -88,7 +93,7 @@ export type Account = Static<typeof Account>
 
 /** A user as other programs see it. */
 export const ServiceUser = Type.Object(
-  { ...Type.Omit(Account, ['hasPassword']).properties, disabled: Type.Boolean() },
+  { ...Type.Omit(Account, ['hasPassword', 'language']).properties, disabled: Type.Boolean() },
   { title: 'ServiceUser' },
 )
 export type ServiceUser = Static<typeof ServiceUser>

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import type { LoadedKeys } from '../domain/signing-keys/loaded-keys.js'
 import type { RefreshToken, Tokens } from '../domain/tokens/tokens.js'
-import { clientOf, languageOf } from './client.js'
+import { clientOf } from './client.js'
 import type { Cookies } from './cookies.js'
 import { sendRefusal } from './errors.js'
 
@@ -89,10 +89,6 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
       peek(request) ? undefined : sendRefusal(reply, refuse('not_authenticated')),
     of,
     /** The same, with what events and mails need to know of the request. */
-    requestOf: (request: FastifyRequest) => ({
-      caller: of(request),
-      client: clientOf(request),
-      language: languageOf(request),
-    }),
+    requestOf: (request: FastifyRequest) => ({ caller: of(request), client: clientOf(request) }),
   }
 }

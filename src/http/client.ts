@@ -42,14 +42,15 @@ const canonicalAddress = (request: FastifyRequest) => {
   return ipaddr.isValid(address) ? canonical(address) : undefined
 }
 
+/** The language of pages for this client, and of mails to it. */
+export const languageOf = (request: FastifyRequest) => languageFrom(request.headers['accept-language'])
+
 export const clientOf = (request: FastifyRequest): Client => ({
   ip: canonicalAddress(request)?.toString() ?? 'unknown',
   userAgent: (request.headers['user-agent'] ?? '').slice(0, userAgentLimit),
   requestId: request.id,
+  language: languageOf(request),
 })
-
-/** The language of mails and pages for this client. */
-export const languageOf = (request: FastifyRequest) => languageFrom(request.headers['accept-language'])
 
 /** What limits count by: an IPv4 address, or an IPv6 /64. */
 export const clientNetwork = (request: FastifyRequest) => {

@@ -4,7 +4,7 @@ import { mostAccounts } from '../domain/known-devices/known-devices.js'
 import type { Visit } from '../domain/sign-in/sign-ins.js'
 import { seconds } from '../lib/durations.js'
 import type { Callers } from './caller.js'
-import { clientOf, languageOf } from './client.js'
+import { clientOf } from './client.js'
 import type { Cookies } from './cookies.js'
 
 const tokenShape = /^[\w-]{43}$/
@@ -70,7 +70,6 @@ export const createSignInCookies = ({
       client: clientOf(request),
       trustedDevices: trustedIn(request),
       knownDevices: comesFromAnotherSite(request) ? undefined : knownIn(request),
-      language: languageOf(request),
       earlierSession: callers.refreshedSessionOf(request),
     }),
   }

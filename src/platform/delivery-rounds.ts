@@ -17,11 +17,10 @@ export const scattered = (pause: number, chance: number) => pause * (0.8 + 0.4 *
 export const reasonOf = (error: unknown) => (error instanceof Error ? error.message : 'unknown failure')
 
 /** What was delivered must be recorded, or it would be delivered twice. So this is tried until the lease ends. */
-export const recordDelivery = async (write: () => Promise<unknown>) => {
+export const recordDelivery = async <Result>(write: () => Promise<Result>) => {
   for (let pause = 500; ; pause *= 2) {
     try {
-      await write()
-      return
+      return await write()
     } catch (error) {
       if (pause > lease / 4) throw error
       await wait(pause)

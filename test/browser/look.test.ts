@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import type { AxeResults } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { operatorClient } from '../../src/domain/sessions/client.js'
 import {
   fillIn,
   keepPicture,
@@ -83,7 +84,10 @@ beforeAll(async () => {
   await visitor.post('/api/auth/register', quinn)
   links.confirm = linkIn(await latchkey.mailTo(quinn.email))
   await visitor.post('/api/auth/reset-password', { email: 'paula@example.com' })
-  await latchkey.app.nouns.invitations.invite({ email: 'olga@example.com', key: 'olga@example.com' }, 'en')
+  await latchkey.app.nouns.invitations.invite(
+    { email: 'olga@example.com', key: 'olga@example.com' },
+    operatorClient('root'),
+  )
   links.invite = linkIn(await latchkey.mailTo('olga@example.com'))
   links.reset = linkIn(await latchkey.mailTo('paula@example.com', /reset-password#/))
 })

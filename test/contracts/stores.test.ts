@@ -59,6 +59,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       await users.selectByUsername(sql, 'ada'),
       await sql.transaction((inside) => users.lockById(inside, id)),
       await sql.transaction((inside) => users.holdByEmail(inside, 'ada@example.com')),
+      await sql.transaction((inside) => users.holdById(inside, id)),
     ]
     for (const rows of found) expect(rows).toMatchObject([{ id, email: 'Ada@Example.com', created_at: now }])
     const again = { id: uuidv7(now), ...namesOf('ADA'), name: null, passwordHash: 'other', now }
@@ -71,7 +72,11 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     const ofUndos = [users.takeBack(sql, id), users.releaseEmail(sql, '', now), users.selectReservation(sql, '', now)]
     await Promise.all([...ofUndos, bulk.releaseEmails(sql, []), bulk.selectReservedEmails(sql, [])])
     await users.updatePassword(sql, id, 'newest')
-    expect(await users.noteFirstSignIn(sql, id, now)).toEqual([{ id }])
+    expect(await users.noteSignIn(sql, id, now, null)).toEqual([{ is_first: true }])
+    expect(await users.noteSignIn(sql, id, at(1), 'de')).toEqual([{ is_first: false }])
+    expect(await users.noteSignIn(sql, id, at(2), 'fr')).toEqual([])
+    expect(await users.selectById(sql, id)).toMatchObject([{ language: 'de' }])
+    await users.updateLanguage(sql, id, 'en')
     expect(await users.updateDisabled(sql, id, at(1))).toEqual([{ id }])
     expect(await users.selectById(sql, id)).toMatchObject([{ password_hash: 'newest', disabled_at: at(1) }])
   })
@@ -116,6 +121,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       identities: name === 'cy' ? [{ provider: 'provider_b' as const, subject: '9' }] : [],
       createdAt: at(index),
       disabledAt: name === 'bea' ? now : null,
+      language: null,
     }))
     expect(await bulk.insertMany(sql, imported)).toHaveLength(2)
     expect((await bulk.selectTaken(sql, imported)).map((row) => row.username_key).sort()).toEqual(['ada', 'bea', 'cy'])
@@ -214,7 +220,15 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     const [id, { email, username }] = [uuidv7(at(fill)), namesOf(name)]
     const keys = { email: email.email, emailKey: email.key, username: username.username, usernameKey: username.key }
     const own = { passwordHash: 'hash', tokenHash: bytes(fill), browserHash: bytes(fill + 100), invitationHash: null }
-    await registrations.insertPending(sql, { id, ...keys, ...own, name: null, tries: 2, expiresAt: at(1 * days) })
+    await registrations.insertPending(sql, {
+      id,
+      ...keys,
+      ...own,
+      name: null,
+      language: null,
+      tries: 2,
+      expiresAt: at(1 * days),
+    })
     return id
   }
 
@@ -315,7 +329,10 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       { userId, nameMarks: ['mark of ada'] },
     )
     expect(kinds(about)).toEqual(['rate_limited', 'sign_in_failed', 'signed_in'])
-    expect(kinds(await events.selectRecentOfUser(sql, userId, 10))).toEqual(['signed_in'])
+    expect(kinds(await events.selectRecentOfUser(sql, userId, [], 10))).toEqual(['signed_in'])
+    expect(await events.selectRecentOfUser(sql, userId, ['signed_in'], 10)).toEqual([])
+    expect(await events.takeUnlogged(sql, 10)).toEqual([])
+    expect(await events.selectSignIn(sql, userId, uuidFloor(now), { ip: '', userAgent: '' })).toEqual([])
     await events.forgetNames(sql, ['mark of ada'])
     const afterwards = await events.selectAbout(sql, span, { userId, nameMarks: ['mark of ada'] })
     expect(kinds(afterwards)).not.toContain('sign_in_failed')

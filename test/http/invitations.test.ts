@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isRefused } from '../../src/contract/outcome.js'
+import { operatorClient } from '../../src/domain/sessions/client.js'
 import { readEmail } from '../../src/domain/users/email.js'
 import { days, hours } from '../../src/lib/durations.js'
 import type { Answer, Browser } from '../support/client.js'
@@ -26,7 +27,7 @@ const actionsAt = (latchkey: () => Latchkey) => {
   const nouns = () => latchkey().app.nouns
   return {
     invite: async (address: string) => {
-      const made = await nouns().invitations.invite(emailOf(address), 'en')
+      const made = await nouns().invitations.invite(emailOf(address), operatorClient('root'))
       if (isRefused(made)) throw new Error(`${address} has an account`)
       return made.token
     },
@@ -135,7 +136,9 @@ describe('where registration is closed', () => {
     expect((await register('finn@example.com', token)).status).toBe(202)
     await latchkey.mailTo('finn@example.com', /already have an account/)
     expect(await openInvitations()).not.toContain('finn@example.com')
-    expect(await latchkey.app.nouns.invitations.invite(emailOf('FINN@example.com'), 'en')).toHaveProperty('refused')
+    expect(
+      await latchkey.app.nouns.invitations.invite(emailOf('FINN@example.com'), operatorClient('root')),
+    ).toHaveProperty('refused')
   })
 
   it('20 uses at once make one account, and what was left over makes none after that account is deleted', async () => {

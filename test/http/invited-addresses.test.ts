@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { isRefused } from '../../src/contract/outcome.js'
+import { operatorClient } from '../../src/domain/sessions/client.js'
 import { readEmail } from '../../src/domain/users/email.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -27,11 +28,11 @@ it('domains bind a new address of an account, but not the present one, and an in
     expect((await tab.get('/api/auth/email')).body).toMatchObject({ waiting: { email } })
     return [status, body]
   }
-  await invitations.invite(emailOf('eve@example.dev'), 'en')
+  await invitations.invite(emailOf('eve@example.dev'), operatorClient('root'))
   expect(await asked('eve@example.dev')).toEqual(await asked(invited.email))
   const token = await changes.confirmToken(invited.email)
   expect((await changes.confirm(tab, token)).body.code).toBe('email_domain_not_allowed')
-  await invitations.invite(invited, 'en')
+  await invitations.invite(invited, operatorClient('root'))
   expect((await changes.confirm(tab, token)).status).toBe(204)
   // It is used up, and the account keeps its address of another domain.
   expect(await latchkey.sql.query('select email from invitations')).toEqual([{ email: 'eve@example.dev' }])

@@ -46,8 +46,6 @@ describe('a sign-in on a device that the account has not seen', () => {
     expect(text.match(/https?:\S+/g)).toEqual([`${latchkey.url}/forgot-password`])
     expect((await login('ada', elsewhere)).status).toBe(200)
     expect(await noticesTo('ada')).toBe(1)
-    await login('ada', latchkey.browser(), { 'accept-language': 'de' })
-    await latchkey.mailTo('ada@example.com', /Neue Anmeldung/)
     for (let round = 0; round < 6; round++) expect((await login('ada')).status).toBe(200)
     expect(await noticesTo('ada')).toBe(5)
   })

@@ -26,7 +26,8 @@ const rename = (tab: Browser, id: unknown, name: string) =>
 const passkeysOf = async (tab: Browser) => (await tab.get('/api/auth/factors')).body.passkeys as { id: string }[]
 const eventsOf = async (username: string) => {
   const rows = await latchkey.sql.query<{ kind: string; reason: string | null }>(
-    'select kind, reason from events where user_id = (select id from users where username = $1) order by id',
+    `select kind, reason from events
+     where user_id = (select id from users where username = $1) and kind not like 'mail_%' order by id`,
     [username],
   )
   return rows.map(({ kind, reason }) => (reason === null ? kind : `${kind} ${reason}`))

@@ -142,6 +142,43 @@ describe('what an operator does', () => {
   })
 })
 
+describe('“I did not get the mail”', () => {
+  type Mail = { state: string; kind: string; username: string | null; attempts: number | null; reason: string | null }
+  const mailsOf = async (...args: string[]) => {
+    const { out, code } = await command('mails', 'list', '--json', ...args)
+    expect(code).toBe(0)
+    return out
+      .split('\n')
+      .filter(Boolean)
+      .map((line): Mail => JSON.parse(line))
+  }
+
+  it('is answered by one command: what was accepted, what waits and why', async () => {
+    const grace = await service.app.nouns.users.findByLogin('grace')
+    if (!grace) throw new Error('grace is missing')
+    await service.sql.query(
+      `insert into outgoing_mail (id, recipient_key, recipient, user_id, kind, content, attempts, created_at, next_attempt_at, last_error)
+       values (gen_random_uuid(), 'grace@example.com', 'grace@example.com', $1, 'new-device', '', 2, now(), now() + interval '1 hour',
+         'The mail server mail.example.com:587 did not take the mail: ETIMEDOUT')`,
+      [grace.id],
+    )
+    // The event is written a moment after the mail was taken.
+    await expect.poll(() => mailsOf('--user', 'grace')).toHaveLength(2)
+    expect(await mailsOf('--user', 'grace')).toMatchObject(
+      [
+        { state: 'waits', kind: 'new-device', username: 'grace', attempts: 2, reason: /ETIMEDOUT/ },
+        // There was no account yet: the address leads to it.
+        { state: 'accepted', kind: 'verify-email', username: null, reason: null },
+      ].map(({ reason, ...mail }) => ({ ...mail, reason: reason && expect.stringMatching(reason) })),
+    )
+    expect(await mailsOf('--user', 'nobody@example.com')).toEqual([])
+    const { out } = await command('mails', 'list')
+    expect(out).toMatch(/^TIME +STATE +KIND +USER +ATTEMPTS +NEXT ATTEMPT +REASON\n.* waits +new-device +grace +2 /)
+    expect(out).not.toContain('@example')
+    await service.sql.query("delete from outgoing_mail where kind = 'new-device'")
+  })
+})
+
 describe('the events command', () => {
   it('says what is wrong with an option', async () => {
     expect(await command('events', '--kind', 'nonsense')).toMatchObject({

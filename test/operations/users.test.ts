@@ -31,8 +31,9 @@ describe('users from the command line', () => {
   const signIn = async (id = '') => {
     const tokens = createTokens({ secrets: [randomToken() + randomToken()], clock, issuer: 'https://app.example.com' })
     const limits = { refreshGrace: 30 * seconds, renewGrace: 120 * seconds, sessionMaxAge: 1 * days }
-    const webhooks = { queue: async () => [] }
-    const started = createSessions({ database: store.database, tokens, clock, webhooks, ...limits })
+    const unused = () => Promise.reject(new Error('Nothing is stolen here'))
+    const others = { webhooks: { queue: async () => [] }, users: { hold: unused }, mails: { queue: unused } }
+    const started = createSessions({ database: store.database, tokens, clock, ...others, ...limits })
     const user = { id, username: 'ada', email: 'ada@example.com', name: null }
     await started.beginSession(
       user,

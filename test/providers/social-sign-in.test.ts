@@ -108,7 +108,7 @@ describe.each(sides)('signing in with %s', (side) => {
     await signInWith(shared.service.browser(), side)
     const reason = side.replace('-', '_')
     const events = await shared.service.sql.query(
-      'select kind, reason from events where user_id is not null order by kind',
+      "select kind, reason from events where user_id is not null and kind not like 'mail_%' order by kind",
     )
     expect(events).toEqual([
       { kind: 'registered', reason },

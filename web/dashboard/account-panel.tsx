@@ -1,3 +1,4 @@
+import { ownNameOf } from '../../src/contract/languages.js'
 import type { Account } from '../../src/contract/schemas.js'
 import { Button } from '../components/button.js'
 import { useDisclosure } from '../focus.js'
@@ -9,7 +10,7 @@ import { Panel } from './panel.js'
 export const AccountPanel = ({ account }: { account: Account }) => {
   const words = useWords('dashboard')
   const common = useWords('common')
-  const { edit } = useWords('account-life')
+  const { edit, language, noLanguage } = useWords('account-life')
   const { isOpen, setOpen, containerProps } = useDisclosure(edit)
   return (
     <Panel title={words.account}>
@@ -25,6 +26,12 @@ export const AccountPanel = ({ account }: { account: Account }) => {
         <div>
           <dt>{common.email}</dt>
           <dd>{account.email}</dd>
+        </div>
+        <div>
+          <dt>{language}</dt>
+          <dd lang={account.language ?? undefined} class={account.language === null ? 'not-given' : undefined}>
+            {account.language === null ? noLanguage : ownNameOf(account.language)}
+          </dd>
         </div>
       </dl>
       <div {...containerProps}>

@@ -1,4 +1,5 @@
 import type { Refusal } from '../../packages/client/src/client.js'
+import { isLanguage, languages, ownNameOf } from '../../src/contract/languages.js'
 import { longestName } from '../../src/contract/name-lengths.js'
 import type { Account } from '../../src/contract/schemas.js'
 import { chosenUsernameRefusal, normalizedUsername } from '../../src/contract/username-rules.js'
@@ -6,6 +7,7 @@ import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { type FieldProblems, Form, type Problems, type Values } from '../components/form.js'
+import { SelectField } from '../components/select-field.js'
 import { useProblems } from '../refusals.js'
 import { useSettings, useWords } from '../settings.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
@@ -37,10 +39,11 @@ const useChanges = ({ account, onDone }: Props) => {
     return code ? { ...invalid, username: [refusals[code]] } : invalid
   }
 
-  const submit = async ({ name = '', username = '' }: Values): Promise<Problems | undefined> => {
+  const submit = async ({ name = '', username = '', language = '' }: Values): Promise<Problems | undefined> => {
     const changes = {
       ...(name.trim() !== (account.name ?? '') && { name: name.trim() }),
       ...(username.trim() !== account.username && { username: username.trim() }),
+      ...(isLanguage(language) && language !== account.language && { language }),
     }
     if (Object.keys(changes).length === 0) return { notice: words.nothingChanged }
     const answer = await actions.withFreshSignIn(() => client.changeAccount(changes))
@@ -59,6 +62,7 @@ export const EditNames = (props: Props) => {
   const words = useWords('account-life')
   const dashboard = useWords('dashboard')
   const common = useWords('common')
+  const { language } = useSettings()
   const { check, submit } = useChanges(props)
   return (
     <>
@@ -79,6 +83,13 @@ export const EditNames = (props: Props) => {
           autoComplete="username"
           defaultValue={account.username}
           hint={words.usernameHint}
+        />
+        <SelectField
+          name="language"
+          label={words.language}
+          hint={words.languageHint}
+          choices={languages.map((each) => ({ value: each, label: ownNameOf(each), lang: each }))}
+          defaultValue={account.language ?? language}
         />
       </Form>
       <Button look="quiet" onPress={onDone}>

@@ -2,10 +2,13 @@ import type { accountLife as english } from './en-account.js'
 
 export const accountLife: typeof english = {
   'account-life': {
-    edit: 'Namen oder Benutzernamen ändern',
+    edit: 'Namen, Benutzernamen oder Sprache ändern',
     nameHint: 'Lassen Sie das Feld leer, um den Namen zu entfernen.',
     usernameHint:
       'Damit melden Sie sich an. Nur Buchstaben, Ziffern und . _ - sind möglich. Der alte bleibt 30 Tage lang für Sie reserviert.',
+    language: 'Sprache der E-Mails',
+    languageHint: 'In dieser Sprache schreiben wir E-Mails zu Ihrem Konto.',
+    noLanguage: 'Noch nicht gewählt',
     save: 'Speichern',
     saved: 'Ihre Änderungen sind gespeichert.',
     nothingChanged: 'Sie haben nichts geändert.',

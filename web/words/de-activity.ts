@@ -18,6 +18,7 @@ export const kinds: typeof english = {
   stepped_up: 'Identität noch einmal bestätigt',
   step_up_failed: 'Bestätigung der Identität fehlgeschlagen',
   name_changed: 'Name geändert',
+  language_changed: 'Sprache der E-Mails geändert',
   username_changed: 'Benutzername geändert',
   provider_linked: 'Mit {provider} verbunden',
   provider_unlinked: 'Verbindung mit {provider} getrennt',

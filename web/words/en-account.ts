@@ -1,9 +1,12 @@
 /** The life of an account: its names, a copy of its data, its end. */
 export const accountLife = {
   'account-life': {
-    edit: 'Change name or username',
+    edit: 'Change name, username or language',
     nameHint: 'Leave it empty to remove it.',
     usernameHint: 'You sign in with it. Letters, digits and . _ - only. Your old one stays yours for 30 days.',
+    language: 'Language of emails',
+    languageHint: 'Emails about your account are written in it.',
+    noLanguage: 'Not chosen yet',
     save: 'Save',
     saved: 'Your changes are saved.',
     nothingChanged: 'You have changed nothing.',

@@ -16,6 +16,7 @@ export const kinds = {
   stepped_up: 'Confirmed again that it is you',
   step_up_failed: 'Failed attempt to confirm that it is you',
   name_changed: 'Name changed',
+  language_changed: 'Language of emails changed',
   username_changed: 'Username changed',
   provider_linked: '{provider} connected',
   provider_unlinked: '{provider} disconnected',

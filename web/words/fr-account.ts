@@ -2,10 +2,13 @@ import type { accountLife as english } from './en-account.js'
 
 export const accountLife: typeof english = {
   'account-life': {
-    edit: 'Modifier le nom ou le nom d’utilisateur',
+    edit: 'Modifier le nom, le nom d’utilisateur ou la langue',
     nameHint: 'Laissez ce champ vide pour supprimer le nom.',
     usernameHint:
       'Il sert à vous connecter. Seuls les lettres, les chiffres et . _ - sont possibles. L’ancien vous reste réservé pendant 30 jours.',
+    language: 'Langue des e-mails',
+    languageHint: 'Les e-mails sur votre compte sont écrits dans cette langue.',
+    noLanguage: 'Pas encore choisie',
     save: 'Enregistrer',
     saved: 'Vos modifications sont enregistrées.',
     nothingChanged: 'Vous n’avez rien modifié.',

@@ -18,6 +18,7 @@ export const kinds: typeof english = {
   stepped_up: 'Identité confirmée à nouveau',
   step_up_failed: 'Échec de la confirmation d’identité',
   name_changed: 'Nom modifié',
+  language_changed: 'Langue des e-mails modifiée',
   username_changed: 'Nom d’utilisateur modifié',
   provider_linked: '{provider} associé',
   provider_unlinked: '{provider} dissocié',

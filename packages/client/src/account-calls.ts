@@ -1,4 +1,5 @@
 import type { AccountExport } from '../../../src/contract/account-export.js'
+import type { Language } from '../../../src/contract/languages.js'
 import type { Account, SignedIn } from '../../../src/contract/schemas.js'
 import type { Answer } from './answers.js'
 import type { Presence } from './presence.js'
@@ -17,8 +18,8 @@ type Ways = {
 /** What users do with their account itself. */
 export const createAccountCalls = ({ read, change, replaceTokens, learn, signOut }: Ways) => ({
   account: () => read<{ user: Account }>('account'),
-  /** A new username needs a fresh sign-in. The tokens have it at once. */
-  changeAccount: async (changes: { name?: string | null; username?: string }) => {
+  /** A new username needs a fresh sign-in. The tokens have it at once. The language is that of mails about the account. */
+  changeAccount: async (changes: { name?: string | null; username?: string; language?: Language }) => {
     const answer = await replaceTokens<SignedIn>('PATCH', 'account', changes)
     if (!answer.refused) learn(answer.value.user, 'this_tab')
     return answer

@@ -1,9 +1,8 @@
-import type { Language } from '../../contract/languages.js'
 import { type Refused, refuse } from '../../contract/outcome.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import type { Mails } from '../mails/mails.js'
-import type { Client } from '../sessions/client.js'
+import { type Client, isOperator } from '../sessions/client.js'
 import type { Sessions } from '../sessions/sessions.js'
 import type { Undos } from '../undos/undos.js'
 import type { Usernames } from '../users/usernames.js'
@@ -21,9 +20,7 @@ type Dependencies = {
 
 type Deletion<Refusal extends string> = {
   userId: string
-  /** Who deletes it, if it is not the user. */
-  operator?: Client
-  language?: Language
+  client: Client
   /** Asked with the user as it is now, which no other transaction can change any more. */
   refusalFor?: (sql: Transaction, user: User) => Promise<Refused<Refusal> | undefined>
 }
@@ -49,7 +46,8 @@ export const createAccountDeletion = (deps: Dependencies) => {
   ]
 
   return async <Refusal extends string = never>(deletion: Deletion<Refusal>) => {
-    const { userId, operator, language, refusalFor } = deletion
+    const { userId, client, refusalFor } = deletion
+    const byOperator = isOperator(client)
     return database.transaction(async (sql) => {
       const user = await users.lockForDeletion(sql, userId)
       if (!user) return refuse('no_user')
@@ -64,12 +62,13 @@ export const createAccountDeletion = (deps: Dependencies) => {
         to: user.email,
         userId: null,
         template: 'account-deleted',
-        values: { username: user.username, byOperator: operator !== undefined },
-        ...(language && { language }),
+        values: { username: user.username, byOperator },
+        // No row has the language of the account any more.
+        client: { ...client, ...(user.language && { language: user.language }) },
       })
       // The id leads nowhere any more, and says which account it was to programs that got the webhook.
-      const kind = operator ? 'user_deleted' : 'account_deleted'
-      await events.recordInside(sql, { kind, reason: userId }, operator ?? nobody)
+      const kind = byOperator ? 'user_deleted' : 'account_deleted'
+      await events.recordInside(sql, { kind, reason: userId }, byOperator ? client : nobody)
       return undefined
     })
   }

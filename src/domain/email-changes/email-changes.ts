@@ -1,4 +1,3 @@
-import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { hours } from '../../lib/durations.js'
@@ -6,6 +5,7 @@ import { fingerprint, randomToken } from '../../lib/random.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
 import type { Mails } from '../mails/mails.js'
 import type { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
+import type { Client } from '../sessions/client.js'
 import type { Sessions } from '../sessions/sessions.js'
 import { type Undos, undoLifetime } from '../undos/undos.js'
 import { type Email, readEmail } from '../users/email.js'
@@ -35,13 +35,13 @@ type Dependencies = {
   mails: Pick<Mails, 'queue'>
 }
 /** `withheld`: the mail to the new address is not sent. */
-type Mailing = { language: Language; withheld: boolean }
+type Mailing = { client: Client; withheld: boolean }
 
 /**
  * `since`: when the change began, if that was before this moment. `isFinal`: no undo link works any more, and the address
  * before gets none.
  */
-type Applied = { email: Email; since?: Date; except?: string; language?: Language; isFinal?: boolean }
+type Applied = { email: Email; since?: Date; except?: string; client: Client; isFinal?: boolean }
 
 export type EmailChanges = ReturnType<typeof createEmailChanges>
 
@@ -61,9 +61,9 @@ export const createEmailChanges = (deps: Dependencies) => {
     { id: userId }: User,
     email: Email,
     token: string,
-    { language, withheld }: Mailing,
+    { client, withheld }: Mailing,
   ) => {
-    const mail = { to: email.email, userId, language, withheld }
+    const mail = { to: email.email, userId, client, withheld }
     const owner = await users.holdByEmail(sql, email.email)
     return (await isTaken(sql, userId, email, owner))
       ? mails.queue(sql, { ...mail, template: 'email-taken', values: {} })
@@ -75,7 +75,7 @@ export const createEmailChanges = (deps: Dependencies) => {
    * address has had too many mails: whether a mail was queued must not show, and the user no longer wants the other address.
    */
   const ask = async (sql: Transaction, user: User, email: Email, mailing: Mailing) => {
-    const { language } = mailing
+    const { client } = mailing
     const token = randomToken()
     await mailNewAddress(sql, user, email, token, mailing)
     const [asked] = await store.replace(sql, {
@@ -87,7 +87,7 @@ export const createEmailChanges = (deps: Dependencies) => {
     })
     const undoToken = await undos.add(sql, user.id, { kind: 'email', email: user.email }, asked?.asked_at)
     const values = { username: user.username, newEmail: email.email, undoToken, undoFor: undoLifetime }
-    await mails.queue(sql, { to: user.email, userId: user.id, template: 'email-change-asked', values, language })
+    await mails.queue(sql, { to: user.email, userId: user.id, template: 'email-change-asked', values, client })
   }
 
   /** A transaction for `apply`. It is rolled back if another user has the address, also if they got it a moment ago. */
@@ -105,7 +105,7 @@ export const createEmailChanges = (deps: Dependencies) => {
    * ends trusted devices. Returns how many sessions ended. The address before is reserved in the same transaction: a trigger refuses
    * it to a request that waited for the moment at which it becomes free.
    */
-  const apply = async (sql: Transaction, user: User, { email, since, except, language, isFinal }: Applied) => {
+  const apply = async (sql: Transaction, user: User, { email, since, except, client, isFinal }: Applied) => {
     if (await isTaken(sql, user.id, email, await users.findByEmail(email.email, sql))) throw new AddressTaken()
     if (!(await users.setEmail(sql, user.id, email))) throw new AddressTaken()
     if (isFinal) await undos.forgetSince(sql, user.id, new Date(0))
@@ -113,7 +113,7 @@ export const createEmailChanges = (deps: Dependencies) => {
     const undoToken = await undos.add(sql, user.id, { kind: 'email', email: user.email }, since)
     const values = { username: user.username, newEmail: email.email, undoToken, undoFor: undoLifetime }
     const mail = { to: user.email, userId: user.id, template: 'email-changed', values } as const
-    if (!isFinal) await mails.queue(sql, { ...mail, ...(language && { language }) })
+    if (!isFinal) await mails.queue(sql, { ...mail, client })
     await oneTimeTokens.forgetResets(sql, user.id)
     await store.remove(sql, user.id)
     return sessions.endAll(user.id, { ...(except !== undefined && { except }), sql })

@@ -1,5 +1,6 @@
 import type { Sql } from '../../platform/database/database.js'
 import { selectList } from '../../platform/database/select-list.js'
+import type { Client } from '../sessions/client.js'
 
 export type EventRow = {
   id: string
@@ -80,8 +81,18 @@ export const takeUnlogged = (sql: Sql, limit: number) =>
     [limit],
   )
 
-export const selectRecentOfUser = (sql: Sql, userId: string, limit: number) =>
-  sql.query<EventRow>(`select ${columns} from events where user_id = $1 order by id desc limit $2`, [userId, limit])
+export const selectRecentOfUser = (sql: Sql, userId: string, hidden: readonly string[], limit: number) =>
+  sql.query<EventRow>(
+    `select ${columns} from events where user_id = $1 and kind <> all($2::text[]) order by id desc limit $3`,
+    [userId, hidden, limit],
+  )
+
+export const selectSignIn = (sql: Sql, userId: string, since: string, { ip, userAgent }: Client) =>
+  sql.query(
+    `select 1 from events where user_id = $1 and id >= $2 and session_id is not null and kind in ('signed_in', 'registered')
+     and ip = $3 and user_agent = $4 limit 1`,
+    [userId, since, ip, userAgent],
+  )
 
 /** Attempts with the name from before there was an account. */
 export const forgetNames = (sql: Sql, nameMarks: readonly string[]) =>

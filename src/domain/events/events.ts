@@ -24,6 +24,7 @@ export const eventKinds = [
   'stepped_up',
   'step_up_failed',
   'name_changed',
+  'language_changed',
   'username_changed',
   'account_deleted',
   'provider_linked',
@@ -44,6 +45,9 @@ export const eventKinds = [
   'email_change_cancelled',
   'email_change_undone',
   'factor_undone',
+  'mail_accepted',
+  'mail_refused',
+  'mail_given_up',
   // By an operator, from the command line.
   'user_added',
   'user_invited',
@@ -64,6 +68,8 @@ export const eventKinds = [
   'signing_key_made',
   'signing_keys_withdrawn',
 ] as const
+/** What became of a mail; `reason` begins with its template. */
+export const mailEventKinds = ['mail_accepted', 'mail_refused', 'mail_given_up'] as const satisfies readonly EventKind[]
 export type EventKind = (typeof eventKinds)[number]
 
 /** How a user signed in. */
@@ -200,7 +206,13 @@ export const createEvents = (options: {
       for (const row of rows) for (const listener of listeners) listener(recordedIn(row), eventIn(row))
       return rows.length
     },
-    recent: (userId: string, limit = 50) => store.selectRecentOfUser(database, userId, limit),
+    /** What a user sees of the account. The mails that were sent are in the mailbox. */
+    recent: (userId: string) => store.selectRecentOfUser(database, userId, mailEventKinds, 50),
+    /** Everything that is kept of a user. */
+    allOf: (userId: string, limit: number) => store.selectRecentOfUser(database, userId, [], limit),
+    /** Whether a browser that looks like this one has signed in since then. */
+    hasSignedIn: async (sql: Sql, userId: string, client: Client, since: Date) =>
+      (await store.selectSignIn(sql, userId, uuidFloor(since), client)).length > 0,
     /** For names that no longer belong to anyone. */
     forgetNames: (sql: Sql, names: readonly string[]) => store.forgetNames(sql, names.flatMap(nameMarks.all)),
     /** Newest first, as are those below. */

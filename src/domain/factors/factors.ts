@@ -1,5 +1,4 @@
 import type { SecondFactorMethod } from '../../contract/factors.js'
-import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
@@ -39,8 +38,8 @@ type Work<Result> = (
   method: CodeMethod,
 ) => Promise<Result>
 
-/** A code as it was typed. `language` is that of the mails about it, `device` what is known of the browser. */
-type Request = { userId: string; code: string; client: Client; device: string | undefined; language: Language }
+/** A code as it was typed. `device` is what is known of the browser. */
+type Request = { userId: string; code: string; client: Client; device: string | undefined }
 
 type Dependencies = {
   database: Database
@@ -144,7 +143,7 @@ export const createFactors = (deps: Dependencies) => {
     return false
   }
 
-  const refuseWrong = async ({ userId, language, client }: Request, method: CodeMethod): Promise<CodeRefusal> => {
+  const refuseWrong = async ({ userId, client }: Request, method: CodeMethod): Promise<CodeRefusal> => {
     onProof(method, 'wrong')
     await events.record({ kind: 'second_factor_failed', userId, reason: method }, client)
     const { tellsOwner, waits } = await codeLimit.noteWrong(userId, method === 'otp')
@@ -152,7 +151,7 @@ export const createFactors = (deps: Dependencies) => {
     if (tellsOwner) {
       const user = await users.findById(userId)
       const values = { username: user?.username ?? '' }
-      if (user) await mails.queue(database, { to: user.email, userId, template: 'wrong-codes', values, language })
+      if (user) await mails.queue(database, { to: user.email, userId, template: 'wrong-codes', values, client })
     }
     return refuse('wrong_second_factor')
   }
@@ -189,11 +188,11 @@ export const createFactors = (deps: Dependencies) => {
 
   /** Not stopped by wrong codes of others: 120 random bits cannot be guessed. */
   const proveRecoveryCode = async <Result>(request: Request, work: Work<Result>) => {
-    const { userId, code, client, language } = request
+    const { userId, code, client } = request
     const accept = async (sql: Sql, { email: to, username }: User) => {
       if ((await store.takeRecoveryCode(sql, userId, fingerprint(code))).length === 0) return false
       const left = await recoveryCodesLeft(userId, sql)
-      await mails.queue(sql, { to, userId, template: 'recovery-code-used', values: { username, left }, language })
+      await mails.queue(sql, { to, userId, template: 'recovery-code-used', values: { username, left }, client })
       return true
     }
     const result = await proveInside(userId, 'rec', accept, work)

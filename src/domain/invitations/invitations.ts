@@ -1,4 +1,3 @@
-import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
@@ -7,6 +6,7 @@ import type { Database, Sql } from '../../platform/database/database.js'
 import type { Mails } from '../mails/mails.js'
 import type { GateRefusal, RegistrationGate } from '../registrations/registration-gate.js'
 import { registrationLifetime } from '../registrations/registrations.js'
+import type { Client } from '../sessions/client.js'
 import { type Email, emailKey } from '../users/email.js'
 import type { Users } from '../users/users.js'
 import * as store from './invitations.store.js'
@@ -37,7 +37,7 @@ export const createInvitations = (deps: {
 
   return {
     /** Invites an address and mails the link; `token` is for the operator. An earlier invitation of the address is void. */
-    invite: (email: Email, language: Language) =>
+    invite: (email: Email, client: Client) =>
       database.transaction(async (sql) => {
         if (await users.findByEmail(email.email, sql)) return refuse('has_account')
         const now = clock.now()
@@ -45,7 +45,7 @@ export const createInvitations = (deps: {
         const tokenHash = fingerprint(token)
         await store.replace(sql, { email: email.email, emailKey: email.key, tokenHash, now, expiresAt })
         const values = { token, validFor: lifetime }
-        await mails.queue(sql, { to: email.email, userId: null, template: 'invitation', values, language })
+        await mails.queue(sql, { to: email.email, userId: null, template: 'invitation', values, client })
         return { email: email.email, token, expiresAt }
       }),
 

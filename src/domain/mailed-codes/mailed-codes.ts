@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { codeOf, isCodeOf } from '../../lib/mailed-code.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import type { Mails } from '../mails/mails.js'
+import type { Client } from '../sessions/client.js'
 import * as store from './mailed-codes.store.js'
 
 const mailedCodeLifetime = 10 * minutes
@@ -32,13 +32,13 @@ export const createMailedCodes = ({ database, clock, codeKeys, mails }: Dependen
       holder: string,
       { id: userId, email: to, username }: Recipient,
       template: CodeMail,
-      language: Language,
+      client: Client,
     ) => {
       const id = randomUUID()
       const expiresAt = later(clock.now(), mailedCodeLifetime)
       const values = { code: codeOf(codeKey, id), validFor: mailedCodeLifetime, username }
       await database.transaction(async (sql) => {
-        const queued = await mails.queue(sql, { to, userId, template, values, language })
+        const queued = await mails.queue(sql, { to, userId, template, values, client })
         // Without a new mail the code of the last one still works.
         if (!isRefused(queued)) await store.upsertCode(sql, { holder, id, userId, tries, expiresAt })
       })

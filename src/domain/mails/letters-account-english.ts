@@ -1,3 +1,4 @@
+import { languageNames } from '../../contract/languages.js'
 import { timeSpan } from '../../contract/time-spans.js'
 import { footers } from './footers.js'
 import type { AccountLetters } from './letters.js'
@@ -5,6 +6,20 @@ import type { AccountLetters } from './letters.js'
 const { accountFooter } = footers.en
 
 export const accountEnglish: AccountLetters = {
+  'language-changed': ({ username, newLanguage }, { productName, addresses }) => ({
+    subject: `Emails about your account at ${productName} come in another language now`,
+    blocks: [
+      {
+        text: `From now on, emails about your account ${username} at ${productName} are written in ${languageNames[newLanguage].en}. This was just changed on the account page. This email is the last one in English.`,
+      },
+      {
+        text: 'If this was not you, someone else has access to your account. Choose a new password now, then change the language back:',
+      },
+      { link: addresses.forgotPassword, label: 'Choose a new password' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
   'username-changed': ({ username, formerUsername, reservedFor }, { productName, addresses }) => ({
     subject: `Your username at ${productName} was changed`,
     blocks: [

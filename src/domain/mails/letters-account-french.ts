@@ -1,3 +1,4 @@
+import { languageNames } from '../../contract/languages.js'
 import { timeSpan } from '../../contract/time-spans.js'
 import { footers } from './footers.js'
 import type { AccountLetters } from './letters.js'
@@ -5,6 +6,20 @@ import type { AccountLetters } from './letters.js'
 const { accountFooter } = footers.fr
 
 export const accountFrench: AccountLetters = {
+  'language-changed': ({ username, newLanguage }, { productName, addresses }) => ({
+    subject: `Les e-mails sur votre compte ${productName} changent de langue`,
+    blocks: [
+      {
+        text: `Désormais, les e-mails sur votre compte ${username} sur ${productName} sont écrits en ${languageNames[newLanguage].fr}. Cela vient d’être modifié sur la page du compte. Cet e-mail est le dernier en français.`,
+      },
+      {
+        text: 'Si ce n’était pas vous, quelqu’un d’autre a accès à votre compte. Choisissez dès maintenant un nouveau mot de passe, puis rétablissez la langue :',
+      },
+      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
   'username-changed': ({ username, formerUsername, reservedFor }, { productName, addresses }) => ({
     subject: `Votre nom d’utilisateur sur ${productName} a été modifié`,
     blocks: [

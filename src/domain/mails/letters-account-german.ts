@@ -1,3 +1,4 @@
+import { languageNames } from '../../contract/languages.js'
 import { timeSpan } from '../../contract/time-spans.js'
 import { footers } from './footers.js'
 import type { AccountLetters } from './letters.js'
@@ -5,6 +6,20 @@ import type { AccountLetters } from './letters.js'
 const { accountFooter } = footers.de
 
 export const accountGerman: AccountLetters = {
+  'language-changed': ({ username, newLanguage }, { productName, addresses }) => ({
+    subject: `E-Mails zu Ihrem Konto bei ${productName} kommen jetzt in einer anderen Sprache`,
+    blocks: [
+      {
+        text: `E-Mails zu Ihrem Konto ${username} bei ${productName} werden ab jetzt auf ${languageNames[newLanguage].de} geschrieben. Das wurde gerade auf der Kontoseite geändert. Diese E-Mail ist die letzte auf Deutsch.`,
+      },
+      {
+        text: 'Wenn Sie das nicht waren, hat jemand anderes Zugang zu Ihrem Konto. Wählen Sie jetzt ein neues Passwort, und stellen Sie danach die Sprache zurück:',
+      },
+      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+    ],
+    footer: accountFooter(productName),
+  }),
+
   'username-changed': ({ username, formerUsername, reservedFor }, { productName, addresses }) => ({
     subject: `Ihr Benutzername bei ${productName} wurde geändert`,
     blocks: [

@@ -3,12 +3,13 @@ import { footers } from './footers.js'
 import type { Letters } from './letters.js'
 import { accountEnglish } from './letters-account-english.js'
 import { emailEnglish, undoEnglish } from './letters-email-english.js'
-import { writtenDevice, writtenTime } from './written-device.js'
+import { signInEnglish } from './letters-sign-in-english.js'
 
 const { visitorFooter, accountFooter } = footers.en
 
 export const english: Letters = {
   ...accountEnglish,
+  ...signInEnglish,
 
   'verify-email': ({ token, code, validFor }, { productName, addresses }) => ({
     subject: `Confirm your email for ${productName}`,
@@ -142,23 +143,6 @@ export const english: Letters = {
         text: `Your account ${username} at ${productName} was just disconnected from ${providerName}. You cannot sign in with ${providerName} any more.`,
       },
       { text: 'If this was you, you do not need to do anything. If not, choose a new password now:' },
-      { link: addresses.forgotPassword, label: 'Choose a new password' },
-    ],
-    footer: accountFooter(productName),
-  }),
-
-  'new-device': ({ username, ip, at, ...device }, { productName, addresses }) => ({
-    subject: `New sign-in to ${productName}`,
-    blocks: [
-      {
-        text: `Your account ${username} at ${productName} was just used to sign in on a device or in a browser that it has not been used on before.`,
-      },
-      {
-        text: `Device: ${writtenDevice(device, 'en')}. IP address: ${ip}. Time: ${writtenTime(at, 'en')}.`,
-      },
-      {
-        text: 'If this was you, you do not need to do anything. If not, choose a new password now. That signs out all devices:',
-      },
       { link: addresses.forgotPassword, label: 'Choose a new password' },
     ],
     footer: accountFooter(productName),

@@ -3,12 +3,13 @@ import { footers } from './footers.js'
 import type { Letters } from './letters.js'
 import { accountFrench } from './letters-account-french.js'
 import { emailFrench, undoFrench } from './letters-email-french.js'
-import { writtenDevice, writtenTime } from './written-device.js'
+import { signInFrench } from './letters-sign-in-french.js'
 
 const { visitorFooter, accountFooter } = footers.fr
 
 export const french: Letters = {
   ...accountFrench,
+  ...signInFrench,
 
   'verify-email': ({ token, code, validFor }, { productName, addresses }) => ({
     subject: `Confirmez votre adresse e-mail pour ${productName}`,
@@ -155,23 +156,6 @@ export const french: Letters = {
       },
       {
         text: 'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe :',
-      },
-      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
-    ],
-    footer: accountFooter(productName),
-  }),
-
-  'new-device': ({ username, ip, at, ...device }, { productName, addresses }) => ({
-    subject: `Nouvelle connexion à ${productName}`,
-    blocks: [
-      {
-        text: `Quelqu’un vient de se connecter à votre compte ${username} sur ${productName} depuis un appareil ou un navigateur qui n’avait pas encore été utilisé.`,
-      },
-      {
-        text: `Appareil : ${writtenDevice(device, 'fr')}. Adresse IP : ${ip}. Date : ${writtenTime(at, 'fr')}.`,
-      },
-      {
-        text: 'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe. Tous les appareils seront alors déconnectés :',
       },
       { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
     ],

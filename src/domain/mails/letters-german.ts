@@ -3,12 +3,13 @@ import { footers } from './footers.js'
 import type { Letters } from './letters.js'
 import { accountGerman } from './letters-account-german.js'
 import { emailGerman, undoGerman } from './letters-email-german.js'
-import { writtenDevice, writtenTime } from './written-device.js'
+import { signInGerman } from './letters-sign-in-german.js'
 
 const { visitorFooter, accountFooter } = footers.de
 
 export const german: Letters = {
   ...accountGerman,
+  ...signInGerman,
 
   'verify-email': ({ token, code, validFor }, { productName, addresses }) => ({
     subject: `Bestätigen Sie Ihre E-Mail-Adresse für ${productName}`,
@@ -151,23 +152,6 @@ export const german: Letters = {
         text: `Die Verbindung Ihres Kontos ${username} bei ${productName} mit ${providerName} wurde gerade getrennt. Mit ${providerName} können Sie sich nicht mehr anmelden.`,
       },
       { text: 'Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, wählen Sie jetzt ein neues Passwort:' },
-      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
-    ],
-    footer: accountFooter(productName),
-  }),
-
-  'new-device': ({ username, ip, at, ...device }, { productName, addresses }) => ({
-    subject: `Neue Anmeldung bei ${productName}`,
-    blocks: [
-      {
-        text: `Mit Ihrem Konto ${username} bei ${productName} hat sich gerade jemand auf einem Gerät oder in einem Browser angemeldet, mit dem dieses Konto bisher nicht benutzt wurde.`,
-      },
-      {
-        text: `Gerät: ${writtenDevice(device, 'de')}. IP-Adresse: ${ip}. Zeit: ${writtenTime(at, 'de')}.`,
-      },
-      {
-        text: 'Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, wählen Sie jetzt ein neues Passwort. Damit werden alle Geräte abgemeldet:',
-      },
       { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
     ],
     footer: accountFooter(productName),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { languages } from '../../contract/languages.js'
+import { type Language, languages } from '../../contract/languages.js'
 import { days, hours, minutes } from '../../lib/durations.js'
+import { operatorClient } from '../sessions/client.js'
 import { asHtml, asText, brandForMails } from './layout.js'
 import { addressesOf, type MailKind, type MailValues, writeLetter } from './letters.js'
 
@@ -17,7 +18,11 @@ const values: MailValues = {
   'enrolment-code': { username: 'ada', code: 'K7QP-2MXW', validFor: 10 * minutes },
   'step-up-code': { username: 'ada', code: 'K7QP-2MXW', validFor: 10 * minutes },
   'provider-unlinked': { username: 'ada', providerName: 'Google' },
-  'new-device': { username: 'ada', browser: 'Firefox', system: 'Windows', ip: '192.0.2.1', at: new Date(0) },
+  'new-device': { username: 'ada' },
+  'device-trusted': { username: 'ada' },
+  'session-stolen': { username: 'ada' },
+  'sign-in-unfinished': { username: 'ada' },
+  'language-changed': { username: 'ada', newLanguage: 'fr' },
   'provider-linked': { username: 'ada', providerName: 'Git<Hub', ...undo },
   'totp-added': { username: "o'hara", ...undo },
   'totp-removed': { username: 'ada' },
@@ -39,11 +44,15 @@ const values: MailValues = {
   'email-withdrawn': { username: "o'hara" },
   'factor-undone': { username: "o'hara", token: 'TOKEN', validFor: 30 * minutes },
 }
+const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:143.0) Gecko/20100101 Firefox/143.0'
+const origin = { client: { ip: '192.0.2.1', userAgent: firefox }, at: new Date(0) }
+const write = <Kind extends MailKind>(kind: Kind, language: Language, given = values[kind], by = origin) =>
+  writeLetter({ kind, values: given, language, origin: by }, site)
 const kinds = Object.keys(values) as MailKind[]
 const cases = kinds.flatMap((kind) => languages.map((language) => ({ kind, language })))
 
 describe.each(cases)('$kind in $language', ({ kind, language }) => {
-  const letter = writeLetter(kind, values[kind], site, language)
+  const letter = write(kind, language)
   const text = asText(letter)
   const html = asHtml(letter, brand, language)
 
@@ -74,7 +83,7 @@ describe.each(cases)('$kind in $language', ({ kind, language }) => {
 })
 
 describe('the look of a mail', () => {
-  const letter = writeLetter('reset-password', values['reset-password'], site, 'en')
+  const letter = write('reset-password', 'en')
 
   it('has buttons in the accent colour, with a text that can be read on it', () => {
     expect(asHtml(letter, brand, 'en')).toMatch(/<a href="[^"]+" style="[^"]*background:#ffe066;color:#111413/)
@@ -99,25 +108,19 @@ describe('the look of a mail', () => {
 })
 
 describe('a mail with a way in', () => {
-  it.each(languages)('names the device as the account page does (%s)', (language) => {
-    const written = asText(writeLetter('new-device', values['new-device'], site, language))
-    expect(written).toContain(
-      { en: 'Firefox on Windows', de: 'Firefox unter Windows', fr: 'Firefox sur Windows' }[language],
-    )
-  })
-
   it('carries the token in the fragment of our own address', () => {
-    const verify = asText(writeLetter('verify-email', values['verify-email'], site, 'en'))
-    const reset = asText(writeLetter('reset-password', values['reset-password'], site, 'en'))
+    const verify = asText(write('verify-email', 'en'))
+    const reset = asText(write('reset-password', 'en'))
     expect(verify).toContain('\nhttps://auth.example.com/verify-email#token=TOKEN\n')
     expect(verify).toContain('\nK7QP-2MXW\n')
     expect(reset).toContain('\nhttps://auth.example.com/reset-password#token=TOKEN\n')
   })
 
   it.each(languages)('speaks of no new password to a user who has none yet (%s)', (language) => {
-    const write = (hasPassword: boolean) =>
-      writeLetter('reset-password', { ...values['reset-password'], hasPassword }, site, language)
-    const wordsFor = (hasPassword: boolean) => `${write(hasPassword).subject} ${asText(write(hasPassword))}`
+    const wordsFor = (hasPassword: boolean) => {
+      const letter = write('reset-password', language, { ...values['reset-password'], hasPassword })
+      return `${letter.subject} ${asText(letter)}`
+    }
     expect(wordsFor(true)).toMatch(/new password|neues Passwort|nouveau mot de passe/i)
     expect(wordsFor(false)).not.toMatch(
       /new password|neues Passwort|nouveau mot de passe|reset the|zurücksetzen|réinit/i,
@@ -125,17 +128,42 @@ describe('a mail with a way in', () => {
   })
 
   it.each(languages)('has no code whose tries are used up (%s)', (language) => {
-    const write = (code: string | undefined) =>
-      asText(writeLetter('verify-email', { ...values['verify-email'], code }, site, language))
-    expect(write('K7QP-2MXW')).toContain('\nK7QP-2MXW\n')
-    expect(write(undefined)).toContain('#token=TOKEN\n')
-    expect(write(undefined)).not.toMatch(/K7QP|undefined|Both work|Link und Code|le code sont valables/)
+    const writtenWith = (code: string | undefined) =>
+      asText(write('verify-email', language, { ...values['verify-email'], code }))
+    expect(writtenWith('K7QP-2MXW')).toContain('\nK7QP-2MXW\n')
+    expect(writtenWith(undefined)).toContain('#token=TOKEN\n')
+    expect(writtenWith(undefined)).not.toMatch(/K7QP|undefined|Both work|Link und Code|le code sont valables/)
   })
 
   it.each(languages)('says "your account" only to a user who has one (%s)', (language) => {
-    const footers = kinds.map((kind) => [kind, writeLetter(kind, values[kind], site, language).footer] as const)
+    const footers = kinds.map((kind) => [kind, write(kind, language).footer] as const)
     const speaking = footers.filter(([, footer]) => /your account|Ihr Konto|votre compte/.test(footer))
     const strangers: MailKind[] = ['verify-email', 'invitation', 'confirm-email', 'email-taken', 'address-reserved']
     expect(speaking.map(([kind]) => kind)).toEqual(kinds.filter((kind) => !strangers.includes(kind)))
+  })
+})
+
+describe('a mail about an account', () => {
+  const strangers: MailKind[] = ['verify-email', 'already-registered', 'invitation', 'confirm-email', 'email-taken']
+  const told = { en: 'Firefox on Windows', de: 'Firefox unter Windows', fr: 'Firefox sur Windows' }
+
+  it.each(languages)('names device, place and time, in front of what to do about it (%s)', (language) => {
+    for (const kind of kinds) {
+      const { blocks } = write(kind, language)
+      const lines = blocks.flatMap((block) => ('text' in block ? [block.text] : []))
+      const line = lines.findIndex((text) => text.includes('192.0.2.1'))
+      const isStranger = strangers.includes(kind) || kind === 'address-reserved'
+      expect([kind, line]).toEqual([kind, isStranger ? -1 : 1])
+      if (!isStranger) expect(lines[line]).toMatch(new RegExp(`${told[language]}.*1970`))
+    }
+  })
+
+  it.each(languages)('says that an administrator did it (%s)', (language) => {
+    const by = { client: operatorClient('root'), at: new Date(0) }
+    const written = asText(write('email-changed', language, values['email-changed'], by))
+    expect(written).toMatch(
+      { en: /An administrator of/, de: /die Administration von/, fr: /Un administrateur de/ }[language],
+    )
+    expect(written).not.toMatch(/root|command line|192\.0/)
   })
 })

@@ -2,6 +2,7 @@ import type { Language } from '../../contract/languages.js'
 import { english } from './letters-english.js'
 import { french } from './letters-french.js'
 import { german } from './letters-german.js'
+import { namesOrigin, type Origin, writtenOrigin } from './origin.js'
 
 /** The undo link of a mail about a change, and how long it works in milliseconds. */
 type UndoLink = { undoToken: string; undoFor: number }
@@ -29,7 +30,11 @@ export type MailValues = {
   'enrolment-code': { username: string; code: string /** Milliseconds. */; validFor: number }
   'provider-linked': { username: string; providerName: string } & UndoLink
   'provider-unlinked': { username: string; providerName: string }
-  'new-device': { username: string; browser: string | null; system: string | null; ip: string; at: Date }
+  'new-device': { username: string }
+  'device-trusted': { username: string }
+  'session-stolen': { username: string }
+  /** The right password was entered, and the second step not finished. */
+  'sign-in-unfinished': { username: string }
   'totp-added': { username: string } & UndoLink
   'totp-removed': { username: string }
   'recovery-codes-renewed': { username: string }
@@ -39,6 +44,7 @@ export type MailValues = {
   'passkey-removed': { username: string; passkeyName: string }
   'factors-reset': { username: string }
   'password-expired': { username: string }
+  'language-changed': { username: string; newLanguage: Language }
   'username-changed': { username: string; formerUsername: string } & Reserved
   'account-deleted': { username: string; byOperator: boolean }
   /** To the new address. */
@@ -64,7 +70,11 @@ export type Letter = { subject: string; blocks: Block[]; footer: string }
 
 export type Site = { productName: string; addresses: Addresses }
 export type Letters = { [Kind in MailKind]: (values: MailValues[Kind], site: Site) => Letter }
-export type AccountLetters = Pick<Letters, 'username-changed' | 'account-deleted' | 'password-expired'>
+export type AccountLetters = Pick<
+  Letters,
+  'language-changed' | 'username-changed' | 'account-deleted' | 'password-expired'
+>
+export type SignInLetters = Pick<Letters, 'new-device' | 'device-trusted' | 'session-stolen' | 'sign-in-unfinished'>
 
 /** They stand in a file of their own for each language. */
 export type EmailLetters = Pick<
@@ -97,9 +107,20 @@ export const addressesOf = (publicUrl: string) => {
 
 const lettersIn: Record<Language, Letters> = { en: english, de: german, fr: french }
 
+type Request<Kind extends MailKind> = { kind: Kind; values: MailValues[Kind]; language: Language; origin: Origin }
+
+/** Who did it stands between what happened, with its link or code, and what to do about it. */
+const withOrigin = (blocks: readonly Block[], origin: Block) => {
+  const advice = blocks.findIndex((block, index) => index > 0 && 'text' in block)
+  return advice === -1 ? [...blocks, origin] : [...blocks.slice(0, advice), origin, ...blocks.slice(advice)]
+}
+
 export const writeLetter = <Kind extends MailKind>(
-  kind: Kind,
-  values: MailValues[Kind],
+  { kind, values, language, origin }: Request<Kind>,
   site: Site,
-  language: Language,
-): Letter => lettersIn[language][kind](values, site)
+): Letter => {
+  const letter = lettersIn[language][kind](values, site)
+  if (!namesOrigin(kind)) return letter
+  const text = writtenOrigin(origin, site.productName, language)
+  return { ...letter, blocks: withOrigin(letter.blocks, { text }) }
+}

@@ -3,11 +3,25 @@ import { databaseNow, milliseconds } from '../../platform/database/database-now.
 import { forgottenKey } from '../../platform/database/forgotten-key.js'
 import { selectList } from '../../platform/database/select-list.js'
 
-export type DueMail = { id: string; kind: string; content: string | null; attempts: number; created_at: Date }
+export type DueMail = {
+  id: string
+  kind: string
+  content: string | null
+  attempts: number
+  created_at: Date
+  user_id: string | null
+}
 
-/** Until the transaction ends, the user is not deleted. No row if that has happened. */
-export const holdUser = (sql: Sql, userId: string) =>
-  sql.query('select 1 from users where id = $1 for key share', [userId])
+/**
+ * Until the transaction ends, the user is not deleted. No row if that has happened. The language is that of the account with the
+ * mail's address if there is one, which may be another user's.
+ */
+export const holdUser = (sql: Sql, userId: string, recipient: string) =>
+  sql.query<{ language: string | null }>(
+    `select coalesce((select language from users where email_key = $2), language) as language
+     from users where id = $1 for key share`,
+    [userId, recipient],
+  )
 
 /** One at a time for each recipient and kind, until the transaction ends, so that parallel requests cannot pass the limit. */
 export const lockRecipient = (sql: Sql, recipientKey: string, kinds: readonly string[]) =>
@@ -55,6 +69,15 @@ export const stopCounting = (sql: Sql, recipientKey: string, kinds: readonly str
     kinds,
   ])
 
+const due = selectList<DueMail>({
+  id: true,
+  kind: true,
+  content: true,
+  attempts: true,
+  created_at: true,
+  user_id: true,
+})
+
 /**
  * Takes the mail that has waited longest and sets its next attempt to the end of the lease. No other sender takes it in the
  * meantime, and if this process dies, the mail is due again when the lease ends.
@@ -67,26 +90,37 @@ export const claim = (sql: Sql, lease: number, offset: number) =>
        select id from outgoing_mail where next_attempt_at <= ${databaseNow('$1')}
        order by next_attempt_at limit 1 for update skip locked
      )
-     returning ${selectList<DueMail>({ id: true, kind: true, content: true, attempts: true, created_at: true })}`,
+     returning ${due}`,
     [offset, lease],
   )
 
+/** No row if the mail was deleted on the way, with the account that it is about. */
+export type Finished = { recipient: string | null }
+
 /** The row stays, because the limit counts it; its content is deleted. */
 export const markSent = (sql: Sql, id: string, offset: number) =>
-  sql.query(
-    `update outgoing_mail set sent_at = ${databaseNow('$2')}, next_attempt_at = null, content = null where id = $1`,
+  sql.query<Finished>(
+    `update outgoing_mail set sent_at = ${databaseNow('$2')}, next_attempt_at = null, content = null where id = $1
+     returning recipient`,
     [id, offset],
   )
 
 export const markGivenUp = (sql: Sql, id: string) =>
-  sql.query('update outgoing_mail set next_attempt_at = null, content = null where id = $1', [id])
+  sql.query<Finished>(
+    'update outgoing_mail set next_attempt_at = null, content = null where id = $1 returning recipient',
+    [id],
+  )
 
 /** Only the sender that holds the lease may postpone a mail: after a long pause another one may have it. */
-export const postpone = (sql: Sql, mail: DueMail, delay: number, offset: number) =>
+export const postpone = (
+  sql: Sql,
+  mail: DueMail,
+  { delay, reason, offset }: { delay: number; reason: string; offset: number },
+) =>
   sql.query(
-    `update outgoing_mail set next_attempt_at = ${databaseNow('$3')} + ${milliseconds('$4')}
+    `update outgoing_mail set next_attempt_at = ${databaseNow('$3')} + ${milliseconds('$4')}, last_error = $5
      where id = $1 and attempts = $2 and next_attempt_at is not null`,
-    [mail.id, mail.attempts, offset, delay],
+    [mail.id, mail.attempts, offset, delay, reason],
   )
 
 /** Above this number the exact count does not matter. */
@@ -107,6 +141,40 @@ export const oldestWaiting = (sql: Sql, offset: number) =>
     `select extract(epoch from ${databaseNow('$1')} - min(created_at))::float8 as seconds
      from outgoing_mail where next_attempt_at is not null`,
     [offset],
+  )
+
+export type WaitingRow = {
+  id: string
+  kind: string
+  user_id: string | null
+  username: string | null
+  created_at: Date
+  attempts: number
+  next_attempt_at: Date
+  last_error: string | null
+}
+const waiting = selectList<WaitingRow>({
+  id: true,
+  kind: true,
+  user_id: true,
+  username: '(select username from users where users.id = outgoing_mail.user_id)',
+  created_at: true,
+  attempts: true,
+  next_attempt_at: true,
+  last_error: true,
+})
+
+/** Oldest first, as is the one below. */
+export const selectWaiting = (sql: Sql, limit: number) =>
+  sql.query<WaitingRow>(`select ${waiting} from outgoing_mail where next_attempt_at is not null order by id limit $1`, [
+    limit,
+  ])
+
+export const selectWaitingOf = (sql: Sql, userId: string | null, recipient: string, limit: number) =>
+  sql.query<WaitingRow>(
+    `select ${waiting} from outgoing_mail where next_attempt_at is not null and (user_id = $1 or recipient = $2)
+     order by id limit $3`,
+    [userId, recipient, limit],
   )
 
 type MailedRow = { recipient: string | null; kind: string; created_at: Date; sent_at: Date | null }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -14,18 +14,22 @@ import { validAddress } from '../../platform/invalid-address.js'
 import { createSmtpMailer, type SmtpDeadlines } from '../../platform/mail/smtp.js'
 import { readSmtpAddress } from '../../platform/mail/smtp-address.js'
 import { createMails, type MailRequest, type Mails } from './mails.js'
+import { createWaitingMails } from './waiting-mails.js'
 
+const client = { ip: '192.0.2.1', userAgent: '' }
 const reset = (to: string, token = 'TOKEN'): MailRequest => ({
   to,
   userId: null,
   template: 'reset-password',
   values: { token, validFor: 30 * minutes, hasPassword: true },
+  client,
 })
 const notice = (to: string): MailRequest => ({
   to,
   userId: null,
   template: 'password-changed',
   values: { username: 'ada' },
+  client,
 })
 
 type Row = { content: string | null; attempts: number; next_attempt_at: Date | null; sent_at: Date | null }
@@ -41,6 +45,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
   let database: Database
   let clock: MovableClock
   let lines: { level: string; text: string }[]
+  let noted: { kind: string; userId?: string; reason?: string; typedName: string | undefined }[]
   let ends: (() => Promise<unknown>)[]
 
   const logging = (level: string) => (details: unknown, message?: string) => {
@@ -59,6 +64,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
       brand: { name: 'Latchkey', accent: '#1f6f5c' },
       from: 'Latchkey <no-reply@auth.example.com>',
       log: { info: logging('info'), warn: logging('warn'), error: logging('error') },
+      events: { record: async (event, { typedName }) => void noted.push({ ...event, typedName }) },
     })
     // Before the servers they talk to: a server waits for its clients to leave.
     ends.unshift(mails.stop, () => mailer.close())
@@ -79,6 +85,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     await database.query('delete from outgoing_mail')
     clock = createMovableClock()
     lines = []
+    noted = []
     ends = []
   })
   afterEach(async () => {
@@ -148,7 +155,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     expect(folded.filter((answer) => !isRefused(answer))).toHaveLength(5)
     for (const other of ['a.da@example.com', 'adaking@mygmail.com'])
       expect(await mails.queue(database, reset(other))).toBeUndefined()
-    const isTaken: MailRequest = { to: 'ada@example.com', userId: null, template: 'email-taken', values: {} }
+    const isTaken: MailRequest = { to: 'ada@example.com', userId: null, template: 'email-taken', values: {}, client }
     const isFree: MailRequest = { ...isTaken, template: 'confirm-email', values: { token: 'TOKEN', validFor: minutes } }
     for (const request of [isTaken, isFree, isTaken, isFree, isFree])
       expect(await mails.queue(database, request)).toBeUndefined()
@@ -180,6 +187,21 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     await expect.poll(() => second.received.length).toBe(1)
     await expect.poll(async () => (await rowsIn(database))[0]?.next_attempt_at).toBeNull()
     expect((await rowsIn(database))[0]).toMatchObject({ attempts: 2 })
+    await expect.poll(() => noted.map(({ kind }) => kind)).toEqual(['mail_accepted'])
+  })
+
+  it('says why it waits, to operators who ask for a user, for an address or for all', async () => {
+    const mails = mailsFor('smtp://127.0.0.1:9')
+    await mails.queue(database, notice('ada@example.com'))
+    await mails.queue(database, notice('Grace@example.com'))
+    mails.start()
+    await expect.poll(() => lines.filter(({ text }) => text.includes('could not be sent yet')).length).toBe(2)
+    const waiting = createWaitingMails({ database })
+    expect(await waiting.list(9)).toHaveLength(2)
+    expect(await waiting.list(9, { email: 'grace@Example.com' })).toMatchObject([
+      { kind: 'password-changed', attempts: 1, last_error: expect.stringContaining('127.0.0.1:9 did not take') },
+    ])
+    expect(await waiting.list(9, { email: 'nobody@example.com', userId: randomUUID() })).toEqual([])
   })
 
   it('is put off by a mail server that hangs or refuses for now, and dropped when the recipient is refused', async () => {
@@ -209,6 +231,8 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     expect(rows.map((row) => row.next_attempt_at !== null)).toEqual([true, false, true])
     expect(rows[1]?.content).toBeNull()
     expect(JSON.stringify(lines)).not.toMatch(/@example/)
+    const reason = 'password-changed: the mail server answered 550'
+    expect(noted).toEqual([{ kind: 'mail_refused', reason, typedName: 'gone@example.com' }])
   })
 
   it('is given up when its link is dead, and after two days in any case', async () => {
@@ -227,6 +251,8 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
     mails.nudge()
     await expect.poll(() => count('too late')).toBe(2)
     expect((await rowsIn(database)).every((row) => row.content === null && row.sent_at === null)).toBe(true)
+    const reasons = ['reset-password: it is too late to send it', 'password-changed: it is too late to send it']
+    await expect.poll(() => noted.map(({ reason }) => reason)).toEqual(reasons)
   })
 
   it('is given up with a word when the secret it was sealed under is gone', async () => {

@@ -1,5 +1,5 @@
 import type { BaseLogger } from 'pino'
-import type { Language } from '../../contract/languages.js'
+import { isLanguage, type Language } from '../../contract/languages.js'
 import { type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days, hours } from '../../lib/durations.js'
@@ -7,13 +7,15 @@ import type { Seal } from '../../lib/seal.js'
 import { uuidFloor, uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Mailer } from '../../platform/mail/mail.js'
+import type { Events } from '../events/events.js'
 import { resetLifetime } from '../one-time-tokens/one-time-tokens.js'
+import type { Client } from '../sessions/client.js'
 import { emailKey } from '../users/email.js'
 import { asHtml, asText, type Brand, brandForMails } from './layout.js'
 import { addressesOf, type MailKind, type MailValues, writeLetter } from './letters.js'
 import * as store from './mails.store.js'
 import { writeContent } from './sealed-mail.js'
-import { createSender } from './sender.js'
+import { createSender, type MailOutcome } from './sender.js'
 import { createSentMails } from './sent-mails.js'
 
 type RequestOf<Kind extends MailKind> = {
@@ -22,7 +24,10 @@ type RequestOf<Kind extends MailKind> = {
   userId: string | null
   template: Kind
   values: MailValues[Kind]
-  language?: Language
+  /** Who caused it: mails about an account name them. Their language is that of a mail to an address without an account. */
+  client: Client
+  /** When it happened, if not just now. */
+  at?: Date
   /** Its client has caused too many mails to others: everything is done but the sending, so that nothing shows it. */
   withheld?: boolean
 }
@@ -40,6 +45,10 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'reset-password': { mails: 5, within: resetLifetime },
   'step-up-code': { mails: 5, within: 1 * hours },
   'new-device': { mails: 5, within: 1 * hours },
+  'device-trusted': { mails: 5, within: 1 * hours },
+  'session-stolen': { mails: 5, within: 1 * hours },
+  // Someone who knows the password can begin a sign-in again and again.
+  'sign-in-unfinished': { mails: 1, within: 1 * days },
   // Only an operator causes it.
   invitation: undefined,
   'enrolment-code': { mails: 5, within: 1 * hours },
@@ -65,6 +74,7 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'passkey-removed': undefined,
   'factors-reset': undefined,
   'password-expired': undefined,
+  'language-changed': undefined,
   'username-changed': undefined,
   'account-deleted': undefined,
 }
@@ -77,7 +87,12 @@ const alternatives: readonly (readonly MailKind[])[] = [
   ['verify-email', 'already-registered', 'address-reserved'],
   ['confirm-email', 'email-taken'],
 ]
-const kindsCountedWith = (kind: MailKind) => alternatives.find((kinds) => kinds.includes(kind)) ?? [kind]
+/** Mails that have told the owner already that someone may know the password. */
+const sameNews: Partial<Record<MailKind, readonly MailKind[]>> = {
+  'sign-in-unfinished': ['wrong-codes', 'enrolment-code'],
+}
+const kindsCountedWith = (kind: MailKind) =>
+  alternatives.find((kinds) => kinds.includes(kind)) ?? [kind, ...(sameNews[kind] ?? [])]
 
 /**
  * One mailbox has one limit, however its address is spelled: `ada+news@example.com` is delivered to `ada@example.com`, and Google's
@@ -115,6 +130,8 @@ export const createMails = ({
   brand: given,
   from,
   log,
+  events,
+  onOutcome,
 }: {
   database: Database
   clock: Clock
@@ -124,13 +141,16 @@ export const createMails = ({
   brand: Brand
   from: string
   log: Pick<BaseLogger, 'info' | 'warn' | 'error'>
+  events: Pick<Events, 'record'>
+  onOutcome?: ((outcome: MailOutcome) => void) | undefined
 }) => {
   const brand = brandForMails(given, publicUrl)
   const site = { productName: brand.name, addresses: addressesOf(publicUrl) }
-  const sender = createSender({ database, clock, seal, mailer, log })
+  const sender = createSender({ database, clock, seal, mailer, log, events, onOutcome })
 
-  const write = <Kind extends MailKind>({ to, template, values, language = 'en' }: RequestOf<Kind>) => {
-    const letter = writeLetter(template, values, site, language)
+  const write = <Kind extends MailKind>(request: RequestOf<Kind>, language: Language) => {
+    const { to, template: kind, values, client, at = clock.now() } = request
+    const letter = writeLetter({ kind, values, language, origin: { client, at } }, site)
     const worthSendingFor = 'validFor' in values ? values.validFor : undefined
     const html = asHtml(letter, brand, language)
     return writeContent(seal, {
@@ -143,19 +163,26 @@ export const createMails = ({
     })
   }
 
+  /** With the language of the recipient's account, or of the account that the mail is about. */
+  const holdUser = async (sql: Sql, userId: string, recipient: string) => {
+    const [held] = await store.holdUser(sql, userId, recipient)
+    return held && { language: isLanguage(held.language) ? held.language : undefined }
+  }
+
   const insert = async (sql: Sql, request: MailRequest): Promise<undefined | NotQueued> => {
     // After the last mail nothing shows any more whom it was for.
     const isLast = request.template === 'account-deleted'
+    const recipient = emailKey(request.to)
+    const user = request.userId === null ? undefined : await holdUser(sql, request.userId, recipient)
+    if (request.userId !== null && !user) return refuse('no_user')
     const row = {
       id: uuidv7(clock.now()),
       recipientKey: isLast ? '' : recipientKey(request.to),
-      recipient: isLast ? null : emailKey(request.to),
+      recipient: isLast ? null : recipient,
       userId: request.userId,
       kind: request.template,
-      content: write(request),
+      content: write(request, user?.language ?? request.client.language ?? 'en'),
     }
-    const isUserGone = row.userId !== null && (await store.holdUser(sql, row.userId)).length === 0
-    if (isUserGone) return refuse('no_user')
     const limit = ceilings[request.template]
     const ceiling = limit && { ...limit, kinds: kindsCountedWith(request.template) }
     if (ceiling) await store.lockRecipient(sql, row.recipientKey, ceiling.kinds)
@@ -173,7 +200,10 @@ export const createMails = ({
       ? sql.transaction((inside) => insert(inside, request))
       : insert(sql, request))
     if (refused?.refused === 'ceiling_reached')
-      log.warn({ kind: request.template }, 'mail not queued: too many mails of this kind to this address')
+      log.warn(
+        { userId: request.userId, kind: request.template },
+        'mail not queued: too many mails of this kind to this address',
+      )
     if (refused) return refused
     // Before the commit there would be nothing to find, and the next look comes seconds later.
     if ('afterCommit' in sql) sql.afterCommit(sender.nudge)

@@ -5,10 +5,14 @@ import type { Seal } from '../../lib/seal.js'
 import type { Database } from '../../platform/database/database.js'
 import { createDeliveryRounds, lease, reasonOf, recordDelivery, scattered } from '../../platform/delivery-rounds.js'
 import type { Mailer } from '../../platform/mail/mail.js'
+import type { Events } from '../events/events.js'
 import * as store from './mails.store.js'
 import { readContent } from './sealed-mail.js'
 
 const givenUpAfter = 2 * days
+
+/** `failed`: it is tried again later. */
+export type MailOutcome = 'accepted' | 'refused' | 'given_up' | 'failed'
 
 /** One minute, two, four … up to four hours. */
 export const delayAfter = (attempts: number, chance: number) =>
@@ -21,24 +25,53 @@ export const createSender = ({
   seal,
   mailer,
   log,
+  events,
+  onOutcome = () => undefined,
 }: {
   database: Database
   clock: Clock
   seal: Seal
   mailer: Mailer
   log: Pick<BaseLogger, 'info' | 'warn' | 'error'>
+  events: Pick<Events, 'record'>
+  onOutcome?: ((outcome: MailOutcome) => void) | undefined
 }) => {
-  const giveUp = async (mail: store.DueMail, reason: string) => {
-    await recordDelivery(() => store.markGivenUp(database, mail.id))
-    log.error({ mail: mail.id, kind: mail.kind, attempts: mail.attempts, reason }, 'mail given up')
+  type Final = Exclude<MailOutcome, 'failed'>
+  const lineOf = ({ id, kind, attempts, user_id }: store.DueMail) => ({ mail: id, userId: user_id, kind, attempts })
+
+  /**
+   * For operators: an address without an account is found by its name mark, as after a failed sign-in. The row says whose it is
+   * now: a deletion may have taken it.
+   */
+  const note = async (mail: store.DueMail, outcome: Final, row: store.Finished | undefined, why?: string) => {
+    onOutcome(outcome)
+    const { user_id: userId, kind } = mail
+    const event = { kind: `mail_${outcome}`, reason: why ? `${kind}: ${why}` : kind } as const
+    const typedName = userId === null ? (row?.recipient ?? undefined) : undefined
+    await events.record(
+      { ...event, ...(userId !== null && { userId }) },
+      { ip: '', userAgent: '', ...(typedName !== undefined && { typedName }) },
+    )
+  }
+
+  const giveUp = async (mail: store.DueMail, reason: string, outcome: 'refused' | 'given_up' = 'given_up') => {
+    const [row] = await recordDelivery(() => store.markGivenUp(database, mail.id))
+    log.error({ ...lineOf(mail), reason }, 'mail given up')
+    await note(mail, outcome, row, reason)
+  }
+
+  const accept = async (mail: store.DueMail) => {
+    const [row] = await recordDelivery(() => store.markSent(database, mail.id, clock.offset()))
+    await note(mail, 'accepted', row)
   }
 
   const putOff = async (mail: store.DueMail, expiresAt: number, error: unknown) => {
     const reason = reasonOf(error)
     const delay = delayAfter(mail.attempts, Math.random())
     if (clock.now().getTime() + delay > expiresAt) return giveUp(mail, reason)
-    await store.postpone(database, mail, delay, clock.offset())
-    log.warn({ mail: mail.id, kind: mail.kind, attempts: mail.attempts, reason }, 'mail could not be sent yet')
+    await store.postpone(database, mail, { delay, reason, offset: clock.offset() })
+    onOutcome('failed')
+    log.warn({ ...lineOf(mail), reason }, 'mail could not be sent yet')
   }
 
   const deliver = async (mail: store.DueMail) => {
@@ -55,8 +88,8 @@ export const createSender = ({
     try {
       const { to, from, subject, text, html } = content
       const delivery = await mailer.send({ id: mail.id, to, from, subject, text, html })
-      if (delivery.outcome === 'refused') await giveUp(mail, delivery.reason)
-      else await recordDelivery(() => store.markSent(database, mail.id, clock.offset()))
+      if (delivery.outcome === 'refused') await giveUp(mail, delivery.reason, 'refused')
+      else await accept(mail)
       return true
     } catch (error) {
       await putOff(mail, expiresAt, error)

@@ -1,6 +1,10 @@
 import type { Database } from '../../platform/database/database.js'
 import { emailKey } from '../users/email.js'
+import type { MailKind } from './letters.js'
 import * as store from './mails.store.js'
+
+/** Sent to an address that a user has asked for. Which of them it was shows whether the address has an account. */
+export const kindsHiddenFromUsers: readonly MailKind[] = ['confirm-email', 'email-taken']
 
 /** What is stored about mails to a user, for those who send none. */
 export const createSentMails = ({ database }: { database: Database }) => ({
@@ -11,6 +15,6 @@ export const createSentMails = ({ database }: { database: Database }) => ({
   sentTo: (userId: string, emails: readonly string[]) =>
     store.selectOfUser(database, userId, {
       recipients: emails.map(emailKey),
-      hidden: ['confirm-email', 'email-taken'],
+      hidden: kindsHiddenFromUsers,
     }),
 })

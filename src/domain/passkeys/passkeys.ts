@@ -1,4 +1,3 @@
-import type { Language } from '../../contract/languages.js'
 import { longestPasskeyName } from '../../contract/name-lengths.js'
 import { refuse } from '../../contract/outcome.js'
 import type { PasskeyCreationOptions, PasskeyCredential, PasskeyRequestOptions } from '../../contract/passkeys.js'
@@ -8,6 +7,7 @@ import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Mails } from '../mails/mails.js'
 import type { Providers } from '../providers/providers.js'
+import type { Client } from '../sessions/client.js'
 import { type Undos, undoLifetime } from '../undos/undos.js'
 import { displayName } from '../users/display-name.js'
 import type { User } from '../users/users.js'
@@ -139,7 +139,7 @@ export const createPasskeys = (deps: Dependencies) => {
   }
 
   /** The mail is one transaction with the passkey: none is added without it. The caller holds a lock on the user's row. */
-  const add = async (sql: Transaction, user: User, made: NewPasskey, how: { name: string; language: Language }) => {
+  const add = async (sql: Transaction, user: User, made: NewPasskey, how: { name: string; client: Client }) => {
     if ((await store.selectOfUser(sql, user.id)).length >= mostPasskeys) return refuse('too_many_passkeys')
     const name = passkeyName(how.name) ?? 'Passkey'
     const [row] = await store.insert(sql, {
@@ -157,8 +157,8 @@ export const createPasskeys = (deps: Dependencies) => {
     if (!row) return reject('wrong_passkey', user.id)
     const undoToken = await undos.add(sql, user.id, { kind: 'passkey', id: row.id })
     const values = { username: user.username, passkeyName: name, undoToken, undoFor: undoLifetime }
-    const { language } = how
-    await mails.queue(sql, { to: user.email, userId: user.id, template: 'passkey-added', values, language })
+    const { client } = how
+    await mails.queue(sql, { to: user.email, userId: user.id, template: 'passkey-added', values, client })
     await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor: 'passkey' })
     return shownPasskey(row)
   }
@@ -171,7 +171,7 @@ export const createPasskeys = (deps: Dependencies) => {
     sql: Transaction,
     user: User,
     id: string,
-    { language, isNeeded }: { language: Language; isNeeded: boolean },
+    { client, isNeeded }: { client: Client; isNeeded: boolean },
   ) => {
     const rows = await store.selectOfUser(sql, user.id)
     const removed = rows.find((row) => row.id === id)
@@ -184,7 +184,7 @@ export const createPasskeys = (deps: Dependencies) => {
     if (!hasOtherWay) return refuse('last_way_in')
     await store.remove(sql, id)
     const values = { username: user.username, passkeyName: removed.name }
-    await mails.queue(sql, { to: user.email, userId: user.id, template: 'passkey-removed', values, language })
+    await mails.queue(sql, { to: user.email, userId: user.id, template: 'passkey-removed', values, client })
     await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor: 'passkey' })
     return undefined
   }

@@ -1,10 +1,10 @@
-import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Invitations } from '../invitations/invitations.js'
 import type { Mails } from '../mails/mails.js'
 import type { GateRefusal } from '../registrations/registration-gate.js'
+import type { Client } from '../sessions/client.js'
 import { type Undos, undoLifetime } from '../undos/undos.js'
 import { readEmail } from '../users/email.js'
 import type { Identity, User, Users } from '../users/users.js'
@@ -21,12 +21,11 @@ type LinkingSession = {
   record(sql: Transaction): Promise<void>
 }
 
-/** `language` is that of the mail about the new way to sign in. */
 type Request = {
   provider: ProviderId
   profile: Profile
   linkingTo?: LinkingSession
-  language?: Language
+  client: Client
   /** Whether a link to this account, whose row is locked, has to wait for a second proof. Then it is decided, and not written. */
   mustWait?: (userId: string, sql: Transaction) => Promise<boolean>
 }
@@ -51,12 +50,16 @@ export const createIdentities = (deps: {
   const { database, users, mails, undos, nameOf, invitations } = deps
 
   /** No token is needed: the provider has verified the address, and an invitation of that address is enough. */
-  const create = async ({ provider, profile }: Request): Promise<Resolved | Refused<GateRefusal> | undefined> => {
+  const create = async ({
+    provider,
+    profile,
+    client,
+  }: Request): Promise<Resolved | Refused<GateRefusal> | undefined> => {
     const email = readEmail(profile.email)
     if (isRefused(email)) throw new Error('A profile has an email that cannot be one')
     const { username, name, subject } = profile
     let invited = false
-    const newUser = { email, username, name, identity: { provider, subject } }
+    const newUser = { email, username, name, identity: { provider, subject }, language: client.language }
     const created = await users.createFromProvider<GateRefusal>(newUser, async (sql, insert) => {
       const admitted = await invitations.admit(sql, { email }, insert)
       if (isRefused(admitted)) return admitted
@@ -75,23 +78,23 @@ export const createIdentities = (deps: {
   }
 
   /** The link and the mail about it are one transaction: no user is linked without a mail. The user's row is locked. */
-  const link = async (sql: Transaction, user: User, identity: Identity, language: Language | undefined) => {
+  const link = async (sql: Transaction, user: User, identity: Identity, client: Client) => {
     if (!(await users.linkProvider(sql, user.id, identity))) return false
     const undoToken = await undos.add(sql, user.id, { kind: 'provider', identity })
     const providerName = nameOf(identity.provider)
     const values = { username: user.username, providerName, undoToken, undoFor: undoLifetime }
     const mail = { to: user.email, userId: user.id, template: 'provider-linked', values } as const
-    await mails.queue(sql, { ...mail, ...(language && { language }) })
+    await mails.queue(sql, { ...mail, client })
     return true
   }
 
   /** By the address alone, with the user's row locked. False too if the identity was undone in the meantime. */
-  const linkLocked: typeof link = async (sql, user, identity, language) =>
-    (await users.isUndone(sql, user.id, identity)) ? false : link(sql, user, identity, language)
+  const linkLocked: typeof link = async (sql, user, identity, client) =>
+    (await users.isUndone(sql, user.id, identity)) ? false : link(sql, user, identity, client)
 
-  const linkByAddress: typeof link = async (sql, user, identity, language) => {
+  const linkByAddress: typeof link = async (sql, user, identity, client) => {
     const current = await lockDecided(sql, user)
-    return current ? linkLocked(sql, current, identity, language) : false
+    return current ? linkLocked(sql, current, identity, client) : false
   }
 
   /** By a session of the user, who may also want an identity again that was undone. */
@@ -100,16 +103,16 @@ export const createIdentities = (deps: {
     session: LinkingSession,
     user: User,
     identity: Identity,
-    language: Language | undefined,
+    client: Client,
   ) => {
-    if (!(await link(sql, user, identity, language))) return false
+    if (!(await link(sql, user, identity, client))) return false
     await users.forgetUndone(sql, user.id, identity)
     await session.record(sql)
     return true
   }
 
   /** Undefined if the account is not the one that was decided about any more. */
-  const linkNow = ({ provider, profile, linkingTo, language, mustWait }: Request, user: User) =>
+  const linkNow = ({ provider, profile, linkingTo, client, mustWait }: Request, user: User) =>
     database.transaction(async (sql): Promise<Resolved | Refused<'disabled'> | undefined> => {
       const identity = { provider, subject: profile.subject }
       const current = await lockDecided(sql, user)
@@ -117,8 +120,8 @@ export const createIdentities = (deps: {
       if (!current) return undefined
       if (await mustWait?.(user.id, sql)) return { user, how: 'link', waiting: identity }
       const linked = linkingTo
-        ? await linkBySession(sql, linkingTo, current, identity, language)
-        : await linkLocked(sql, current, identity, language)
+        ? await linkBySession(sql, linkingTo, current, identity, client)
+        : await linkLocked(sql, current, identity, client)
       return linked ? { user: { ...user, providers: [...user.providers, provider] }, how: 'link' } : undefined
     })
 

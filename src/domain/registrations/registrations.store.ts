@@ -1,3 +1,4 @@
+import type { Language } from '../../contract/languages.js'
 import type { Sql } from '../../platform/database/database.js'
 import { forgottenKey } from '../../platform/database/forgotten-key.js'
 import { selectList } from '../../platform/database/select-list.js'
@@ -12,6 +13,7 @@ export type PendingRow = {
   token_hash: Uint8Array
   expires_at: Date
   confirmed: boolean
+  language: string | null
 }
 
 const pending = {
@@ -23,6 +25,7 @@ const pending = {
   token_hash: true,
   expires_at: true,
   confirmed: 'confirmed_at is not null',
+  language: true,
 } as const
 const columns = selectList<PendingRow>(pending)
 
@@ -44,13 +47,14 @@ export const insertPending = (
     tries: number
     expiresAt: Date
     invitationHash: Uint8Array | null
+    language: Language | null
   },
 ) =>
   sql.query(
     `insert into pending_registrations
        (id, email, email_key, username, username_key, name, password_hash, token_hash, browser_hashes,
-        code_tries_left, password_tries_left, expires_at, invitation_hash)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, array[$9::bytea], $10, $10, $11, $12)`,
+        code_tries_left, password_tries_left, expires_at, invitation_hash, language)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, array[$9::bytea], $10, $10, $11, $12, $13)`,
     [
       registration.id,
       registration.email,
@@ -64,6 +68,7 @@ export const insertPending = (
       registration.tries,
       registration.expiresAt,
       registration.invitationHash,
+      registration.language,
     ],
   )
 

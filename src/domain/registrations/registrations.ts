@@ -1,4 +1,4 @@
-import type { Language } from '../../contract/languages.js'
+import { isLanguage } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { hours, minutes } from '../../lib/durations.js'
@@ -8,6 +8,7 @@ import { uuidv7 } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
 import type { Invitations } from '../invitations/invitations.js'
 import type { Mails } from '../mails/mails.js'
+import type { Client } from '../sessions/client.js'
 import { undoLifetime } from '../undos/undos.js'
 import { emailKey, readEmail } from '../users/email.js'
 import { readUsername } from '../users/username.js'
@@ -42,8 +43,9 @@ const toPending = (row: store.PendingRow): Pending => {
   const username = readUsername(row.username)
   if (isRefused(email) || isRefused(username))
     throw new Error('A pending registration holds a name that is no longer allowed')
-  const passwordHash = row.password_hash
-  return { id: row.id, passwordHash, user: { email, username, name: row.name, passwordHash } }
+  const { id, name, password_hash: passwordHash } = row
+  const language = isLanguage(row.language) ? row.language : undefined
+  return { id, passwordHash, user: { email, username, name, passwordHash, language } }
 }
 
 /**
@@ -76,31 +78,31 @@ export const createRegistrations = (deps: Dependencies) => {
    * mail has the link, and the code while there are tries for it. The result and the written rows do not show which of the
    * two it was.
    */
-  const queueMail = async (sql: Transaction, mailed: Mailed, token: string, language: Language) => {
+  const queueMail = async (sql: Transaction, mailed: Mailed, token: string, client: Client) => {
     const { id, email, expiresAt, triesLeft, withheld } = mailed
     const owner = await users.holdByEmail(sql, email)
     const formerOwner = await users.reservedFor(email, sql)
     if (owner) {
       const mail = { to: owner.email, userId: owner.id, template: 'already-registered', values: {} } as const
-      return mails.queue(sql, { ...mail, language, withheld })
+      return mails.queue(sql, { ...mail, client, withheld })
     }
     if (formerOwner !== undefined) {
       const mail = { to: email, userId: formerOwner, template: 'address-reserved' } as const
-      return mails.queue(sql, { ...mail, values: { reservedFor: undoLifetime }, language, withheld })
+      return mails.queue(sql, { ...mail, values: { reservedFor: undoLifetime }, client, withheld })
     }
     const values = {
       token,
       code: triesLeft > 0 ? codeOf(codeKey, id) : undefined,
       validFor: inWholeUnits(expiresAt.getTime() - clock.now().getTime()),
     }
-    return mails.queue(sql, { to: email, userId: null, template: 'verify-email', values, language, withheld })
+    return mails.queue(sql, { to: email, userId: null, template: 'verify-email', values, client, withheld })
   }
 
   /**
    * Stores a registration until its email is verified, and returns the secret for this browser. `invite`: what allowed it.
    * `withheld`: the mail is not sent.
    */
-  const begin = (user: NewUser, language: Language, { invite, withheld }: { invite?: string; withheld: boolean }) =>
+  const begin = (user: NewUser, client: Client, { invite, withheld }: { invite?: string; withheld: boolean }) =>
     database.transaction(async (sql) => {
       const now = clock.now()
       const id = uuidv7(now)
@@ -119,15 +121,16 @@ export const createRegistrations = (deps: Dependencies) => {
         tries,
         expiresAt,
         invitationHash: invite === undefined ? null : fingerprint(invite),
+        language: client.language ?? null,
       })
-      await queueMail(sql, { id, email: user.email.email, expiresAt, triesLeft: tries, withheld }, token, language)
+      await queueMail(sql, { id, email: user.email.email, expiresAt, triesLeft: tries, withheld }, token, client)
       return browserToken
     })
 
   /** A mail with a new link. The older link works until the new mail is queued, so that one link always works. */
   const sendAgain = (
     { id, email }: { id: string; email: string },
-    language: Language,
+    client: Client,
     withheld: boolean,
   ): Promise<SentAgain> =>
     database.transaction(async (sql): Promise<SentAgain> => {
@@ -138,7 +141,7 @@ export const createRegistrations = (deps: Dependencies) => {
       if (isForgotten(row)) return undefined
       const token = randomToken()
       const mailed = { id, email: row.email, expiresAt: row.expires_at, triesLeft: row.code_tries_left, withheld }
-      const queued = await queueMail(sql, mailed, token, language)
+      const queued = await queueMail(sql, mailed, token, client)
       if (!isRefused(queued)) await store.replaceToken(sql, id, fingerprint(token))
       return undefined
     })
@@ -205,17 +208,17 @@ export const createRegistrations = (deps: Dependencies) => {
 
     sendAgainToBrowser: async (
       browserToken: string | undefined,
-      language: Language,
+      client: Client,
       withheld: boolean,
     ): Promise<SentAgain> => {
       const row = await byBrowser(browserToken)
       if (!row) return refuse('no_registration_waiting')
-      return row.confirmed ? refuse('already_confirmed') : sendAgain(row, language, withheld)
+      return row.confirmed ? refuse('already_confirmed') : sendAgain(row, client, withheld)
     },
 
-    sendAgainToEmail: async (email: string, language: Language, withheld: boolean) => {
+    sendAgainToEmail: async (email: string, client: Client, withheld: boolean) => {
       const [row] = await store.selectNewestByEmail(database, emailKey(email), clock.now())
-      if (row) await sendAgain(row, language, withheld)
+      if (row) await sendAgain(row, client, withheld)
     },
 
     /**

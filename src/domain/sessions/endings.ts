@@ -1,5 +1,7 @@
 import type { ProviderId } from '../../contract/providers.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Mails } from '../mails/mails.js'
+import type { Users } from '../users/users.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
 import type { Client } from './client.js'
 import type { EndedSession } from './ended-sessions.js'
@@ -10,13 +12,15 @@ type Dependencies = {
   database: Database
   onEnded: (ended: EndedSession) => void
   webhooks: Pick<Webhooks, 'queue'>
+  users: Pick<Users, 'hold'>
+  mails: Pick<Mails, 'queue'>
 }
 
 /** More than any user needs. A program that signs in again and again must not fill the table. */
 const mostSessions = 100
 
 /** Ends sessions, and says so as soon as that is committed. */
-export const createEndings = ({ database, onEnded, webhooks }: Dependencies) => {
+export const createEndings = ({ database, onEnded, webhooks, users, mails }: Dependencies) => {
   const tell = (ids: string[]) => {
     for (const sid of ids) onEnded({ sid, below: null })
   }
@@ -29,14 +33,16 @@ export const createEndings = ({ database, onEnded, webhooks }: Dependencies) => 
 
   return {
     /** `client` used an old token of the session. */
-    endStolen: (id: string, { ip, userAgent }: Client) =>
+    endStolen: ({ sessionId: id, userId }: { sessionId: string; userId: string }, client: Client) =>
       database.transaction(async (sql) => {
+        // Before the session, as a deletion of the account does.
+        const user = await users.hold(sql, userId)
         const [row] = await store.deleteRecord(sql, id)
-        if (!row) return
-        await webhooks.queue(sql, 'session.theft_suspected', {
-          user: { id: row.user_id },
-          session: { id, ip, userAgent },
-        })
+        if (!row || !user) return
+        const { ip, userAgent } = client
+        await webhooks.queue(sql, 'session.theft_suspected', { user: { id: userId }, session: { id, ip, userAgent } })
+        const { email: to, username } = user
+        await mails.queue(sql, { to, userId, template: 'session-stolen', values: { username }, client })
         sql.afterCommit(() => tell([id]))
       }),
     end: async (id: string, userId: string, sql?: Transaction) => {

@@ -5,6 +5,7 @@ import { days } from '../../lib/durations.js'
 import { fingerprint, sameBytes } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import type { Mails } from '../mails/mails.js'
 import {
   accessTokenLifetime,
   type Method,
@@ -12,6 +13,7 @@ import {
   type RefreshToken,
   type Tokens,
 } from '../tokens/tokens.js'
+import type { Users } from '../users/users.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
 import type { Client } from './client.js'
 import type { EndedSession } from './ended-sessions.js'
@@ -84,6 +86,8 @@ type Options = {
    */
   onEnded?: (ended: EndedSession) => void
   webhooks: Pick<Webhooks, 'queue'>
+  users: Pick<Users, 'hold'>
+  mails: Pick<Mails, 'queue'>
 }
 
 export const createSessions = (options: Options) => {
@@ -196,7 +200,7 @@ export const createSessions = (options: Options) => {
       const now = inSeconds(clock.now())
       return { issued: issue({ id: userId, ...row }, proofOf(row), successor, token, now), raced: true }
     }
-    await endStolen(sessionId, client)
+    await endStolen(owner, client)
     return refuse('theft', owner)
   }
 

@@ -1,5 +1,6 @@
 import type { Sql } from '../../platform/database/database.js'
 import { selectList } from '../../platform/database/select-list.js'
+import type { Client } from '../sessions/client.js'
 
 export type ChallengeRow = {
   id: string
@@ -41,11 +42,14 @@ export const insert = (
     expiresAt: Date
     passwordHash: string | null
     undoCount: number
+    client: Pick<Client, 'ip' | 'userAgent'>
+    begunAt: Date
   },
 ) =>
   sql.query(
-    `insert into sign_in_challenges (hash, user_id, method, provider, subject, expires_at, kind)
-     select $1::bytea, u.id, $3::text, $4::text, $5::text, $6::timestamptz, $8::text from users as u
+    `insert into sign_in_challenges (hash, user_id, method, provider, subject, expires_at, kind, ip, user_agent, begun_at)
+     select $1::bytea, u.id, $3::text, $4::text, $5::text, $6::timestamptz, $8::text, $10::text, $11::text, $12::timestamptz
+     from users as u
      where u.id = $2 and u.disabled_at is null and ($7::text is null or u.password_hash = $7) and u.undo_count = $9
      for share returning hash`,
     [
@@ -58,6 +62,9 @@ export const insert = (
       begun.passwordHash,
       begun.kind,
       begun.undoCount,
+      begun.client.ip,
+      begun.client.userAgent,
+      begun.begunAt,
     ],
   )
 
@@ -92,9 +99,23 @@ export const remove = (sql: Sql, hash: Uint8Array) =>
 export const removeAll = (sql: Sql, userId: string) =>
   sql.query('delete from sign_in_challenges where user_id = $1', [userId])
 
-export const purge = (sql: Sql, now: Date, limit: number) =>
-  sql.query(
-    `delete from sign_in_challenges where hash in (select hash from sign_in_challenges where expires_at <= $1 limit $2)
-     returning 1`,
+export type ExpiredRow = {
+  user_id: string
+  method: string
+  ip: string | null
+  user_agent: string | null
+  begun_at: Date | null
+}
+
+/**
+ * The users are held first, and one who is being deleted is left out: the deletion holds the user and waits for the challenge,
+ * and the caller writes a row about the user.
+ */
+export const takeExpired = (sql: Sql, now: Date, limit: number) =>
+  sql.query<ExpiredRow>(
+    `with due as (select hash, user_id from sign_in_challenges where expires_at <= $1 order by expires_at limit $2),
+     held as (select id from users where id in (select user_id from due) for key share skip locked)
+     delete from sign_in_challenges where hash in (select hash from due join held on held.id = due.user_id)
+     returning ${selectList<ExpiredRow>({ user_id: true, method: true, ip: true, user_agent: true, begun_at: true })}`,
     [now, limit],
   )

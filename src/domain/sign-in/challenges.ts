@@ -4,6 +4,7 @@ import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import type { Database, Sql } from '../../platform/database/database.js'
+import type { Client } from '../sessions/client.js'
 import type { Identity, User } from '../users/users.js'
 import * as store from './challenges.store.js'
 
@@ -16,6 +17,7 @@ export type Begun = {
   passwordHash?: string | undefined
   provider?: ProviderId | undefined
   link?: Identity | undefined
+  client: Client
 }
 
 /** `id` is what codes and secrets of this sign-in are bound to; it opens nothing. */
@@ -31,6 +33,17 @@ export type Challenge = {
   triesLeft: number
   expiresAt: Date
 }
+
+/** One that expired without a second proof, and who had given the password. */
+export type AbandonedChallenge = { userId: string; client: Client; begunAt: Date }
+
+const abandonedIn = (rows: readonly store.ExpiredRow[]): AbandonedChallenge[] =>
+  rows.flatMap(({ user_id: userId, method, ip, user_agent: userAgent, begun_at: begunAt }) =>
+    // A program of an earlier version has not written down who began it.
+    method === 'pwd' && ip !== null && userAgent !== null && begunAt !== null
+      ? [{ userId, client: { ip, userAgent }, begunAt }]
+      : [],
+  )
 
 const fromRow = (row: store.ChallengeRow): Challenge => {
   const provider = isProviderId(row.provider) ? row.provider : undefined
@@ -55,8 +68,8 @@ export type Challenges = ReturnType<typeof createChallenges>
  */
 export const createChallenges = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** The id for the browser; undefined if the password has changed since it was checked, or the user was disabled or taken back. */
-  begin: async (sql: Sql, { user, kind, passwordHash, provider, link }: Begun) => {
-    const token = randomToken()
+  begin: async (sql: Sql, { user, kind, passwordHash, provider, link, client }: Begun) => {
+    const [token, now] = [randomToken(), clock.now()]
     const inserted = await store.insert(sql, {
       hash: fingerprint(token),
       userId: user.id,
@@ -64,9 +77,11 @@ export const createChallenges = ({ database, clock }: { database: Database; cloc
       method: provider ? 'provider' : 'pwd',
       provider: provider ?? null,
       subject: link?.subject ?? null,
-      expiresAt: later(clock.now(), challengeLifetime),
+      expiresAt: later(now, challengeLifetime),
       passwordHash: passwordHash ?? null,
       undoCount: user.undoCount,
+      client,
+      begunAt: now,
     })
     return inserted.length > 0 ? token : undefined
   },
@@ -89,5 +104,9 @@ export const createChallenges = ({ database, clock }: { database: Database; cloc
   remove: (sql: Sql, token: string) => store.remove(sql, fingerprint(token)),
   /** A trigger does this for the other changes of an account. */
   removeAll: (sql: Sql, userId: string) => store.removeAll(sql, userId),
-  purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
+  /** Deletes what has expired, and says which of it a password had begun. `count` is how many were deleted. */
+  takeExpired: async (sql: Sql, limit: number) => {
+    const rows = await store.takeExpired(sql, clock.now(), limit)
+    return { count: rows.length, abandoned: abandonedIn(rows) }
+  },
 })

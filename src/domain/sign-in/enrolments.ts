@@ -1,4 +1,3 @@
-import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Database } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
@@ -41,9 +40,9 @@ export const createEnrolments = ({ database, challenges, mailedCodes, users, eve
       return user && !user.disabled ? { challenge, user } : refuse('challenge_over')
     },
 
-    mailCode: async ({ id, userId }: { id: string; userId: string }, language: Language) => {
+    mailCode: async ({ id, userId }: { id: string; userId: string }, client: Client) => {
       const user = await users.findById(userId)
-      if (user) await mailedCodes.send(holderOf({ challengeId: id }), user, 'enrolment-code', language)
+      if (user) await mailedCodes.send(holderOf({ challengeId: id }), user, 'enrolment-code', client)
     },
 
     /** A wrong code uses up a try of the sign-in, also if another mail was sent meanwhile. */

@@ -41,7 +41,7 @@ export const createSessionStart = (deps: Dependencies) => {
   /** A link that waited is written together with the session: the user's row is locked, and both are there or none. */
   const beginWithLink = (sql: Transaction, user: User, proof: FirstProof, link: Identity, visit: Visit) =>
     identities
-      .linkByAddress(sql, user, link, visit.language)
+      .linkByAddress(sql, user, link, visit.client)
       .then((linked) => (linked ? start(sql, user, proof, visit) : undefined))
 
   const beganByProvider = async (issued: Started, { provider, first }: ByProvider, visit: Visit) => {

@@ -1,5 +1,4 @@
 import { enrolmentMethods, type NextStep, type SecondFactorMethod } from '../../contract/factors.js'
-import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
@@ -20,13 +19,12 @@ import { createNextSteps } from './next-steps.js'
 import { createSessionStart } from './session-start.js'
 import type { Started } from './start.js'
 
-/** A browser that signs in: what it knows from earlier sign-ins, and the language of mails about it. */
+/** A browser that signs in: and what it knows from earlier sign-ins. */
 export type Visit = {
   client: Client
   trustedDevices: readonly string[]
   /** Undefined if the browser has not sent this cookie, although it may have one. */
   knownDevices: readonly string[] | undefined
-  language: Language
   /** The session whose refresh token the browser sent. It ends when another one begins in this browser. */
   earlierSession: { userId: string; sessionId: string } | undefined
 }
@@ -37,7 +35,7 @@ export type Entry = { issued: Started } | { challenge: string; next: NextStep; m
 type Dependencies = {
   database: Database
   sessions: Sessions
-  users: Pick<Users, 'lock' | 'lockLinked' | 'noteFirstSignIn'>
+  users: Pick<Users, 'lock' | 'lockLinked' | 'noteSignIn'>
   mails: Pick<Mails, 'queue'>
   events: Pick<Events, 'record' | 'recordInside'>
   factors: Factors
@@ -59,7 +57,7 @@ type ByProvider = {
   isLinkWaiting: boolean
 }
 /** What a challenge keeps of the first proof, and the identity that must still be linked. */
-type FirstStep = Omit<Begun, 'user' | 'kind'> & { identity?: Identity | undefined }
+type FirstStep = Omit<Begun, 'user' | 'kind' | 'client'> & { identity?: Identity | undefined }
 type SecondProof = { token: string; code: string; trustDevice: boolean }
 
 const addedEvents = { otp: 'totp_added', passkey: 'passkey_added' } as const
@@ -75,6 +73,16 @@ const orUndone = <Result>(work: Promise<Result>) =>
     throw error
   })
 
+/** The browser needs no code from now on, and the owner is told. */
+const createTrust =
+  ({ trustedDevices, mails }: Pick<Dependencies, 'trustedDevices' | 'mails'>) =>
+  async (sql: Transaction, { id: userId, email: to, username }: User, visit: Visit) => {
+    const added = await trustedDevices.add(sql, userId, visit)
+    const mail = { to, userId, template: 'device-trusted', values: { username }, client: visit.client } as const
+    if (added) await mails.queue(sql, mail)
+    return added
+  }
+
 export type SignIns = ReturnType<typeof createSignIns>
 
 /**
@@ -84,6 +92,7 @@ export type SignIns = ReturnType<typeof createSignIns>
 export const createSignIns = (deps: Dependencies) => {
   const { database, events, factors, trustedDevices, knownDevices, passkeys, users, challenges, enrolments } = deps
   const { start, began, begin, beginWithLink, beganByProvider, beganByChallenge } = createSessionStart(deps)
+  const trust = createTrust(deps)
   const { methodsOf, nextFor, hasFactor } = createNextSteps(deps)
 
   /** One transaction; nothing is done in it if the identity of the sign-in was unlinked since it was found. */
@@ -113,7 +122,9 @@ export const createSignIns = (deps: Dependencies) => {
       )
       return trusted && { issued: trusted }
     }
-    const challenge = await whileLinked(user, begun, (sql) => challenges.begin(sql, { ...begun, user, kind: next }))
+    const challenge = await whileLinked(user, begun, (sql) =>
+      challenges.begin(sql, { ...begun, user, kind: next, client: visit.client }),
+    )
     if (challenge === undefined) return undefined
     const reason = `${begun.provider ?? 'password'}${next === 'enrolment' ? ' enrolment' : ''}`
     await events.record({ kind: 'second_factor_asked', userId: user.id, reason }, visit.client)
@@ -123,16 +134,15 @@ export const createSignIns = (deps: Dependencies) => {
   /** One transaction: the code is used up, the challenge is gone, the link is written and the session begins, or nothing of it. */
   const finish = (challenge: Challenge, { token, code, trustDevice }: SecondProof, visit: Visit) => {
     const { userId, method, provider, link } = challenge
-    const { client, language } = visit
+    const { client } = visit
     const device = knownDevices.find(userId, visit.knownDevices ?? [])
-    return factors.prove({ userId, code, client, device, language }, async (sql, user, accept, second) => {
+    return factors.prove({ userId, code, client, device }, async (sql, user, accept, second) => {
       if (!(await challenges.lock(sql, token))) return refuse('challenge_over')
       if (!(await accept())) return refuse('wrong_second_factor')
       await challenges.remove(sql, token)
       const issued = await begin(sql, user, { methods: [method, second], provider }, link, visit)
       if (!issued) return refuse('challenge_over')
-      const trusts = trustDevice && second === 'otp'
-      return { issued, trustedDevices: trusts ? await trustedDevices.add(sql, userId, visit) : undefined }
+      return { issued, trustedDevices: trustDevice && second === 'otp' ? await trust(sql, user, visit) : undefined }
     })
   }
 

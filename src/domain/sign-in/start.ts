@@ -1,5 +1,3 @@
-import type { Clock } from '../../lib/clock.js'
-import { readDevice } from '../../lib/device.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { KnownDevices } from '../known-devices/known-devices.js'
 import type { Mails } from '../mails/mails.js'
@@ -12,10 +10,9 @@ export type Started = Issued & { knownDevices: readonly string[] | undefined }
 
 type Dependencies = {
   sessions: Sessions
-  users: Pick<Users, 'noteFirstSignIn'>
+  users: Pick<Users, 'noteSignIn'>
   mails: Pick<Mails, 'queue'>
   knownDevices: KnownDevices
-  clock: Clock
 }
 
 /**
@@ -23,18 +20,17 @@ type Dependencies = {
  * is there without its mail. The first sign-in of an account needs none.
  */
 export const createStart =
-  ({ sessions, users, mails, knownDevices, clock }: Dependencies) =>
+  ({ sessions, users, mails, knownDevices }: Dependencies) =>
   async (sql: Transaction, user: SignedInUser, proof: FirstProof, visit: Visit): Promise<Started | undefined> => {
-    const { client, language, knownDevices: values } = visit
+    const { client, knownDevices: values } = visit
     const issued = await sessions.beginSession(user, proof, client, sql)
     if (!issued) return undefined
-    const isFirst = await users.noteFirstSignIn(sql, user.id)
+    const isFirst = await users.noteSignIn(sql, user.id, client.language)
     const isKnown = knownDevices.find(user.id, values ?? []) !== undefined
     if (!isFirst && !isKnown) {
       // As the locked row has them: a change of the email may have overtaken this sign-in.
       const { id: userId, username, email: to } = issued.user
-      const device = { ...readDevice(client.userAgent), ip: client.ip, at: clock.now() }
-      await mails.queue(sql, { to, userId, template: 'new-device', values: { username, ...device }, language })
+      await mails.queue(sql, { to, userId, template: 'new-device', values: { username }, client })
     }
     return { ...issued, knownDevices: values && knownDevices.remember(user.id, values) }
   }

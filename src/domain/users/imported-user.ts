@@ -1,3 +1,4 @@
+import { isLanguage, type Language } from '../../contract/languages.js'
 import { longestName } from '../../contract/name-lengths.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
@@ -24,6 +25,7 @@ export type ImportedUser = {
   identities: Identity[]
   createdAt: Date
   disabledAt: Date | null
+  language: Language | null
 }
 
 /** The column with the user's identifier at a provider, in a file that is imported or exported. */
@@ -40,6 +42,7 @@ const importFields = [
   'provider',
   'created_at',
   'disabled',
+  'language',
 ] as const
 export type ImportField = (typeof importFields)[number] | `${ProviderId}_id`
 
@@ -140,6 +143,12 @@ const disabledAtOf = (row: ImportRow, now: Date) => {
   return disabled === false || disabled === 'false' ? null : broken('disabled must be true or false')
 }
 
+/** `de` or `de-AT`. One that we have no mails in is left out: the first sign-in sets it. */
+const languageOf = (row: ImportRow) => {
+  const [code = ''] = (textOf(row, 'language') ?? '').toLowerCase().split(/[-_]/)
+  return isLanguage(code) ? code : null
+}
+
 const idOf = (row: ImportRow, now: Date) => {
   const id = textOf(row, 'id')?.toLowerCase()
   if (id === undefined) return uuidv7(now)
@@ -166,6 +175,7 @@ export const readImportedUser = (
       identities: identitiesOf(row, providers),
       createdAt: createdAtOf(row, now),
       disabledAt: disabledAtOf(row, now),
+      language: languageOf(row),
     }
   } catch (error) {
     if (error instanceof BrokenRule) return refuse('unusable_row', { reason: error.message })

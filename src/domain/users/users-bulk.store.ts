@@ -15,6 +15,7 @@ export type ListedUser = {
   identities: Readonly<Record<string, string>>
   created_at: Date
   disabled: boolean
+  language: string | null
 }
 
 /**
@@ -25,14 +26,15 @@ export const insertMany = (sql: Sql, users: readonly ImportedUser[]) => {
   const identities = users.flatMap((user) => user.identities.map((identity) => ({ userId: user.id, ...identity })))
   return sql.query<{ email_key: string }>(
     `with added as (
-       insert into users (id, email, email_key, username, username_key, name, password_hash, provider, created_at, disabled_at)
+       insert into users (id, email, email_key, username, username_key, name, password_hash, provider, created_at, disabled_at,
+         language)
        select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-         $9::timestamptz[], $10::timestamptz[])
+         $9::timestamptz[], $10::timestamptz[], $11::text[])
        on conflict do nothing returning id, email_key, created_at
      ), linked as (
        insert into identities (user_id, provider, subject, linked_at)
        select added.id, given.provider, given.subject, least(added.created_at, now())
-       from unnest($11::uuid[], $12::text[], $13::text[]) as given (user_id, provider, subject)
+       from unnest($12::uuid[], $13::text[], $14::text[]) as given (user_id, provider, subject)
        join added on added.id = given.user_id
      )
      select email_key from added`,
@@ -47,6 +49,7 @@ export const insertMany = (sql: Sql, users: readonly ImportedUser[]) => {
       users.map((user) => user.provider),
       users.map((user) => user.createdAt),
       users.map((user) => user.disabledAt),
+      users.map((user) => user.language),
       identities.map((identity) => identity.userId),
       identities.map((identity) => identity.provider),
       identities.map((identity) => identity.subject),
@@ -101,6 +104,7 @@ const listed = selectList<ListedUser>({
   identities: `coalesce((select jsonb_object_agg(identities.provider, subject) from identities where user_id = users.id), '{}')`,
   created_at: true,
   disabled: 'disabled_at is not null',
+  language: true,
 })
 
 /** Every provider that a user has an identity at. Reads one entry of the index for each of them. */

@@ -1,3 +1,4 @@
+import type { Language } from '../../contract/languages.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { Sql } from '../../platform/database/database.js'
 import { databaseMoment } from '../../platform/database/database-now.js'
@@ -17,6 +18,7 @@ export type UserRow = {
   created_at: Date
   disabled_at: Date | null
   undo_count: number
+  language: string | null
 }
 
 export type Identity = { provider: ProviderId; subject: string }
@@ -33,6 +35,7 @@ const columns = {
   created_at: true,
   disabled_at: true,
   undo_count: true,
+  language: true,
 } as const
 const user = selectList<UserRow>(columns)
 
@@ -49,6 +52,10 @@ export const lockForDeletion = (sql: Sql, id: string) =>
 /** Until the transaction ends no other one can change this user. Rows that refer to the user can still be written. */
 export const lockById = (sql: Sql, id: string) =>
   sql.query<UserRow>(`select ${user} from users where id = $1 for no key update`, [id])
+
+/** Until the transaction ends the user is not deleted. */
+export const holdById = (sql: Sql, id: string) =>
+  sql.query<UserRow>(`select ${user} from users where id = $1 for key share`, [id])
 
 export const selectByEmail = (sql: Sql, key: string) =>
   sql.query<UserRow>(`select ${user} from users where email_key = $1`, [key])
@@ -103,13 +110,23 @@ export const selectFreeSuffix = (sql: Sql, key: string, kept: readonly string[],
     [key, kept, now],
   )
 
-type Inserted = { id: string; email: Email; username: Username; name: string | null; now: Date }
+type Inserted = {
+  id: string
+  email: Email
+  username: Username
+  name: string | null
+  language?: Language | undefined
+  now: Date
+}
 
 export const insertWithPassword = (sql: Sql, { id, email, username, ...rest }: Inserted & { passwordHash: string }) =>
   sql.query<UserRow>(
-    `insert into users (id, email, email_key, username, username_key, name, password_hash, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing returning ${user}`,
-    [id, email.email, email.key, username.username, username.key, rest.name, rest.passwordHash, rest.now],
+    `insert into users (id, email, email_key, username, username_key, name, password_hash, created_at, language)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing returning ${user}`,
+    [
+      ...[id, email.email, email.key, username.username, username.key],
+      ...[rest.name, rest.passwordHash, rest.now, rest.language ?? null],
+    ],
   )
 
 /**
@@ -118,12 +135,21 @@ export const insertWithPassword = (sql: Sql, { id, email, username, ...rest }: I
  */
 export const insertFromProvider = (
   sql: Sql,
-  { id, email, username, name, identity, now, clockOffset }: Inserted & { identity: Identity; clockOffset: number },
+  {
+    id,
+    email,
+    username,
+    name,
+    identity,
+    language,
+    now,
+    clockOffset,
+  }: Inserted & { identity: Identity; clockOffset: number },
 ) =>
   sql.query<UserRow>(
     `with account as (
-       insert into users (id, email, email_key, username, username_key, name, provider, created_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $9) on conflict do nothing
+       insert into users (id, email, email_key, username, username_key, name, provider, created_at, language)
+       values ($1, $2, $3, $4, $5, $6, $7, $9, $11) on conflict do nothing
        returning ${selectList<UserRow>({ ...columns, providers: 'array[provider]' })}
      ), identity as (
        insert into identities (user_id, provider, subject, linked_at) select id, $7, $8, ${databaseMoment('$10')} from account
@@ -131,7 +157,7 @@ export const insertFromProvider = (
      select ${selectList<UserRow>({ ...columns, providers: true })} from account`,
     [
       ...[id, email.email, email.key, username.username, username.key, name, identity.provider, identity.subject],
-      ...[now, clockOffset],
+      ...[now, clockOffset, language ?? null],
     ],
   )
 
@@ -204,12 +230,17 @@ export const takeBack = (sql: Sql, userId: string) =>
 export const updatePassword = (sql: Sql, userId: string, passwordHash: string | null) =>
   sql.query('update users set password_hash = $2 where id = $1', [userId, passwordHash])
 
-/** No row if the user had signed in before. */
-export const noteFirstSignIn = (sql: Sql, userId: string, now: Date) =>
-  sql.query('update users set first_signed_in_at = $2 where id = $1 and first_signed_in_at is null returning id', [
-    userId,
-    now,
-  ])
+/** A language that the account has stays. No row if there was nothing to note. */
+export const noteSignIn = (sql: Sql, userId: string, now: Date, language: Language | null) =>
+  sql.query<{ is_first: boolean }>(
+    `update users set first_signed_in_at = coalesce(first_signed_in_at, $2), language = coalesce(language, $3)
+     where id = $1 and (first_signed_in_at is null or (language is null and $3::text is not null))
+     returning first_signed_in_at = $2 as is_first`,
+    [userId, now, language],
+  )
+
+export const updateLanguage = (sql: Sql, userId: string, language: Language) =>
+  sql.query('update users set language = $2 where id = $1', [userId, language])
 
 /**
  * A stronger hash of the same password, only if the hash is still the one that was checked: a password that was changed in the

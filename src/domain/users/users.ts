@@ -1,3 +1,4 @@
+import { isLanguage, type Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { isProviderId, type ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
@@ -20,9 +21,17 @@ export type User = {
   disabled: boolean
   /** How often the account was taken back by an undo link. */
   undoCount: number
+  /** Of the mails about the account; undefined until the next sign-in sets it. */
+  language: Language | undefined
 }
 
-export type NewUser = { email: Email; username: Username; name: string | null; passwordHash: string }
+export type NewUser = {
+  email: Email
+  username: Username
+  name: string | null
+  passwordHash: string
+  language?: Language | undefined
+}
 export type { Identity } from './users.store.js'
 
 /** Whether an account may be created, decided in the transaction that inserts it. */
@@ -31,7 +40,16 @@ type Admission<Refusal extends string> = (
   insert: () => Promise<User | undefined>,
 ) => Promise<User | undefined | Refused<Refusal>>
 /** A new user from a provider. The username is the one at the provider. */
-export type ProviderUser = { email: Email; username: string; name: string | null; identity: store.Identity }
+export type ProviderUser = {
+  email: Email
+  username: string
+  name: string | null
+  identity: store.Identity
+  language?: Language | undefined
+}
+
+/** A newer program may have stored one that this one does not know. */
+const languageIn = ({ language }: store.UserRow) => (isLanguage(language) ? language : undefined)
 
 const fromRow = (row: store.UserRow): User => ({
   id: row.id,
@@ -44,6 +62,7 @@ const fromRow = (row: store.UserRow): User => ({
   createdAt: row.created_at,
   disabled: row.disabled_at !== null,
   undoCount: row.undo_count,
+  language: languageIn(row),
 })
 
 const first = async (rows: Promise<store.UserRow[]>) => {
@@ -71,6 +90,8 @@ const ownerOfReserved = async (sql: Sql, email: string, now: Date) => {
 const held = {
   /** The user is not deleted before the transaction ends: for a mail that says whose address it is. */
   holdByEmail: (sql: Transaction, email: string) => first(store.holdByEmail(sql, emailKey(email))),
+  /** The user is not deleted before the transaction ends. */
+  hold: (sql: Transaction, id: string) => first(store.holdById(sql, id)),
   /** For a transaction that holds rows of this address: a deletion of one of these users takes them in the same order. */
   holdConcerned: async (sql: Transaction, email: string) => {
     await store.holdConcerned(sql, emailKey(email))
@@ -222,9 +243,12 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
     expirePassword: (sql: Sql, userId: string) => store.updatePassword(sql, userId, null),
     replaceHash: async (userId: string, oldHash: string, newHash: string) =>
       (await store.replaceHash(database, userId, oldHash, newHash)).length > 0,
-    /** Whether it is the first time that this user signs in. */
-    noteFirstSignIn: async (sql: Sql, userId: string) =>
-      (await store.noteFirstSignIn(sql, userId, clock.now())).length > 0,
+    /** Whether it is the first time that this user signs in. An account that has no language yet gets this one. */
+    noteSignIn: async (sql: Sql, userId: string, language: Language | undefined) => {
+      const [noted] = await store.noteSignIn(sql, userId, clock.now(), language ?? null)
+      return noted?.is_first ?? false
+    },
+    setLanguage: (sql: Sql, userId: string, language: Language) => store.updateLanguage(sql, userId, language),
     setName: (sql: Sql, userId: string, name: string | null) => store.updateName(sql, userId, name),
     identitiesOf: (userId: string) => store.selectIdentities(database, userId),
     /** Everything of the user goes with it. */

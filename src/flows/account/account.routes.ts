@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { longestName } from '../../contract/name-lengths.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
-import { Account, SignedIn } from '../../contract/schemas.js'
+import { Account, LanguageCode, SignedIn } from '../../contract/schemas.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Callers } from '../../http/caller.js'
 import type { Cookies } from '../../http/cookies.js'
@@ -35,13 +35,14 @@ const schema = {
 }
 const changeSchema = {
   tags: ['account'],
-  summary: 'Change the name or the username',
+  summary: 'Change the name, the username or the language of mails',
   description:
-    'A new username needs a fresh sign-in, and is in the new tokens of this session; other sessions get it at their next renewal. The old one is reserved for its owner for 30 days. An empty name or null removes the name. A user can have five reserved usernames; then 409 `too_many_usernames` says in `freeFrom` when the oldest becomes free.',
+    'A new username needs a fresh sign-in, and is in the new tokens of this session; other sessions get it at their next renewal. The old one is reserved for its owner for 30 days. An empty name or null removes the name. The language is that of mails about the account; a mail in the language before says that it was changed. A user can have five reserved usernames; then 409 `too_many_usernames` says in `freeFrom` when the oldest becomes free.',
   body: Type.Object({
     name: Type.Optional(Type.Union([Type.String({ maxLength: longestName }), Type.Null()])),
     // Longer than a username may be: its own rules say what is wrong, each with its code.
     username: Type.Optional(Type.String({ maxLength: 1024 })),
+    language: Type.Optional(LanguageCode),
   }),
   response: {
     200: withHeaders(SignedIn, { 'Set-Cookie': 'New access_token and refresh_token' }),
@@ -66,10 +67,20 @@ export const accountRoutes = (server: Server, deps: Dependencies) => {
   server.get(path, { schema, onRequest: [callers.required, limits.bySession] }, async (request, reply) => {
     const user = await users.findById(callers.of(request).userId)
     if (!user || user.disabled) return sendRefusal(reply, refuse('not_authenticated'))
-    const { id, email, username, name, provider, providers } = user
+    const { id, email, username, name, provider, providers, language = null } = user
     const hasPassword = user.passwordHash !== undefined
     return reply.send({
-      user: { id, email, username, name, provider, providers, hasPassword, createdAt: user.createdAt.toISOString() },
+      user: {
+        id,
+        email,
+        username,
+        name,
+        provider,
+        providers,
+        hasPassword,
+        language,
+        createdAt: user.createdAt.toISOString(),
+      },
     })
   })
 

@@ -18,25 +18,32 @@ type Dependencies = {
   mails: Mails
   events: Events
 }
-export type Changes = { name?: string | null; username?: string }
-type Wanted = { name: string | null | undefined; username: Username | undefined }
-type Request = { caller: SessionCaller; changes: Changes; client: Client; language: Language }
+export type Changes = { name?: string | null; username?: string; language?: Language }
+type Wanted = Pick<Changes, 'name' | 'language'> & { username?: Username }
+type Request = { caller: SessionCaller; changes: Changes; client: Client }
 
 /**
- * Changes the name and the username of the caller. The new tokens of the session have them at once, other sessions at their
- * next renewal.
+ * Changes the name, the username and the language of the caller. The new tokens of the session have the names at once, other
+ * sessions at their next renewal.
  */
 export const createProfile = (deps: Dependencies) => {
   const { database, users, usernames, sessions, mails, events } = deps
 
-  const rename = async (sql: Transaction, user: User, wanted: Username, language: Language) => {
+  const rename = async (sql: Transaction, user: User, wanted: Username, client: Client) => {
     await usernames.rename(sql, user, wanted)
     const values = { username: wanted.username, formerUsername: user.username, reservedFor: usernameReservedFor }
-    await mails.queue(sql, { to: user.email, userId: user.id, template: 'username-changed', values, language })
+    await mails.queue(sql, { to: user.email, userId: user.id, template: 'username-changed', values, client })
+  }
+
+  /** The mail is in the language before: a thief must not be able to make the mails unreadable without one that can be read. */
+  const speak = async (sql: Transaction, user: User, newLanguage: Language, client: Client) => {
+    const values = { username: user.username, newLanguage }
+    await mails.queue(sql, { to: user.email, userId: user.id, template: 'language-changed', values, client })
+    await users.setLanguage(sql, user.id, newLanguage)
   }
 
   /** What can be refused comes first, then the tokens, which need a session that is not over, and then the changes. */
-  const apply = ({ caller, client, language }: Request, { name, username }: Wanted) =>
+  const apply = ({ caller, client }: Request, { name, username, language }: Wanted) =>
     database.transaction(async (sql) => {
       const user = await users.lock(sql, caller.userId)
       if (!user || user.disabled) return refuse('not_authenticated')
@@ -50,22 +57,27 @@ export const createProfile = (deps: Dependencies) => {
       const changed = { ...user, ...(renames && { username: username.username }), ...(isNamed && { name }) }
       const issued = await sessions.rotateWithoutGrace(sql, caller, changed, client)
       if (!issued) return refuse('not_authenticated')
-      if (renames) await rename(sql, user, username, language)
+      if (renames) await rename(sql, user, username, client)
       if (isNamed) await users.setName(sql, user.id, name)
+      const speaks = language !== undefined && language !== user.language
+      if (speaks) await speak(sql, user, language, client)
       const who = { userId: user.id, sessionId: caller.sessionId }
       if (renames) await events.recordInside(sql, { kind: 'username_changed', ...who }, client)
       if (isNamed) await events.recordInside(sql, { kind: 'name_changed', ...who }, client)
+      if (speaks) await events.recordInside(sql, { kind: 'language_changed', ...who }, client)
       return issued
     })
 
   const change = async (request: Request) => {
     const { changes } = request
-    if (changes.name === undefined && changes.username === undefined)
-      return refuse('bad_request', { message: 'Send a name, a username or both' })
+    if (Object.values(changes).every((change) => change === undefined))
+      return refuse('bad_request', { message: 'Send a name, a username or a language' })
+    const { language } = changes
     const username = changes.username === undefined ? undefined : readUsername(changes.username)
     if (username && isRefused(username)) return username
     const name = changes.name === undefined ? undefined : displayName(changes.name)
-    return apply(request, { name, username }).catch((error: unknown) => {
+    const wanted = { ...(name !== undefined && { name }), ...(username && { username }), ...(language && { language }) }
+    return apply(request, wanted).catch((error: unknown) => {
       // Another request has just taken the name.
       if (isUniqueViolation(error)) return refuse('username_taken')
       throw error

@@ -5,7 +5,7 @@ import { Accepted, EmailLink, NoContent, Nullable, WaitingEmail } from '../../co
 import { readEmail } from '../../domain/users/email.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 import type { Callers } from '../../http/caller.js'
-import { clientOf, languageOf } from '../../http/client.js'
+import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
@@ -101,11 +101,7 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
   }
   server.post('/api/auth/email', asking, async (request, reply) => {
     const withheld = !(await limits.mayMailStranger(request))
-    const asked = changeEmail.ask(
-      { caller: callers.of(request), ...request.body, withheld },
-      clientOf(request),
-      languageOf(request),
-    )
+    const asked = changeEmail.ask({ caller: callers.of(request), ...request.body, withheld }, clientOf(request))
     const refused = await atLeast(equalTime, asked)
     return refused ? askRefusals.sendRefusal(reply, refused) : reply.status(202).send(accepted)
   })
@@ -146,11 +142,7 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
   }
   server.post('/api/auth/email/confirm', confirming, async (request, reply) => {
     const { token, password } = request.body
-    const confirmed = await changeEmail.confirm(
-      { token, password, caller: callers.peek(request) },
-      clientOf(request),
-      languageOf(request),
-    )
+    const confirmed = await changeEmail.confirm({ token, password, caller: callers.peek(request) }, clientOf(request))
     if (isRefused(confirmed)) {
       if (confirmed.refused !== 'wrong_current_password') limits.countAsSuccess(request)
       return confirmRefusals.sendRefusal(reply, confirmed)

@@ -1,4 +1,3 @@
-import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { EmailChange, EmailChanges } from '../../domain/email-changes/email-changes.js'
 import type { Events } from '../../domain/events/events.js'
@@ -39,13 +38,13 @@ export const createChangeEmail = (deps: Dependencies) => {
    * Mails the links. The answer does not show whether the address has an account or an invitation: whether an account may have it is
    * decided when it is confirmed. The caller's own address, also with other capitals, needs no mail.
    */
-  const ask = async ({ caller, email: given, withheld }: Asked, client: Client, language: Language) => {
+  const ask = async ({ caller, email: given, withheld }: Asked, client: Client) => {
     const email = readEmail(given)
     if (isRefused(email)) return email
     const { userId, sessionId } = caller
     return change(caller, async (sql, user) => {
       if (emailKey(user.email) === email.key) return undefined
-      await emailChanges.ask(sql, user, email, { language, withheld })
+      await emailChanges.ask(sql, user, email, { client, withheld })
       await events.recordInside(sql, { kind: 'email_change_asked', userId, sessionId }, client)
       return undefined
     })
@@ -106,7 +105,7 @@ export const createChangeEmail = (deps: Dependencies) => {
     return holds ? { issued: undefined } : refuse('not_authenticated')
   }
 
-  const confirm = async (request: Confirmed, client: Client, language: Language) => {
+  const confirm = async (request: Confirmed, client: Client) => {
     const waiting = await emailChanges.find(request.token)
     if (!waiting) return refuse('invalid_link')
     const proof = await proofFor(waiting, request, client)
@@ -122,7 +121,7 @@ export const createChangeEmail = (deps: Dependencies) => {
       const renewed = await renew(sql, { ...user, email: email.email }, proof, client)
       if (isRefused(renewed)) return renewed
       const except = renewed.issued && { except: renewed.issued.sessionId }
-      await emailChanges.apply(sql, user, { email, since, ...except, language })
+      await emailChanges.apply(sql, user, { email, since, ...except, client })
       await invitations.useUp(sql, email)
       const session = renewed.issued && { sessionId: renewed.issued.sessionId }
       await events.recordInside(sql, { kind: 'email_changed', userId: user.id, ...session }, client)

@@ -3,7 +3,7 @@ import { isRefused } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import type { Callers } from '../../http/caller.js'
-import { clientOf, languageOf } from '../../http/client.js'
+import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
@@ -65,8 +65,7 @@ export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
       limits.countAsSuccess(request)
       return sendRefusal(reply, refusal)
     }
-    const language = languageOf(request)
-    const result = await changePassword({ caller: callers.of(request), ...request.body }, clientOf(request), language)
+    const result = await changePassword({ caller: callers.of(request), ...request.body }, clientOf(request))
     if (isRefused(result)) return sendRefusal(reply, result)
     cookies.renewSession(reply, result)
     return reply.status(204).send()

@@ -1,4 +1,3 @@
-import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Mails } from '../../domain/mails/mails.js'
@@ -25,7 +24,7 @@ type Request = { caller: SessionCaller; currentPassword: string; newPassword: st
 /** Replaces the password if the current one is right, ends every other session and renews the tokens of this one. */
 export const createChangePassword =
   ({ database, users, passwords, sessions, oneTimeTokens, mails, events, webhooks }: Dependencies) =>
-  async ({ caller, currentPassword, newPassword }: Request, client: Client, language: Language) => {
+  async ({ caller, currentPassword, newPassword }: Request, client: Client) => {
     const { userId, sessionId } = caller
     const asker = { ...client, isKnown: true }
     const user = await users.findById(userId)
@@ -52,7 +51,7 @@ export const createChangePassword =
       await oneTimeTokens.forgetResets(sql, userId)
       await sessions.endAll(userId, { except: sessionId, sql })
       const values = { username: current.username }
-      await mails.queue(sql, { to: current.email, userId, template: 'password-changed', values, language })
+      await mails.queue(sql, { to: current.email, userId, template: 'password-changed', values, client })
       await events.recordInside(sql, { kind: 'password_changed', userId, sessionId }, client)
       return issued
     })

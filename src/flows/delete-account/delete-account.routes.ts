@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
-import { languageOf } from '../../http/client.js'
+import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
@@ -52,7 +52,7 @@ export const deleteAccountRoutes = (server: Server, deps: Dependencies) => {
     const deleted = await deleteOwnAccount({
       caller: callers.of(request),
       username: request.body.username,
-      language: languageOf(request),
+      client: clientOf(request),
       deviceValues: [...signInCookies.trustedIn(request), ...signInCookies.knownIn(request)],
     })
     if (isRefused(deleted)) return sendRefusal(reply, deleted)

@@ -1,8 +1,8 @@
-import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { AccountDeletion } from '../../domain/accounts/account-deletion.js'
 import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
 import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
+import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import { usernameKey } from '../../domain/users/username.js'
 
@@ -16,7 +16,7 @@ type Request = {
   caller: SessionCaller
   /** As the user has typed it, to show that they mean this account. */
   username: string
-  language: Language
+  client: Client
   /** What the browser has in its cookies of trusted and known devices, for this and other accounts. */
   deviceValues: readonly string[]
 }
@@ -24,13 +24,13 @@ type Request = {
 /** Deletes the caller's account. Returns which values of the browser's devices belonged to it. */
 export const createDeleteOwnAccount =
   ({ deleteAccount, sessions, trustedDevices, knownDevices }: Dependencies) =>
-  async ({ caller, username, language, deviceValues }: Request) => {
+  async ({ caller, username, client, deviceValues }: Request) => {
     const { userId } = caller
     const trusted = await trustedDevices.tokensOf(userId, deviceValues)
     const ofAccount = [...trusted, ...knownDevices.valuesOf(userId, deviceValues)]
     const deleted = await deleteAccount({
       userId,
-      language,
+      client,
       refusalFor: async (sql, user) => {
         if (user.disabled || !(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
         return usernameKey(username) === usernameKey(user.username) ? undefined : refuse('other_username')

@@ -1,11 +1,12 @@
 import type { AccountExport } from '../../contract/account-export.js'
 import { refuse } from '../../contract/outcome.js'
 import type { EmailChanges } from '../../domain/email-changes/email-changes.js'
-import type { Events } from '../../domain/events/events.js'
+import { type EventRow, type Events, mailEventKinds } from '../../domain/events/events.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
 import type { Invitations } from '../../domain/invitations/invitations.js'
 import type { Mails } from '../../domain/mails/mails.js'
+import { kindsHiddenFromUsers } from '../../domain/mails/sent-mails.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
@@ -24,7 +25,7 @@ type Dependencies = {
   factors: Pick<Factors, 'describe'>
   passkeys: Pick<Passkeys, 'list'>
   trustedDevices: Pick<TrustedDevices, 'list'>
-  events: Pick<Events, 'recent'>
+  events: Pick<Events, 'allOf'>
   mails: Pick<Mails, 'sentTo'>
   registrations: Pick<Registrations, 'ofEmails'>
   invitations: Pick<Invitations, 'ofEmails'>
@@ -36,11 +37,16 @@ const mostEvents = 10_000
 type Client = { ip: string; user_agent: string }
 const placeOf = ({ ip, user_agent: userAgent }: Client) => ({ ip, userAgent })
 
-const accountOf = ({ passwordHash, disabled: _, createdAt, ...user }: User) => ({
+const accountOf = ({ passwordHash, disabled: _, createdAt, language, ...user }: User) => ({
   ...user,
   hasPassword: passwordHash !== undefined,
+  language: language ?? null,
   createdAt: createdAt.toISOString(),
 })
+
+/** As in the list of mails: what became of a mail to an address that the user asked for is not said. */
+const isShown = ({ kind, reason }: EventRow) =>
+  !(mailEventKinds.some((each) => each === kind) && kindsHiddenFromUsers.some((each) => reason?.startsWith(each)))
 
 /** Collects what is stored about a user. A new table with personal data is added here. */
 export const createAccountData = (deps: Dependencies) => {
@@ -90,15 +96,18 @@ export const createAccountData = (deps: Dependencies) => {
   })
 
   const recordedEvents = async (id: string) => {
-    const newest = await events.recent(id, mostEvents + 1)
+    const newest = await events.allOf(id, mostEvents + 1)
     return {
-      events: newest.slice(0, mostEvents).map((row) => ({
-        id: row.id,
-        kind: row.kind,
-        reason: row.reason,
-        ...placeOf(row),
-        createdAt: row.created_at.toISOString(),
-      })),
+      events: newest
+        .filter(isShown)
+        .slice(0, mostEvents)
+        .map((row) => ({
+          id: row.id,
+          kind: row.kind,
+          reason: row.reason,
+          ...placeOf(row),
+          createdAt: row.created_at.toISOString(),
+        })),
       eventsComplete: newest.length <= mostEvents,
     }
   }

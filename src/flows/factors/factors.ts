@@ -1,5 +1,4 @@
 import { describeDevice } from '../../contract/device-names.js'
-import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Factors } from '../../domain/factors/factors.js'
@@ -34,7 +33,7 @@ type Dependencies = {
   /** Whether every account needs a second factor. */
   required: boolean
 }
-type Request = { caller: SessionCaller; client: Client; language: Language }
+type Request = { caller: SessionCaller; client: Client }
 type FactorMail = 'totp-added' | 'totp-removed' | 'recovery-codes-renewed'
 
 /** The factors of the caller's account. A route lets only fresh sessions change them. */
@@ -48,24 +47,18 @@ export const createOwnFactors = (deps: Dependencies) => {
     sql: Transaction,
     { id: userId, email: to, username }: User,
     template: FactorMail,
-    language: Language,
+    client: Client,
   ) => {
-    if (template !== 'totp-added') return mails.queue(sql, { to, userId, template, values: { username }, language })
+    if (template !== 'totp-added') return mails.queue(sql, { to, userId, template, values: { username }, client })
     const undoToken = await undos.add(sql, userId, { kind: 'totp' })
     const values = { username, undoToken, undoFor: undoLifetime }
-    return mails.queue(sql, { to, userId, template, values, language })
+    return mails.queue(sql, { to, userId, template, values, client })
   }
 
-  const afterTotpChange = async (
-    sql: Transaction,
-    user: User,
-    template: FactorMail,
-    language: Language,
-    kept?: string,
-  ) => {
+  const afterTotpChange = async (sql: Transaction, user: User, template: FactorMail, client: Client, kept?: string) => {
     await sessions.endAll(user.id, { ...(kept && { except: kept }), sql })
     await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor: 'totp' })
-    await tell(sql, user, template, language)
+    await tell(sql, user, template, client)
   }
 
   return {
@@ -108,46 +101,46 @@ export const createOwnFactors = (deps: Dependencies) => {
     confirmAtEnrolment: async (code: string, token: string, visit: Visit) => {
       const finished = await signIns.byEnrolment({ token, second: 'otp' }, visit, async (sql, user, sessionId) => {
         const added = await factors.confirm(sql, { userId: user.id, sessionId, code })
-        if (!isRefused(added)) await afterTotpChange(sql, user, 'totp-added', visit.language)
+        if (!isRefused(added)) await afterTotpChange(sql, user, 'totp-added', visit.client)
         return added
       })
       if (!('issued' in finished)) return finished
       return { issued: finished.issued, recoveryCodes: finished.added.recoveryCodes }
     },
 
-    confirm: async (code: string, { caller, client, language }: Request) => {
+    confirm: async (code: string, { caller, client }: Request) => {
       const { userId, sessionId } = caller
       return change(caller, async (sql, user) => {
         const added = await factors.confirm(sql, { userId, sessionId, code })
         if (isRefused(added)) return added
-        await afterTotpChange(sql, user, 'totp-added', language, sessionId)
+        await afterTotpChange(sql, user, 'totp-added', client, sessionId)
         await events.recordInside(sql, { kind: 'totp_added', userId, sessionId }, client)
         return added
       })
     },
 
-    remove: async ({ caller, client, language }: Request) => {
+    remove: async ({ caller, client }: Request) => {
       const { userId, sessionId } = caller
       return change(caller, async (sql, user) => {
         if (!(await factors.hasTotp(userId, sql))) return refuse('totp_is_off')
         // The user's row is locked: of two requests at once the second one sees what the first has left.
         if (required && (await passkeys.countUsable(userId, sql)) === 0) return refuse('last_factor')
         await factors.remove(sql, userId)
-        await afterTotpChange(sql, user, 'totp-removed', language, sessionId)
+        await afterTotpChange(sql, user, 'totp-removed', client, sessionId)
         await events.recordInside(sql, { kind: 'totp_removed', userId, sessionId }, client)
         // What the app has proven in this session counts no more, and its earlier tokens say that it does.
         return sessions.rotateWithoutGrace(sql, caller, user, client, { withdrawn: ['otp', 'rec'] })
       })
     },
 
-    renewRecoveryCodes: async ({ caller, client, language }: Request) => {
+    renewRecoveryCodes: async ({ caller, client }: Request) => {
       const { userId, sessionId } = caller
       return change(caller, async (sql, user) => {
         const recoveryCodes = await factors.renewRecoveryCodes(sql, userId)
         if (!recoveryCodes) return refuse('totp_is_off')
         await challenges.removeAll(sql, userId)
         await webhooks.queue(sql, 'factor.changed', { user: { id: userId }, factor: 'recovery_codes' })
-        await tell(sql, user, 'recovery-codes-renewed', language)
+        await tell(sql, user, 'recovery-codes-renewed', client)
         await events.recordInside(sql, { kind: 'recovery_codes_renewed', userId, sessionId }, client)
         return { recoveryCodes }
       })

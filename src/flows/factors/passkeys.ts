@@ -1,5 +1,4 @@
 import { deviceName, deviceWords } from '../../contract/device-names.js'
-import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { PasskeyCredential } from '../../contract/passkeys.js'
 import type { Events } from '../../domain/events/events.js'
@@ -27,11 +26,11 @@ type Dependencies = {
   /** Whether every account needs a second factor. */
   required: boolean
 }
-type Request = { caller: SessionCaller; client: Client; language: Language }
+type Request = { caller: SessionCaller; client: Client }
 type Made = { credential: PasskeyCredential; kept: string | undefined; name: string | undefined }
 
 /** In the language of the page, as its list of devices has it. */
-const nameFor = (name: string | undefined, { userAgent }: Client, language: Language) =>
+const nameFor = (name: string | undefined, { userAgent, language = 'en' }: Client) =>
   name ?? deviceName(readDevice(userAgent), deviceWords[language])
 
 /** The passkeys of the caller's account. A route lets only fresh sessions add and remove them. */
@@ -46,12 +45,12 @@ export const createOwnPasskeys = (deps: Dependencies) => {
       return passkeys.registrationOptions(user, sessionBinding(caller))
     },
 
-    add: async ({ credential, kept, name }: Made, { caller, client, language }: Request) => {
+    add: async ({ credential, kept, name }: Made, { caller, client }: Request) => {
       const { userId, sessionId } = caller
       const made = await passkeys.verifyNew({ credential, kept, binding: sessionBinding(caller) })
       if (isRefused(made)) return made
       return change(caller, async (sql, user) => {
-        const added = await passkeys.add(sql, user, made, { name: nameFor(name, client, language), language })
+        const added = await passkeys.add(sql, user, made, { name: nameFor(name, client), client })
         if (!isRefused(added)) await events.recordInside(sql, { kind: 'passkey_added', userId, sessionId }, client)
         return added
       })
@@ -72,9 +71,9 @@ export const createOwnPasskeys = (deps: Dependencies) => {
       const binding = sessionBinding({ userId: open.user.id, sessionId: open.challenge.id })
       const made = await passkeys.verifyNew({ credential, kept, binding })
       if (isRefused(made)) return made
-      const { client, language } = visit
+      const { client } = visit
       return signIns.byEnrolment({ token, second: 'passkey' }, visit, (sql, user) =>
-        passkeys.add(sql, user, made, { name: nameFor(name, client, language), language }),
+        passkeys.add(sql, user, made, { name: nameFor(name, client), client }),
       )
     },
 
@@ -91,11 +90,11 @@ export const createOwnPasskeys = (deps: Dependencies) => {
     },
 
     /** Ends the other sessions: one of them may have begun with this passkey. */
-    remove: async (id: string, { caller, client, language }: Request) => {
+    remove: async (id: string, { caller, client }: Request) => {
       const { userId, sessionId } = caller
       return change(caller, async (sql, user) => {
         const isNeeded = required && !(await factors.hasTotp(userId, sql))
-        const refused = await passkeys.remove(sql, user, id, { language, isNeeded })
+        const refused = await passkeys.remove(sql, user, id, { client, isNeeded })
         if (refused) return refused
         await sessions.endAll(userId, { except: sessionId, sql })
         await events.recordInside(sql, { kind: 'passkey_removed', userId, sessionId }, client)

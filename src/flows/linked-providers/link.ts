@@ -1,4 +1,3 @@
-import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { Events } from '../../domain/events/events.js'
@@ -24,7 +23,7 @@ type Dependencies = {
 }
 type BeginRequest = { provider: ProviderId | undefined; caller: SessionCaller; returnTo: string }
 type WaitingRequest = { provider: ProviderId | undefined; caller: SessionCaller; link: PendingLink | undefined }
-type FinishRequest = { link: PendingLink; caller: SessionCaller; client: Client; language: Language }
+type FinishRequest = { link: PendingLink; caller: SessionCaller; client: Client }
 
 /** Links an account at a provider to the caller's: the session that begins it also finishes it. */
 export const createLink = (deps: Dependencies) => {
@@ -62,7 +61,7 @@ export const createLink = (deps: Dependencies) => {
   }
 
   const finish = async (request: FinishRequest) => {
-    const { link, caller, client, language } = request
+    const { link, caller, client } = request
     const { provider, profile, state, linker, expiresAt } = link
     // A cookie that an attacker planted names the attacker's session.
     if (linker.sessionId !== caller.sessionId || linker.userId !== caller.userId) {
@@ -78,7 +77,7 @@ export const createLink = (deps: Dependencies) => {
       record: (sql: Transaction) =>
         events.recordInside(sql, { kind: 'provider_linked', userId, sessionId, provider }, client),
     }
-    const resolved = await identities.resolve({ provider, profile, linkingTo, language })
+    const resolved = await identities.resolve({ provider, profile, linkingTo, client })
     return isRefused(resolved) ? refuseLink(request, resolved.refused) : undefined
   }
 

@@ -1,4 +1,3 @@
-import type { Language } from '../../contract/languages.js'
 import { refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { Events } from '../../domain/events/events.js'
@@ -20,12 +19,12 @@ type Dependencies = {
   mails: Mails
   events: Events
 }
-type Request = { provider: ProviderId | undefined; caller: SessionCaller; client: Client; language: Language }
+type Request = { provider: ProviderId | undefined; caller: SessionCaller; client: Client }
 
 /** Removes a linked provider, unless it is the last way to sign in. The other sessions that began with it end. */
 export const createUnlink = ({ database, users, sessions, passkeys, providers, mails, events }: Dependencies) => {
   const change = createLockedAccount({ database, users, sessions })
-  return async ({ provider, caller, client, language }: Request) => {
+  return async ({ provider, caller, client }: Request) => {
     if (!provider) return refuse('not_found')
     const { userId, sessionId } = caller
     return change(caller, async (sql, user) => {
@@ -35,7 +34,7 @@ export const createUnlink = ({ database, users, sessions, passkeys, providers, m
       if (refused) return refused.refused === 'not_linked' ? refuse('not_found') : refused
       await sessions.endOfProvider(sql, userId, provider, sessionId)
       const values = { username: user.username, providerName: providers[provider]?.name ?? provider }
-      await mails.queue(sql, { to: user.email, userId, template: 'provider-unlinked', values, language })
+      await mails.queue(sql, { to: user.email, userId, template: 'provider-unlinked', values, client })
       await events.recordInside(sql, { kind: 'provider_unlinked', userId, sessionId, provider }, client)
       return undefined
     })

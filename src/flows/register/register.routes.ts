@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { longestName } from '../../contract/name-lengths.js'
 import { isRefused } from '../../contract/outcome.js'
 import { Accepted } from '../../contract/schemas.js'
-import { clientOf, languageOf } from '../../http/client.js'
+import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
 import { withHeaders } from '../../http/responses.js'
@@ -55,7 +55,7 @@ type Dependencies = { register: ReturnType<typeof createRegister>; limits: Limit
 export const registerRoutes = (server: Server, { register, limits, cookies }: Dependencies) => {
   server.post('/api/auth/register', { schema, onRequest: limits.byNetwork }, async (request, reply) => {
     const mayMail = () => limits.mayMailStranger(request)
-    const result = await register(request.body, languageOf(request), clientOf(request), mayMail)
+    const result = await register(request.body, clientOf(request), mayMail)
     if (isRefused(result)) return sendRefusal(reply, result)
     cookies.set(reply, 'registration', result.browserToken)
     return reply.status(202).send(accepted)

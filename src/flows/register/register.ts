@@ -1,4 +1,3 @@
-import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Invitations } from '../../domain/invitations/invitations.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
@@ -41,7 +40,7 @@ export const createRegister = (deps: Dependencies) => {
   }
 
   /** `mayMail` is asked when everything else is right: only what would send a mail counts. */
-  return async (request: Request, language: Language, client: Client, mayMail: () => Promise<boolean>) => {
+  return async (request: Request, client: Client, mayMail: () => Promise<boolean>) => {
     const { invite } = request
     const closed = invite === undefined ? gate.refusalForAll() : undefined
     if (closed) return closed
@@ -63,7 +62,7 @@ export const createRegister = (deps: Dependencies) => {
 
     // The same rows are written for an email that has an account, but writing its mail may take a different time.
     const mailing = { ...(invite !== undefined && { invite }), withheld: !(await mayMail()) }
-    const begun = registrations.begin({ email, username, name, passwordHash }, language, mailing)
+    const begun = registrations.begin({ email, username, name, passwordHash }, client, mailing)
     return { browserToken: await atLeast(equalTime, begun) }
   }
 }

@@ -3,7 +3,7 @@ import { isRefused } from '../../contract/outcome.js'
 import { Accepted, NoContent } from '../../contract/schemas.js'
 import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
-import { clientOf, languageOf } from '../../http/client.js'
+import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
 import { withHeaders } from '../../http/responses.js'
@@ -65,9 +65,8 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
   const { resetPassword, knownDevices, signInCookies, cookies, limits } = deps
   for (const path of ['/reset-password', '/api/auth/reset-password']) {
     server.post(path, { schema: requestSchema, onRequest: limits.sensitive }, async (request, reply) => {
-      const language = languageOf(request)
       const withheld = !(await limits.mayMailStranger(request))
-      await atLeast(equalTime, resetPassword.request(request.body.email, clientOf(request), language, withheld))
+      await atLeast(equalTime, resetPassword.request(request.body.email, clientOf(request), withheld))
       return reply.status(202).send(accepted)
     })
   }
@@ -81,8 +80,7 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
   const confirming = { schema: confirmSchema, onRequest: limits.confirm, onSend: limits.refundSuccess }
   server.post('/api/auth/reset-password/confirm', confirming, async (request, reply) => {
     const { token, password } = request.body
-    const language = languageOf(request)
-    const result = await resetPassword.confirm(token, password, clientOf(request), language)
+    const result = await resetPassword.confirm(token, password, clientOf(request))
     if (isRefused(result)) return confirmRefusals.sendRefusal(reply, result)
     await limits.forgetMailedCodes(result.id)
     // So that the owner of an account that others are guessing at gets in here.

@@ -1,4 +1,3 @@
-import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Mails } from '../../domain/mails/mails.js'
@@ -29,13 +28,13 @@ export const createResetPassword = (deps: Dependencies) => {
   const { database, users, passwords, sessions, oneTimeTokens, registrations, mails, events, webhooks } = deps
 
   /** The last link stays valid until a newer mail is queued. If there were too many mails, nothing changes. */
-  const sendLink = (userId: string, language: Language, withheld: boolean) =>
+  const sendLink = (userId: string, client: Client, withheld: boolean) =>
     database.transaction(async (sql) => {
       const user = await users.lock(sql, userId)
       if (!user || user.disabled) return
       const token = randomToken()
       const values = { token, validFor: resetLifetime, hasPassword: user.passwordHash !== undefined }
-      const mail = { to: user.email, userId, template: 'reset-password', values, language, withheld } as const
+      const mail = { to: user.email, userId, template: 'reset-password', values, client, withheld } as const
       const queued = await mails.queue(sql, mail)
       if (!isRefused(queued)) await oneTimeTokens.replaceReset(sql, user.id, token)
     })
@@ -44,11 +43,11 @@ export const createResetPassword = (deps: Dependencies) => {
    * Queues the mail if the email has an account or a registration that is not confirmed yet. The answer must not show
    * which. `withheld`: no mail is sent.
    */
-  const request = async (email: string, client: Client, language: Language, withheld: boolean) => {
+  const request = async (email: string, client: Client, withheld: boolean) => {
     const user = await users.findByEmail(email)
-    if (!user) return registrations.sendAgainToEmail(email, language, withheld)
+    if (!user) return registrations.sendAgainToEmail(email, client, withheld)
     if (user.disabled) return
-    await sendLink(user.id, language, withheld)
+    await sendLink(user.id, client, withheld)
     await events.record({ kind: 'reset_requested', userId: user.id }, client)
   }
 
@@ -59,7 +58,7 @@ export const createResetPassword = (deps: Dependencies) => {
     return user && !user.disabled ? user : refuse('invalid_link')
   }
 
-  const confirm = async (token: string, password: string, client: Client, language: Language) => {
+  const confirm = async (token: string, password: string, client: Client) => {
     const user = await look(token)
     if (isRefused(user)) return user
     const rejected = await passwords.refusalFor(password, user, client)
@@ -83,7 +82,7 @@ export const createResetPassword = (deps: Dependencies) => {
         userId: owner.id,
         template: 'password-reset',
         values: { username: owner.username },
-        language,
+        client,
       })
       await events.recordInside(sql, { kind: 'password_reset', userId: user.id }, client)
       return true

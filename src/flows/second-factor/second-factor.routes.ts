@@ -6,6 +6,7 @@ import { Accepted, SecondFactorNeeded, SecondFactorWaiting, SignedIn } from '../
 import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
 import type { Enrolments } from '../../domain/sign-in/enrolments.js'
 import type { SignIns } from '../../domain/sign-in/sign-ins.js'
+import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
 import { sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
@@ -96,7 +97,7 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
 
   const openEnrolment = async (request: FastifyRequest, reply: FastifyReply, mailedCode: string) => {
     const token = signInCookies.challengeOf(request)
-    const { client } = signInCookies.visitOf(request)
+    const client = clientOf(request)
     const opened =
       token === undefined ? refuse('challenge_over') : await enrolments.enterMailedCode(token, mailedCode, client)
     if (!isRefused(opened)) return reply.status(202).send({ next: 'enrolment', methods: enrolmentMethods })
@@ -134,7 +135,7 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
     }
     const limited = await limits.mailedCodesTo(challenge.userId, request, reply)
     if (limited) return reply
-    await enrolments.mailCode(challenge, signInCookies.visitOf(request).language)
+    await enrolments.mailCode(challenge, clientOf(request))
     return reply.status(202).send({ message: 'A mail is on its way' })
   })
 }

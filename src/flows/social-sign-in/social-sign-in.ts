@@ -54,7 +54,7 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
   }
 
   const finish = async (visit: Visit) => {
-    const { provider, callback, attempt, language } = visit
+    const { provider, callback, attempt, client } = visit
     // Marked before the code is exchanged: of several answers to one attempt only one continues.
     const isFirst = await oneTimeTokens.useOnce(fingerprint(attempt.state), attempt.expiresAt)
     if (!isFirst) return failed(visit, 'used_before')
@@ -68,7 +68,7 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
     const resolved = await identities.resolve({
       provider: provider.id,
       profile,
-      language,
+      client,
       mustWait: signIns.needsMore,
     })
     return isRefused(resolved) ? failed(visit, resolved.refused) : signIn(visit, profile, resolved)

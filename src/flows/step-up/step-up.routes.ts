@@ -6,7 +6,7 @@ import { Accepted, SignedIn, StepUpMethods } from '../../contract/schemas.js'
 import { clientDataOf } from '../../domain/passkeys/verification.js'
 import type { Callers } from '../../http/caller.js'
 import type { CeremonyCookies } from '../../http/ceremony-cookies.js'
-import { languageOf } from '../../http/client.js'
+import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Limits } from '../../http/limits.js'
@@ -138,8 +138,7 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
     `${path}/mail`,
     { schema: mailSchema, onRequest: [...changing, limits.mailedCodes] },
     async (request, reply) => {
-      const language = languageOf(request)
-      const refused = await stepUp.mailCode(callers.of(request), language)
+      const refused = await stepUp.mailCode(callers.of(request), clientOf(request))
       return refused
         ? askRefusals.sendRefusal(reply, refused)
         : reply.status(202).send({ message: 'A mail is on its way' })

@@ -1,4 +1,3 @@
-import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { PasskeyCredential } from '../../contract/passkeys.js'
 import type { ProofMethod } from '../../contract/proofs.js'
@@ -10,6 +9,7 @@ import { sessionBinding } from '../../domain/passkeys/ceremonies.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Proofs } from '../../domain/proofs/proofs.js'
+import type { Client } from '../../domain/sessions/client.js'
 import type { Issued, SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Visit } from '../../domain/sign-in/sign-ins.js'
 import type { Method } from '../../domain/tokens/tokens.js'
@@ -93,9 +93,9 @@ const createWays = (deps: Dependencies): Ways => {
       proof: 'totp',
       reason: 'code',
       prove: async (code, { user: { id: userId }, caller, visit }) => {
-        const { client, language } = visit
+        const { client } = visit
         const device = knownDevices.find(userId, visit.knownDevices ?? [])
-        return factors.prove({ userId, code, client, device, language }, async (sql, user, accept, method) => {
+        return factors.prove({ userId, code, client, device }, async (sql, user, accept, method) => {
           if (!(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
           if (!(await accept())) return refuse('wrong_second_factor')
           const issued = await sessions.rotateWithoutGrace(sql, caller, user, client, { proven: method })
@@ -176,12 +176,12 @@ export const createStepUp = (deps: Dependencies) => {
   }
 
   /** Mails a code to an account that can prove it in no other way. */
-  const mailCode = async (caller: SessionCaller, language: Language) => {
+  const mailCode = async (caller: SessionCaller, client: Client) => {
     const found = await prover(caller)
     if (isRefused(found)) return found
     const { user, methods } = found
     if (!methods.includes('mail')) return refuse('fresh_sign_in_required', { methods })
-    await mailedCodes.send(holderOf(caller), user, 'step-up-code', language)
+    await mailedCodes.send(holderOf(caller), user, 'step-up-code', client)
     return undefined
   }
 

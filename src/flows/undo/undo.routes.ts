@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
 import { NoContent, UndoState } from '../../contract/schemas.js'
 import { type UndoOf, undoTokenFor } from '../../contract/undo-tokens.js'
-import { clientOf, languageOf } from '../../http/client.js'
+import { clientOf } from '../../http/client.js'
 import type { Limits } from '../../http/limits.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -54,14 +54,12 @@ export const undoRoutes = (server: Server, { undo, limits }: Dependencies) => {
   })
 
   server.post('/api/auth/factors/undo', { schema: schemas.factor, ...limited }, async (request, reply) => {
-    const language = languageOf(request)
-    const refused = await undo.undoFactor(request.body.token, clientOf(request), language)
+    const refused = await undo.undoFactor(request.body.token, clientOf(request))
     return refused ? sendRefusal(reply, refused) : reply.status(204).send()
   })
 
   server.post('/api/auth/email/undo', { schema: schemas.email, ...limited }, async (request, reply) => {
-    const language = languageOf(request)
-    const refused = await undo.undoEmail(request.body.token, clientOf(request), language)
+    const refused = await undo.undoEmail(request.body.token, clientOf(request))
     return refused ? sendRefusal(reply, refused) : reply.status(204).send()
   })
 }

@@ -1,4 +1,3 @@
-import type { Language } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { EmailChanges } from '../../domain/email-changes/email-changes.js'
 import type { Events } from '../../domain/events/events.js'
@@ -90,34 +89,34 @@ export const createUndo = (deps: Dependencies) => {
       throw new Error('The address of an undo cannot be put back')
   }
 
-  type ResetMail = { template: 'email-restored' | 'factor-undone'; to: string; language: Language }
+  type ResetMail = { template: 'email-restored' | 'factor-undone'; to: string; client: Client }
   const mailReset = async (sql: Transaction, { id, username }: User, mail: ResetMail) => {
     const token = randomToken()
     await oneTimeTokens.replaceReset(sql, id, token)
     await mails.queue(sql, { ...mail, userId: id, values: { username, token, validFor: resetLifetime } })
   }
 
-  const undoEmail = async (token: string, client: Client, language: Language) => {
+  const undoEmail = async (token: string, client: Client) => {
     const undone = await using(token, isOfEmail, async (sql, user, undo) => {
       const isChanged = user.email !== undo.email
       if (isChanged) await putBack(sql, user, undo.email)
       await removeAddedSince(sql, undo)
       await undos.forgetSince(sql, user.id, undo.since)
       await lockOut(sql, user)
-      await mailReset(sql, user, { template: 'email-restored', to: undo.email, language })
+      await mailReset(sql, user, { template: 'email-restored', to: undo.email, client })
       const values = { username: user.username }
       const mail = { to: user.email, userId: user.id, template: 'email-withdrawn', values } as const
-      if (isChanged) await mails.queue(sql, { ...mail, language })
+      if (isChanged) await mails.queue(sql, { ...mail, client })
       await events.recordInside(sql, { kind: 'email_change_undone', userId: user.id }, client)
     })
     return isRefused(undone) ? undone : undefined
   }
 
-  const undoFactor = async (token: string, client: Client, language: Language) => {
+  const undoFactor = async (token: string, client: Client) => {
     const undone = await using(token, isOfFactor, async (sql, user, undo) => {
       await remove(sql, undo)
       await lockOut(sql, user)
-      await mailReset(sql, user, { template: 'factor-undone', to: user.email, language })
+      await mailReset(sql, user, { template: 'factor-undone', to: user.email, client })
       await events.recordInside(sql, { kind: 'factor_undone', userId: user.id, reason: undo.kind }, client)
     })
     return isRefused(undone) ? undone : undefined

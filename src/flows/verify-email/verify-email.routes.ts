@@ -3,7 +3,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import { Accepted, LinkState, SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
-import { languageOf } from '../../http/client.js'
+import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
 import { sendEntry, withHeaders } from '../../http/responses.js'
@@ -94,9 +94,8 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
 
   server.post('/api/auth/verify-email/resend', { schema: resendSchema, onRequest }, async (request, reply) => {
     const browserToken = cookies.read(request, 'registration')
-    const language = languageOf(request)
     const withheld = !(await limits.mayMailStranger(request))
-    const result = await atLeast(equalTime, registrations.sendAgainToBrowser(browserToken, language, withheld))
+    const result = await atLeast(equalTime, registrations.sendAgainToBrowser(browserToken, clientOf(request), withheld))
     return isRefused(result) ? resendRefusals.sendRefusal(reply, result) : reply.status(202).send(sent)
   })
 

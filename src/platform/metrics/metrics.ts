@@ -29,6 +29,7 @@ const secondFactors = ['otp', 'rec'] as const
 const secondFactorOutcomes = ['accepted', 'wrong', 'limited'] as const
 
 const webhookOutcomes = ['delivered', 'failed', 'given_up'] as const
+const mailOutcomes = ['accepted', 'failed', 'refused', 'given_up'] as const
 
 const createOwnGauges = (registers: Registry[]) => ({
   processes: new Gauge({
@@ -105,6 +106,12 @@ const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
     labelNames: ['outcome'] as const,
     registers,
   }),
+  mails: new Counter({
+    name: 'latchkey_mails_total',
+    help: 'Attempts to send a mail, by outcome: accepted, failed (tried again later), refused (for good), given_up.',
+    labelNames: ['outcome'] as const,
+    registers,
+  }),
   secondFactors: new Counter({
     name: 'latchkey_second_factors_total',
     help: 'Codes of a second factor, by method (otp, rec for a recovery code) and outcome: accepted, wrong, limited.',
@@ -124,7 +131,7 @@ const refusalStatuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431, 
  * alert would miss the first event.
  */
 const startAtZero = (
-  { secondFactors: factors, refreshes, refusals, signIns, rejections, webhooks, processes, build }: Instruments,
+  { secondFactors: factors, refreshes, refusals, signIns, rejections, webhooks, mails, processes, build }: Instruments,
   { ways, limiters }: { ways: readonly string[]; limiters: readonly string[] },
 ) => {
   processes.set(1)
@@ -135,6 +142,7 @@ const startAtZero = (
   for (const limiter of limiters) rejections.inc({ limiter }, 0)
   for (const method of secondFactors) for (const outcome of secondFactorOutcomes) factors.inc({ method, outcome }, 0)
   for (const outcome of webhookOutcomes) webhooks.inc({ outcome }, 0)
+  for (const outcome of mailOutcomes) mails.inc({ outcome }, 0)
 }
 
 /** Gauges with the name of a counter: Prometheus warns of them, and the same numbers exist by type. */
@@ -159,7 +167,7 @@ export const createMetrics = ({
   const [wayLabel, reasonLabel, kindLabel] = [
     createBoundedLabel(2 * ways.length),
     createBoundedLabel(64),
-    createBoundedLabel(64),
+    createBoundedLabel(128),
   ]
 
   startAtZero(instruments, { ways, limiters })
@@ -177,6 +185,7 @@ export const createMetrics = ({
       instruments.secondFactors.inc({ method, outcome }),
     countRejection: (limiter: string) => instruments.rejections.inc({ limiter }),
     countWebhook: (outcome: (typeof webhookOutcomes)[number]) => instruments.webhooks.inc({ outcome }),
+    countMail: (outcome: (typeof mailOutcomes)[number]) => instruments.mails.inc({ outcome }),
     countRequest: ({ route = 'unmatched', method, status, milliseconds, refused }: RequestSeen) => {
       const labels = {
         route,
