@@ -38,7 +38,7 @@ describe('signing in with a password', () => {
       'cross-origin-opener-policy cross-origin-resource-policy date keep-alive origin-agent-cluster ratelimit ' +
       'ratelimit-limit ratelimit-policy ratelimit-remaining ratelimit-reset referrer-policy set-cookie ' +
       'strict-transport-security x-content-type-options x-dns-prefetch-control x-download-options x-frame-options ' +
-      'x-permitted-cross-domain-policies x-xss-protection'
+      'x-permitted-cross-domain-policies x-request-id x-xss-protection'
     for (const { status, text, headers } of answers) {
       const [, expiry = ''] = /"accessTokenExpiresAt":"([^"]+)"/.exec(text) ?? []
       expect(expiry).toBe(new Date(expiry).toISOString())
