@@ -1,4 +1,4 @@
-import { type EventKind, type EventRow, mailEventKinds } from '../domain/events/events.js'
+import { type EventQuery, type EventRow, mailEventKinds } from '../domain/events/events.js'
 import type { MailOwner, WaitingMail } from '../domain/mails/waiting-mails.js'
 import { days } from '../lib/durations.js'
 import { type Command, limitFrom, print, readArguments, type Stores, withStores } from './command.js'
@@ -54,18 +54,15 @@ const ofEvent = (row: EventRow): Listed => {
 }
 
 /** Newest first. */
-const decided = async ({ events, clock }: Stores, limit: number, owner: (MailOwner & { name: string }) | undefined) => {
+const decided = ({ events, clock }: Stores, limit: number, owner: (MailOwner & { name: string }) | undefined) => {
   const now = clock.now().getTime()
-  const spanOf = (kind: EventKind) => ({
+  const query: EventQuery = {
     since: new Date(now - shownFor),
     until: new Date(now + 1 * days),
-    kind,
+    kinds: mailEventKinds,
     limit,
-  })
-  const found = await Promise.all(
-    mailEventKinds.map((kind) => (owner ? events.about(owner, spanOf(kind)) : events.between(spanOf(kind)))),
-  )
-  return found.flat().toSorted((left, right) => (left.id < right.id ? 1 : -1))
+  }
+  return owner ? events.about(owner, query) : events.between(query)
 }
 
 const ownerOf = async (stores: Stores, named: string) => {
