@@ -8,6 +8,25 @@ alter table users add column language text;
 -- The language of the browser that registered. The account gets it.
 alter table pending_registrations add column language text;
 
+-- Every undo row now has the address to which its mail went: its link puts that address back, and the address is reserved as long as
+-- the row is there. A factor's row of an older program has none, and means the present address. Mails about a new username have a
+-- link too: an older program answers one with 500 and leaves it as it is.
+alter table undos drop constraint undos_check;
+alter table undos drop constraint undos_kind_check;
+alter table undos add constraint undos_kind_check check (kind in ('totp', 'passkey', 'provider', 'email', 'username'));
+-- When the change was made. `since` is from now on the same for all rows of one address: when the first of them was made. It tells
+-- which of several addresses the account had first.
+alter table undos add column made_at timestamptz not null default clock_timestamp();
+
+-- The addresses that an account had, for operators: an undo row is gone after seven days.
+create table former_emails (
+  user_id uuid not null references users on delete cascade,
+  email text not null,
+  replaced_at timestamptz not null
+);
+create index former_emails_of_user on former_emails (user_id, replaced_at);
+create index former_emails_expiry on former_emails (replaced_at);
+
 -- ── Sessions: times of proofs, how a session began
 
 -- When the user last proved a second factor (a code or a passkey) in this session. Null if they have not, or if that factor

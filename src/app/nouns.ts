@@ -146,11 +146,11 @@ export const createLoad =
 export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
   const { mails, webhooks, events, sessions, endedSessions, oneTimeTokens, registrations, signingKeys, loadedKeys } =
     nouns
-  const { mailedCodes, invitations, usernames, undos, emailChanges } = nouns
+  const { mailedCodes, invitations, users, usernames, undos, emailChanges } = nouns
   const { factors, trustedDevices, passkeys, unfinishedSignIns, clockWatch } = nouns
   const purged = {
     ...{ sessions, endedSessions, oneTimeTokens, mailedCodes, registrations, invitations, usernames, events, mails },
-    ...{ webhooks, signingKeys, undos, emailChanges, factors, trustedDevices, passkeys, unfinishedSignIns },
+    ...{ users, webhooks, signingKeys, undos, emailChanges, factors, trustedDevices, passkeys, unfinishedSignIns },
   }
   const housekeeping = createHousekeeping({
     database: platform.database,

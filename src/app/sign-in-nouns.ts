@@ -1,6 +1,9 @@
 import type { Config } from '../config.js'
 import type { ProviderId } from '../contract/providers.js'
+import { createAccountClearing } from '../domain/accounts/account-clearing.js'
 import { createAccountDeletion } from '../domain/accounts/account-deletion.js'
+import { createAccountRecovery } from '../domain/accounts/account-recovery.js'
+import type { EmailChanges } from '../domain/email-changes/email-changes.js'
 import type { Events } from '../domain/events/events.js'
 import { createFactors } from '../domain/factors/factors.js'
 import { createTrustedDevices } from '../domain/factors/trusted-devices.js'
@@ -8,6 +11,7 @@ import type { Invitations } from '../domain/invitations/invitations.js'
 import { createKnownDevices } from '../domain/known-devices/known-devices.js'
 import type { MailedCodes } from '../domain/mailed-codes/mailed-codes.js'
 import type { Mails } from '../domain/mails/mails.js'
+import type { OneTimeTokens } from '../domain/one-time-tokens/one-time-tokens.js'
 import { createCeremonies } from '../domain/passkeys/ceremonies.js'
 import { createPasskeys } from '../domain/passkeys/passkeys.js'
 import { createProofs } from '../domain/proofs/proofs.js'
@@ -44,6 +48,8 @@ type Dependencies = {
   invitations: Invitations
   mailedCodes: MailedCodes
   undos: Undos
+  oneTimeTokens: OneTimeTokens
+  emailChanges: EmailChanges
   events: Events
   cache: Cache
   keysFor: (purpose: string) => Buffer[]
@@ -76,5 +82,8 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const signIns = createSignIns({ ...deps, ...nouns, required })
   const deleteAccount = createAccountDeletion(deps)
   const unfinishedSignIns = createUnfinishedSignIns({ ...deps, challenges })
-  return { ...nouns, unfinishedSignIns, deleteAccount, signIns, proofs: createProofs({ users, factors, passkeys }) }
+  const clear = createAccountClearing({ ...deps, factors, passkeys })
+  const recovery = createAccountRecovery({ ...deps, factors, passkeys, clear })
+  const proofs = createProofs({ users, factors, passkeys })
+  return { ...nouns, unfinishedSignIns, deleteAccount, recovery, signIns, proofs }
 }

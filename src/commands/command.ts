@@ -5,6 +5,7 @@ import { isRefused, type Refused } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
 import { refusals } from '../contract/refusals.js'
 import type { UsernameRefusal } from '../contract/username-rules.js'
+import type { AccountRecovery } from '../domain/accounts/account-recovery.js'
 import type { Content } from '../domain/content/content.js'
 import type { EmailChanges } from '../domain/email-changes/email-changes.js'
 import type { Events } from '../domain/events/events.js'
@@ -49,6 +50,9 @@ export type Stores = OperatorStores & {
     | 'remove'
     | 'createWithPassword'
     | 'reservedFor'
+    | 'emailHistoryOf'
+    | 'identitiesOf'
+    | 'undoLinks'
     | 'expirePassword'
     | 'disable'
     | 'enable'
@@ -58,6 +62,8 @@ export type Stores = OperatorStores & {
   bulkUsers: BulkUsers
   /** Those that are configured. */
   providers: readonly ProviderId[]
+  /** As users know it. */
+  providerName(provider: ProviderId): string
   secondFactor: 'optional' | 'required'
   sessions: Pick<Sessions, 'endAll' | 'endSome' | 'list'>
   passwords: CommandPasswords
@@ -66,6 +72,7 @@ export type Stores = OperatorStores & {
   signingKeys: Pick<SigningKeys, 'list' | 'rotate' | 'replaceAll'>
   webhooks: Pick<Webhooks, 'oldest' | 'retryAll' | 'stoppedSince' | 'queue'>
   emailChanges: Pick<EmailChanges, 'changing' | 'apply'>
+  recovery: Pick<AccountRecovery, 'recover'>
   factors: Pick<Factors, 'hasTotp' | 'remove' | 'describe'>
   passkeys: PasskeyRecords
   trustedDevices: Pick<TrustedDevices, 'list'>

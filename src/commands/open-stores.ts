@@ -4,7 +4,9 @@ import { migrateDatabase } from '../app/prepare-database.js'
 import { themeOf } from '../config/theme.js'
 import type { Config } from '../config.js'
 import { isRefused } from '../contract/outcome.js'
-import { byProvider } from '../contract/providers.js'
+import { byProvider, providerLabel } from '../contract/providers.js'
+import { createAccountClearing } from '../domain/accounts/account-clearing.js'
+import { createAccountRecovery } from '../domain/accounts/account-recovery.js'
 import { createContent } from '../domain/content/content.js'
 import { createEmailChanges } from '../domain/email-changes/email-changes.js'
 import { createEvents, type Events } from '../domain/events/events.js'
@@ -77,8 +79,10 @@ const leakedFor = (config: Config) => ({
 type OutboxStores = { database: Database; events: Events }
 
 /** Mails that a command causes wait in the database: a running service sends them. */
-const outbox = (config: Config, secrets: readonly string[], stores: OutboxStores): Pick<Mails, 'queue'> => ({
+type Outbox = Pick<Mails, 'queue' | 'forgetCodes'>
+const outbox = (config: Config, secrets: readonly string[], stores: OutboxStores): Outbox => ({
   queue: (sql, request) => openOutbox(config, secrets, stores).queue(sql, request),
+  forgetCodes: (sql, email) => openOutbox(config, secrets, stores).forgetCodes(sql, email),
 })
 
 /** Opened when it is needed: most commands run without the secret, which encrypts the mails. */
@@ -144,12 +148,15 @@ const makeAccountNouns = (config: Config, database: Database, secrets: readonly 
   const [undos, oneTimeTokens] = [createUndos({ database, clock }), createOneTimeTokens({ database, clock })]
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: undefined })
   const ofFactors = { database, cache, clock, users, sealedValues, trustedDevices, mails, events, productName }
+  const [factors, passkeys] = [createFactors(ofFactors), createPasskeyRecords({ database })]
+  const emailChanges = createEmailChanges({ database, clock, users, undos, oneTimeTokens, sessions, mails })
+  const nouns = { users, usernames, undos, mails, sessions, events, webhooks, factors, passkeys, emailChanges }
+  const clear = createAccountClearing({ ...nouns, oneTimeTokens })
   return {
-    ...{ users, usernames, undos, mails, sessions, trustedDevices, events, webhooks },
+    ...nouns,
+    trustedDevices,
+    recovery: createAccountRecovery({ ...nouns, database, oneTimeTokens, clear }),
     invitations: createInvitations({ database, users, mails, clock, gate }),
-    factors: createFactors(ofFactors),
-    passkeys: createPasskeyRecords({ database }),
-    emailChanges: createEmailChanges({ database, clock, users, undos, oneTimeTokens, sessions, mails }),
     signingKeys: createSigningKeys({ database, clock, sealedValues }),
   }
 }
@@ -173,6 +180,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     addresses: addressesOf(publicUrl),
     bulkUsers: createBulkUsers({ database, usernames: ofAccounts.usernames }),
     providers: byProvider(config.providers).map(([id]) => id),
+    providerName: (id) => config.providers[id]?.name ?? providerLabel(id),
     secondFactor: config.secondFactor,
     passwords: forCommands(createPasswords({ workers, cost, words, leaked: leakedFor(config) })),
     content: createContent({ database, clock }),

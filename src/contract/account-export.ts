@@ -12,7 +12,12 @@ export const AccountExport = Type.Object(
     emailChange: Type.Union([Type.Object({ email: Type.String(), askedAt: Moment, expiresAt: Moment }), Null], {
       description: 'A new address that is not confirmed yet',
     }),
-    formerEmails: Type.Array(Type.Object({ email: Type.String(), reservedUntil: Moment })),
+    emailHistory: Type.Array(Type.Object({ email: Type.String(), replacedAt: Moment }), {
+      description: 'The addresses of the account in the last 90 days',
+    }),
+    formerEmails: Type.Array(Type.Object({ email: Type.String(), reservedUntil: Moment }), {
+      description: 'Those that are still kept for the user',
+    }),
     formerUsernames: Type.Array(
       Type.Object({
         username: Type.String({ description: 'In the form in which usernames are compared' }),

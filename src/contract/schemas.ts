@@ -234,9 +234,31 @@ export type WaitingEmail = Static<typeof WaitingEmail>
 /** A link in a mail about a change of the account. */
 export const UndoState = Type.Object(
   {
-    kind: Type.Union([Type.Literal('totp'), Type.Literal('passkey'), Type.Literal('provider'), Type.Literal('email')]),
-    username: Type.String(),
-    email: Nullable(Type.String({ description: 'The address that is put back' })),
+    kind: Type.Union(
+      [
+        Type.Literal('totp'),
+        Type.Literal('passkey'),
+        Type.Literal('provider'),
+        Type.Literal('username'),
+        Type.Literal('email'),
+      ],
+      { description: 'What the mail with the link was about' },
+    ),
+    username: Type.String({ description: 'The present one' }),
+    email: Type.String({ description: 'The address to which the mail went, and which the account has afterwards' }),
+    changesBack: Type.Object({
+      email: Nullable(Type.String({ description: 'The address that is put back, if the account has another one now' })),
+      username: Nullable(Type.String({ description: 'The username that is put back, if it was changed' })),
+    }),
+    removes: Type.Object(
+      {
+        totp: Type.Boolean({ description: 'The authenticator app with its recovery codes' }),
+        recoveryCodes: Type.Boolean({ description: 'The recovery codes of an app that stays' }),
+        passkeys: Type.Array(Type.String(), { description: 'Their names' }),
+        providers: Type.Array(Type.String(), { description: 'Their names' }),
+      },
+      { description: 'What was added in the last seven days and can still be undone, whichever link is used' },
+    ),
   },
   { title: 'UndoState' },
 )

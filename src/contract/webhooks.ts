@@ -35,7 +35,7 @@ export const webhookTypes = {
     }),
   },
   'factor.changed': {
-    when: 'The password of a user was changed, reset, removed by an undo link or expired by an operator, two-step sign-in was switched on or off, recovery codes were made anew, or a passkey was added or removed',
+    when: 'The password of a user was changed, reset, chosen anew or removed when the account was taken back, expired by an operator, two-step sign-in was switched on or off, recovery codes were made anew, or a passkey was added or removed',
     data: Type.Object({ user: JustUser, factor: Factor }),
   },
   'session.theft_suspected': {

@@ -28,6 +28,7 @@ export const writableTables: readonly string[] = [
   'email_changes',
   'undos',
   'undone_identities',
+  'former_emails',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations']
 

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { KnownDevices } from '../domain/known-devices/known-devices.js'
 import { deviceSubject, userSubject } from '../domain/limiters/limiters.js'
-import type { Users } from '../domain/users/users.js'
+import type { User, Users } from '../domain/users/users.js'
 import { hours } from '../lib/durations.js'
 import { nilUuid } from '../lib/uuid.js'
 import type { Limit } from '../platform/cache/cache.js'
@@ -23,6 +23,11 @@ const ofDevices: Limiter = {
 /** Of all known devices of an account together: a user who signs in often has many of them. */
 const ofKnownDevices: Limiter = { ...ofDevices, name: 'known', limit: { maximum: 50, window: 1 * hours } }
 
+type Account = Pick<User, 'id' | 'undoCount'>
+
+/** For a name without an account. */
+const nobody: Account = { id: nilUuid, undoCount: 0 }
+
 type Dependencies = {
   counted: CountedRequests
   /** The limiter by client network. */
@@ -35,7 +40,7 @@ type Dependencies = {
   knownDevices: KnownDevices
   signInCookies: Pick<SignInCookies, 'knownIn'>
   callers: Callers
-  users: Pick<Users, 'findByLogin'>
+  users: Pick<Users, 'findByLogin' | 'findById'>
 }
 
 /**
@@ -46,13 +51,14 @@ export const createPasswordGuesses = (deps: Dependencies) => {
   const { counted, login, knownDevicesCount, nameKeys, knownDevices, signInCookies, callers, users } = deps
   const ofNames: Limiter = { ...ofDevices, name: 'account', limit: deps.ofNames }
 
-  type Guess = { userId: string; name: string; whom: Whom }
+  type Guess = { account: Account; name: string; whom: Whom }
 
   const isGranted = async (limiter: Limiter, subject: string, reply: FastifyReply) =>
     (await counted.reserve(limiter, subject, reply)).granted
 
-  const count = async ({ userId, name, whom }: Guess, request: FastifyRequest, reply: FastifyReply) => {
-    const nonce = knownDevices.find(userId, signInCookies.knownIn(request))
+  const count = async ({ account, name, whom }: Guess, request: FastifyRequest, reply: FastifyReply) => {
+    const userId = account.id
+    const nonce = knownDevices.find(account, signInCookies.knownIn(request))
     const device = nonce === undefined ? undefined : deviceSubject(userId, nonce)
     const isKnown =
       device !== undefined &&
@@ -72,8 +78,8 @@ export const createPasswordGuesses = (deps: Dependencies) => {
     return isKnown ? undefined : counted.count(ofNames, typedNameSubject(nameKeys, name), request, reply, whom)
   }
 
-  const countUser = (userId: string, name: string, request: FastifyRequest, reply: FastifyReply) =>
-    count({ userId, name, whom: async () => ({ userId, typedName: name }) }, request, reply)
+  const countUser = (account: Account, name: string, request: FastifyRequest, reply: FastifyReply) =>
+    count({ account, name, whom: async () => ({ userId: account.id, typedName: name }) }, request, reply)
 
   return {
     /** Before the body of a sign-in is read: one that cannot be read counts too. */
@@ -88,12 +94,14 @@ export const createPasswordGuesses = (deps: Dependencies) => {
       const user = values.length > 0 ? await users.findByLogin(name) : undefined
       // Looked up in every case, so that the time does not show whether there is an account.
       const whom = async () => ({ userId: (await users.findByLogin(name))?.id, typedName: name })
-      return count({ userId: user?.id ?? nilUuid, name, whom }, request, reply)
+      return count({ account: user ?? nobody, name, whom }, request, reply)
     },
     /** For a caller who proves it with the password. */
     byCaller: async (request: FastifyRequest, reply: FastifyReply) => {
       const { userId, username } = callers.of(request)
-      return countUser(userId, username, request, reply)
+      const hasValues = signInCookies.knownIn(request).length > 0
+      const user = hasValues ? await users.findById(userId) : undefined
+      return countUser(user ?? { ...nobody, id: userId }, username, request, reply)
     },
     /** For a user whom something else names, such as a mailed link. */
     byUser: countUser,

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { KnownDevices } from '../domain/known-devices/known-devices.js'
 import { userSubject } from '../domain/limiters/limiters.js'
+import type { User } from '../domain/users/users.js'
 import type { Limit } from '../platform/cache/cache.js'
 import { clientNetwork } from './client.js'
 import type { CountedRequests, Limiter } from './counted-requests.js'
@@ -27,8 +28,8 @@ export const createSignInLimits = (deps: Dependencies) => {
   const ofNetworks: Limiter = { ...shape, name: 'network_sign_ins', limit: deps.ofNetworks }
 
   /** The answer, if this sign-in is one too many. The account comes first: one that is over its limit uses up none of its network's. */
-  return async (user: { id: string; username: string }, request: FastifyRequest, reply: FastifyReply) => {
-    const isKnown = knownDevices.find(user.id, signInCookies.knownIn(request)) !== undefined
+  return async (user: Pick<User, 'id' | 'username' | 'undoCount'>, request: FastifyRequest, reply: FastifyReply) => {
+    const isKnown = knownDevices.find(user, signInCookies.knownIn(request)) !== undefined
     const limiter = isKnown ? ofKnownDevices : ofUnknownDevices
     const whom = async () => ({ userId: user.id, typedName: user.username })
     const limited = await counted.count(limiter, userSubject(user.id), request, reply, whom)

@@ -1,8 +1,21 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
-import { fillIn, focusedName, keepPicture, linkIn, openChromium, press, signIn, visit } from '../support/chromium.js'
+import {
+  fillIn,
+  focusedField,
+  focusedName,
+  keepPicture,
+  linkIn,
+  openChromium,
+  press,
+  signIn,
+  visit,
+} from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { addPasskey } from '../support/passkey.js'
+
+const newPassword = 'amber-Meadow-27-kettle'
 
 let latchkey: Latchkey
 let browser: Browser
@@ -71,13 +84,21 @@ it('changes the email on the account page, confirms it by the link, and undoes i
   await elsewhere.page.goto(link)
   await heading(elsewhere.page, 'This link does not work')
 
+  const thief = latchkey.browser()
+  await thief.post('/login', { username: 'ada', password: goodPassword })
+  await addPasskey(thief, latchkey.url, 'stolen')
   const undo = linkIn(await latchkey.mailTo('ada@example.com', /was changed/))
   await elsewhere.page.goto(undo)
   await heading(elsewhere.page, 'Was this not you?')
-  await elsewhere.page.getByText('Your account ada will get back the address ada@example.com.').waitFor()
+  await elsewhere.page.getByText('The account gets back the address ada@example.com.').waitFor()
+  await elsewhere.page.getByText('The passkey “stolen” is removed.').waitFor()
+  await fillIn(elsewhere.page, { 'New password': 'short' })
   await keepPicture(elsewhere.page, 'undo')
-  await press(elsewhere.page, 'Undo the change')
-  await heading(elsewhere.page, 'The change was undone')
+  await press(elsewhere.page, 'Take the account back')
+  await expect.poll(() => focusedField(elsewhere.page)).toBe('password')
+  await fillIn(elsewhere.page, { 'New password': newPassword })
+  await elsewhere.page.keyboard.press('Enter')
+  await heading(elsewhere.page, 'The account is yours again')
   await keepPicture(elsewhere.page, 'undo-done')
   await latchkey.mailTo('ada@example.com', /is yours again/)
   await elsewhere.page.goto('about:blank')
@@ -85,6 +106,8 @@ it('changes the email on the account page, confirms it by the link, and undoes i
   await heading(elsewhere.page, 'This link does not work')
   await page.reload()
   await page.waitForURL('**/login?**')
+  await signIn(page, 'ada', newPassword)
+  await page.getByRole('heading', { name: 'Hello, ada' }).waitFor()
   expect([...faults, ...elsewhere.faults]).toEqual([])
   await Promise.all([context.close(), elsewhere.context.close()])
 })

@@ -68,8 +68,16 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     await addUser('ada-2')
     expect(await users.replaceHash(sql, id, 'not it', 'new')).toEqual([])
     expect(await users.replaceHash(sql, id, 'hash', 'new')).toEqual([{ id }])
-    expect(await users.updateEmail(sql, id, { email: 'Ada@Example.com', key: 'ada@example.com' })).toEqual([{ id }])
-    const ofUndos = [users.takeBack(sql, id), users.releaseEmail(sql, '', now), users.selectReservation(sql, '', now)]
+    expect(await users.updateEmail(sql, id, { email: 'ada@x.com', key: 'ada@x.com' }, now)).toEqual([{ id }])
+    expect(await users.updateEmail(sql, id, namesOf('Ada').email, at(1))).toEqual([{ id }])
+    const formerEmails = ['Ada@Example.com', 'ada@x.com'].map((email, index) => ({ email, replaced_at: at(index) }))
+    expect(await users.selectFormerEmails(sql, id)).toEqual(formerEmails)
+    expect(await users.purgeFormerEmails(sql, at(1), 5)).toHaveLength(1)
+    const ofUndos = [
+      users.takeBack(sql, id, null),
+      users.releaseEmail(sql, '', now),
+      users.selectReservation(sql, '', now),
+    ]
     await Promise.all([...ofUndos, bulk.releaseEmails(sql, []), bulk.selectReservedEmails(sql, [])])
     await users.updatePassword(sql, id, 'newest')
     expect(await users.noteSignIn(sql, id, now, null)).toEqual([{ is_first: true }])
@@ -92,9 +100,9 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect((await users.selectIdentity(sql, id, google)).length).toBe(1)
     expect(await users.selectIdentity(sql, id, { ...google, subject: 'another' })).toEqual([])
     expect(await users.selectByIdentity(sql, google)).toMatchObject([{ id, providers: ['provider_a'] }])
-    await users.undoIdentitiesSince(sql, newcomer.id, now, now, [])
+    await users.undoIdentities(sql, newcomer.id, [{ ...google, subject: '2' }], now)
     expect(await users.selectAllUndone(sql, newcomer.id)).toEqual([{ ...google, subject: '2', undone_at: now }])
-    await Promise.all([users.undoIdentity(sql, id, google, now), users.deleteIdentity(sql, id, 'provider_a')])
+    await Promise.all([users.undoIdentities(sql, id, [google], now), users.deleteIdentity(sql, id, 'provider_a')])
     expect([await users.forgetUndone(sql, id, google), await users.selectUndone(sql, id, google)]).toEqual([[], []])
   })
 

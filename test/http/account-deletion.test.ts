@@ -65,12 +65,12 @@ describe('the deletion of an account', () => {
     await latchkey.signedUp(former, { email: formerEmail })
     const agent = { headers: { 'user-agent': 'Quagga Browser' }, address: '203.0.113.77' }
     await tab.post('/login', { username: former, password: goodPassword }, agent)
-    await tab.send('PATCH', '/api/auth/account', { username, name: 'Quagga' }, { csrf: true, ...agent })
     const id = await idOf(tab)
     await addIdentity(id, `${username}-subject`)
     await changes.change(tab, email)
     await moveThereAndBack(tab, email, undone)
-    await login(username, tab)
+    await login(former, tab)
+    await tab.send('PATCH', '/api/auth/account', { username, name: 'Quagga' }, { csrf: true, ...agent })
     await changes.ask(tab, asked)
     await changes.ask(tab, waiting)
     for (const address of [email, formerEmail]) {

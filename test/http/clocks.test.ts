@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
-import { type Browser, createBrowser } from '../support/client.js'
+import { createBrowser } from '../support/client.js'
 import { createWrongClock } from '../support/clock.js'
-import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
-import { addPasskey, signInWith } from '../support/passkey.js'
 
 // Two instances of one service, on one database and one Redis, ten minutes apart.
 let slow: Latchkey
@@ -48,22 +46,4 @@ it('a race between them is a race, and no theft', async () => {
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
   const successors = answers.map(({ setCookies }) => setCookies.find((cookie) => cookie.startsWith('refresh_token=')))
   expect(new Set(successors.map((cookie) => cookie?.split(';')[0])).size).toBe(1)
-})
-
-it.each([
-  ['of the owner from before stay', 'dot', 'before', 200],
-  ['of the thief go', 'eva', 'after', 401],
-])('passkeys %s when a change of the email is undone', async (_, name, moment, status) => {
-  const changes = createEmailChanges(slow)
-  await slow.signedUp(name)
-  const fromFast = at(fast, new Map())
-  await fromFast.post('/login', { username: name, password: goodPassword })
-  const fromSlow = at(slow, fromFast.jar)
-  const ask = (tab: Browser) => changes.ask(tab, `${name}@example.net`)
-  if (moment === 'after') await ask(fromFast)
-  const { passkey } = await addPasskey(moment === 'after' ? fromSlow : fromFast, slow.url)
-  if (moment === 'before') await ask(fromSlow)
-  const undo = await changes.undoToken(`${name}@example.com`, /about to change/)
-  expect((await changes.undoEmail(undo)).status).toBe(204)
-  expect((await signInWith(slow.browser(), passkey)).status).toBe(status)
 })

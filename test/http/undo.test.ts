@@ -82,9 +82,12 @@ describe('undoing a changed email', () => {
     expect((await changes.undoEmail(await changes.undoToken('ben1@example.net'))).status).toBe(400)
   })
 
-  it('before the change is confirmed it stops it; what the account had before stays', async () => {
+  it('before the change is confirmed it stops it; what the account had before the last seven days stays', async () => {
     const tab = await latchkey.signedUp('cam')
     const app = await addAuthenticator(tab, latchkey)
+    latchkey.clock.advance(7 * days + minutes)
+    await login('cam', goodPassword, tab)
+    await tab.post('/api/auth/second-factor', { code: app.code() })
     await changes.ask(tab, 'cam@example.net')
     const token = await changes.confirmToken('cam@example.net')
     const undo = await changes.undoToken('cam@example.com', /about to change/)
@@ -113,24 +116,91 @@ describe('undoing a changed email', () => {
     expect((await owner.post('/api/auth/second-factor', { code: app.recoveryCodes[0] })).status).toBe(200)
   })
 
-  it('removes passkeys that were added since a change was first asked for, and leaves those from before', async () => {
+  it('removes passkeys of the last seven days, also those from before the change, and says so first', async () => {
     const thief = await latchkey.signedUp('kit')
-    const { passkey: ofOwner } = await addPasskey(thief, latchkey.url)
-    latchkey.clock.advance(1000)
-    await changes.ask(thief, 'kit@example.org')
-    const { passkey: betweenTwoAsks } = await addPasskey(thief, latchkey.url)
-    latchkey.clock.advance(1000)
+    const { passkey: ofOwner } = await addPasskey(thief, latchkey.url, 'old')
+    latchkey.clock.advance(7 * days + minutes)
+    await signInWith(thief, ofOwner)
+    const { passkey: before } = await addPasskey(thief, latchkey.url, 'before')
+    latchkey.clock.advance(6 * days)
+    await signInWith(thief, before)
     await changes.change(thief, 'kit@example.net')
-    const { passkey: ofThief } = await addPasskey(thief, latchkey.url)
-    expect((await changes.undoEmail(await changes.undoToken('kit@example.com', /was changed/))).status).toBe(204)
-    for (const added of [betweenTwoAsks, ofThief])
-      expect((await signInWith(latchkey.browser(), added)).status).toBe(401)
+    const { passkey: after } = await addPasskey(thief, latchkey.url, 'after')
+    // When the address is given up, the links to it work for the whole time again: also what they are about is removed.
+    latchkey.clock.advance(6 * days)
+    const token = await changes.undoToken('kit@example.com', /was changed/)
+    expect((await latchkey.browser().post('/api/auth/undo/check', { token })).body).toEqual({
+      kind: 'email',
+      username: 'kit',
+      email: 'kit@example.com',
+      changesBack: { email: 'kit@example.com', username: null },
+      removes: { totp: false, recoveryCodes: false, passkeys: ['before', 'after'], providers: [] },
+    })
+    expect((await changes.undoEmail(token)).status).toBe(204)
+    for (const added of [before, after]) expect((await signInWith(latchkey.browser(), added)).status).toBe(401)
     expect((await signInWith(latchkey.browser(), ofOwner)).status).toBe(200)
+  })
+
+  it('a link of the thief removes no link of the owner, not even of a mail about a later factor', async () => {
+    const thief = await latchkey.signedUp('lou')
+    await changes.change(thief, 'lou@example.net')
+    await addPasskey(thief, latchkey.url)
+    await changes.change(thief, 'lou@example.org')
+    const ofThief = await changes.undoToken('lou@example.net', /passkey/)
+    const ofOwner = await changes.undoToken('lou@example.com', /was changed/)
+    expect((await changes.undoFactor(ofThief)).status).toBe(204)
+    expect(await changes.emailOf('lou')).toBe('lou@example.net')
+    expect((await changes.undoEmail(ofOwner)).status).toBe(204)
+    expect(await changes.emailOf('lou')).toBe('lou@example.com')
+  })
+
+  it('the new password is chosen with it, by the rules of a reset, and makes this browser known', async () => {
+    const thief = await latchkey.signedUp('max')
+    await changes.change(thief, 'max@example.net')
+    const token = await changes.undoToken('max@example.com', /was changed/)
+    const owner = latchkey.browser()
+    const undo = (password: unknown) => owner.post('/api/auth/email/undo', { token, password })
+    for (const weak of ['short', 'password', 'max@example.com-Aa1!'])
+      expect(await undo(weak)).toMatchObject({ status: 422, body: { code: 'password_rejected' } })
+    for (const none of ['', null, 1]) expect((await undo(none)).status).toBe(400)
+    expect(await changes.emailOf('max')).toBe('max@example.net')
+    const known = thief.jar.get('known_device')
+    expect((await undo(newPassword)).status).toBe(204)
+    expect(owner.jar.get('known_device')).toMatch(/./)
+    const mail = await latchkey.mailTo('max@example.com', /is yours again/)
+    expect(mail.text).not.toContain('reset-password')
+    expect(await login('max', newPassword, owner)).toBe(200)
+    // The browser that the thief used is not known any more: signing in there sends a mail.
+    const stolen = latchkey.browser()
+    stolen.jar.set('known_device', known ?? '')
+    expect(await login('max', newPassword, stolen)).toBe(200)
+    await latchkey.mailTo('max@example.com', /New sign-in/)
+  })
+
+  it('puts back the username from before the changes of the last seven days', async () => {
+    const thief = await latchkey.signedUp('ned')
+    const rename = (username: string) => thief.send('PATCH', '/api/auth/account', { username }, { csrf: true })
+    for (const name of ['ned-2', 'ned', 'ned-3']) expect((await rename(name)).status).toBe(200)
+    const token = await changes.undoToken('ned@example.com', /ned-3/)
+    expect(token).toMatch(/^factor-/)
+    expect((await latchkey.browser().post('/api/auth/undo/check', { token })).body).toMatchObject({
+      kind: 'username',
+      username: 'ned-3',
+      changesBack: { email: null, username: 'ned' },
+    })
+    expect((await changes.undoFactor(token)).status).toBe(204)
+    expect(await changes.emailOf('ned')).toBe('ned@example.com')
+    // The name of the thief is reserved for the account: programs may know it.
+    expect(await latchkey.app.nouns.usernames.formerOwner('ned-3')).toBeDefined()
   })
 
   it('recovery codes that were made since do not work', async () => {
     const tab = await latchkey.signedUp('dee')
     const app = await addAuthenticator(tab, latchkey)
+    latchkey.clock.advance(7 * days + minutes)
+    await login('dee', goodPassword, tab)
+    await tab.post('/api/auth/second-factor', { code: app.code() })
+    latchkey.clock.advance(minutes)
     await changes.ask(tab, 'dee@example.net')
     const renewed = (await tab.act('/api/auth/recovery-codes')).body.recoveryCodes as string[]
     await changes.undoEmail(await changes.undoToken('dee@example.com', /about to change/))
@@ -210,7 +280,13 @@ describe('undoing an added factor', () => {
     expect(undo).toMatch(/^factor-/)
     expect((await changes.undoEmail(undo)).body.code).toBe('invalid_link')
     const check = () => latchkey.browser().post('/api/auth/undo/check', { token: undo })
-    expect((await check()).body).toEqual({ kind: 'totp', username: 'hal', email: null })
+    expect((await check()).body).toEqual({
+      kind: 'totp',
+      username: 'hal',
+      email: 'hal@example.com',
+      changesBack: { email: null, username: null },
+      removes: { totp: true, recoveryCodes: false, passkeys: [], providers: [] },
+    })
     const tries = await Promise.all([1, 2, 3].map(() => changes.undoFactor(undo)))
     expect(tries.map(({ status }) => status).sort()).toEqual([204, 400, 400])
     expect((await check()).body.code).toBe('invalid_link')
@@ -226,15 +302,21 @@ describe('undoing an added factor', () => {
     expect(kinds).toEqual([{ reason: 'totp' }])
   })
 
-  it('removes the passkey of the mail and no other, and the passkey signs nobody in', async () => {
+  it('removes the passkey of the mail and every other new one, and puts back the address of the mail', async () => {
     const thief = await latchkey.signedUp('joe')
     const { passkey: kept } = await addPasskey(thief, latchkey.url, 'mine')
+    latchkey.clock.advance(7 * days + minutes)
+    await signInWith(thief, kept)
     const { passkey } = await addPasskey(thief, latchkey.url, 'stolen')
+    const { passkey: second } = await addPasskey(thief, latchkey.url, 'second')
+    await changes.change(thief, 'joe@example.net')
     expect((await signInWith(latchkey.browser(), passkey)).status).toBe(200)
     const undo = await changes.undoToken('joe@example.com', /stolen/)
     expect((await changes.undoFactor(undo)).status).toBe(204)
     expect([await me(thief), await login('joe')]).toEqual([401, 401])
-    expect((await signInWith(latchkey.browser(), passkey)).status).toBe(401)
+    for (const added of [passkey, second]) expect((await signInWith(latchkey.browser(), added)).status).toBe(401)
+    expect(await changes.emailOf('joe')).toBe('joe@example.com')
+    expect((await reset(await changes.resetToken('joe@example.com'))).status).toBe(204)
     expect((await signInWith(latchkey.browser(), kept)).status).toBe(200)
     expect((await changes.undoFactor(undo)).body.code).toBe('invalid_link')
   })

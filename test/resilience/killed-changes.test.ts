@@ -95,7 +95,7 @@ const done = async () => {
        not exists (select 1 from undos where email = 'before@example.org') as undone_link,
        exists (select 1 from users where username = 'undoing' and password_hash is null) as undone_password,
        not exists (select 1 from refresh_token_records as r join users as u on u.id = r.user_id where u.username = 'undoing') as undone_sessions,
-       exists (select 1 from outgoing_mail where kind = 'email-restored') as undone_mail,
+       exists (select 1 from outgoing_mail where kind = 'account-restored') as undone_mail,
        exists (select 1 from events where kind = 'email_change_undone') as undone_event,
        not exists (select 1 from users where username = 'deleting') as deleted_user,
        exists (select 1 from outgoing_mail where kind = 'account-deleted') as deleted_mail,

@@ -74,7 +74,7 @@ const DeleteAccount = ({ account, onCancel }: { account: Account; onCancel: () =
 
   return (
     <>
-      <ul class="what-is-lost">
+      <ul class="effects">
         {Object.values(words.lost).map((sentence) => (
           <li key={sentence}>{sentence}</li>
         ))}

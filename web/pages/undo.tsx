@@ -1,16 +1,20 @@
+import type { UndoState } from '../../src/contract/schemas.js'
 import { isUndoOfEmail } from '../../src/contract/undo-tokens.js'
 import { client } from '../client.js'
 import { Card } from '../components/card.js'
-import { Form, type Problems } from '../components/form.js'
+import { Form, type Problems, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
+import { HiddenUsername } from '../components/hidden-username.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { MessageCard } from '../components/message-card.js'
+import { NewPasswordField } from '../components/new-password-field.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { useLinkToken } from '../link-token.js'
 import { isDeadLink, useMailedLink } from '../mailed-link.js'
 import { mount } from '../mount.js'
-import { useProblems } from '../refusals.js'
+import { useNewPasswordProblems } from '../passwords.js'
 import { useWords } from '../settings.js'
+import type { Words } from '../words/catalogue.js'
 import { fill } from '../words/format.js'
 
 /** Nothing changes before the button is pressed: mail scanners open links too. */
@@ -21,14 +25,28 @@ const Undo = () => {
   return <MessageCard heading={words.title} kind="info" text={words.noLink} />
 }
 
+/** Everything that the button does, a sentence for each. */
+const effectsOf = ({ changesBack: { email, username }, removes }: UndoState, words: Words['undo']['effects']) => [
+  ...(email === null ? [] : [fill(words.email, { email })]),
+  ...(username === null ? [] : [fill(words.username, { username })]),
+  ...(removes.totp ? [words.totp] : []),
+  ...(removes.recoveryCodes ? [words.recoveryCodes] : []),
+  ...removes.passkeys.map((name) => fill(words.passkey, { name })),
+  ...removes.providers.map((name) => fill(words.provider, { name })),
+  words.rest,
+]
+
+const removesSomething = ({ removes }: UndoState) =>
+  removes.totp || removes.recoveryCodes || removes.passkeys.length > 0 || removes.providers.length > 0
+
 const ByLink = ({ token }: { token: string }) => {
   const words = useWords('undo')
-  const problemsOf = useProblems()
+  const { newPassword } = useWords('password')
+  const problemsOf = useNewPasswordProblems('password')
   const { found, unasked, ending, endWith, load } = useMailedLink(() => client.checkUndo({ token }))
-  const ofEmail = isUndoOfEmail(token)
 
-  const submit = async (): Promise<Problems | undefined> => {
-    const answer = await (ofEmail ? client.undoEmail : client.undoFactor)({ token })
+  const submit = async ({ password = '' }: Values): Promise<Problems | undefined> => {
+    const answer = await (isUndoOfEmail(token) ? client.undoEmail : client.undoFactor)({ token, password })
     if (answer.refused && !isDeadLink(answer.refused)) return problemsOf(answer)
     endWith(answer.refused ? 'dead' : 'done')
     return undefined
@@ -36,19 +54,23 @@ const ByLink = ({ token }: { token: string }) => {
 
   if (ending === 'dead')
     return <MessageCard heading={words.deadHeading} kind="error" text={words.deadLink} focused={found !== undefined} />
-  if (ending === 'done') {
-    const text = ofEmail ? words.emailDone : words.factorDone
-    return <MessageCard heading={words.doneHeading} kind="success" text={text} focused />
-  }
+  if (ending === 'done') return <MessageCard heading={words.doneHeading} kind="success" text={words.done} focused />
   if (unasked) return <PageNotLoaded heading={words.title} refused={unasked} onTryAgain={load} />
   if (!found) return <LoadingCard />
-  const { kind, username, email } = found
+  const effects = effectsOf(found, words.effects)
   return (
     <Card>
       <Heading text={words.heading} />
-      <p class="lead">{fill(words.leads[kind], { username, email: email ?? '' })}</p>
-      {!ofEmail && <p class="card-note">{words.consequences}</p>}
+      <p class="lead">{fill(words.lead, { username: found.username })}</p>
+      <ul class="effects">
+        {effects.map((sentence, at) => (
+          <li key={at}>{sentence}</li>
+        ))}
+      </ul>
+      {removesSomething(found) && <p class="card-note">{words.alsoYours}</p>}
       <Form submitLabel={words.submit} onSubmit={submit}>
+        <HiddenUsername username={found.changesBack.username ?? found.username} />
+        <NewPasswordField name="password" label={newPassword} />
         <p class="card-note">{words.wasMe}</p>
       </Form>
     </Card>

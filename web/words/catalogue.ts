@@ -19,7 +19,7 @@ export const sections = {
   'second-factor': ['second-factor', 'enrolment', 'two-step', 'step-up', 'passkeys', 'common', 'refusals'],
   'step-up': ['step-up', 'common', 'refusals', 'passkeys'],
   'confirm-email': ['confirm-email', 'common', 'refusals'],
-  undo: ['undo', 'common', 'refusals'],
+  undo: ['undo', 'common', 'refusals', 'password'],
   invite: ['invite', 'register', 'common', 'refusals', 'password'],
   dashboard: [
     'dashboard',

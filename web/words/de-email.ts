@@ -23,28 +23,28 @@ export const email: typeof english = {
     takenHeading: 'Diese Adresse ist vergeben',
   },
   undo: {
-    title: 'Änderung rückgängig machen',
+    title: 'Konto zurückholen',
     heading: 'Waren Sie das nicht?',
-    leads: {
-      email:
-        'Ihr Konto {username} bekommt die Adresse {email} zurück. Was seit der Änderung hinzugefügt wurde, wird entfernt, alle Geräte werden abgemeldet, und wir schicken Ihnen einen Link für ein neues Passwort.',
-      totp: 'Damit wird die Anmeldung in zwei Schritten für Ihr Konto {username} wieder ausgeschaltet.',
-      passkey: 'Damit wird der Passkey entfernt, der zu Ihrem Konto {username} hinzugefügt wurde.',
-      provider: 'Damit wird die neue Verbindung Ihres Kontos {username} mit einem Anbieter getrennt.',
+    lead: 'Wählen Sie ein neues Passwort, dann gehört Ihr Konto {username} wieder Ihnen. Das geschieht dabei:',
+    effects: {
+      email: 'Das Konto bekommt die Adresse {email} zurück.',
+      username: 'Der Benutzername lautet wieder {username}.',
+      totp: 'Die Anmeldung in zwei Schritten wird ausgeschaltet.',
+      recoveryCodes: 'Die Wiederherstellungscodes aus den letzten sieben Tagen funktionieren nicht mehr.',
+      passkey: 'Der Passkey „{name}“ wird entfernt.',
+      provider: 'Die Verbindung mit {name} wird getrennt.',
+      rest: 'Alle Geräte werden abgemeldet. Das alte Passwort und alle Links und Codes aus früheren E-Mails funktionieren nicht mehr.',
     },
-    consequences:
-      'Außerdem werden alle Geräte abgemeldet, und das Passwort funktioniert nicht mehr. Wir schicken Ihnen einen Link für ein neues.',
-    submit: 'Änderung rückgängig machen',
+    alsoYours:
+      'Dabei wird entfernt, was in den letzten sieben Tagen hinzugefügt wurde, auch von Ihnen selbst. Sie können es danach neu hinzufügen.',
+    submit: 'Konto zurückholen',
     wasMe: 'Wenn Sie es waren, schließen Sie diese Seite. Es ändert sich nichts.',
-    doneHeading: 'Die Änderung ist rückgängig gemacht',
-    emailDone:
-      'Das Konto gehört wieder Ihnen. Wir haben Ihnen eine E-Mail mit einem Link für ein neues Passwort geschickt.',
-    factorDone:
-      'Alle Geräte sind abgemeldet. Wir haben Ihnen eine E-Mail mit einem Link für ein neues Passwort geschickt.',
+    doneHeading: 'Das Konto gehört wieder Ihnen',
+    done: 'Alle Geräte sind abgemeldet. Melden Sie sich mit Ihrem neuen Passwort an.',
     deadHeading: 'Dieser Link funktioniert nicht',
     deadLink:
-      'Er ist abgelaufen, wurde bereits verwendet oder ist unvollständig, oder eine spätere Änderung wurde bereits rückgängig gemacht.',
-    noLink: 'Um eine Änderung rückgängig zu machen, öffnen Sie den Link in der E-Mail dazu.',
+      'Er ist abgelaufen, wurde bereits verwendet oder ist unvollständig, oder das Konto wurde bereits zurückgeholt.',
+    noLink: 'Um Ihr Konto zurückzuholen, öffnen Sie den Link in der E-Mail zu der Änderung.',
   },
   'change-email': {
     change: 'E-Mail-Adresse ändern',

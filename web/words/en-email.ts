@@ -21,25 +21,27 @@ export const email = {
     takenHeading: 'This address is taken',
   },
   undo: {
-    title: 'Undo a change',
+    title: 'Take your account back',
     heading: 'Was this not you?',
-    leads: {
-      email:
-        'Your account {username} will get back the address {email}. What was added to it since the change will be removed, all devices will be signed out, and we will send you a link to choose a new password.',
-      totp: 'This switches two-step sign-in off again for your account {username}.',
-      passkey: 'This removes the passkey that was added to your account {username}.',
-      provider: 'This disconnects the provider that was connected to your account {username}.',
+    lead: 'Choose a new password, and your account {username} is yours again. This is what happens:',
+    effects: {
+      email: 'The account gets back the address {email}.',
+      username: 'The username becomes {username} again.',
+      totp: 'Two-step sign-in is switched off.',
+      recoveryCodes: 'The recovery codes that were made in the last seven days do not work any more.',
+      passkey: 'The passkey “{name}” is removed.',
+      provider: 'The connection to {name} is removed.',
+      rest: 'All devices are signed out. The old password and all links and codes from earlier emails do not work any more.',
     },
-    consequences:
-      'It also signs out all devices, and the password will not work any more. We will send you a link to choose a new one.',
-    submit: 'Undo the change',
+    alsoYours:
+      'This removes what was added in the last seven days, also if you added it yourself. You can add it again.',
+    submit: 'Take the account back',
     wasMe: 'If it was you, close this page. Nothing will change.',
-    doneHeading: 'The change was undone',
-    emailDone: 'The account is yours again. We have sent you an email with a link to choose a new password.',
-    factorDone: 'All devices are signed out. We have sent you an email with a link to choose a new password.',
+    doneHeading: 'The account is yours again',
+    done: 'All devices are signed out. Sign in with your new password.',
     deadHeading: 'This link does not work',
-    deadLink: 'It has expired, was already used, is incomplete, or a later change was undone already.',
-    noLink: 'To undo a change, open the link in the email about it.',
+    deadLink: 'It has expired, was already used, is incomplete, or the account was taken back already.',
+    noLink: 'To take your account back, open the link in the email about the change.',
   },
   'change-email': {
     change: 'Change the email address',

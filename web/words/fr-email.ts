@@ -23,27 +23,27 @@ export const email: typeof english = {
     takenHeading: 'Cette adresse est déjà prise',
   },
   undo: {
-    title: 'Annuler une modification',
+    title: 'Reprendre votre compte',
     heading: 'Ce n’était pas vous\u00a0?',
-    leads: {
-      email:
-        'Votre compte {username} retrouvera l’adresse {email}. Ce qui a été ajouté depuis la modification sera supprimé, tous les appareils seront déconnectés, et vous recevrez un lien pour choisir un nouveau mot de passe.',
-      totp: 'La connexion en deux étapes de votre compte {username} sera de nouveau désactivée.',
-      passkey: 'La clé d’accès ajoutée à votre compte {username} sera supprimée.',
-      provider: 'Le fournisseur associé à votre compte {username} sera dissocié.',
+    lead: 'Choisissez un nouveau mot de passe, et votre compte {username} sera de nouveau à vous. Voici ce qui se passera\u00a0:',
+    effects: {
+      email: 'Le compte retrouvera l’adresse {email}.',
+      username: 'Le nom d’utilisateur redeviendra {username}.',
+      totp: 'La connexion en deux étapes sera désactivée.',
+      recoveryCodes: 'Les codes de secours créés ces sept derniers jours ne fonctionneront plus.',
+      passkey: 'La clé d’accès «\u00a0{name}\u00a0» sera supprimée.',
+      provider: 'Le compte {name} sera dissocié.',
+      rest: 'Tous les appareils seront déconnectés. L’ancien mot de passe ainsi que les liens et codes des e-mails précédents ne fonctionneront plus.',
     },
-    consequences:
-      'Tous les appareils seront déconnectés et le mot de passe ne fonctionnera plus. Nous vous enverrons un lien pour en choisir un nouveau.',
-    submit: 'Annuler la modification',
+    alsoYours:
+      'Ce qui a été ajouté ces sept derniers jours sera supprimé, même si c’est vous qui l’avez ajouté. Vous pourrez l’ajouter de nouveau.',
+    submit: 'Reprendre le compte',
     wasMe: 'Si c’était vous, fermez cette page. Rien ne changera.',
-    doneHeading: 'La modification est annulée',
-    emailDone:
-      'Le compte est de nouveau à vous. Nous vous avons envoyé un e-mail avec un lien pour choisir un nouveau mot de passe.',
-    factorDone:
-      'Tous les appareils sont déconnectés. Nous vous avons envoyé un e-mail avec un lien pour choisir un nouveau mot de passe.',
+    doneHeading: 'Le compte est de nouveau à vous',
+    done: 'Tous les appareils sont déconnectés. Connectez-vous avec votre nouveau mot de passe.',
     deadHeading: 'Ce lien ne fonctionne pas',
-    deadLink: 'Il a expiré, a déjà été utilisé ou est incomplet, ou une modification ultérieure a déjà été annulée.',
-    noLink: 'Pour annuler une modification, ouvrez le lien de l’e-mail qui en parle.',
+    deadLink: 'Il a expiré, a déjà été utilisé ou est incomplet, ou le compte a déjà été repris.',
+    noLink: 'Pour reprendre votre compte, ouvrez le lien de l’e-mail qui annonce la modification.',
   },
   'change-email': {
     change: 'Modifier l’adresse e-mail',

@@ -47,6 +47,8 @@ export type EmailProof = { token: string; password?: string | undefined } | { co
 export type EmailConfirmation = { token: string; password?: string | undefined }
 /** The token of a link to /undo. It begins with `email-`, for `undoEmail`, or with `factor-`, for `undoFactor`. */
 export type UndoLink = { token: string }
+/** With `password` it is the new one. Without, no password works, and a link to choose one is mailed. */
+export type TakeBack = UndoLink & { password?: string | undefined }
 
 /** Both addresses of the account page. */
 export type AccountPage = '/dashboard' | '/api/auth/account-page'
@@ -75,8 +77,8 @@ const createEmailCalls = ({
     checkUndo: (link: UndoLink) => send<UndoState>('POST', 'undo/check', link),
     changeEmail: (account: { email: string }) => change<Accepted>('POST', 'email', account),
     confirmEmail: (link: EmailConfirmation) => withoutRenewal(() => use('email/confirm', link)),
-    undoEmail: (link: UndoLink) => use('email/undo', link),
-    undoFactor: (link: UndoLink) => use('factors/undo', link),
+    undoEmail: (link: TakeBack) => use('email/undo', link),
+    undoFactor: (link: TakeBack) => use('factors/undo', link),
   }
 }
 

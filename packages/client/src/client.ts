@@ -30,6 +30,7 @@ export type {
   PersonalData,
   Proof,
   Registration,
+  TakeBack,
   UndoLink,
 } from './calls.js'
 export type { Change, User } from './presence.js'

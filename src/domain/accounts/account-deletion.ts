@@ -10,7 +10,7 @@ import type { User, Users } from '../users/users.js'
 
 type Dependencies = {
   database: Database
-  users: Pick<Users, 'lockForDeletion' | 'remove'>
+  users: Pick<Users, 'lockForDeletion' | 'remove' | 'emailHistoryOf'>
   usernames: Pick<Usernames, 'formerOf'>
   undos: Pick<Undos, 'formerEmailsOf'>
   sessions: Pick<Sessions, 'endAll'>
@@ -42,6 +42,7 @@ export const createAccountDeletion = (deps: Dependencies) => {
     email,
     username,
     ...(await undos.formerEmailsOf(id, sql)).map((former) => former.email),
+    ...(await users.emailHistoryOf(id, sql)).map((former) => former.email),
     ...(await usernames.formerOf(id, sql)).map((former) => former.username_key),
   ]
 

@@ -11,11 +11,11 @@ export const replace = (
   sql: Sql,
   row: { userId: string; email: Email; hash: Uint8Array; clockOffset: number; expiresAt: Date },
 ) =>
-  sql.query<{ asked_at: Date }>(
+  sql.query(
     `insert into email_changes (user_id, email, email_key, hash, asked_at, expires_at)
      values ($1, $2, $3, $4, ${databaseMoment('$5')}, $6)
      on conflict (user_id) do update set email = excluded.email, email_key = excluded.email_key, hash = excluded.hash,
-       asked_at = excluded.asked_at, expires_at = excluded.expires_at returning asked_at`,
+       asked_at = excluded.asked_at, expires_at = excluded.expires_at`,
     [row.userId, row.email.email, row.email.key, row.hash, row.clockOffset, row.expiresAt],
   )
 

@@ -29,7 +29,7 @@ type Dependencies = {
   database: Database
   clock: Clock
   users: Pick<Users, 'findByEmail' | 'holdByEmail' | 'reservedFor' | 'setEmail'>
-  undos: Pick<Undos, 'add' | 'extend' | 'forgetSince'>
+  undos: Pick<Undos, 'add' | 'extend' | 'forgetAll'>
   oneTimeTokens: Pick<OneTimeTokens, 'forgetResets'>
   sessions: Pick<Sessions, 'endAll'>
   mails: Pick<Mails, 'queue'>
@@ -37,11 +37,8 @@ type Dependencies = {
 /** `withheld`: the mail to the new address is not sent. */
 type Mailing = { client: Client; withheld: boolean }
 
-/**
- * `since`: when the change began, if that was before this moment. `isFinal`: no undo link works any more, and the address
- * before gets none.
- */
-type Applied = { email: Email; since?: Date; except?: string; client: Client; isFinal?: boolean }
+/** `isFinal`: no undo link works any more, and the address before gets none. */
+type Applied = { email: Email; except?: string; client: Client; isFinal?: boolean }
 
 export type EmailChanges = ReturnType<typeof createEmailChanges>
 
@@ -78,14 +75,14 @@ export const createEmailChanges = (deps: Dependencies) => {
     const { client } = mailing
     const token = randomToken()
     await mailNewAddress(sql, user, email, token, mailing)
-    const [asked] = await store.replace(sql, {
+    await store.replace(sql, {
       userId: user.id,
       email,
       hash: fingerprint(token),
       clockOffset: clock.offset(),
       expiresAt: later(clock.now(), lifetime),
     })
-    const undoToken = await undos.add(sql, user.id, { kind: 'email', email: user.email }, asked?.asked_at)
+    const undoToken = await undos.add(sql, user, { kind: 'email' })
     const values = { username: user.username, newEmail: email.email, undoToken, undoFor: undoLifetime }
     await mails.queue(sql, { to: user.email, userId: user.id, template: 'email-change-asked', values, client })
   }
@@ -105,12 +102,12 @@ export const createEmailChanges = (deps: Dependencies) => {
    * ends trusted devices. Returns how many sessions ended. The address before is reserved in the same transaction: a trigger refuses
    * it to a request that waited for the moment at which it becomes free.
    */
-  const apply = async (sql: Transaction, user: User, { email, since, except, client, isFinal }: Applied) => {
+  const apply = async (sql: Transaction, user: User, { email, except, client, isFinal }: Applied) => {
     if (await isTaken(sql, user.id, email, await users.findByEmail(email.email, sql))) throw new AddressTaken()
     if (!(await users.setEmail(sql, user.id, email))) throw new AddressTaken()
-    if (isFinal) await undos.forgetSince(sql, user.id, new Date(0))
+    if (isFinal) await undos.forgetAll(sql, user.id)
     else await undos.extend(sql, user.id, user.email)
-    const undoToken = await undos.add(sql, user.id, { kind: 'email', email: user.email }, since)
+    const undoToken = await undos.add(sql, user, { kind: 'email' })
     const values = { username: user.username, newEmail: email.email, undoToken, undoFor: undoLifetime }
     const mail = { to: user.email, userId: user.id, template: 'email-changed', values } as const
     if (!isFinal) await mails.queue(sql, { ...mail, client })

@@ -61,6 +61,7 @@ export const eventKinds = [
   'limits_cleared',
   'webhooks_retried',
   'email_set',
+  'account_recovered',
   'users_imported',
   'users_exported',
   'content_loaded',

@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { databaseMoment, databaseNow } from '../../platform/database/database-now.js'
+import { databaseMoment, databaseNow, milliseconds } from '../../platform/database/database-now.js'
 
 export type TotpRow = { secret: string; created_at: Date; seconds: number }
 
@@ -62,8 +62,20 @@ export const insertRecoveryCodes = (sql: Sql, userId: string, hashes: readonly U
 export const deleteRecoveryCodes = (sql: Sql, userId: string) =>
   sql.query('delete from recovery_codes where user_id = $1', [userId])
 
-export const deleteRecoveryCodesSince = (sql: Sql, userId: string, since: Date) =>
-  sql.query('delete from recovery_codes where user_id = $1 and created_at >= $2', [userId, since])
+/** Those that are younger than this, in milliseconds. */
+export const deleteNewRecoveryCodes = (sql: Sql, userId: string, age: number, clockOffset: number) =>
+  sql.query(
+    `delete from recovery_codes
+     where user_id = $1 and created_at > ${databaseNow('$3')} - ${milliseconds('$2')} returning 1`,
+    [userId, age, clockOffset],
+  )
+
+export const countNewRecoveryCodes = (sql: Sql, userId: string, age: number, clockOffset: number) =>
+  sql.query<{ count: number }>(
+    `select count(*) as count from recovery_codes
+     where user_id = $1 and created_at > ${databaseNow('$3')} - ${milliseconds('$2')}`,
+    [userId, age, clockOffset],
+  )
 
 /** Using a code deletes its row, so of many requests at once only one succeeds. */
 export const takeRecoveryCode = (sql: Sql, userId: string, hash: Uint8Array) =>

@@ -135,14 +135,6 @@ export const createFactors = (deps: Dependencies) => {
     return removed.length > 0
   }
 
-  const removeAddedSince = async (sql: Transaction, userId: string, since: Date) => {
-    // Recovery codes that were made since are gone too. The caller holds a lock on the user's row.
-    const added = (await find(userId, sql))?.created_at
-    if (added && added >= since) return remove(sql, userId)
-    await store.deleteRecoveryCodesSince(sql, userId, since)
-    return false
-  }
-
   const refuseWrong = async ({ userId, client }: Request, method: CodeMethod): Promise<CodeRefusal> => {
     onProof(method, 'wrong')
     await events.record({ kind: 'second_factor_failed', userId, reason: method }, client)
@@ -227,7 +219,13 @@ export const createFactors = (deps: Dependencies) => {
     begin,
     confirm,
     remove,
-    removeAddedSince,
+    /** Recovery codes that are younger than this, in milliseconds. False if there are none. */
+    removeNewRecoveryCodes: async (sql: Transaction, userId: string, age: number) =>
+      (await store.deleteNewRecoveryCodes(sql, userId, age, clock.offset())).length > 0,
+    hasNewRecoveryCodes: async (userId: string, age: number) => {
+      const [row] = await store.countNewRecoveryCodes(database, userId, age, clock.offset())
+      return (row?.count ?? 0) > 0
+    },
     /** Undefined while TOTP is off. The caller holds a lock on the user's row. */
     renewRecoveryCodes: async (sql: Transaction, userId: string) => {
       if (!(await find(userId, sql))) return undefined

@@ -6,7 +6,10 @@ import { createKnownDevices } from './known-devices.js'
 const [older, newer] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
 const clock = createMovableClock()
 const devices = createKnownDevices({ keys: [newer, older], clock })
-const [ada, bob] = ['01980000-0000-7000-8000-000000000001', '01980000-0000-7000-8000-000000000002']
+const [ada, bob] = [
+  { id: '01980000-0000-7000-8000-000000000001', undoCount: 0 },
+  { id: '01980000-0000-7000-8000-000000000002', undoCount: 0 },
+]
 
 describe('the value of a known device', () => {
   it('belongs to one account, and to the browser that has it', () => {
@@ -34,12 +37,23 @@ describe('the value of a known device', () => {
   })
 
   it('is replaced at each sign-in of its account, and those of four other accounts stay', () => {
-    const ids = Array.from({ length: 6 }, (_, at) => `01980000-0000-7000-8000-00000000001${at}`)
+    const ids = Array.from({ length: 6 }, (_, at) => ({ id: `01980000-0000-7000-8000-00000000001${at}`, undoCount: 0 }))
     const values = ids.reduce<readonly string[]>((kept, id) => devices.remember(id, kept), [])
     expect(ids.map((id) => devices.find(id, values) !== undefined)).toEqual([false, true, true, true, true, true])
-    const again = devices.remember(ids[2] ?? '', values)
+    const again = devices.remember(ids[2] ?? ada, values)
     expect(again).toHaveLength(5)
-    expect(devices.find(ids[2] ?? '', again)).not.toBe(devices.find(ids[2] ?? '', values))
+    expect(devices.find(ids[2] ?? ada, again)).not.toBe(devices.find(ids[2] ?? ada, values))
+  })
+
+  it('means nothing once the account was taken back', () => {
+    const before = devices.remember(ada, [])
+    const after = devices.remember({ ...ada, undoCount: 1 }, before)
+    expect([0, 1, 2].map((undoCount) => devices.find({ ...ada, undoCount }, before) !== undefined)).toEqual([
+      true,
+      false,
+      false,
+    ])
+    expect(devices.find({ ...ada, undoCount: 1 }, after)).toBeDefined()
   })
 
   it('expires after a year', () => {

@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { sameBytes } from '../../lib/random.js'
+import type { User } from '../users/users.js'
 
 export const knownDeviceLifetime = 365 * days
 
@@ -11,6 +12,8 @@ export const mostAccounts = 5
 const nonceBytes = 16
 const macBytes = 16
 
+type Account = Pick<User, 'id' | 'undoCount'>
+
 export type KnownDevices = ReturnType<typeof createKnownDevices>
 
 /**
@@ -19,8 +22,11 @@ export type KnownDevices = ReturnType<typeof createKnownDevices>
  * others do not stop it.
  */
 export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; clock: Clock }) => {
-  const macWith = (key: Buffer, userId: string, nonce: Uint8Array) =>
-    createHmac('sha256', key).update(`${userId} `).update(nonce).digest().subarray(0, macBytes)
+  /** When an account was taken back, the browsers from before are not known any more: a thief's may be among them. */
+  const markOf = ({ id, undoCount }: Account) => (undoCount > 0 ? `${id} ${undoCount} ` : `${id} `)
+
+  const macWith = (key: Buffer, account: Account, nonce: Uint8Array) =>
+    createHmac('sha256', key).update(markOf(account)).update(nonce).digest().subarray(0, macBytes)
 
   /** It begins with the time: a copy of the cookie is not worth something for ever. */
   const newNonce = () => {
@@ -32,32 +38,32 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
   const hasExpired = (nonce: Buffer) => later(new Date(nonce.readUInt32BE() * 1000), knownDeviceLifetime) <= clock.now()
 
   /** The nonce in a value of this account. */
-  const nonceIn = (value: string, userId: string) => {
+  const nonceIn = (value: string, account: Account) => {
     const bytes = Buffer.from(value, 'base64url')
     if (bytes.length !== nonceBytes + macBytes) return undefined
     const [nonce, mac] = [bytes.subarray(0, nonceBytes), bytes.subarray(nonceBytes)]
-    const isOurs = keys.some((key) => sameBytes(macWith(key, userId, nonce), mac))
+    const isOurs = keys.some((key) => sameBytes(macWith(key, account, nonce), mac))
     return isOurs && !hasExpired(nonce) ? nonce.toString('hex') : undefined
   }
 
-  const make = (userId: string) => {
+  const make = (account: Account) => {
     const [key] = keys
     if (!key) throw new Error('There is no key for known devices')
     const nonce = newNonce()
-    return Buffer.concat([nonce, macWith(key, userId, nonce)]).toString('base64url')
+    return Buffer.concat([nonce, macWith(key, account, nonce)]).toString('base64url')
   }
 
   return {
     /** What failures of this browser are counted by; undefined if none of its values belongs to the account. */
-    find: (userId: string, values: readonly string[]) =>
-      values.map((value) => nonceIn(value, userId)).find((nonce) => nonce !== undefined),
+    find: (account: Account, values: readonly string[]) =>
+      values.map((value) => nonceIn(value, account)).find((nonce) => nonce !== undefined),
     /** Those of the values that belong to this account. */
-    valuesOf: (userId: string, values: readonly string[]) =>
-      values.filter((value) => nonceIn(value, userId) !== undefined),
+    valuesOf: (account: Account, values: readonly string[]) =>
+      values.filter((value) => nonceIn(value, account) !== undefined),
     /** The values for the browser, with a new one for this account: a copy that was stolen before is counted apart. */
-    remember: (userId: string, values: readonly string[]) => [
-      make(userId),
-      ...values.filter((value) => nonceIn(value, userId) === undefined).slice(0, mostAccounts - 1),
+    remember: (account: Account, values: readonly string[]) => [
+      make(account),
+      ...values.filter((value) => nonceIn(value, account) === undefined).slice(0, mostAccounts - 1),
     ],
   }
 }

@@ -25,6 +25,9 @@ export const spendTry = (sql: Sql, holder: string, userId: string, now: Date) =>
 export const takeCode = (sql: Sql, id: string) =>
   sql.query<{ id: string }>('delete from mailed_codes where id = $1 returning id', [id])
 
+export const deleteOfUser = (sql: Sql, userId: string) =>
+  sql.query('delete from mailed_codes where user_id = $1', [userId])
+
 export const purge = (sql: Sql, now: Date, limit: number) =>
   sql.query(
     `delete from mailed_codes where holder in (select holder from mailed_codes where expires_at <= $1 limit $2)

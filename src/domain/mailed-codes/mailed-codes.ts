@@ -15,6 +15,9 @@ const tries = 5
 export const holderOf = (holder: { sessionId: string } | { challengeId: string }) =>
   'sessionId' in holder ? `session ${holder.sessionId}` : `challenge ${holder.challengeId}`
 
+/** No code that was mailed works any more. A command has no keys to make codes with, so this needs none. */
+export const forgetMailedCodes = (sql: Sql, userId: string) => store.deleteOfUser(sql, userId)
+
 export type MailedCodes = ReturnType<typeof createMailedCodes>
 
 type Dependencies = { database: Database; clock: Clock; codeKeys: readonly Buffer[]; mails: Pick<Mails, 'queue'> }

@@ -2,6 +2,7 @@ import { languageNames } from '../../contract/languages.js'
 import { timeSpan } from '../../contract/time-spans.js'
 import { footers } from './footers.js'
 import type { AccountLetters } from './letters.js'
+import { undoEnglish } from './letters-email-english.js'
 
 const { accountFooter } = footers.en
 
@@ -20,14 +21,14 @@ export const accountEnglish: AccountLetters = {
     footer: accountFooter(productName),
   }),
 
-  'username-changed': ({ username, formerUsername, reservedFor }, { productName, addresses }) => ({
+  'username-changed': ({ username, formerUsername, reservedFor, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `Your username at ${productName} was changed`,
     blocks: [
       {
         text: `Your username at ${productName} was just changed from ${formerUsername} to ${username}. Use the new one to sign in. For ${timeSpan(reservedFor, 'en')} no other user can have the old one, and you can change back.`,
       },
-      { text: 'If this was not you, choose a new password now, then change the username back:' },
-      { link: addresses.forgotPassword, label: 'Choose a new password' },
+      { text: undoEnglish(undoFor) },
+      { link: addresses.undo(undoToken), label: 'This was not me' },
     ],
     footer: accountFooter(productName),
   }),

@@ -2,6 +2,7 @@ import { languageNames } from '../../contract/languages.js'
 import { timeSpan } from '../../contract/time-spans.js'
 import { footers } from './footers.js'
 import type { AccountLetters } from './letters.js'
+import { undoFrench } from './letters-email-french.js'
 
 const { accountFooter } = footers.fr
 
@@ -20,16 +21,14 @@ export const accountFrench: AccountLetters = {
     footer: accountFooter(productName),
   }),
 
-  'username-changed': ({ username, formerUsername, reservedFor }, { productName, addresses }) => ({
+  'username-changed': ({ username, formerUsername, reservedFor, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `Votre nom d’utilisateur sur ${productName} a été modifié`,
     blocks: [
       {
         text: `Votre nom d’utilisateur sur ${productName} vient de passer de ${formerUsername} à ${username}. Utilisez le nouveau pour vous connecter. Pendant ${timeSpan(reservedFor, 'fr')}, personne d’autre ne peut prendre l’ancien, et vous pouvez y revenir.`,
       },
-      {
-        text: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe, puis rétablissez votre nom d’utilisateur :',
-      },
-      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+      { text: undoFrench(undoFor) },
+      { link: addresses.undo(undoToken), label: 'Ce n’était pas moi' },
     ],
     footer: accountFooter(productName),
   }),

@@ -2,6 +2,7 @@ import { languageNames } from '../../contract/languages.js'
 import { timeSpan } from '../../contract/time-spans.js'
 import { footers } from './footers.js'
 import type { AccountLetters } from './letters.js'
+import { undoGerman } from './letters-email-german.js'
 
 const { accountFooter } = footers.de
 
@@ -20,16 +21,14 @@ export const accountGerman: AccountLetters = {
     footer: accountFooter(productName),
   }),
 
-  'username-changed': ({ username, formerUsername, reservedFor }, { productName, addresses }) => ({
+  'username-changed': ({ username, formerUsername, reservedFor, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `Ihr Benutzername bei ${productName} wurde geändert`,
     blocks: [
       {
         text: `Ihr Benutzername bei ${productName} wurde gerade von ${formerUsername} in ${username} geändert. Melden Sie sich ab jetzt mit dem neuen an. Der alte bleibt ${timeSpan(reservedFor, 'de')} lang für Sie reserviert. So lange können Sie wieder zu ihm wechseln.`,
       },
-      {
-        text: 'Wenn Sie das nicht waren, wählen Sie jetzt ein neues Passwort, und ändern Sie danach den Benutzernamen zurück:',
-      },
-      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+      { text: undoGerman(undoFor) },
+      { link: addresses.undo(undoToken), label: 'Das war ich nicht' },
     ],
     footer: accountFooter(productName),
   }),

@@ -56,7 +56,7 @@ export const emailEnglish: EmailLetters = {
         text: `A new email address was entered for your account ${username} at ${productName}: ${newEmail}. It replaces this one as soon as it is confirmed.`,
       },
       {
-        text: `If this was you, you do not need to do anything. If not, someone else has access to your account. Stop the change here, within ${timeSpan(undoFor, 'en')}. This also signs out all devices, and you get a link to choose a new password:`,
+        text: `If this was you, you do not need to do anything. If not, someone else has access to your account. Take your account back here, within ${timeSpan(undoFor, 'en')}. What was added to it in the last days is removed, all devices are signed out, and you choose a new password:`,
       },
       { link: addresses.undo(undoToken), label: 'This was not me' },
     ],
@@ -70,21 +70,34 @@ export const emailEnglish: EmailLetters = {
         text: `The email address of your account ${username} at ${productName} was just changed to ${newEmail}. This address is not used for it any more.`,
       },
       {
-        text: `If this was not you, take the account back here, within ${timeSpan(undoFor, 'en')}. It puts this address back, signs out all devices, and sends you a link to choose a new password:`,
+        text: `If this was not you, take the account back here, within ${timeSpan(undoFor, 'en')}. It gets this address back, what was added to it in the last days is removed, all devices are signed out, and you choose a new password:`,
       },
       { link: addresses.undo(undoToken), label: 'This was not me' },
     ],
     footer: accountFooter(productName),
   }),
 
-  'email-restored': ({ username, token, validFor }, { productName, addresses }) => ({
+  'account-restored': ({ username, byOperator, token, validFor }, { productName, addresses }) => ({
     subject: `Your account at ${productName} is yours again`,
     blocks: [
       {
-        text: `Your account ${username} at ${productName} has this email address again. All devices were signed out, and what was added to the account since was removed. The old password does not work any more. Choose a new one here:`,
+        text: byOperator
+          ? `An administrator has given your account ${username} at ${productName} back to you. It has this email address now. All devices were signed out, and two-step sign-in, passkeys and connected providers were removed.`
+          : `Your account ${username} at ${productName} was taken back with the link in an email to this address, which is its email address. All devices were signed out, and what was added to the account in the last seven days was removed.`,
       },
-      { link: addresses.resetPassword(token), label: 'Choose a new password' },
-      { text: resetLinkEnglish(validFor) },
+      ...(token !== undefined && validFor !== undefined
+        ? [
+            { text: 'The old password does not work any more. Choose a new one here:' },
+            { link: addresses.resetPassword(token), label: 'Choose a new password' },
+            { text: resetLinkEnglish(validFor) },
+          ]
+        : [
+            { text: 'From now on you sign in with the password that was chosen there:' },
+            { link: addresses.login, label: 'Sign in' },
+            {
+              text: 'If you did not choose it, someone else can read your emails. Change the password of your mailbox, then the one of this account.',
+            },
+          ]),
     ],
     footer: accountFooter(productName),
   }),
@@ -102,19 +115,7 @@ export const emailEnglish: EmailLetters = {
     ],
     footer: accountFooter(productName),
   }),
-
-  'factor-undone': ({ username, token, validFor }, { productName, addresses }) => ({
-    subject: `A change to your account at ${productName} was undone`,
-    blocks: [
-      {
-        text: `A way to sign in that had been added to your account ${username} at ${productName} was removed, with the link in the email about it. All devices were signed out. The old password does not work any more. Choose a new one here:`,
-      },
-      { link: addresses.resetPassword(token), label: 'Choose a new password' },
-      { text: resetLinkEnglish(validFor) },
-    ],
-    footer: accountFooter(productName),
-  }),
 }
 
 export const undoEnglish = (undoFor: number) =>
-  `If this was not you, undo it here, within ${timeSpan(undoFor, 'en')}. This also signs out all devices, and you get a link to choose a new password:`
+  `If this was not you, take your account back here, within ${timeSpan(undoFor, 'en')}. What was added to it in the last days is removed, all devices are signed out, and you choose a new password:`

@@ -55,7 +55,7 @@ export const emailFrench: EmailLetters = {
         text: `Une nouvelle adresse e-mail a été saisie pour votre compte ${username} sur ${productName} : ${newEmail}. Elle remplacera celle-ci dès qu’elle sera confirmée.`,
       },
       {
-        text: `Si c’était vous, vous n’avez rien à faire. Sinon, quelqu’un d’autre a accès à votre compte. Empêchez cette modification ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Tous les appareils seront aussi déconnectés, et vous recevrez un lien pour choisir un nouveau mot de passe :`,
+        text: `Si c’était vous, vous n’avez rien à faire. Sinon, quelqu’un d’autre a accès à votre compte. Reprenez votre compte ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Ce qui y a été ajouté ces derniers jours sera supprimé, tous les appareils seront déconnectés, et vous choisirez un nouveau mot de passe :`,
       },
       { link: addresses.undo(undoToken), label: 'Ce n’était pas moi' },
     ],
@@ -69,21 +69,34 @@ export const emailFrench: EmailLetters = {
         text: `L’adresse e-mail de votre compte ${username} sur ${productName} vient d’être remplacée par ${newEmail}. L’adresse actuelle n’est plus utilisée pour ce compte.`,
       },
       {
-        text: `Si ce n’était pas vous, reprenez votre compte ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Cette adresse sera rétablie, tous les appareils seront déconnectés, et vous recevrez un lien pour choisir un nouveau mot de passe :`,
+        text: `Si ce n’était pas vous, reprenez votre compte ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Cette adresse sera rétablie, ce qui a été ajouté au compte ces derniers jours sera supprimé, tous les appareils seront déconnectés, et vous choisirez un nouveau mot de passe :`,
       },
       { link: addresses.undo(undoToken), label: 'Ce n’était pas moi' },
     ],
     footer: accountFooter(productName),
   }),
 
-  'email-restored': ({ username, token, validFor }, { productName, addresses }) => ({
+  'account-restored': ({ username, byOperator, token, validFor }, { productName, addresses }) => ({
     subject: `Votre compte sur ${productName} est de nouveau à vous`,
     blocks: [
       {
-        text: `Votre compte ${username} sur ${productName} a de nouveau cette adresse e-mail. Tous les appareils ont été déconnectés, et ce qui avait été ajouté au compte depuis a été supprimé. L’ancien mot de passe ne fonctionne plus. Choisissez-en un nouveau ici :`,
+        text: byOperator
+          ? `Un administrateur vous a rendu votre compte ${username} sur ${productName}. Il utilise maintenant cette adresse e-mail. Tous les appareils ont été déconnectés, et la connexion en deux étapes, les clés d’accès et les fournisseurs associés ont été supprimés.`
+          : `Votre compte ${username} sur ${productName} a été repris au moyen du lien d’un e-mail envoyé à cette adresse, qui est maintenant celle du compte. Tous les appareils ont été déconnectés, et ce qui avait été ajouté au compte ces sept derniers jours a été supprimé.`,
       },
-      { link: addresses.resetPassword(token), label: 'Choisir un nouveau mot de passe' },
-      { text: resetLinkFrench(validFor) },
+      ...(token !== undefined && validFor !== undefined
+        ? [
+            { text: 'L’ancien mot de passe ne fonctionne plus. Choisissez-en un nouveau ici :' },
+            { link: addresses.resetPassword(token), label: 'Choisir un nouveau mot de passe' },
+            { text: resetLinkFrench(validFor) },
+          ]
+        : [
+            { text: 'Connectez-vous désormais avec le mot de passe choisi à cette occasion :' },
+            { link: addresses.login, label: 'Se connecter' },
+            {
+              text: 'Si vous ne l’avez pas choisi vous-même, quelqu’un d’autre peut lire vos e-mails. Changez le mot de passe de votre messagerie, puis celui de ce compte.',
+            },
+          ]),
     ],
     footer: accountFooter(productName),
   }),
@@ -101,19 +114,7 @@ export const emailFrench: EmailLetters = {
     ],
     footer: accountFooter(productName),
   }),
-
-  'factor-undone': ({ username, token, validFor }, { productName, addresses }) => ({
-    subject: `Une modification de votre compte sur ${productName} a été annulée`,
-    blocks: [
-      {
-        text: `Un moyen de connexion ajouté à votre compte ${username} sur ${productName} a été supprimé au moyen du lien de l’e-mail correspondant. Tous les appareils ont été déconnectés. L’ancien mot de passe ne fonctionne plus. Choisissez-en un nouveau ici :`,
-      },
-      { link: addresses.resetPassword(token), label: 'Choisir un nouveau mot de passe' },
-      { text: resetLinkFrench(validFor) },
-    ],
-    footer: accountFooter(productName),
-  }),
 }
 
 export const undoFrench = (undoFor: number) =>
-  `Si ce n’était pas vous, annulez cette modification ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Tous les appareils seront aussi déconnectés, et vous recevrez un lien pour choisir un nouveau mot de passe :`
+  `Si ce n’était pas vous, reprenez votre compte ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Ce qui y a été ajouté ces derniers jours sera supprimé, tous les appareils seront déconnectés, et vous choisirez un nouveau mot de passe :`

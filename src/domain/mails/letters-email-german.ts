@@ -60,7 +60,7 @@ export const emailGerman: EmailLetters = {
         text: `Für Ihr Konto ${username} bei ${productName} wurde eine neue E-Mail-Adresse eingegeben: ${newEmail}. Sie ersetzt diese Adresse, sobald sie bestätigt ist.`,
       },
       {
-        text: `Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, hat jemand anderes Zugriff auf Ihr Konto. Verhindern Sie die Änderung hier, innerhalb von ${afterWithin(undoFor)}. Dabei werden auch alle Geräte abgemeldet, und Sie erhalten einen Link für ein neues Passwort:`,
+        text: `Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, hat jemand anderes Zugriff auf Ihr Konto. Holen Sie sich das Konto hier zurück, innerhalb von ${afterWithin(undoFor)}. Was in den letzten Tagen hinzugefügt wurde, wird entfernt, alle Geräte werden abgemeldet, und Sie wählen ein neues Passwort:`,
       },
       { link: addresses.undo(undoToken), label: 'Das war ich nicht' },
     ],
@@ -74,21 +74,34 @@ export const emailGerman: EmailLetters = {
         text: `Die E-Mail-Adresse Ihres Kontos ${username} bei ${productName} wurde gerade in ${newEmail} geändert. Diese Adresse wird dafür nicht mehr verwendet.`,
       },
       {
-        text: `Wenn Sie das nicht waren, holen Sie sich das Konto hier zurück, innerhalb von ${afterWithin(undoFor)}. Dann gilt wieder diese Adresse, alle Geräte werden abgemeldet, und Sie erhalten einen Link für ein neues Passwort:`,
+        text: `Wenn Sie das nicht waren, holen Sie sich das Konto hier zurück, innerhalb von ${afterWithin(undoFor)}. Dann gilt wieder diese Adresse, was in den letzten Tagen hinzugefügt wurde, wird entfernt, alle Geräte werden abgemeldet, und Sie wählen ein neues Passwort:`,
       },
       { link: addresses.undo(undoToken), label: 'Das war ich nicht' },
     ],
     footer: accountFooter(productName),
   }),
 
-  'email-restored': ({ username, token, validFor }, { productName, addresses }) => ({
+  'account-restored': ({ username, byOperator, token, validFor }, { productName, addresses }) => ({
     subject: `Ihr Konto bei ${productName} gehört wieder Ihnen`,
     blocks: [
       {
-        text: `Ihr Konto ${username} bei ${productName} hat wieder diese E-Mail-Adresse. Alle Geräte wurden abgemeldet, und was seither zum Konto hinzugefügt wurde, ist entfernt. Das alte Passwort funktioniert nicht mehr. Wählen Sie hier ein neues:`,
+        text: byOperator
+          ? `Die Administration von ${productName} hat Ihnen Ihr Konto ${username} zurückgegeben. Es hat jetzt diese E-Mail-Adresse. Alle Geräte wurden abgemeldet, und die Anmeldung in zwei Schritten, Passkeys und verbundene Anbieter wurden entfernt.`
+          : `Ihr Konto ${username} bei ${productName} wurde über den Link in einer E-Mail an diese Adresse zurückgeholt. Sie ist jetzt die Adresse des Kontos. Alle Geräte wurden abgemeldet, und was in den letzten sieben Tagen hinzugefügt wurde, ist entfernt.`,
       },
-      { link: addresses.resetPassword(token), label: 'Neues Passwort wählen' },
-      { text: resetLinkGerman(validFor) },
+      ...(token !== undefined && validFor !== undefined
+        ? [
+            { text: 'Das alte Passwort funktioniert nicht mehr. Wählen Sie hier ein neues:' },
+            { link: addresses.resetPassword(token), label: 'Neues Passwort wählen' },
+            { text: resetLinkGerman(validFor) },
+          ]
+        : [
+            { text: 'Ab jetzt melden Sie sich mit dem Passwort an, das dabei gewählt wurde:' },
+            { link: addresses.login, label: 'Anmelden' },
+            {
+              text: 'Wenn nicht Sie es gewählt haben, kann jemand anderes Ihre E-Mails lesen. Ändern Sie das Passwort Ihres Postfachs und danach das dieses Kontos.',
+            },
+          ]),
     ],
     footer: accountFooter(productName),
   }),
@@ -106,19 +119,7 @@ export const emailGerman: EmailLetters = {
     ],
     footer: accountFooter(productName),
   }),
-
-  'factor-undone': ({ username, token, validFor }, { productName, addresses }) => ({
-    subject: `Eine Änderung an Ihrem Konto bei ${productName} wurde rückgängig gemacht`,
-    blocks: [
-      {
-        text: `Eine Anmeldemöglichkeit, die zu Ihrem Konto ${username} bei ${productName} hinzugefügt worden war, wurde über den Link in der E-Mail dazu entfernt. Alle Geräte wurden abgemeldet. Das alte Passwort funktioniert nicht mehr. Wählen Sie hier ein neues:`,
-      },
-      { link: addresses.resetPassword(token), label: 'Neues Passwort wählen' },
-      { text: resetLinkGerman(validFor) },
-    ],
-    footer: accountFooter(productName),
-  }),
 }
 
 export const undoGerman = (undoFor: number) =>
-  `Wenn Sie das nicht waren, machen Sie es hier rückgängig, innerhalb von ${afterWithin(undoFor)}. Dabei werden auch alle Geräte abgemeldet, und Sie erhalten einen Link für ein neues Passwort:`
+  `Wenn Sie das nicht waren, holen Sie sich das Konto hier zurück, innerhalb von ${afterWithin(undoFor)}. Was in den letzten Tagen hinzugefügt wurde, wird entfernt, alle Geräte werden abgemeldet, und Sie wählen ein neues Passwort:`

@@ -31,7 +31,13 @@ const values: MailValues = {
   'wrong-codes': { username: 'ada' },
   'passkey-added': { username: 'ada', passkeyName: '<b>Phone', ...undo },
   'passkey-removed': { username: 'ada', passkeyName: 'Phone' },
-  'username-changed': { username: 'lovelace', formerUsername: 'ada', reservedFor: 30 * days },
+  'username-changed': {
+    username: 'lovelace',
+    formerUsername: 'ada',
+    reservedFor: 30 * days,
+    undoToken: 'TOKEN',
+    undoFor: 7 * days,
+  },
   'account-deleted': { username: 'ada', byOperator: false },
   'factors-reset': { username: 'ada' },
   'password-expired': { username: 'ada' },
@@ -40,9 +46,8 @@ const values: MailValues = {
   'address-reserved': { reservedFor: 7 * days },
   'email-change-asked': { username: "o'hara", newEmail: 'ada@example.org', ...undo },
   'email-changed': { username: "o'hara", newEmail: 'ada@example.org', ...undo },
-  'email-restored': { username: "o'hara", token: 'TOKEN', validFor: 30 * minutes },
+  'account-restored': { username: "o'hara", byOperator: false, token: 'TOKEN', validFor: 30 * minutes },
   'email-withdrawn': { username: "o'hara" },
-  'factor-undone': { username: "o'hara", token: 'TOKEN', validFor: 30 * minutes },
 }
 const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:143.0) Gecko/20100101 Firefox/143.0'
 const origin = { client: { ip: '192.0.2.1', userAgent: firefox }, at: new Date(0) }

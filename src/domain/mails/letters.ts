@@ -45,7 +45,7 @@ export type MailValues = {
   'factors-reset': { username: string }
   'password-expired': { username: string }
   'language-changed': { username: string; newLanguage: Language }
-  'username-changed': { username: string; formerUsername: string } & Reserved
+  'username-changed': { username: string; formerUsername: string } & Reserved & UndoLink
   'account-deleted': { username: string; byOperator: boolean }
   /** To the new address. */
   'confirm-email': { token: string /** Milliseconds. */; validFor: number }
@@ -56,11 +56,10 @@ export type MailValues = {
   'email-change-asked': { username: string; newEmail: string } & UndoLink
   /** To the address before. */
   'email-changed': { username: string; newEmail: string } & UndoLink
-  /** After an undo, to the address that was put back. */
-  'email-restored': { username: string; token: string /** Milliseconds. */; validFor: number }
-  /** After an undo, to the address that the account had until then. */
+  /** After an account was taken back, to its owner. With a token if no password was chosen yet. */
+  'account-restored': { username: string; byOperator: boolean; token?: string /** Milliseconds. */; validFor?: number }
+  /** To the address that the account had until then. */
   'email-withdrawn': { username: string }
-  'factor-undone': { username: string; token: string /** Milliseconds. */; validFor: number }
 }
 export type MailKind = keyof MailValues
 
@@ -84,9 +83,8 @@ export type EmailLetters = Pick<
   | 'address-reserved'
   | 'email-change-asked'
   | 'email-changed'
-  | 'email-restored'
+  | 'account-restored'
   | 'email-withdrawn'
-  | 'factor-undone'
 >
 
 export type Addresses = ReturnType<typeof addressesOf>

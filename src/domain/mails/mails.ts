@@ -58,9 +58,8 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   // As many as the limit of changes allows: other users must not be able to use up the notices.
   'email-change-asked': undefined,
   'email-changed': undefined,
-  'email-restored': undefined,
+  'account-restored': undefined,
   'email-withdrawn': undefined,
-  'factor-undone': undefined,
   'password-changed': undefined,
   'password-reset': undefined,
   'provider-linked': undefined,

@@ -14,10 +14,9 @@ export type PasskeyRecords = ReturnType<typeof createPasskeyRecords>
 /** What is stored of passkeys, for those who begin no ceremony with them. */
 export const createPasskeyRecords = ({ database }: { database: Database }) => ({
   list: async (userId: string, sql: Sql = database) => (await store.selectOfUser(sql, userId)).map(shownPasskey),
-  /** For an undo, also the last way in: the user gets another one. The caller tells the user. */
-  removeOne: async (sql: Transaction, id: string) => (await store.remove(sql, id)).length > 0,
-  removeAddedSince: async (sql: Transaction, userId: string, since: Date) =>
-    (await store.removeSince(sql, userId, since)).length > 0,
+  /** For an undo, also the last way in: the user gets another one. How many there were. The caller tells the user. */
+  removeSome: async (sql: Transaction, userId: string, ids: readonly string[]) =>
+    (await store.removeSome(sql, userId, ids)).length,
   /** How many there were. The caller tells the user. */
   removeAll: async (sql: Transaction, userId: string) => (await store.removeAll(sql, userId)).length,
 })

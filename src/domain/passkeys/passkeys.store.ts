@@ -91,8 +91,8 @@ export const rename = (sql: Sql, id: string, userId: string, name: string) =>
 
 export const remove = (sql: Sql, id: string) => sql.query('delete from passkeys where id = $1 returning id', [id])
 
-export const removeSince = (sql: Sql, userId: string, since: Date) =>
-  sql.query('delete from passkeys where user_id = $1 and created_at >= $2 returning id', [userId, since])
+export const removeSome = (sql: Sql, userId: string, ids: readonly string[]) =>
+  sql.query('delete from passkeys where user_id = $1 and id = any($2::uuid[]) returning id', [userId, ids])
 
 export const removeAll = (sql: Sql, userId: string) =>
   sql.query('delete from passkeys where user_id = $1 returning id', [userId])

@@ -155,7 +155,7 @@ export const createPasskeys = (deps: Dependencies) => {
       clockOffset: clock.offset(),
     })
     if (!row) return reject('wrong_passkey', user.id)
-    const undoToken = await undos.add(sql, user.id, { kind: 'passkey', id: row.id })
+    const undoToken = await undos.add(sql, user, { kind: 'passkey', id: row.id })
     const values = { username: user.username, passkeyName: name, undoToken, undoFor: undoLifetime }
     const { client } = how
     await mails.queue(sql, { to: user.email, userId: user.id, template: 'passkey-added', values, client })

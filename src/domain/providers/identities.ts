@@ -80,7 +80,7 @@ export const createIdentities = (deps: {
   /** The link and the mail about it are one transaction: no user is linked without a mail. The user's row is locked. */
   const link = async (sql: Transaction, user: User, identity: Identity, client: Client) => {
     if (!(await users.linkProvider(sql, user.id, identity))) return false
-    const undoToken = await undos.add(sql, user.id, { kind: 'provider', identity })
+    const undoToken = await undos.add(sql, user, { kind: 'provider', identity })
     const providerName = nameOf(identity.provider)
     const values = { username: user.username, providerName, undoToken, undoFor: undoLifetime }
     const mail = { to: user.email, userId: user.id, template: 'provider-linked', values } as const

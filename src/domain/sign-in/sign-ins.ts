@@ -35,7 +35,7 @@ export type Entry = { issued: Started } | { challenge: string; next: NextStep; m
 type Dependencies = {
   database: Database
   sessions: Sessions
-  users: Pick<Users, 'lock' | 'lockLinked' | 'noteSignIn'>
+  users: Pick<Users, 'findById' | 'lock' | 'lockLinked' | 'noteSignIn'>
   mails: Pick<Mails, 'queue'>
   events: Pick<Events, 'record' | 'recordInside'>
   factors: Factors
@@ -132,10 +132,11 @@ export const createSignIns = (deps: Dependencies) => {
   }
 
   /** One transaction: the code is used up, the challenge is gone, the link is written and the session begins, or nothing of it. */
-  const finish = (challenge: Challenge, { token, code, trustDevice }: SecondProof, visit: Visit) => {
+  const finish = async (challenge: Challenge, { token, code, trustDevice }: SecondProof, visit: Visit) => {
     const { userId, method, provider, link } = challenge
     const { client } = visit
-    const device = knownDevices.find(userId, visit.knownDevices ?? [])
+    const known = visit.knownDevices?.length ? await users.findById(userId) : undefined
+    const device = known && knownDevices.find(known, visit.knownDevices ?? [])
     return factors.prove({ userId, code, client, device }, async (sql, user, accept, second) => {
       if (!(await challenges.lock(sql, token))) return refuse('challenge_over')
       if (!(await accept())) return refuse('wrong_second_factor')

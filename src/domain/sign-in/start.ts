@@ -25,12 +25,13 @@ export const createStart =
     const { client, knownDevices: values } = visit
     const issued = await sessions.beginSession(user, proof, client, sql)
     if (!issued) return undefined
+    const account = { id: user.id, undoCount: user.undoCount ?? 0 }
     const isFirst = await users.noteSignIn(sql, user.id, client.language)
-    const isKnown = knownDevices.find(user.id, values ?? []) !== undefined
+    const isKnown = knownDevices.find(account, values ?? []) !== undefined
     if (!isFirst && !isKnown) {
       // As the locked row has them: a change of the email may have overtaken this sign-in.
       const { id: userId, username, email: to } = issued.user
       await mails.queue(sql, { to, userId, template: 'new-device', values: { username }, client })
     }
-    return { ...issued, knownDevices: values && knownDevices.remember(user.id, values) }
+    return { ...issued, knownDevices: values && knownDevices.remember(account, values) }
   }

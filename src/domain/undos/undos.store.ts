@@ -6,13 +6,14 @@ export type UndoRow = {
   user_id: string
   kind: string
   subject: string | null
+  /** Null in a row of an older program about a factor. */
   email: string | null
   since: Date
 }
 
 const undo = selectList<UndoRow>({ user_id: true, kind: true, subject: true, email: true, since: true })
 
-/** Of several changes away from one address, each takes back what was added since the first of them was asked for. */
+/** All rows of one address have the same `since`: whatever is mailed to a later address is younger. */
 export const insert = (
   sql: Sql,
   row: {
@@ -20,38 +21,35 @@ export const insert = (
     userId: string
     kind: string
     subject: string | null
-    email: { email: string; key: string } | null
-    /** Null for this moment. */
-    since: Date | null
+    email: string
+    emailKey: string
     expiresAt: Date
     clockOffset: number
   },
 ) =>
   sql.query(
-    `insert into undos (hash, user_id, kind, subject, email, email_key, since, expires_at)
+    `insert into undos (hash, user_id, kind, subject, email, email_key, since, made_at, expires_at)
      select $1, $2::uuid, $3, $4, $5, $6::text,
-       least(coalesce($7::timestamptz, ${databaseMoment('$9')}), (select min(since) from undos where user_id = $2 and email_key = $6)), $8`,
-    [
-      row.hash,
-      row.userId,
-      row.kind,
-      row.subject,
-      row.email?.email ?? null,
-      row.email?.key ?? null,
-      row.since,
-      row.expiresAt,
-      row.clockOffset,
-    ],
+       least(made_at, (select min(since) from undos where user_id = $2 and email_key = $6)), made_at, $7
+     from (select ${databaseMoment('$8')} as made_at) as this`,
+    [row.hash, row.userId, row.kind, row.subject, row.email, row.emailKey, row.expiresAt, row.clockOffset],
   )
 
 export const select = (sql: Sql, hash: Uint8Array, now: Date) =>
   sql.query<UndoRow>(`select ${undo} from undos where hash = $1 and expires_at > $2`, [hash, now])
 
+/** The oldest change first. */
+export const selectOpen = (sql: Sql, userId: string, now: Date) =>
+  sql.query<UndoRow>(`select ${undo} from undos where user_id = $1 and expires_at > $2 order by made_at, hash`, [
+    userId,
+    now,
+  ])
+
 type FormerEmailRow = { email: string; reserved_until: Date }
 export const selectFormerEmails = (sql: Sql, userId: string, now: Date) =>
   sql.query<FormerEmailRow>(
     `select min(email) as email, max(expires_at) as reserved_until from undos
-     where user_id = $1 and kind = 'email' and expires_at > $2
+     where user_id = $1 and email is not null and expires_at > $2
        and email_key <> (select email_key from users where id = $1) group by email_key order by 2, 1`,
     [userId, now],
   )
@@ -60,21 +58,18 @@ export const selectFormerEmails = (sql: Sql, userId: string, now: Date) =>
 export const take = (sql: Sql, hash: Uint8Array, now: Date) =>
   sql.query<UndoRow>(`delete from undos where hash = $1 and expires_at > $2 returning ${undo}`, [hash, now])
 
-export const selectSince = (sql: Sql, userId: string, since: Date) =>
-  sql.query<UndoRow>(`select ${undo} from undos where user_id = $1 and since >= $2 order by since, hash`, [
-    userId,
-    since,
-  ])
+export const deleteOfEmailAndLater = (sql: Sql, userId: string, emailKey: string, since: Date) =>
+  sql.query('delete from undos where user_id = $1 and (email_key = $2 or since >= $3)', [userId, emailKey, since])
 
-export const deleteSince = (sql: Sql, userId: string, since: Date) =>
-  sql.query('delete from undos where user_id = $1 and since >= $2', [userId, since])
+export const deleteOfUser = (sql: Sql, userId: string) => sql.query('delete from undos where user_id = $1', [userId])
 
-export const extendOfEmail = (sql: Sql, userId: string, emailKey: string, expiresAt: Date) =>
-  sql.query('update undos set expires_at = $3 where user_id = $1 and email_key = $2 and expires_at < $3', [
-    userId,
-    emailKey,
-    expiresAt,
-  ])
+/** One that has expired stays so, also while its row is still there. */
+export const extendOfEmail = (sql: Sql, row: { userId: string; emailKey: string; now: Date; expiresAt: Date }) =>
+  sql.query(
+    `update undos set expires_at = $4
+     where user_id = $1 and email_key = $2 and expires_at > $3 and expires_at < $4`,
+    [row.userId, row.emailKey, row.now, row.expiresAt],
+  )
 
 export const purge = (sql: Sql, now: Date, limit: number) =>
   sql.query('delete from undos where hash in (select hash from undos where expires_at <= $1 limit $2) returning 1', [

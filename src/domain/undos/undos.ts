@@ -1,5 +1,5 @@
 import { isProviderId } from '../../contract/providers.js'
-import { undoTokenFor } from '../../contract/undo-tokens.js'
+import { type UndoOf, undoTokenFor } from '../../contract/undo-tokens.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
@@ -10,51 +10,62 @@ import * as store from './undos.store.js'
 
 export const undoLifetime = 7 * days
 
-/** What was added to an account, or the address that it had. */
+/** A change that can be taken back: something that was added, or the address or the username from before. */
 export type Undoable =
   | { kind: 'totp' }
   | { kind: 'passkey'; id: string }
   | { kind: 'provider'; identity: Identity }
-  | { kind: 'email'; email: string }
+  | { kind: 'username'; former: string }
+  | { kind: 'email' }
 
-export type Undo = Undoable & { userId: string; since: Date }
+/** `email`: the address to which the mail with the link went. Undefined for a factor that an older program has added. */
+export type Undo = Undoable & { userId: string; email: string | undefined; since: Date }
+
+/** Which of the two calls takes the token. */
+export const undoOf = ({ kind }: Undoable): UndoOf => (kind === 'email' ? 'email' : 'factor')
 
 const subjectOf = (undoable: Undoable) => {
   if (undoable.kind === 'passkey') return undoable.id
+  if (undoable.kind === 'username') return undoable.former
   return undoable.kind === 'provider' ? `${undoable.identity.provider} ${undoable.identity.subject}` : null
 }
 
-const undoableOf = ({ kind, subject, email }: store.UndoRow): Undoable => {
-  if (kind === 'totp') return { kind }
+const undoableOf = ({ kind, subject }: store.UndoRow): Undoable => {
+  if (kind === 'totp' || kind === 'email') return { kind }
   if (kind === 'passkey' && subject !== null) return { kind, id: subject }
-  if (kind === 'email' && email !== null) return { kind, email }
+  if (kind === 'username' && subject !== null) return { kind, former: subject }
   const [, provider, subjectThere] = /^(\S+) (.*)$/s.exec(subject ?? '') ?? []
   if (kind !== 'provider' || !isProviderId(provider) || subjectThere === undefined)
     throw new Error('An undo in the database is about nothing')
   return { kind, identity: { provider, subject: subjectThere } }
 }
 
-const fromRow = (row: store.UndoRow): Undo => ({ ...undoableOf(row), userId: row.user_id, since: row.since })
+const fromRow = (row: store.UndoRow): Undo => ({
+  ...undoableOf(row),
+  userId: row.user_id,
+  email: row.email ?? undefined,
+  since: row.since,
+})
 
 export type Undos = ReturnType<typeof createUndos>
 
 /**
- * The links in mails that take a change back. One about an email also reserves the address for its user, as long as the row is
- * there: triggers refuse it to everyone else.
+ * The links in mails that take an account back. Each belongs to the address to which its mail went, and reserves it for the user as
+ * long as the row is there: triggers refuse it to everyone else.
  */
 export const createUndos = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  /** The earlier addresses that an undo link can still put back. The present one may be among the undos too. */
+  /** The earlier addresses that an undo link can still put back. */
   formerEmailsOf: (userId: string, sql: Sql = database) => store.selectFormerEmails(sql, userId, clock.now()),
-  /** The token for the mail. `since` is when the change began, by the database's clock: now, if it is not given. */
-  add: async (sql: Sql, userId: string, undoable: Undoable, since?: Date) => {
-    const token = undoTokenFor(undoable.kind === 'email' ? 'email' : 'factor', randomToken())
+  /** The token for the mail to the user's present address. */
+  add: async (sql: Sql, user: { id: string; email: string }, undoable: Undoable) => {
+    const token = undoTokenFor(undoOf(undoable), randomToken())
     await store.insert(sql, {
       hash: fingerprint(token),
-      userId,
+      userId: user.id,
       kind: undoable.kind,
       subject: subjectOf(undoable),
-      email: undoable.kind === 'email' ? { email: undoable.email, key: emailKey(undoable.email) } : null,
-      since: since ?? null,
+      email: user.email,
+      emailKey: emailKey(user.email),
       expiresAt: later(clock.now(), undoLifetime),
       clockOffset: clock.offset(),
     })
@@ -65,20 +76,25 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
     const [row] = await store.select(database, fingerprint(token), clock.now())
     return row && fromRow(row)
   },
+  /** The changes that can still be taken back, the oldest first. */
+  openOf: async (userId: string, sql: Sql = database) =>
+    (await store.selectOpen(sql, userId, clock.now())).map(fromRow),
   /** The caller holds a lock on the user's row. */
   take: async (sql: Sql, token: string) => {
     const [row] = await store.take(sql, fingerprint(token), clock.now())
     return row && fromRow(row)
   },
-  /** The identities at providers that were linked since then, also those that were unlinked again. */
-  linkedSince: async (sql: Sql, userId: string, since: Date) =>
-    (await store.selectSince(sql, userId, since))
-      .map(fromRow)
-      .flatMap((undo) => (undo.kind === 'provider' ? [undo.identity] : [])),
-  /** The links of mails about this change and later ones: some of those mails went to an address that was taken back. */
-  forgetSince: (sql: Sql, userId: string, since: Date) => store.deleteSince(sql, userId, since),
+  /**
+   * The links that went to this address, and to addresses that the account had later. Those to an earlier address stay: its owner
+   * may have lost the account to the one who uses this link.
+   */
+  forgetFrom: (sql: Sql, userId: string, email: string, since: Date) =>
+    store.deleteOfEmailAndLater(sql, userId, emailKey(email), since),
+  forgetAll: (sql: Sql, userId: string) => store.deleteOfUser(sql, userId),
   /** The user gives this address up now: from now on it can be put back, and is reserved, for the whole time. */
-  extend: (sql: Sql, userId: string, email: string) =>
-    store.extendOfEmail(sql, userId, emailKey(email), later(clock.now(), undoLifetime)),
+  extend: (sql: Sql, userId: string, email: string) => {
+    const now = clock.now()
+    return store.extendOfEmail(sql, { userId, emailKey: emailKey(email), now, expiresAt: later(now, undoLifetime) })
+  },
   purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
 })

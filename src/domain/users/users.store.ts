@@ -173,29 +173,18 @@ export const insertIdentity = (sql: Sql, userId: string, { provider, subject }: 
 export const deleteIdentity = (sql: Sql, userId: string, provider: ProviderId) =>
   sql.query('delete from identities where user_id = $1 and provider = $2', [userId, provider])
 
-const rememberUndone = (undone: string, at: string) =>
-  `insert into undone_identities (user_id, provider, subject, undone_at)
-   select user_id, provider, subject, ${at} from ${undone}
-   on conflict (user_id, provider, subject) do update set undone_at = excluded.undone_at`
-
-/** Removed and remembered as undone, as is the one below. Also if it was unlinked in the meantime: its owner does not want it. */
-export const undoIdentitiesSince = (sql: Sql, userId: string, since: Date, now: Date, unlinked: readonly Identity[]) =>
+/** Removed if they are there, and remembered as undone in any case. */
+export const undoIdentities = (sql: Sql, userId: string, undone: readonly Identity[], now: Date) =>
   sql.query(
-    `with removed as (
-       delete from identities where user_id = $1 and linked_at >= $2 returning user_id, provider, subject
-     ), undone as (
-       select * from removed
-       union select $1::uuid, * from unnest($4::text[], $5::text[])
-     ) ${rememberUndone('undone', '$3')}`,
-    [userId, since, now, unlinked.map(({ provider }) => provider), unlinked.map(({ subject }) => subject)],
-  )
-
-export const undoIdentity = (sql: Sql, userId: string, { provider, subject }: Identity, now: Date) =>
-  sql.query(
-    `with undone as (
-       delete from identities where user_id = $1 and provider = $2 and subject = $3
-     ) ${rememberUndone('(select $1::uuid as user_id, $2::text as provider, $3::text as subject) as given', '$4')}`,
-    [userId, provider, subject, now],
+    `with given as (
+       select $1::uuid as user_id, * from unnest($2::text[], $3::text[]) as identity (provider, subject)
+     ), removed as (
+       delete from identities where (user_id, provider, subject) in (select * from given)
+     )
+     insert into undone_identities (user_id, provider, subject, undone_at)
+     select distinct user_id, provider, subject, $4::timestamptz from given
+     on conflict (user_id, provider, subject) do update set undone_at = excluded.undone_at`,
+    [userId, undone.map(({ provider }) => provider), undone.map(({ subject }) => subject), now],
   )
 
 export const selectUndone = (sql: Sql, userId: string, { provider, subject }: Identity) =>
@@ -220,12 +209,39 @@ export const selectAllUndone = (sql: Sql, userId: string) =>
     [userId],
   )
 
-/** No row if a trigger refuses it, because the address is reserved for another user. */
-export const updateEmail = (sql: Sql, userId: string, { email, key }: Email) =>
-  sql.query('update users set email = $2, email_key = $3 where id = $1 returning id', [userId, email, key])
+/** No row if a trigger refuses it, because the address is reserved for another user. The address before is noted. */
+export const updateEmail = (sql: Sql, userId: string, { email, key }: Email, now: Date) =>
+  sql.query(
+    `with before as (
+       select id, email, email_key from users where id = $1
+     ), changed as (
+       update users set email = $2, email_key = $3 from before where users.id = before.id
+       returning users.id, before.email as former, before.email_key as former_key
+     ), noted as (
+       insert into former_emails (user_id, email, replaced_at) select id, former, $4 from changed where former_key <> $3
+     )
+     select id from changed`,
+    [userId, email, key, now],
+  )
 
-export const takeBack = (sql: Sql, userId: string) =>
-  sql.query('update users set password_hash = null, undo_count = undo_count + 1 where id = $1', [userId])
+export type FormerEmailRow = { email: string; replaced_at: Date }
+export const selectFormerEmails = (sql: Sql, userId: string) =>
+  sql.query<FormerEmailRow>(
+    `select ${selectList<FormerEmailRow>({ email: true, replaced_at: true })} from former_emails
+     where user_id = $1 order by replaced_at, ctid`,
+    [userId],
+  )
+
+export const purgeFormerEmails = (sql: Sql, before: Date, limit: number) =>
+  sql.query(
+    `delete from former_emails where ctid = any(array(select ctid from former_emails where replaced_at < $1 limit $2))
+     returning 1`,
+    [before, limit],
+  )
+
+/** No sign-in that began before gets a session. */
+export const takeBack = (sql: Sql, userId: string, passwordHash: string | null) =>
+  sql.query('update users set password_hash = $2, undo_count = undo_count + 1 where id = $1', [userId, passwordHash])
 
 export const updatePassword = (sql: Sql, userId: string, passwordHash: string | null) =>
   sql.query('update users set password_hash = $2 where id = $1', [userId, passwordHash])

@@ -1,13 +1,17 @@
 import { isLanguage, type Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { isProviderId, type ProviderId } from '../../contract/providers.js'
-import type { Clock } from '../../lib/clock.js'
+import { type Clock, later } from '../../lib/clock.js'
+import { days } from '../../lib/durations.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
 import { type Email, emailKey } from './email.js'
 import { type Username, usernameFrom, usernameKey, withSuffix } from './username.js'
 import type { Usernames } from './usernames.js'
 import * as store from './users.store.js'
+
+/** As long as events. */
+const historyKept = 90 * days
 
 export type User = {
   id: string
@@ -110,23 +114,25 @@ const createChanges = ({ database, clock }: { database: Database; clock: Clock }
   /** False if it is reserved for another user. One that another user has is a unique violation. */
   setEmail: async (sql: Sql, userId: string, email: Email) => {
     await store.releaseEmail(sql, email.key, clock.now())
-    return (await store.updateEmail(sql, userId, email)).length > 0
+    return (await store.updateEmail(sql, userId, email, clock.now())).length > 0
   },
-  /** For an undo: no password works until a reset, and no sign-in that began before gets a session. */
-  takeBack: (sql: Sql, userId: string) => store.takeBack(sql, userId),
+  /** The addresses that the account had in the last time, the oldest first. */
+  emailHistoryOf: (userId: string, sql: Sql = database) => store.selectFormerEmails(sql, userId),
+  /** For an account that is taken back: no sign-in that began before gets a session, and without a hash no password works. */
+  takeBack: (sql: Sql, userId: string, passwordHash: string | undefined) =>
+    store.takeBack(sql, userId, passwordHash ?? null),
   /**
-   * An address does not link them again: only a session of the user does. `unlinked`: what was linked since then and may be
-   * gone again.
+   * An address does not link them again: only a session of the user does. Also if they were unlinked in the meantime. One may be
+   * the last way in: the caller gives the user another one.
    */
-  undoLinksSince: (sql: Sql, userId: string, since: Date, unlinked: readonly store.Identity[]) =>
-    store.undoIdentitiesSince(sql, userId, since, clock.now(), unlinked),
-  /** The same for one. It may be the last way in: the caller gives the user another one. */
-  undoLink: (sql: Sql, userId: string, identity: store.Identity) =>
-    store.undoIdentity(sql, userId, identity, clock.now()),
+  undoLinks: (sql: Sql, userId: string, identities: readonly store.Identity[]) =>
+    store.undoIdentities(sql, userId, identities, clock.now()),
   isUndone: async (sql: Sql, userId: string, identity: store.Identity) =>
     (await store.selectUndone(sql, userId, identity)).length > 0,
   forgetUndone: (sql: Sql, userId: string, identity: store.Identity) => store.forgetUndone(sql, userId, identity),
   undoneIdentitiesOf: (userId: string) => store.selectAllUndone(database, userId),
+  purge: async (sql: Sql, limit: number) =>
+    (await store.purgeFormerEmails(sql, later(clock.now(), -historyKept), limit)).length,
 })
 
 export type Users = ReturnType<typeof createUsers>
@@ -250,7 +256,7 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
     },
     setLanguage: (sql: Sql, userId: string, language: Language) => store.updateLanguage(sql, userId, language),
     setName: (sql: Sql, userId: string, name: string | null) => store.updateName(sql, userId, name),
-    identitiesOf: (userId: string) => store.selectIdentities(database, userId),
+    identitiesOf: (userId: string, sql: Sql = database) => store.selectIdentities(sql, userId),
     /** Everything of the user goes with it. */
     remove: async (sql: Sql, userId: string) => (await store.deleteUser(sql, userId)).length > 0,
     disable: (userId: string, sql: Sql = database) => store.updateDisabled(sql, userId, clock.now()),

@@ -4,6 +4,7 @@ import type { Events } from '../../domain/events/events.js'
 import type { Mails } from '../../domain/mails/mails.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import { type Undos, undoLifetime } from '../../domain/undos/undos.js'
 import { displayName } from '../../domain/users/display-name.js'
 import { chooseUsername, readUsername, type Username } from '../../domain/users/username.js'
 import { type Usernames, usernameReservedFor } from '../../domain/users/usernames.js'
@@ -16,6 +17,7 @@ type Dependencies = {
   usernames: Usernames
   sessions: Sessions
   mails: Mails
+  undos: Pick<Undos, 'add'>
   events: Events
 }
 export type Changes = { name?: string | null; username?: string; language?: Language }
@@ -27,11 +29,13 @@ type Request = { caller: SessionCaller; changes: Changes; client: Client }
  * sessions at their next renewal.
  */
 export const createProfile = (deps: Dependencies) => {
-  const { database, users, usernames, sessions, mails, events } = deps
+  const { database, users, usernames, sessions, mails, undos, events } = deps
 
   const rename = async (sql: Transaction, user: User, wanted: Username, client: Client) => {
     await usernames.rename(sql, user, wanted)
-    const values = { username: wanted.username, formerUsername: user.username, reservedFor: usernameReservedFor }
+    const undoToken = await undos.add(sql, user, { kind: 'username', former: user.username })
+    const names = { username: wanted.username, formerUsername: user.username }
+    const values = { ...names, reservedFor: usernameReservedFor, undoToken, undoFor: undoLifetime }
     await mails.queue(sql, { to: user.email, userId: user.id, template: 'username-changed', values, client })
   }
 

@@ -131,7 +131,7 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
     const { token, password } = request.body as { token: string; password?: string }
     if (password === undefined) return undefined
     const user = await changeEmail.userOf(token)
-    return user ? limits.passwordOf(user.id, user.username, request, reply) : limits.login(request, reply)
+    return user ? limits.passwordOf(user, user.username, request, reply) : limits.login(request, reply)
   }
 
   const confirming = {

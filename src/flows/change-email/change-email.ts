@@ -115,13 +115,13 @@ export const createChangeEmail = (deps: Dependencies) => {
       if (!user || user.disabled) return refuse('not_authenticated')
       const confirmed = await emailChanges.find(request.token, sql)
       if (!confirmed) return refuse('invalid_link')
-      const { email, askedAt: since } = confirmed
-      const refused = await invitations.refusalForAddress(sql, email, since)
+      const { email, askedAt } = confirmed
+      const refused = await invitations.refusalForAddress(sql, email, askedAt)
       if (refused) return refused
       const renewed = await renew(sql, { ...user, email: email.email }, proof, client)
       if (isRefused(renewed)) return renewed
       const except = renewed.issued && { except: renewed.issued.sessionId }
-      await emailChanges.apply(sql, user, { email, since, ...except, client })
+      await emailChanges.apply(sql, user, { email, ...except, client })
       await invitations.useUp(sql, email)
       const session = renewed.issued && { sessionId: renewed.issued.sessionId }
       await events.recordInside(sql, { kind: 'email_changed', userId: user.id, ...session }, client)

@@ -5,9 +5,11 @@ import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import { usernameKey } from '../../domain/users/username.js'
+import type { Users } from '../../domain/users/users.js'
 
 type Dependencies = {
   deleteAccount: AccountDeletion
+  users: Pick<Users, 'findById'>
   sessions: Sessions
   trustedDevices: TrustedDevices
   knownDevices: KnownDevices
@@ -23,11 +25,12 @@ type Request = {
 
 /** Deletes the caller's account. Returns which values of the browser's devices belonged to it. */
 export const createDeleteOwnAccount =
-  ({ deleteAccount, sessions, trustedDevices, knownDevices }: Dependencies) =>
+  ({ deleteAccount, users, sessions, trustedDevices, knownDevices }: Dependencies) =>
   async ({ caller, username, client, deviceValues }: Request) => {
     const { userId } = caller
     const trusted = await trustedDevices.tokensOf(userId, deviceValues)
-    const ofAccount = [...trusted, ...knownDevices.valuesOf(userId, deviceValues)]
+    const user = await users.findById(userId)
+    const ofAccount = [...trusted, ...(user ? knownDevices.valuesOf(user, deviceValues) : [])]
     const deleted = await deleteAccount({
       userId,
       client,

@@ -143,6 +143,10 @@ export const createAccountData = (deps: Dependencies) => {
             expiresAt: waiting.expires_at.toISOString(),
           }
         : null,
+      emailHistory: (await users.emailHistoryOf(userId)).map((row) => ({
+        email: row.email,
+        replacedAt: row.replaced_at.toISOString(),
+      })),
       formerEmails: (await undos.formerEmailsOf(userId)).map((row) => ({
         email: row.email,
         reservedUntil: row.reserved_until.toISOString(),

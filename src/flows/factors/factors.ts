@@ -43,14 +43,10 @@ export const createOwnFactors = (deps: Dependencies) => {
 
   const change = createLockedAccount(deps)
 
-  const tell = async (
-    sql: Transaction,
-    { id: userId, email: to, username }: User,
-    template: FactorMail,
-    client: Client,
-  ) => {
+  const tell = async (sql: Transaction, user: User, template: FactorMail, client: Client) => {
+    const { id: userId, email: to, username } = user
     if (template !== 'totp-added') return mails.queue(sql, { to, userId, template, values: { username }, client })
-    const undoToken = await undos.add(sql, userId, { kind: 'totp' })
+    const undoToken = await undos.add(sql, user, { kind: 'totp' })
     const values = { username, undoToken, undoFor: undoLifetime }
     return mails.queue(sql, { to, userId, template, values, client })
   }

@@ -62,7 +62,7 @@ export const createLogin = (deps: {
       users.findByLogin(login),
       registrations.findByLogin(login, browserToken),
     ])
-    const isKnown = user !== undefined && knownDevices.find(user.id, values) !== undefined
+    const isKnown = user !== undefined && knownDevices.find(user, values) !== undefined
     const asker = { ...client, isKnown }
     const ofRegistration = registration && (await passwords.verify(password, registration.passwordHash, asker))
     if (isRefused(ofRegistration)) return ofRegistration

@@ -84,7 +84,7 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
     if (isRefused(result)) return confirmRefusals.sendRefusal(reply, result)
     await limits.forgetMailedCodes(result.id)
     // So that the owner of an account that others are guessing at gets in here.
-    cookies.keepKnownDevice(reply, knownDevices.remember(result.id, signInCookies.knownIn(request)))
+    cookies.keepKnownDevice(reply, knownDevices.remember(result, signInCookies.knownIn(request)))
     return reply.status(204).send()
   })
 }

@@ -92,9 +92,10 @@ const createWays = (deps: Dependencies): Ways => {
     code: {
       proof: 'totp',
       reason: 'code',
-      prove: async (code, { user: { id: userId }, caller, visit }) => {
+      prove: async (code, { user: account, caller, visit }) => {
         const { client } = visit
-        const device = knownDevices.find(userId, visit.knownDevices ?? [])
+        const userId = account.id
+        const device = knownDevices.find(account, visit.knownDevices ?? [])
         return factors.prove({ userId, code, client, device }, async (sql, user, accept, method) => {
           if (!(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
           if (!(await accept())) return refuse('wrong_second_factor')

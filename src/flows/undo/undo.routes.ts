@@ -1,65 +1,84 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
 import { NoContent, UndoState } from '../../contract/schemas.js'
 import { type UndoOf, undoTokenFor } from '../../contract/undo-tokens.js'
+import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
 import { clientOf } from '../../http/client.js'
+import type { Cookies } from '../../http/cookies.js'
 import type { Limits } from '../../http/limits.js'
+import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import type { SignInCookies } from '../../http/sign-in-cookies.js'
 import type { createUndo } from './undo.js'
 
+const checkRefusals = routeRefusals('bad_request', 'invalid_link', 'cross_site', 'too_many_requests', 'unavailable')
 const { responses, sendRefusal } = routeRefusals(
   'bad_request',
   'invalid_link',
   'cross_site',
+  'password_rejected',
   'too_many_requests',
+  'busy',
   'unavailable',
 )
 
 const tags = ['undo']
 const checkSchema = {
   tags,
-  summary: 'Whether a link still works, and what it takes back; changes nothing',
+  summary: 'Whether a link still works, and all that it takes back; changes nothing',
   body: Type.Object({ token: Type.String({ minLength: 1, maxLength: 128 }) }),
-  response: { 200: UndoState, ...responses },
+  response: { 200: UndoState, ...checkRefusals.responses },
 }
-const schemaOf = (of: UndoOf, summary: string) => ({
+const schemaOf = (of: UndoOf, mail: string) => ({
   tags,
-  summary,
-  description: `The token of a link to /undo. Those that begin with \`${undoTokenFor(of, '')}\` are for this call; any other is refused with invalid_link.`,
+  summary: `Take the account back, with the token of ${mail}`,
+  description: `Puts back the address to which the mail went, removes everything that was added in the last seven days and can still be undone, and ends every session and waiting link. With a password it is the new one; without, no password works, and a reset link is mailed to that address. Tokens that begin with \`${undoTokenFor(of, '')}\` are for this call; any other is refused with invalid_link.`,
   body: Type.Object({
     token: Type.String({ minLength: 1, maxLength: 128, description: `Begins with \`${undoTokenFor(of, '')}\`` }),
+    password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
   }),
-  response: { 204: NoContent, ...responses },
+  response: { 204: withHeaders(NoContent, { 'Set-Cookie': 'known_device, with a password' }), ...responses },
 })
 const schemas = {
-  factor: schemaOf(
-    'factor',
-    'Remove what was added to the account, with the token of the mail about it; ends every session, makes the password unusable, and mails a reset',
-  ),
-  email: schemaOf(
-    'email',
-    'Put an earlier email address back, with the token of the mail to it; removes what was added since, ends every session, and mails a reset',
-  ),
+  factor: schemaOf('factor', 'the mail about an added factor, passkey or provider, or a changed username'),
+  email: schemaOf('email', 'the mail about a change of the email'),
 }
 
-type Dependencies = { undo: ReturnType<typeof createUndo>; limits: Limits }
+type Dependencies = {
+  undo: ReturnType<typeof createUndo>
+  knownDevices: KnownDevices
+  signInCookies: SignInCookies
+  cookies: Cookies
+  limits: Limits
+}
+type Link = { token: string; password?: string }
 
-export const undoRoutes = (server: Server, { undo, limits }: Dependencies) => {
+export const undoRoutes = (server: Server, deps: Dependencies) => {
+  const { undo, knownDevices, signInCookies, cookies, limits } = deps
   const limited = { onRequest: limits.confirm, onSend: limits.refundSuccess }
 
   server.post('/api/auth/undo/check', { schema: checkSchema, onRequest: limits.byNetwork }, async (request, reply) => {
     const found = await undo.look(request.body.token)
-    return isRefused(found) ? sendRefusal(reply, found) : reply.send(found)
+    return isRefused(found) ? checkRefusals.sendRefusal(reply, found) : reply.send(found)
   })
 
-  server.post('/api/auth/factors/undo', { schema: schemas.factor, ...limited }, async (request, reply) => {
-    const refused = await undo.undoFactor(request.body.token, clientOf(request))
-    return refused ? sendRefusal(reply, refused) : reply.status(204).send()
-  })
+  const takeBack = async (of: UndoOf, link: Link, request: FastifyRequest, reply: FastifyReply) => {
+    const owner = await undo.takeBack(of, link, clientOf(request))
+    if (isRefused(owner)) return sendRefusal(reply, owner)
+    await limits.forgetMailedCodes(owner.id)
+    // As after a reset: so that the owner of an account that others are guessing at gets in here.
+    if (link.password !== undefined)
+      cookies.keepKnownDevice(reply, knownDevices.remember(owner, signInCookies.knownIn(request)))
+    return reply.status(204).send()
+  }
 
-  server.post('/api/auth/email/undo', { schema: schemas.email, ...limited }, async (request, reply) => {
-    const refused = await undo.undoEmail(request.body.token, clientOf(request))
-    return refused ? sendRefusal(reply, refused) : reply.status(204).send()
-  })
+  server.post('/api/auth/factors/undo', { schema: schemas.factor, ...limited }, async (request, reply) =>
+    takeBack('factor', request.body, request, reply),
+  )
+
+  server.post('/api/auth/email/undo', { schema: schemas.email, ...limited }, async (request, reply) =>
+    takeBack('email', request.body, request, reply),
+  )
 }

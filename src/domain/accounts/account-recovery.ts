@@ -1,0 +1,168 @@
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { isProviderId } from '../../contract/providers.js'
+import type { UndoOf } from '../../contract/undo-tokens.js'
+import { randomToken } from '../../lib/random.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+import type { EmailChanges } from '../email-changes/email-changes.js'
+import type { Events } from '../events/events.js'
+import type { Factors } from '../factors/factors.js'
+import type { Mails } from '../mails/mails.js'
+import { type OneTimeTokens, resetLifetime } from '../one-time-tokens/one-time-tokens.js'
+import type { PasskeyRecords } from '../passkeys/passkey-records.js'
+import type { Client } from '../sessions/client.js'
+import { type Undo, type Undos, undoLifetime, undoOf } from '../undos/undos.js'
+import { type Email, readEmail } from '../users/email.js'
+import type { Identity, User, Users } from '../users/users.js'
+import type { AccountClearing, Clearing } from './account-clearing.js'
+
+type Dependencies = {
+  database: Database
+  users: Pick<Users, 'findById' | 'lock' | 'setEmail' | 'identitiesOf'>
+  factors: Pick<Factors, 'hasTotp' | 'hasNewRecoveryCodes'>
+  passkeys: Pick<PasskeyRecords, 'list'>
+  undos: Pick<Undos, 'find' | 'openOf' | 'take' | 'forgetFrom' | 'forgetAll'>
+  emailChanges: Pick<EmailChanges, 'changing' | 'apply'>
+  oneTimeTokens: Pick<OneTimeTokens, 'replaceReset'>
+  mails: Pick<Mails, 'queue' | 'forgetCodes'>
+  events: Pick<Events, 'recordInside'>
+  clear: AccountClearing
+}
+
+/** What was changed in the last seven days and can still be taken back, whatever the order. The oldest username comes back. */
+const clearingOf = (user: User, open: readonly Undo[]): Clearing => ({
+  username: open.flatMap((undo) => (undo.kind === 'username' ? [undo.former] : []))[0] ?? user.username,
+  totp: open.some(({ kind }) => kind === 'totp'),
+  passkeys: open.flatMap((undo) => (undo.kind === 'passkey' ? [undo.id] : [])),
+  identities: open.flatMap((undo) => (undo.kind === 'provider' ? [undo.identity] : [])),
+})
+
+type Taken = { token: string; of: UndoOf; passwordHash: string | undefined }
+type Recovered = { userId: string; email: Email; operator: Client }
+
+export type AccountRecovery = ReturnType<typeof createAccountRecovery>
+
+/** Gives an account back to its owner: by the link of a mail about a change, or by an operator. */
+export const createAccountRecovery = (deps: Dependencies) => {
+  const { database, users, factors, passkeys, undos, emailChanges, oneTimeTokens, mails, events, clear } = deps
+
+  const identitiesOf = async (userId: string, sql?: Transaction): Promise<Identity[]> =>
+    (await users.identitiesOf(userId, sql)).flatMap(({ provider, subject }) =>
+      isProviderId(provider) ? [{ provider, subject }] : [],
+    )
+
+  /** The address is reserved for this user as long as there is an undo of it, so no other user has it. */
+  const putBack = async (sql: Transaction, user: User, given: string) => {
+    const email = readEmail(given)
+    if (isRefused(email) || !(await users.setEmail(sql, user.id, email)))
+      throw new Error('The address of an undo cannot be put back')
+    return { ...user, email: email.email }
+  }
+
+  type Told = { byOperator: boolean; hasPassword: boolean; client: Client }
+  /** To the address that the account has from now on, and with a link to choose a password if it has none. */
+  const tellOwner = async (sql: Transaction, { id, email, username }: User, told: Told) => {
+    const token = told.hasPassword ? undefined : randomToken()
+    if (token !== undefined) await oneTimeTokens.replaceReset(sql, id, token)
+    await mails.queue(sql, {
+      to: email,
+      userId: id,
+      template: 'account-restored',
+      values: {
+        username,
+        byOperator: told.byOperator,
+        ...(token !== undefined && { token, validFor: resetLifetime }),
+      },
+      client: told.client,
+    })
+  }
+
+  /**
+   * Uses the link up in one transaction with all that follows from it. It holds the user's row: what happens at once is either
+   * before it, and taken back with it, or after it, and finds neither its session nor its proof.
+   */
+  const takeBack = async ({ token, of, passwordHash }: Taken, client: Client) => {
+    const found = await undos.find(token)
+    if (!found || undoOf(found) !== of) return refuse('invalid_link')
+    return database.transaction(async (sql) => {
+      const user = await users.lock(sql, found.userId)
+      if (!user) return refuse('invalid_link')
+      const open = await undos.openOf(user.id, sql)
+      const undo = await undos.take(sql, token)
+      if (!undo) return refuse('invalid_link')
+      const email = undo.email ?? user.email
+      const isMoved = user.email !== email
+      const moved = isMoved ? await putBack(sql, user, email) : user
+      await undos.forgetFrom(sql, user.id, email, undo.since)
+      const cleared = await clear(sql, moved, { ...clearingOf(user, open), passwordHash })
+      await tellOwner(sql, cleared.user, { byOperator: false, hasPassword: passwordHash !== undefined, client })
+      const notice = { to: user.email, userId: user.id, template: 'email-withdrawn', client } as const
+      if (isMoved) await mails.queue(sql, { ...notice, values: { username: cleared.user.username } })
+      if (passwordHash !== undefined) await mails.forgetCodes(sql, email)
+      const reason = [...(isMoved ? ['email'] : []), ...cleared.removed].join(' ')
+      const kind = of === 'email' ? 'email_change_undone' : 'factor_undone'
+      await events.recordInside(sql, { kind, userId: user.id, ...(reason && { reason }) }, client)
+      return cleared.user
+    })
+  }
+
+  /**
+   * For an operator who knows that the account is to belong to this address. Whatever signs in or undoes a change is gone, also
+   * what is older than seven days. Refused if another user has the address.
+   */
+  const recover = ({ userId, email, operator }: Recovered) =>
+    emailChanges.changing(async (sql) => {
+      const user = await users.lock(sql, userId)
+      if (!user) return refuse('no_user')
+      const recent = clearingOf(user, await undos.openOf(userId, sql))
+      const isMoved = user.email !== email.email
+      await undos.forgetAll(sql, userId)
+      const ended = isMoved ? await emailChanges.apply(sql, user, { email, isFinal: true, client: operator }) : 0
+      const removedPasskeys = await passkeys.list(userId, sql)
+      const identities = await identitiesOf(userId, sql)
+      const cleared = await clear(
+        sql,
+        { ...user, email: email.email },
+        {
+          username: recent.username,
+          totp: true,
+          passkeys: removedPasskeys.map(({ id }) => id),
+          identities: [...identities, ...recent.identities],
+        },
+      )
+      await tellOwner(sql, cleared.user, { byOperator: true, hasPassword: false, client: operator })
+      await events.recordInside(sql, { kind: 'account_recovered', userId }, operator)
+      return {
+        user: cleared.user,
+        previousEmail: user.email,
+        totp: cleared.removed.includes('totp'),
+        passkeys: removedPasskeys.length,
+        providers: identities.map(({ provider }) => provider),
+        endedSessions: ended + cleared.endedSessions,
+      }
+    })
+
+  /** What the link would do now. Changes nothing. */
+  const look = async (token: string) => {
+    const undo = await undos.find(token)
+    const user = undo && (await users.findById(undo.userId))
+    if (!user) return refuse('invalid_link')
+    const { username, ...recent } = clearingOf(user, await undos.openOf(user.id))
+    const totp = recent.totp && (await factors.hasTotp(user.id))
+    const shownPasskeys = (await passkeys.list(user.id)).filter(({ id }) => recent.passkeys.includes(id))
+    const isRecent = ({ provider, subject }: Identity) =>
+      recent.identities.some((identity) => identity.provider === provider && identity.subject === subject)
+    return {
+      undo,
+      user,
+      /** What the account has afterwards. */
+      email: undo.email ?? user.email,
+      username,
+      totp,
+      recoveryCodes: !totp && (await factors.hasNewRecoveryCodes(user.id, undoLifetime)),
+      passkeys: shownPasskeys.map(({ name }) => name),
+      providers: (await identitiesOf(user.id)).filter(isRecent).map(({ provider }) => provider),
+    }
+  }
+
+  return { look, takeBack, recover }
+}
