@@ -65,7 +65,7 @@ export type Stores = OperatorStores & {
   /** As users know it. */
   providerName(provider: ProviderId): string
   secondFactor: 'optional' | 'required'
-  sessions: Pick<Sessions, 'endAll' | 'endSome' | 'list'>
+  sessions: Pick<Sessions, 'endAll' | 'endOfProvider' | 'endSome' | 'list'>
   passwords: CommandPasswords
   content: Pick<Content, 'load'>
   events: Pick<Events, 'record' | 'recordInside' | 'between' | 'about' | 'forgetNames'>

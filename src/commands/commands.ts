@@ -20,6 +20,8 @@ import { userExport } from './user-export.js'
 import { userFactorsReset } from './user-factors-reset.js'
 import { userImport } from './user-import.js'
 import { userList, userSearch } from './user-list.js'
+import { userProvidersUnlink } from './user-providers-unlink.js'
+import { userRecover } from './user-recover.js'
 import { userSetEmail } from './user-set-email.js'
 import { userShow } from './user-show.js'
 import { userDisable, userEnable, userExpirePassword } from './user-state.js'
@@ -45,6 +47,8 @@ const commands: Readonly<Record<string, Command>> = {
   'user sessions end': userSessionsEnd,
   'user factors reset': userFactorsReset,
   'user set-email': userSetEmail,
+  'user recover': userRecover,
+  'user providers unlink': userProvidersUnlink,
   'user import': userImport,
   'user export': userExport,
   'sessions end': sessionsEnd,

@@ -15,7 +15,8 @@ theirs: it is not asked for a confirmation, and a reset link can be mailed to it
 address gets a mail with a link that undoes the change for ${undoLifetime / days} days, and no other user can have that address in
 this time. USER is a username, an email or an id.
 
-  --final   for an account that was stolen: no undo link works any more, and the old address gets no mail
+  --final   no undo link works any more, and the old address gets no mail. The password and all other ways to sign in stay: if
+            the account was stolen, use “latchkey user recover” instead
   --yes     needed: without it, says what would happen and changes nothing
   --json    {"id": …, "username": …, "email": …, "previousEmail": …, "endedSessions": …}`,
 

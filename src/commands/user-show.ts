@@ -103,6 +103,7 @@ const gather = async (stores: Stores, user: User) => {
   const passkeys = await stores.passkeys.list(user.id)
   const rows = await recentEvents(stores, user)
   const inForce = await countersInForce(stores, user, rows)
+  const formerEmails = await stores.users.emailHistoryOf(user.id)
   const { id, username, email, name, language = null, disabled, createdAt, providers } = user
   const lastSignIn = rows.find((row) => row.user_id === id && beganSession(row))
   return {
@@ -113,6 +114,7 @@ const gather = async (stores: Stores, user: User) => {
     hasOtherWay: passkeys.length > 0 || providers.some((provider) => stores.providers.includes(provider)),
     shown: {
       ...{ id, username, email, name, language, createdAt: moment(createdAt), disabled },
+      formerEmails: formerEmails.map((former) => ({ email: former.email, replacedAt: moment(former.replaced_at) })),
       password: user.passwordHash !== undefined,
       providers,
       totp: totp ? { createdAt: moment(totp) } : null,
@@ -169,6 +171,10 @@ const factorsOf = ({ totp, recoveryCodesLeft, trustedDevices }: Gathered['shown'
     ? `on since ${totp.createdAt}; ${counted(recoveryCodesLeft, 'recovery code')} left, ${counted(trustedDevices, 'trusted device')}`
     : 'off'
 
+/** The newest change first: the present address came last. */
+const formerEmailLines = ({ formerEmails }: Gathered['shown']) =>
+  formerEmails.toReversed().map(({ email, replacedAt }) => ['', `changed ${replacedAt}, before: ${email}`])
+
 const asLines = (found: Gathered) => {
   const { shown, rows, lastSignIn } = found
   const ways = [
@@ -181,6 +187,7 @@ const asLines = (found: Gathered) => {
     ['username', shown.username],
     ['id', shown.id],
     ['email', shown.email],
+    ...formerEmailLines(shown),
     ['name', shown.name ?? ''],
     ['language of mails', shown.language ?? 'set at the next sign-in'],
     ['created', shown.createdAt],
@@ -220,9 +227,10 @@ export const userShow: Command = {
   summary: 'Show everything about a user: why can they not sign in?',
   help: `latchkey user show USER [--json]
 
-Shows the account, how the user signs in, two-step sign-in, sessions, what keeps the user from signing in now, and the last
-${mostFailures} failures with their reasons, also refusals of addresses that the account was used from. USER is a username, an email or
-an id. An account exists only when its email was confirmed, or when an operator or a provider vouched for it.
+Shows the account, the addresses that it had in the last 90 days, how the user signs in, two-step sign-in, sessions, what
+keeps the user from signing in now, and the last ${mostFailures} failures with their reasons, also refusals of addresses that the account was
+used from. USER is a username, an email or an id. An account exists only when its email was confirmed, or when an operator or a
+provider vouched for it.
 
   --json    one JSON object, for programs`,
 

@@ -17,7 +17,7 @@ import type { Clock } from '../../lib/clock.js'
 
 type Dependencies = {
   clock: Clock
-  users: Pick<Users, 'identitiesOf' | 'undoneIdentitiesOf'>
+  users: Pick<Users, 'identitiesOf' | 'undoneIdentitiesOf' | 'emailHistoryOf'>
   usernames: Pick<Usernames, 'formerOf'>
   emailChanges: Pick<EmailChanges, 'waitingOf'>
   undos: Pick<Undos, 'formerEmailsOf'>
