@@ -126,7 +126,7 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
   const enrolling = createEnrolling({ callers, csrf, signInCookies, freshness })
   const ceremonyCookies = createCeremonyCookies({ cookies })
   const pendingLink = createPendingLinkCookie({ cookies, links })
-  const serviceCallers = createServiceCallers({ serviceKeys: platform.serviceKeys, limits })
+  const serviceCallers = createServiceCallers({ serviceKeys: platform.serviceKeys, limits, events, clock })
   return {
     cookies,
     callers,
@@ -239,7 +239,7 @@ type Options = ServeOptions & {
 const openApp = async (given: Config, { clock = systemClock, log: givenLog, workers }: Options) => {
   const config = await withPort(given)
   const log = givenLog ?? createLog({ level: config.logLevel })
-  const serviceKeys = createServiceKeys(await readServiceKeys(config.serviceKeysFile))
+  const serviceKeys = createServiceKeys(await readServiceKeys(config.serviceKeysFile), clock)
   const opened = await openPlatform({ config, clock, log, givenWorkers: workers })
   const status: OpenedApp['status'] = { isReady: false, closing: new AbortController() }
   const metrics = await openMetrics(config)

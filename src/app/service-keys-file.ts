@@ -5,7 +5,7 @@ import { whyUnreadable } from '../lib/file-faults.js'
 import { OperatorError } from '../lib/operator-error.js'
 
 const faults = {
-  malformed_line: 'is not a name and the SHA-256 of a key',
+  malformed_line: 'is not a name and the SHA-256 of a key, with or without scopes and until=DATE',
   name_taken: 'has a name that another line has',
 }
 

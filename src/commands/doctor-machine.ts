@@ -9,7 +9,8 @@ import { isRefused } from '../contract/outcome.js'
 import { verifyLeakedFile } from '../domain/passwords/leaked-list.js'
 import { requireWorkerPackages } from '../domain/passwords/worker-packages.js'
 import { createWorkers } from '../domain/passwords/workers.js'
-import { seconds } from '../lib/durations.js'
+import { systemClock } from '../lib/clock.js'
+import { days, seconds } from '../lib/durations.js'
 import { counted } from './counted.js'
 import { type Check, type CheckGroup, type Finding, failure, ok, warning, worstOf } from './doctor-check.js'
 import { spaceAt } from './doctor-space.js'
@@ -39,9 +40,20 @@ const checkSecrets = ({ jwtSecret }: Config): Finding => {
   return worstOf(`the first of ${jwtSecret.length} signs${old}; at least ${shortest} characters each`, findings)
 }
 
+/** Long enough to give the program a new key. */
+const expiresSoon = 14 * days
+
 const checkServiceKeys = async (path: string): Promise<Finding> => {
   const keys = await readServiceKeys(path)
-  return ok(`${counted(keys.length, 'key')} in ${path}`)
+  const now = systemClock.now().getTime()
+  const named = keys.flatMap(({ name, expiresAt }) => {
+    if (!expiresAt || expiresAt.getTime() > now + expiresSoon) return []
+    return `${name} ${expiresAt.getTime() <= now ? 'has expired' : 'expires'} (${expiresAt.toISOString()})`
+  })
+  const says = `${counted(keys.length, 'key')} in ${path}`
+  return named.length === 0
+    ? ok(says)
+    : warning(`${says}: ${named.join(', ')}. Make a new key, and delete the line of the old one`)
 }
 
 /** Reads all of it, which the start does not. */

@@ -15,6 +15,11 @@ export const refusals = {
   invalid_csrf_token: { status: 403, error: 'Invalid CSRF token', message: 'Reload the page and try again' },
   cross_site: { status: 403, error: 'Cross-site request', message: 'This request must come from our own pages' },
   step_up_required: { status: 403, error: 'Step-up required', message: 'Confirm again that it is you' },
+  scope_required: {
+    status: 403,
+    error: 'Scope required',
+    message: 'This service key is not for this',
+  },
   fresh_sign_in_required: {
     status: 403,
     error: 'Fresh sign-in required',

@@ -3,6 +3,7 @@ import type { Events } from '../domain/events/events.js'
 import type { LimiterName } from '../domain/limiters/limiters.js'
 import type { Clock } from '../lib/clock.js'
 import { clientOf } from './client.js'
+import { createOncePerWindow } from './once-per-window.js'
 
 /** Whose attempt it was, if the limiter knows: the user, or the name that was typed and belongs to none. */
 export type Whom = () => Promise<{ userId: string | undefined; typedName: string }>
@@ -29,23 +30,13 @@ const mostKeys = 10_000
  * fill the table: each event needs a client network that has used its whole limit.
  */
 export const createLimitedEvents = ({ events, clock }: { events: Pick<Events, 'record'>; clock: Clock }) => {
-  const reportedUntil = new Map<string, number>()
-
-  const isNew = (key: string, now: number) => {
-    if ((reportedUntil.get(key) ?? 0) > now) return false
-    if (reportedUntil.size >= mostKeys) {
-      for (const [old, until] of reportedUntil) if (until <= now) reportedUntil.delete(old)
-    }
-    return reportedUntil.size < mostKeys
-  }
+  const isNew = createOncePerWindow({ mostKeys, clock })
 
   /** The refusal stays a refusal when the database is away. */
   const find = (whom: Whom | undefined) => whom?.().catch(() => undefined)
 
   return async ({ limiter, key, resetsIn, whom }: Rejection, request: FastifyRequest) => {
-    const now = clock.now().getTime()
-    if (!worthAnEvent.has(limiter) || !isNew(key, now)) return
-    reportedUntil.set(key, now + resetsIn)
+    if (!worthAnEvent.has(limiter) || !isNew(key, resetsIn)) return
     const { userId, typedName } = (await find(whom)) ?? {}
     await events.record(
       { kind: 'rate_limited', reason: limiter, ...(userId !== undefined && { userId }) },

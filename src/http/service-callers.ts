@@ -1,10 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { refuse } from '../contract/outcome.js'
-import type { ServiceKeys } from '../domain/service-keys/service-keys.js'
+import { isRefused, refuse } from '../contract/outcome.js'
+import type { Events } from '../domain/events/events.js'
+import { type ServiceKeys, type ServiceScope, serviceScopes } from '../domain/service-keys/service-keys.js'
 import type { Client } from '../domain/sessions/client.js'
-import { clientOf } from './client.js'
+import type { Clock } from '../lib/clock.js'
+import { minutes } from '../lib/durations.js'
+import { clientConnection, clientOf } from './client.js'
 import { sendRefusal } from './errors.js'
 import type { Limits } from './limits.js'
+import { createOncePerWindow } from './once-per-window.js'
 
 export type ServiceCallers = ReturnType<typeof createServiceCallers>
 
@@ -13,26 +17,60 @@ const isOddPath = ({ url }: FastifyRequest) => /[%.;\\]/.test(url.replace(/\?.*$
 
 const bearer = /^Bearer +(\S+)$/i
 
+/** A program with an expired key tries again and again. One event says it. */
+const reportWindow = 15 * minutes
+const mostReported = 1_000
+
+type Dependencies = { serviceKeys: ServiceKeys; limits: Limits; events: Pick<Events, 'record'>; clock: Clock }
+
 /** Other programs, known by a key in the Authorization header. Cookies mean nothing on their routes. */
-export const createServiceCallers = ({ serviceKeys, limits }: { serviceKeys: ServiceKeys; limits: Limits }) => {
-  const required = async (request: FastifyRequest, reply: FastifyReply) => {
-    if (isOddPath(request)) return sendRefusal(reply, refuse('not_found'))
-    // Two such headers count as none, as with cookies.
-    const [given = '', ...more] = request.raw.headersDistinct.authorization ?? []
-    const [, key] = (more.length === 0 && bearer.exec(given)) || []
-    const used = key === undefined ? undefined : serviceKeys.find(key)
-    if (used) {
-      request.serviceKey = used
-      return limits.service(request, reply)
+export const createServiceCallers = ({ serviceKeys, limits, events, clock }: Dependencies) => {
+  const isNew = createOncePerWindow({ mostKeys: mostReported, clock })
+
+  const report = async (reason: string, request: FastifyRequest) => {
+    if (isNew(`${clientConnection(request)} ${reason}`, reportWindow))
+      await events.record({ kind: 'service_key_refused', reason }, clientOf(request))
+  }
+
+  /** A missing, wrong or expired key. A wrong one counts as a failed sign-in of its network. */
+  const refuseKey = async (reason: string | undefined, request: FastifyRequest, reply: FastifyReply) => {
+    if (reason !== undefined) {
+      await report(reason, request)
+      await limits.login(request, reply)
     }
-    // A wrong key counts as a failed sign-in of its network. A right one is let in even when that limit is reached.
-    if (key !== undefined) await limits.login(request, reply)
     if (reply.sent) return reply
     return sendRefusal(reply.header('WWW-Authenticate', 'Bearer'), refuse('not_authenticated'))
   }
 
+  const gateFor = (scope: ServiceScope) => async (request: FastifyRequest, reply: FastifyReply) => {
+    if (isOddPath(request)) return sendRefusal(reply, refuse('not_found'))
+    // Two such headers count as none, as with cookies.
+    const [given = '', ...more] = request.raw.headersDistinct.authorization ?? []
+    const [, key] = (more.length === 0 && bearer.exec(given)) || []
+    if (key === undefined) return refuseKey(undefined, request, reply)
+    const used = serviceKeys.find(key)
+    if (isRefused(used))
+      return refuseKey(used.refused === 'expired_key' ? `expired ${used.name}` : 'wrong', request, reply)
+    // A right key is let in even when the limit of failed sign-ins is reached.
+    request.serviceKey = used
+    await limits.service(request, reply)
+    if (reply.sent || used.scopes.includes(scope)) return undefined
+    // RFC 6750, 3.1.
+    const says = `Bearer error="insufficient_scope", scope="${scope}"`
+    return sendRefusal(reply.header('WWW-Authenticate', says), refuse('scope_required'))
+  }
+
+  const gates: Readonly<Record<ServiceScope, ReturnType<typeof gateFor>>> = {
+    'users:read': gateFor('users:read'),
+    'sessions:end': gateFor('sessions:end'),
+    'revocations:read': gateFor('revocations:read'),
+  }
+
   return {
-    required,
+    /** The gate of a route: a key that has this scope. */
+    withScope: (scope: ServiceScope) => gates[scope],
+    /** Which scope a gate asks for; undefined if it is no gate of ours. */
+    scopeOf: (gate: unknown) => serviceScopes.find((scope) => gates[scope] === gate),
     /** The client for an event that a program causes: the key instead of a browser. */
     clientOf: (request: FastifyRequest): Client => ({
       ...clientOf(request),

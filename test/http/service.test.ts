@@ -2,12 +2,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { newServiceKey } from '../../src/domain/service-keys/service-keys.js'
+import { newServiceKey, parseServiceKeys } from '../../src/domain/service-keys/service-keys.js'
+import { minutes } from '../../src/lib/durations.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { openRawConnection } from '../support/raw-connection.js'
 
 const [billing, wiki] = [newServiceKey('billing'), newServiceKey('wiki')]
+const sync = newServiceKey('sync', { scopes: ['revocations:read'] })
+const shortLived = newServiceKey('short', { expiresAt: new Date(Date.now() + 10 * minutes) })
 let folder: string
 let file: string
 let latchkey: Latchkey
@@ -15,7 +18,7 @@ let latchkey: Latchkey
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'latchkey-keys-'))
   file = join(folder, 'keys')
-  await writeFile(file, `# applications\n\n${billing.line}\n`)
+  await writeFile(file, `# applications\n\n${[billing, sync, shortLived].map(({ line }) => line).join('\n')}\n`)
   latchkey = await startLatchkey({ settings: { SERVICE_KEYS_FILE: file, LOGIN_LIMIT: '5/15m' } })
 })
 afterAll(async () => {
@@ -166,7 +169,60 @@ describe('without a right key', () => {
   })
 })
 
+describe('a key', () => {
+  const refusedKeys = (address: string) =>
+    latchkey.sql.query("select reason from events where kind = 'service_key_refused' and ip = $1", [address])
+
+  it('opens the routes of its scopes only', async () => {
+    const { key } = sync
+    const id = await idOf('ada')
+    expect((await ask('revocations', { key })).status).toBe(200)
+    for (const [path, method, scope] of [
+      [`users/${id}`, 'GET', 'users:read'],
+      ['users?email=ada@example.com', 'GET', 'users:read'],
+      [`users/${id}/sign-out`, 'POST', 'sessions:end'],
+    ] as const) {
+      const answer = await ask(path, { key, method })
+      expect([answer.status, (await answer.json()).code], path).toEqual([403, 'scope_required'])
+      expect(answer.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${scope}"`)
+    }
+  })
+
+  it('that is wrong leaves one event for its network, however often it is used', async () => {
+    const address = '198.51.100.30'
+    for (let tries = 0; tries < 3; tries += 1) await ask('users/ada', { key: wiki.key, address })
+    expect(await refusedKeys(address)).toEqual([{ reason: 'wrong' }])
+  })
+
+  it('is refused from the moment on at which it expires, like a wrong one', async () => {
+    const address = '198.51.100.31'
+    const { key } = shortLived
+    expect((await ask('users/ada', { key, address })).status).toBe(404)
+    latchkey.clock.advance(10 * minutes)
+    const [expired, wrong] = [
+      await ask('users/ada', { key, address }),
+      await ask('users/ada', { key: wiki.key, address }),
+    ]
+    expect([expired.status, await expired.text()]).toEqual([wrong.status, await wrong.text()])
+    expect([expired.status, expired.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+    expect(await refusedKeys(address)).toEqual([{ reason: 'expired short' }, { reason: 'wrong' }])
+  })
+})
+
 describe('the file of the keys', () => {
+  it.each([
+    'billing',
+    `${billing.line} users`,
+    `${billing.line} users:read,`,
+    `${billing.line} until=soon`,
+    `${billing.line} until=2027-01-31T12:00:00`,
+    `${billing.line} until=2027-02-31`,
+    `${billing.line} until=2027-01-31 users:read`,
+    `${billing.line} users:read until=2027-01-31 more`,
+  ])('has no line such as %s', (line) => {
+    expect(parseServiceKeys(line)).toEqual({ refused: 'malformed_line', line: 1 })
+  })
+
   it('is read again on demand; a file with a fault changes nothing', async () => {
     expect((await ask('users/ada', { key: wiki.key })).status).toBe(401)
     await writeFile(file, `${billing.line}\n${wiki.line}`)

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readServiceKeys } from '../../src/app/service-keys-file.js'
 import { isRefused } from '../../src/contract/outcome.js'
-import { createServiceKeys, parseServiceKeys } from '../../src/domain/service-keys/service-keys.js'
+import { createServiceKeys, parseServiceKeys, serviceScopes } from '../../src/domain/service-keys/service-keys.js'
+import { systemClock } from '../../src/lib/clock.js'
+import { days } from '../../src/lib/durations.js'
 import { DataDirectoryInUse } from '../../src/platform/database/directory-lock.js'
 import { type CommandStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
@@ -44,9 +46,10 @@ describe('latchkey service-key add', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o640)
     const keys = parseServiceKeys(text)
     if (isRefused(keys)) throw new Error('The file cannot be read back')
-    const known = createServiceKeys(keys)
-    expect([first.out.trim(), key].map((each) => known.find(each)?.name)).toEqual(['billing', 'wiki'])
-    expect(known.find(`${key}x`)).toBeUndefined()
+    const known = createServiceKeys(keys, systemClock)
+    expect([first.out.trim(), key].map(known.find)).toMatchObject([{ name: 'billing' }, { name: 'wiki' }])
+    expect(known.find(`${key}x`)).toEqual({ refused: 'unknown_key' })
+    expect(keys.map(({ scopes, expiresAt }) => [scopes, expiresAt])).toEqual(Array(2).fill([serviceScopes, undefined]))
     expect(await recorded()).toEqual(['billing', 'wiki'])
   })
 
@@ -56,15 +59,39 @@ describe('latchkey service-key add', () => {
     const [key = '', line = ''] = out.split('\n')
     const keys = parseServiceKeys(line)
     if (isRefused(keys)) throw new Error('The line cannot be read back')
-    expect([code, createServiceKeys(keys).find(key)?.name]).toEqual([0, 'cluster'])
+    expect(code).toBe(0)
+    expect(createServiceKeys(keys, systemClock).find(key)).toMatchObject({ name: 'cluster' })
     expect(await readFile(file, 'utf8')).toBe(before)
     expect((await recorded()).at(-1)).toBe('cluster')
     const without = await latchkey(store, ['service-key', 'add', 'pod', '--print-line', '--json'])
     expect(JSON.parse(without.out)).toEqual({
       name: 'pod',
       key: expect.stringMatching(/^latchkey_/),
+      scopes: serviceScopes,
+      expiresAt: null,
       line: expect.stringMatching(/^pod [\da-f]{64}$/),
     })
+  })
+
+  it('limits what a key is for and how long it works', async () => {
+    const made = await add('sync', '--scope', 'revocations:read,users:read', '--expires', '90d', '--json')
+    const { key, scopes, expiresAt } = JSON.parse(made.out)
+    expect(scopes).toEqual(['users:read', 'revocations:read'])
+    expect(Math.abs(Date.parse(expiresAt) - Date.now() - 90 * days)).toBeLessThan(5 * 60_000)
+    const keys = parseServiceKeys(await readFile(file, 'utf8'))
+    if (isRefused(keys)) throw new Error('The file cannot be read back')
+    expect(keys.at(-1)).toMatchObject({ name: 'sync', scopes, expiresAt: new Date(expiresAt) })
+    const later = { ...systemClock, now: () => new Date(expiresAt) }
+    expect(createServiceKeys(keys, later).find(key)).toEqual({ refused: 'expired_key', name: 'sync' })
+    const day = await add('day', '--expires', '2999-01-31', '--print-line')
+    expect(day.out).toMatch(/^day [\da-f]{64} until=2999-01-31T00:00:00\.000Z$/m)
+    for (const wrong of [
+      ['--scope', 'users'],
+      ['--scope', ''],
+      ['--expires', 'soon'],
+      ['--expires', '2020-01-01'],
+    ])
+      expect((await add('other', ...wrong)).code, wrong.join(' ')).toBe(2)
   })
 
   it('adds nothing to a file with a fault, under a name that is there, or without a file, and records nothing', async () => {
@@ -84,7 +111,7 @@ describe('latchkey service-key add', () => {
     await writeFile(file, `${before}garbage\n`)
     expect(await add('other')).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/^Nothing was added\. SERVICE_KEYS_FILE: line 3 of /),
+      err: expect.stringMatching(/^Nothing was added\. SERVICE_KEYS_FILE: line 4 of /),
     })
     expect(await readFile(file, 'utf8')).toBe(`${before}garbage\n`)
     expect(await recorded()).toEqual(events)

@@ -7,6 +7,7 @@ export const refusals: Record<RefusalCode, string> = {
   cross_site:
     'Diese Anfrage kam nicht von unseren eigenen Seiten. Laden Sie die Seite neu und versuchen Sie es noch einmal.',
   step_up_required: 'Bitte bestätigen Sie noch einmal, dass Sie es sind.',
+  scope_required: 'Dieser Schlüssel ist dafür nicht vorgesehen.',
   fresh_sign_in_required: 'Bitte bestätigen Sie noch einmal, dass Sie es sind, um das zu ändern.',
   not_found: 'Das gibt es nicht mehr. Laden Sie die Seite neu.',
   method_not_allowed: 'Das wird nicht unterstützt. Laden Sie die Seite neu und versuchen Sie es noch einmal.',

@@ -7,6 +7,7 @@ export const refusals: Record<RefusalCode, string> = {
   invalid_csrf_token: 'This page is out of date. Reload it and try again.',
   cross_site: 'This request did not come from our own pages. Reload the page and try again.',
   step_up_required: 'Confirm again that it is you to continue.',
+  scope_required: 'This service key is not for this.',
   fresh_sign_in_required: 'Confirm again that it is you to make this change.',
   not_found: 'This does not exist any more. Reload the page.',
   method_not_allowed: 'This is not supported. Reload the page and try again.',

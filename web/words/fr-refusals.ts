@@ -6,6 +6,7 @@ export const refusals: Record<RefusalCode, string> = {
   invalid_csrf_token: 'Cette page n’est plus à jour. Rechargez-la et réessayez.',
   cross_site: 'Cette requête ne vient pas de nos propres pages. Rechargez la page et réessayez.',
   step_up_required: 'Confirmez à nouveau votre identité pour continuer.',
+  scope_required: 'Cette clé de service n’est pas prévue pour cela.',
   fresh_sign_in_required: 'Confirmez à nouveau votre identité pour faire cette modification.',
   not_found: 'Cela n’existe plus. Rechargez la page.',
   method_not_allowed: 'Cette opération n’est pas prise en charge. Rechargez la page et réessayez.',

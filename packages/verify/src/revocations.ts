@@ -35,14 +35,20 @@ const readAnswer = (text: string): Answer => {
   return { entries: answer.entries, cursor: answer.cursor }
 }
 
+/** Waiting does not help: the operator has to change the key. */
+const reasons: Readonly<Record<number, string>> = {
+  401: 'The service does not know the service key (401), or it has expired',
+  403: 'The service key needs the scope revocations:read (403)',
+}
+
 class Refusal extends Error {
   readonly delay: number
   readonly isLasting: boolean
   constructor(status: number, retryAfter: string | null) {
-    super(status === 401 ? 'The service does not know the service key (401)' : `The service answered with ${status}`)
+    super(reasons[status] ?? `The service answered with ${status}`)
     const asked = Math.min(Number(retryAfter ?? 0) * 1000 || 0, delayAfterRefusal)
-    this.isLasting = status === 401
-    this.delay = status === 401 || status === 403 ? delayAfterRefusal : asked
+    this.isLasting = status in reasons
+    this.delay = this.isLasting ? delayAfterRefusal : asked
   }
 }
 

@@ -48,6 +48,8 @@ export const eventKinds = [
   'mail_accepted',
   'mail_refused',
   'mail_given_up',
+  // By another program.
+  'service_key_refused',
   // By an operator, from the command line.
   'user_added',
   'user_invited',

@@ -1,53 +1,106 @@
-import { refuse } from '../../contract/outcome.js'
+import { type Refused, refuse } from '../../contract/outcome.js'
+import type { Clock } from '../../lib/clock.js'
 import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
+import { writtenMoment } from '../../lib/written-moment.js'
 
-export type ServiceKey = { name: string; hash: Buffer }
+/** What a key may be for. Each route of other programs needs one of these. */
+export const serviceScopes = ['users:read', 'sessions:end', 'revocations:read'] as const
+export type ServiceScope = (typeof serviceScopes)[number]
+
+export type ServiceKey = {
+  name: string
+  hash: Buffer
+  scopes: readonly ServiceScope[]
+  /** From then on it is refused. */
+  expiresAt: Date | undefined
+}
 /** The key that a program has used: its name for logs, and an id that does not change when the file is sorted. */
-export type UsedKey = { name: string; id: string }
+export type UsedKey = Pick<ServiceKey, 'name' | 'scopes'> & { id: string }
 
 /** Programs that look for secrets in code and logs know ours by its beginning. */
 const keyPrefix = 'latchkey_'
 const keyName = /^[a-z\d][\w.-]{0,63}$/i
 const hashText = /^[\da-f]{64}$/i
+const expiryPrefix = 'until='
 
 export const isKeyName = (text: string) => keyName.test(text)
 
-/** A new key with 256 random bits, and the line of the file that lets it in. Only the line is kept. */
-export const newServiceKey = (name: string) => {
-  const key = `${keyPrefix}${randomToken()}`
-  return { key, line: `${name} ${fingerprint(key).toString('hex')}` }
+/** Names of scopes with commas between them; undefined if one is not a scope. */
+export const readScopes = (text: string) => {
+  const known = text.split(',').map((part) => serviceScopes.find((scope) => scope === part))
+  return known.includes(undefined) ? undefined : serviceScopes.filter((scope) => known.includes(scope))
 }
 
-/** A line for each key: its name and the SHA-256 of the key in hex. Empty lines and lines that begin with # are skipped. */
+/** A day (its beginning) or a moment, both of UTC, so that every machine reads the same one. */
+export const readExpiry = (text: string) => {
+  if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?Z)?$/.test(text)) return undefined
+  const moment = writtenMoment(text)
+  // The 31st of February would be read as a day in March.
+  return moment?.toISOString().startsWith(text.slice(0, 10)) ? moment : undefined
+}
+
+type Grant = { scopes?: readonly ServiceScope[] | undefined; expiresAt?: Date | undefined }
+
+/** A new key with 256 random bits, and the line of the file that lets it in. Only the line is kept. */
+export const newServiceKey = (name: string, { scopes, expiresAt }: Grant = {}) => {
+  const key = `${keyPrefix}${randomToken()}`
+  const columns = [
+    name,
+    fingerprint(key).toString('hex'),
+    ...(scopes ? [scopes.join(',')] : []),
+    ...(expiresAt ? [`${expiryPrefix}${expiresAt.toISOString()}`] : []),
+  ]
+  return { key, line: columns.join(' ') }
+}
+
+/** `[SCOPES] [until=DATE]`. Without scopes it has all of them, and without a date it does not expire. */
+const readGrant = (columns: readonly string[]): Pick<ServiceKey, 'scopes' | 'expiresAt'> | undefined => {
+  const isExpiry = (text: string | undefined) => text?.startsWith(expiryPrefix) ?? false
+  const [first, second, ...more] = isExpiry(columns[0]) ? [undefined, ...columns] : columns
+  const scopes = first === undefined ? serviceScopes : readScopes(first)
+  const expiresAt = isExpiry(second) ? readExpiry(second?.slice(expiryPrefix.length) ?? '') : undefined
+  const isUnderstood = scopes !== undefined && (second === undefined || expiresAt !== undefined) && more.length === 0
+  return isUnderstood ? { scopes, expiresAt } : undefined
+}
+
+/**
+ * A line for each key: its name, the SHA-256 of the key in hex, and what it may be used for and until when, if that is limited.
+ * Empty lines and lines that begin with # are skipped.
+ */
 export const parseServiceKeys = (text: string) => {
   const keys: ServiceKey[] = []
   for (const [at, line] of text.split(/\r?\n/).entries()) {
     if (line.trim() === '' || line.startsWith('#')) continue
     const [name = '', hash = '', ...rest] = line.trim().split(/\s+/)
-    if (!isKeyName(name) || !hashText.test(hash) || rest.length > 0) return refuse('malformed_line', { line: at + 1 })
+    const grant = readGrant(rest)
+    if (!isKeyName(name) || !hashText.test(hash) || !grant) return refuse('malformed_line', { line: at + 1 })
     if (keys.some((key) => key.name === name)) return refuse('name_taken', { line: at + 1 })
-    keys.push({ name, hash: Buffer.from(hash, 'hex') })
+    keys.push({ name, hash: Buffer.from(hash, 'hex'), ...grant })
   }
   return keys
 }
 
 export type ServiceKeys = ReturnType<typeof createServiceKeys>
+type KeyRefused = Refused<'unknown_key'> | (Refused<'expired_key'> & { name: string })
 
 /** The keys of other programs. They can be replaced while the service runs. */
-export const createServiceKeys = (initial: readonly ServiceKey[]) => {
+export const createServiceKeys = (initial: readonly ServiceKey[], clock: Clock) => {
   let keys = initial
   return {
     replace: (next: readonly ServiceKey[]) => {
       keys = next
     },
     /** Compares with every key, so that the time says nothing about which ones there are. */
-    find: (given: string): UsedKey | undefined => {
+    find: (given: string): UsedKey | KeyRefused => {
       const hash = fingerprint(given)
-      let found: UsedKey | undefined
+      let found: ServiceKey | undefined
       for (const key of keys) {
-        if (sameBytes(key.hash, hash)) found = { name: key.name, id: key.hash.toString('hex', 0, 8) }
+        if (sameBytes(key.hash, hash)) found = key
       }
-      return found
+      if (!found) return refuse('unknown_key')
+      const { name, scopes, expiresAt } = found
+      if (expiresAt && expiresAt <= clock.now()) return refuse('expired_key', { name })
+      return { name, scopes, id: found.hash.toString('hex', 0, 8) }
     },
   }
 }

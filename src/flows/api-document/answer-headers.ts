@@ -15,7 +15,11 @@ const sharedHeaders = {
   RateLimitReset: ['RateLimit-Reset', 'Seconds until it is whole again', 'integer'],
   SessionCookies: ['Set-Cookie', 'access_token and refresh_token, both HttpOnly and SameSite=Strict', 'string'],
   Location: ['Location', 'Where to go', 'string'],
-  WwwAuthenticate: ['WWW-Authenticate', 'Bearer', 'string'],
+  WwwAuthenticate: [
+    'WWW-Authenticate',
+    'Bearer; with the missing scope, if the key is right and may not do this',
+    'string',
+  ],
   AccessControlAllowOrigin: [
     'Access-Control-Allow-Origin',
     'The origin of the request, if it is one of ALLOWED_ORIGINS',
@@ -50,8 +54,8 @@ const namesFor = (facts: RouteFacts, { status, signsIn, codes }: Answer): Header
     ...(signsIn ? (['SessionCookies'] as const) : []),
     ...(status >= 300 && status < 400 ? (['Location'] as const) : []),
     ...(retries ? (['RetryAfter'] as const) : []),
-    ...(status === 429 || facts.limits.length > 0 || facts.byServiceKey ? ofLimits : []),
-    ...(status === 401 && facts.byServiceKey ? (['WwwAuthenticate'] as const) : []),
+    ...(status === 429 || facts.limits.length > 0 || facts.serviceScope ? ofLimits : []),
+    ...((status === 401 || status === 403) && facts.serviceScope ? (['WwwAuthenticate'] as const) : []),
     ...(facts.url.startsWith('/api/auth/')
       ? (['AccessControlAllowOrigin', 'AccessControlAllowCredentials'] as const)
       : []),

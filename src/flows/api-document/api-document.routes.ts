@@ -78,7 +78,7 @@ const factsOf = (route: RouteOptions, { callers, csrf, limits, serviceCallers }:
     url: route.url,
     byAccessToken: gates.includes(callers.required),
     byCsrfToken: gates.includes(csrf.required),
-    byServiceKey: gates.includes(serviceCallers.required),
+    serviceScope: gates.map(serviceCallers.scopeOf).find((scope) => scope !== undefined),
     limits: gates.flatMap((gate) => limits.codeOf(gate) ?? []),
     crossSite: route.config?.crossSite?.refused ?? 'cross_site',
     isProbe: route.config?.probe ?? false,

@@ -15,13 +15,13 @@ describe('an operation of the API document', () => {
   })
 
   it('needs what its gates ask for', () => {
-    const none = { byAccessToken: false, byCsrfToken: false, byServiceKey: false }
+    const none = { byAccessToken: false, byCsrfToken: false, serviceScope: undefined }
     expect(securityOf(none)).toEqual([])
     expect(securityOf({ ...none, byAccessToken: true })).toEqual([{ accessToken: [] }])
     expect(securityOf({ ...none, byAccessToken: true, byCsrfToken: true })).toEqual([
       { accessToken: [], csrfToken: [] },
     ])
-    expect(securityOf({ ...none, byServiceKey: true })).toEqual([{ serviceKey: [] }])
+    expect(securityOf({ ...none, serviceScope: 'users:read' })).toEqual([{ serviceKey: ['users:read'] }])
   })
 })
 

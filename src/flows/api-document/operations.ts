@@ -1,11 +1,11 @@
 import type { RouteFacts } from './route-codes.js'
 
 /** What a request needs, from the gates before its handler. An empty list means that anyone may call. */
-export const securityOf = (gated: Pick<RouteFacts, 'byAccessToken' | 'byCsrfToken' | 'byServiceKey'>) => {
+export const securityOf = (gated: Pick<RouteFacts, 'byAccessToken' | 'byCsrfToken' | 'serviceScope'>) => {
   const needed = {
     ...(gated.byAccessToken && { accessToken: [] }),
     ...(gated.byCsrfToken && { csrfToken: [] }),
-    ...(gated.byServiceKey && { serviceKey: [] }),
+    ...(gated.serviceScope && { serviceKey: [gated.serviceScope] }),
   }
   return Object.keys(needed).length === 0 ? [] : [needed]
 }
@@ -26,7 +26,7 @@ export const operationId = ({ method, url }: { method: string | string[]; url: s
 const needs = [
   ['byAccessToken', 'the access token'],
   ['byCsrfToken', 'X-CSRF-Token'],
-  ['byServiceKey', 'a service key'],
+  ['serviceScope', 'a service key'],
 ] as const
 
 /** The same in words, for an operation that has no description of its own. */
@@ -34,6 +34,6 @@ export const needsOf = (facts: RouteFacts) => {
   const needed = needs.filter(([fact]) => facts[fact]).map(([, words]) => words)
   return [
     needed.length === 0 ? 'Needs no sign-in.' : `Needs ${needed.join(' and ')}.`,
-    ...(facts.limits.length > 0 || facts.byServiceKey ? ['The number of requests is limited.'] : []),
+    ...(facts.limits.length > 0 || facts.serviceScope ? ['The number of requests is limited.'] : []),
   ].join(' ')
 }

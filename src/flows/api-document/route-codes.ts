@@ -1,5 +1,6 @@
 import type { LimitCode } from '../../contract/limits.js'
 import { isRefusalCode, type RefusalCode } from '../../contract/refusals.js'
+import type { ServiceScope } from '../../domain/service-keys/service-keys.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 
 /** What stands in front of the handler of a route. */
@@ -8,7 +9,8 @@ export type RouteFacts = {
   url: string
   byAccessToken: boolean
   byCsrfToken: boolean
-  byServiceKey: boolean
+  /** What the key of another program must be for; undefined if the route takes no such key. */
+  serviceScope: ServiceScope | undefined
   /** The answers of its limiters. */
   limits: readonly LimitCode[]
   /** What a request from another site's page gets. */
@@ -24,9 +26,9 @@ const codesOfGates = (facts: RouteFacts): RefusalCode[] => [
   'bad_request',
   ...(isSafe(facts) ? [] : (['too_large', 'unsupported_media_type'] as const)),
   ...(!isSafe(facts) || facts.url.startsWith('/api/') ? [facts.crossSite] : []),
-  ...(facts.byAccessToken || facts.byServiceKey ? (['not_authenticated'] as const) : []),
+  ...(facts.byAccessToken || facts.serviceScope ? (['not_authenticated'] as const) : []),
   ...(facts.byCsrfToken ? (['invalid_csrf_token'] as const) : []),
-  ...(facts.byServiceKey ? (['too_many_requests', 'too_many_logins'] as const) : []),
+  ...(facts.serviceScope ? (['scope_required', 'too_many_requests', 'too_many_logins'] as const) : []),
   ...(facts.url.includes('/:') ? (['not_found'] as const) : []),
   ...facts.limits,
   ...(facts.isProbe ? [] : (['unavailable'] as const)),

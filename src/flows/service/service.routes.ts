@@ -11,6 +11,7 @@ import type { createServiceUsers } from './service-users.js'
 const { responses, sendRefusal } = routeRefusals(
   'bad_request',
   'not_authenticated',
+  'scope_required',
   'not_found',
   'too_many_requests',
   'too_many_logins',
@@ -60,27 +61,35 @@ type Dependencies = {
 /** For applications beside the service, with a key. The shipped proxy files pass none of this on from outside. */
 export const serviceRoutes = (server: Server, deps: Dependencies) => {
   const { serviceUsers, revocations, serviceCallers, isClosing } = deps
+  const { withScope } = serviceCallers
   const path = '/api/service/users'
-  const onRequest = serviceCallers.required
 
-  server.get(`${path}/:id`, { schema: byIdSchema, onRequest }, async (request, reply) => {
+  server.get(`${path}/:id`, { schema: byIdSchema, onRequest: withScope('users:read') }, async (request, reply) => {
     const user = await serviceUsers.byId(request.params.id)
     return isRefused(user) ? sendRefusal(reply, user) : reply.send({ user })
   })
 
-  server.get(path, { schema: byEmailSchema, onRequest }, async (request, reply) => {
+  server.get(path, { schema: byEmailSchema, onRequest: withScope('users:read') }, async (request, reply) => {
     const user = await serviceUsers.byEmail(request.query.email)
     return isRefused(user) ? sendRefusal(reply, user) : reply.send({ user })
   })
 
-  server.post(`${path}/:id/sign-out`, { schema: signOutSchema, onRequest }, async (request, reply) => {
-    const refusal = await serviceUsers.signOut(request.params.id, serviceCallers.clientOf(request))
-    return isRefused(refusal) ? sendRefusal(reply, refusal) : reply.status(204).send()
-  })
+  server.post(
+    `${path}/:id/sign-out`,
+    { schema: signOutSchema, onRequest: withScope('sessions:end') },
+    async (request, reply) => {
+      const refusal = await serviceUsers.signOut(request.params.id, serviceCallers.clientOf(request))
+      return isRefused(refusal) ? sendRefusal(reply, refusal) : reply.status(204).send()
+    },
+  )
 
-  server.get('/api/service/revocations', { schema: revocationsSchema, onRequest }, (request) => {
-    const { after, wait = '0' } = request.query
-    const isOver = () => isClosing() || request.raw.socket.destroyed
-    return revocations({ after, wait: Number(wait) * seconds, isOver })
-  })
+  server.get(
+    '/api/service/revocations',
+    { schema: revocationsSchema, onRequest: withScope('revocations:read') },
+    (request) => {
+      const { after, wait = '0' } = request.query
+      const isOver = () => isClosing() || request.raw.socket.destroyed
+      return revocations({ after, wait: Number(wait) * seconds, isOver })
+    },
+  )
 }
