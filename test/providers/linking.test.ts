@@ -158,7 +158,7 @@ describe('linking by address', () => {
       const later = setup.service.browser()
       const login = await later.post('/login', { username: setup.addressOf('ada'), password: goodPassword })
       // The same answer as before the victim came, so that it does not tell whether the address has an account by now.
-      expect([login.status, login.body.error]).toEqual([403, 'Email not confirmed'])
+      expect([login.status, login.body.error]).toEqual([401, 'Invalid credentials'])
       expect((await later.get('/api/auth/me')).status).toBe(401)
       expect(await usersOf(setup.service)).toMatchObject([{ username: setup.nameOf('ada'), provider: 'provider_a' }])
     })
