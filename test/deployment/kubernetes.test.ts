@@ -23,7 +23,7 @@ const faultsOf = async (all: Manifest[]) => {
   const folder = await mkdtemp(join(home, 'node_modules/.latchkey-manifests-'))
   const lines = all.map((manifest, at) => {
     const { apiVersion, kind } = manifest
-    const group = apiVersion === 'v1' ? 'core/v1' : apiVersion
+    const group = apiVersion === 'v1' ? 'core/v1' : apiVersion.replace('.k8s.io', '')
     return `import type { ${kind} as T${at} } from 'kubernetes-types/${group}'
 export const m${at}: T${at} = ${JSON.stringify(manifest)}`
   })
@@ -43,8 +43,27 @@ export const m${at}: T${at} = ${JSON.stringify(manifest)}`
 describe('the Kubernetes manifests', () => {
   it('are what the API of Kubernetes takes, and have no field that it does not know', async () => {
     const all = await manifests()
-    expect(all.map(({ kind }) => kind)).toEqual(['ConfigMap', 'Deployment', 'Service', 'PodDisruptionBudget', 'Job'])
+    const kinds = ['ConfigMap', 'Deployment', 'Service', 'PodDisruptionBudget', 'NetworkPolicy', 'Job']
+    expect(all.map(({ kind }) => kind)).toEqual(kinds)
     expect(await faultsOf(all)).toBe('')
+  })
+
+  it('let the pods connect to DNS, PostgreSQL, Redis, mail and public https only', async () => {
+    type Rule = { ports: { port: number }[]; to?: { ipBlock: { cidr: string; except: string[] } }[] }
+    type Policy = { policyTypes: string[]; podSelector: { matchExpressions: { values: string[] }[] }; egress: Rule[] }
+    const all = await manifests()
+    const { spec } = all.find(({ kind }) => kind === 'NetworkPolicy') as unknown as { spec: Policy }
+    expect(spec.policyTypes).toEqual(['Egress'])
+    expect(spec.egress.map(({ ports }) => ports.map(({ port }) => port))).toEqual([
+      [53, 53],
+      [5432, 6379, 587, 465],
+      [443],
+    ])
+    const [ipv4] = spec.egress[2]?.to ?? []
+    expect(ipv4?.ipBlock.except).toEqual(expect.arrayContaining(['10.0.0.0/8', '169.254.0.0/16', '192.168.0.0/16']))
+    const labels = JSON.stringify(all.filter(({ kind }) => kind === 'Deployment' || kind === 'Job'))
+    for (const name of spec.podSelector.matchExpressions[0]?.values ?? ['none'])
+      expect(labels).toContain(`"template":{"metadata":{"labels":{"app.kubernetes.io/name":"${name}"}`)
   })
 
   it('set no variables that look like mistyped settings', async () => {
