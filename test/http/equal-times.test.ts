@@ -39,8 +39,10 @@ it.each([
 
 it('a registration writes the same rows with and without an account', async () => {
   const count = async () => {
-    const tables = ['pending_registrations', 'outgoing_mail', 'events', 'one_time_tokens', 'users']
+    const tables = ['pending_registrations', 'outgoing_mail', 'one_time_tokens', 'users']
     const counts = tables.map((table) => `(select count(*)::int from ${table}) as ${table}`)
+    // That the mail was sent is written down later, for both.
+    counts.push(`(select count(*)::int from events where kind not like 'mail%') as events`)
     const [row] = await latchkey.sql.query<Record<string, number>>(`select ${counts.join(', ')}`)
     return Object.values(row ?? {})
   }
