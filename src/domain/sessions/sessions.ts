@@ -126,7 +126,8 @@ export const createSessions = (options: Options) => {
       accessTokenExpiresAt: fromSeconds(exp),
       refreshToken,
       accessTokenMaxAge: exp - iat,
-      refreshTokenMaxAge: end - iat,
+      // The clock of the instance that signed the token may be ahead of ours.
+      refreshTokenMaxAge: Math.min(end - iat, refreshTokenLifetime / 1000),
     }
   }
 
