@@ -27,6 +27,9 @@ create table former_emails (
 create index former_emails_of_user on former_emails (user_id, replaced_at);
 create index former_emails_expiry on former_emails (replaced_at);
 
+-- As the user wrote it: the key is not for display. Null in rows of an older program.
+alter table reserved_usernames add column username text;
+
 -- ── Sessions: times of proofs, how a session began
 
 -- When the user last proved a second factor (a code or a passkey) in this session. Null if they have not, or if that factor

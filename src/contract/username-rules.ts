@@ -12,14 +12,26 @@ const invisible = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u
 const latin = /\p{Script=Latin}/u
 const resemblesLatin = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}]/u
 
-/** The spacing modifiers among the letters look like quotes and accents, and some databases turn them into those. */
-const spacingModifier = /[\u02B0-\u02FF]/
+/**
+ * Letters that no language is written with, or that look like a sign. Among the Latin ones: letters without case, such as those for
+ * clicks (`ǃ`), and those whose capital is outside the blocks of living languages, such as small capitals, phonetic signs and `ꞌ`.
+ */
+const modifier = /(?!\u30FC)(?=\p{Lm})[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]/u
+const latinInUse = /^[A-Z\u00C0-\u024F\u1E00-\u1EFF]/
+const isOrdinary = (letter: string) =>
+  !modifier.test(letter) && (!latin.test(letter) || (!/\p{Lo}/u.test(letter) && latinInUse.test(letter.toUpperCase())))
+
 const allowed = /[\p{L}\p{M}\p{Nd}._-]/u
 /** A letter has the marks that follow it. Many of them would be drawn over the text around the name. */
 const lettersAndDigits = /^(?:\p{L}\p{M}{0,4}|[\p{Nd}._-])+$/u
+/** NFKC has joined every accent in common use with its letter. What is left could only decorate another user's name. */
+const decorated = /([\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])\p{M}+/u
 const separatorAtEdge = /^[._-]|[._-]$/
 
-/** The alphabets in use today, in which a name is written. Some languages use several of Unicode's scripts together. */
+/**
+ * The alphabets in use today, in which a name is written, with their own marks. Some languages use several of Unicode's scripts
+ * together.
+ */
 const alphabets = [
   'Latin Cyrillic Greek Armenian Georgian Hebrew Arabic Syriac Thaana Ethiopic Devanagari Bengali Gurmukhi Gujarati Oriya Tamil',
   'Telugu Kannada Malayalam Sinhala Thai Lao Tibetan Myanmar Khmer Mongolian Javanese Lisu Yi Nko Tifinagh Cherokee',
@@ -28,7 +40,7 @@ const alphabets = [
   .flatMap((line) => line.split(' '))
   .map((scripts) => {
     const letters = scripts.split('+').map((script) => `\\p{scx=${script}}`)
-    return new RegExp(`^[${letters.join('')}\\p{Script=Inherited}\\d._-]*$`, 'u')
+    return new RegExp(`^[${letters.join('')}\\d._-]*$`, 'u')
   })
 
 /** Spaces around a name come from pasting and are removed. */
@@ -51,7 +63,7 @@ export const usernameRefusal = (username: string): UsernameRefusal | undefined =
 }
 
 const mayBeChosen = (character: string) =>
-  allowed.test(character) && !invisible.test(character) && !spacingModifier.test(character)
+  allowed.test(character) && !invisible.test(character) && (!/\p{L}/u.test(character) || isOrdinary(character))
 
 /**
  * What is wrong with a normalized username that a user chooses. Applications put usernames into paths, queries and pages, so there is
@@ -61,7 +73,8 @@ export const chosenUsernameRefusal = (username: string): UsernameRefusal | undef
   const length = lengthRefusal(username)
   if (length) return length
   if (username.includes('@')) return 'username_at_sign'
-  if (!Array.from(username).every(mayBeChosen) || !lettersAndDigits.test(username)) return 'username_characters'
+  if (!Array.from(username).every(mayBeChosen) || !lettersAndDigits.test(username) || decorated.test(username))
+    return 'username_characters'
   if (separatorAtEdge.test(username)) return 'username_edges'
   return alphabets.some((alphabet) => alphabet.test(username)) ? undefined : 'username_alphabets'
 }
@@ -72,6 +85,7 @@ export const usableInUsername = (text: string, longest: number) =>
     Array.from(text.toWellFormed().normalize('NFKC'))
       .filter(mayBeChosen)
       .join('')
+      .replaceAll(new RegExp(decorated, 'gu'), '$1')
       .replace(/^[._\p{M}-]+/u, ''),
   )
     .slice(0, longest)

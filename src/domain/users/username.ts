@@ -8,19 +8,23 @@ import {
   usernameRefusal,
 } from '../../contract/username-rules.js'
 
-/** Letters of other alphabets that look like a Latin one. Folding them makes a look-alike name equal. */
+/**
+ * Letters that look like a Latin one. Folding them makes a look-alike name equal. A capital i, a small L and the digit one are one
+ * sign in many typefaces. It is the digit, so that a key with a number after it is a key.
+ */
 // biome-ignore format: a table reads best as a table
 const lookAlikes = new Map(
   Object.entries({
-    a: 'аαɑ', b: 'ьв', c: 'сϲ', d: 'ԁ', e: 'еєε', g: 'ɡԍ', h: 'һнη', i: 'іιıӏ', j: 'јϳ', k: 'кκ', l: 'ⅼǀ', m: 'м', n: 'п',
-    o: 'оοσօ', p: 'рρ', q: 'ԛ', r: 'гᴦ', s: 'ѕ', t: 'тτ', u: 'υս', v: 'ѵν', w: 'ԝω', x: 'хχ', y: 'уγү', z: 'ᴢ',
-    '-': '‐‑‒–—−⁃˗',
-  }).flatMap(([latin, others]) => Array.from(others, (other) => [other, latin] as const)),
+    a: 'аαɑᴀ', b: 'ьвƅʙ', c: 'сϲᴄ', d: 'ԁᴅ', e: 'еєεɛᴇ', f: 'ꜰ', g: 'ɡԍɢ', h: 'һнηʜ', j: 'јϳȷᴊ', k: 'кκᴋ', m: 'мᴍ', n: 'пɴ',
+    o: 'оοσօᴏ', p: 'рρƿᴘ', q: 'ԛ', r: 'гᴦʀ', s: 'ѕꜱ', t: 'тτᴛ', u: 'υսᴜ', v: 'ѵνʋᴠ', w: 'ԝωᴡ', x: 'хχ', y: 'уγүɣʏ', z: 'ᴢ',
+    '1': 'ilіιıɩӏɪʟǀ|', '-': '‐‑‒–—−⁃˗',
+  }).flatMap(([sign, others]) => Array.from(others, (other) => [other, sign] as const)),
 )
+const withoutLookAlikes = (text: string) => Array.from(text, (letter) => lookAlikes.get(letter) ?? letter).join('')
 
-/** Alphabets in which a whole name can imitate a Latin one: Lisu, Cherokee, and small capitals. */
+/** Alphabets in which a whole name can imitate a Latin one: Lisu and Cherokee. */
 const imitations = new Map(
-  ['ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑ-ꓣꓢꓔꓴꓦꓪꓫꓬꓜ', 'ᎪᏴᏟᎠᎬ-ᏀᎻᎥᎫᏦᏞᎷ--Ꮲ-ᎡᏚᎢ-ᏙᎳ-ᎩᏃ', 'ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘ-ʀꜱᴛᴜᴠᴡ-ʏᴢ'].flatMap((alphabet) =>
+  ['ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑ-ꓣꓢꓔꓴꓦꓪꓫꓬꓜ', 'ᎪᏴᏟᎠᎬ-ᏀᎻᎥᎫᏦᏞᎷ--Ꮲ-ᎡᏚᎢ-ᏙᎳ-ᎩᏃ'].flatMap((alphabet) =>
     Array.from(alphabet.toLowerCase(), (letter, at) => [letter, 'abcdefghijklmnopqrstuvwxyz'[at] ?? ''] as const),
   ),
 )
@@ -31,17 +35,18 @@ export type Username = { username: string; key: string }
 const fold = (text: string) => text.toUpperCase().toLowerCase().normalize('NFKC').replaceAll('i\u0307', 'i')
 
 /**
- * Two names with one key are one name: `Ada`, `ADA`, fullwidth `Ａｄａ`, and `аdа` with Cyrillic letters.
+ * Two names with one key are one name: `Ada`, `ADA`, fullwidth `Ａｄａ`, and `аdа` with Cyrillic letters. A key is not for display.
  */
-export const usernameKey = (text: string) =>
-  Array.from(fold(normalizedUsername(text)), (letter) => lookAlikes.get(letter) ?? letter).join('')
+export const usernameKey = (text: string) => withoutLookAlikes(fold(normalizedUsername(text)))
 
 /**
  * The Latin key that this one imitates. Only to compare with reserved names: users of these alphabets keep their names, and
  * keys are stored.
  */
 export const imitatedKey = (key: string) =>
-  Array.from(key, (letter) => (letter === '-' ? letter : (imitations.get(letter) ?? letter))).join('')
+  withoutLookAlikes(
+    Array.from(key, (letter) => (letter === '-' ? letter : (imitations.get(letter) ?? letter))).join(''),
+  )
 
 type Rule = (username: string) => UsernameRefusal | undefined
 

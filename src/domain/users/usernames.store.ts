@@ -22,11 +22,12 @@ export const selectFormerOwner = (sql: Sql, key: string, now: Date) =>
     [key, now],
   )
 
-export type ReservedRow = { username_key: string; reserved_until: Date }
+/** `username` is null in rows of an older program. */
+export type ReservedRow = { username_key: string; username: string | null; reserved_until: Date }
 
 export const selectOfUser = (sql: Sql, userId: string, now: Date) =>
   sql.query<ReservedRow>(
-    `select username_key, reserved_until from reserved_usernames
+    `select username_key, username, reserved_until from reserved_usernames
      where user_id = $1 and reserved_until > $2 order by reserved_until`,
     [userId, now],
   )
@@ -34,11 +35,12 @@ export const selectOfUser = (sql: Sql, userId: string, now: Date) =>
 export const updateUsername = (sql: Sql, userId: string, { username, key }: Username) =>
   sql.query('update users set username = $2, username_key = $3 where id = $1', [userId, username, key])
 
-export const reserve = (sql: Sql, userId: string, key: string, until: Date) =>
+export const reserve = (sql: Sql, userId: string, { username, key }: Username, until: Date) =>
   sql.query(
-    `insert into reserved_usernames (username_key, user_id, reserved_until) values ($1, $2, $3)
-     on conflict (username_key) do update set user_id = excluded.user_id, reserved_until = excluded.reserved_until`,
-    [key, userId, until],
+    `insert into reserved_usernames (username_key, user_id, reserved_until, username) values ($1, $2, $3, $4)
+     on conflict (username_key) do update set user_id = excluded.user_id, reserved_until = excluded.reserved_until,
+       username = excluded.username`,
+    [key, userId, until, username],
   )
 
 export const deleteReservation = (sql: Sql, userId: string, key: string) =>

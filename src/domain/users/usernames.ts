@@ -42,8 +42,8 @@ export const createUsernames = (deps: { database: Database; clock: Clock; kept?:
 
   /** After `refusalFor`, in the same transaction. The caller holds a lock on the user's row. */
   const rename = async (sql: Transaction, user: Named, wanted: Username) => {
-    const former = usernameKey(user.username)
-    if (wanted.key !== former) {
+    const former = { username: user.username, key: usernameKey(user.username) }
+    if (wanted.key !== former.key) {
       await store.deleteExpired(sql, [wanted.key], clock.now())
       await store.deleteReservation(sql, user.id, wanted.key)
       await store.reserve(sql, user.id, former, later(clock.now(), usernameReservedFor))

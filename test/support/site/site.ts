@@ -1,4 +1,5 @@
 import bcrypt from 'bcrypt'
+import { usernameKey } from '../../../src/domain/users/username.js'
 import { uuidv7 } from '../../../src/lib/uuid.js'
 import { freshPostgres, testPostgres } from '../databases.js'
 import { freePort } from '../servers/server.js'
@@ -19,8 +20,8 @@ export const addPeople = async (databaseUrl: string, names: string[]) => {
     for (const name of names) {
       await database.query(
         `insert into users (id, email, email_key, username, username_key, password_hash, created_at)
-         values ($1, $2, $2, $3, $3, $4, now())`,
-        [uuidv7(new Date()), `${name}@example.com`, name, hash],
+         values ($1, $2, $2, $3, $4, $5, now())`,
+        [uuidv7(new Date()), `${name}@example.com`, name, usernameKey(name), hash],
       )
     }
   } finally {
