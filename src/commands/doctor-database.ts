@@ -18,7 +18,7 @@ import {
 import { checkDatabaseEncryption } from './doctor-encryption.js'
 import { hostChecks } from './doctor-hosts.js'
 import { checkSigningKeys } from './doctor-keys.js'
-import { openForChecks, ownerChecks } from './doctor-owner.js'
+import { openForChecks, ownerChecks, readOnly } from './doctor-owner.js'
 import { checkPasskeys } from './doctor-passkeys.js'
 import { checkRegistration } from './doctor-registration.js'
 import { checkSealedValues } from './doctor-sealed.js'
@@ -28,13 +28,15 @@ import { checkWebhooks } from './doctor-webhooks.js'
 const oldestVersion = 13
 
 type Server = Record<'version' | 'encoding' | 'timeout', string> &
-  Record<'major' | 'most' | 'reserved', number> & { standby: boolean }
+  Record<'major' | 'most' | 'reserved', number> &
+  Record<'standby' | 'writable', boolean>
 
 const askServer = async (sql: Sql) => {
   const [server] = await sql.query<Server>(`
     select current_setting('server_version') as version,
            current_setting('server_version_num')::int / 10000 as major,
            pg_is_in_recovery() as standby,
+           current_setting('transaction_read_only') = 'off' as writable,
            current_setting('server_encoding') as encoding,
            current_setting('statement_timeout') as timeout,
            current_setting('max_connections')::int as most,
@@ -45,10 +47,11 @@ const askServer = async (sql: Sql) => {
 
 const checkServer = (server: Server, { databasePool, workers, production }: Config): Finding => {
   const needed = databasePool * workers
-  const { version, major, standby, encoding, timeout, most, reserved } = server
+  const { version, major, standby, writable, encoding, timeout, most, reserved } = server
   const connections = counted(most - reserved, 'connection')
   return worstOf(`PostgreSQL ${version}, ${connections} in total, ${needed} for each instance`, [
     standby ? failure('this server is a standby and accepts no writes: name the primary in DATABASE_URL') : ok(''),
+    standby || writable ? ok('') : failure(readOnly),
     major < oldestVersion ? failure(`PostgreSQL ${version} is too old: ${oldestVersion} or newer is needed`) : ok(''),
     timeout === '0'
       ? warning('the pooler does not accept timeouts: alter role … set statement_timeout, lock_timeout')

@@ -8,8 +8,13 @@ const askHost = async (host: Host, connect: ConnectTo): Promise<Finding> => {
   try {
     const connection = await connect(host, 4 * seconds, () => undefined)
     try {
-      const [row] = await connection.query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
-      return ok(`${hostName(host)} is ${row?.standby ? 'a standby' : 'a primary'}`)
+      const [row] = await connection.query<{ standby: boolean; writable: boolean }>(
+        `select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'off' as writable`,
+      )
+      if (row?.standby) return ok(`${hostName(host)} is a standby`)
+      return row?.writable
+        ? ok(`${hostName(host)} is a primary`)
+        : warning(`${hostName(host)} is not used: its default_transaction_read_only is on`)
     } finally {
       await connection.end()
     }

@@ -16,6 +16,9 @@ export const openForChecks = (url: string) =>
     idleTimeoutMs: 30 * seconds,
   })
 
+export const readOnly =
+  'the database accepts no writes: default_transaction_read_only is on for the server, the database or the role'
+
 /** Which database on which server: two addresses may name the same one in different ways. */
 const identityOf = async (sql: Sql) => {
   const [row] = await sql.query<{ identity: string }>(
@@ -32,9 +35,12 @@ const isElsewhere = async (owner: Sql, service: Sql) => {
 
 const checkOwner = async (owner: Sql, service: Sql): Promise<Finding> => {
   const { role, creates, others } = await rightsToMigrate(owner, [...writableTables, ...readableTables])
-  const [server] = await owner.query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
+  const [server] = await owner.query<{ standby: boolean; writable: boolean }>(
+    `select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'off' as writable`,
+  )
   if (server?.standby)
     return failure('this server is a standby and accepts no writes: name the primary in DATABASE_OWNER_URL')
+  if (!server?.writable) return failure(readOnly)
   if (await isElsewhere(owner, service)) return failure('DATABASE_OWNER_URL names another database than DATABASE_URL')
   if (others > 0) return failure(`${role} does not own the tables: name the role that does in DATABASE_OWNER_URL`)
   return creates

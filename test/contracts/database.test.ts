@@ -84,6 +84,14 @@ describe.each(testStores)('$name', ({ open }) => {
     })
   })
 
+  it('is not healthy while it accepts no writes, and keeps no connection for which that was set', async () => {
+    await database.query('set default_transaction_read_only = on')
+    await expect(database.ping()).rejects.toThrow(StoreUnavailable)
+    await database.query('set default_transaction_read_only = on')
+    await expect(database.ping()).rejects.toThrow('The database accepts no writes')
+    await expect(database.ping()).resolves.toBeUndefined()
+  })
+
   describe('errors of a statement', () => {
     it('pass with their code and the name of the constraint', async () => {
       await database.query('insert into notes values (1, $1)', ['first'])

@@ -156,6 +156,24 @@ describe('on a broken set-up', () => {
     await other.drop()
   })
 
+  it('fails a database that accepts no writes', async () => {
+    const admin = testPostgres(database.url)
+    const name = new URL(database.url).pathname.slice(1)
+    await admin.query(`alter database "${name}" set default_transaction_read_only = on`)
+    const { host } = new URL(database.url)
+    const several = (healthy.DATABASE_URL ?? '').replace(host, `${host},${host}`)
+    const [one, two] = await Promise.all([examine(healthy), examine({ ...healthy, DATABASE_URL: several })])
+    await admin.query(`alter database "${name}" reset default_transaction_read_only`)
+    await admin.close()
+    expect([one.code, two.code]).toEqual([1, 1])
+    const refusal = expect.stringMatching(/^error: the database accepts no writes: default_transaction_read_only is on/)
+    expect([...one.about('database'), ...one.about('database owner')]).toEqual([refusal, refusal])
+    expect(two.about('database')).toEqual([expect.stringMatching(/^error: .* is a standby or read-only/)])
+    expect(two.about('database hosts')).toEqual([
+      expect.stringMatching(/^warning: \S+ is not used: its default_transaction_read_only is on/),
+    ])
+  })
+
   it('fails a database that was never migrated', async () => {
     const empty = await emptyPostgres()
     const { code, about } = await examine({ ...healthy, DATABASE_URL: empty.url }).finally(() => empty.drop())

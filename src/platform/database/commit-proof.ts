@@ -1,9 +1,20 @@
-import type { Sql } from './database.js'
+import type { Connection } from './connection.js'
+import { StoreUnavailable } from './database.js'
 
 /**
  * Commits something that changes no table: a message in PostgreSQL's write-ahead log. A read is not enough: a primary
- * whose synchronous standby is down answers reads, but finishes no commit.
+ * whose synchronous standby is down answers reads, but finishes no commit. A read-only transaction may write this message,
+ * so it is asked for as well. A connection keeps that setting after it was changed back, so it is not used again.
  */
-export const proveCommit = async (sql: Sql) => {
-  await sql.query(`select pg_logical_emit_message(true, 'latchkey', '')`)
+export const proveCommit = async (connection: Pick<Connection, 'query' | 'destroy'>) => {
+  const [row] = await connection.query<{ writable: boolean }>(
+    `select writable, case when writable then pg_logical_emit_message(true, 'latchkey', '') end as position
+     from (select current_setting('transaction_read_only') = 'off' as writable) as setting`,
+  )
+  if (row?.writable) return
+  const refusal = new StoreUnavailable(
+    'The database accepts no writes: it is a standby, or default_transaction_read_only is on',
+  )
+  connection.destroy(refusal)
+  throw refusal
 }

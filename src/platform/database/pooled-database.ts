@@ -63,7 +63,8 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
     query: (text, parameters) => noticed(runOne(text, parameters)),
     transaction: (work) => noticed(runSeveral(work)),
     ping: async () => {
-      await proveCommit({ query: runOne })
+      refuseInside()
+      await pool.use(proveCommit)
       await space.prove()
     },
     stats: pool.stats,
