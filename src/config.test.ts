@@ -252,7 +252,7 @@ describe('configuration', () => {
       'JWT_SECRET: is set twice: as JWT_SECRET and as JWT_SECRET_FILE',
     ])
     expect(faultsOf({ JWT_SECRET_FILE: `${file}.gone` })).toEqual([
-      `JWT_SECRET: the file that JWT_SECRET_FILE names cannot be read: ${file}.gone (there is no such file)`,
+      `JWT_SECRET: the file ${file}.gone cannot be read (there is no such file)`,
     ])
     expect(faultsOf({ JWT_SECRET_FILE: secret }).join()).not.toContain(secret)
   })
@@ -273,7 +273,7 @@ describe('configuration', () => {
       const file = join(await mkdtemp(join(tmpdir(), 'latchkey-')), 'empty')
       await writeFile(file, content)
       for (const name of neededInProduction) {
-        const fault = [`${name}: the file that ${name}_FILE names is empty: ${file}`]
+        const fault = [`${name}: the file ${file} is empty`]
         expect(faultsOf({ ...production, [name]: undefined, [`${name}_FILE`]: file })).toEqual(fault)
         expect(faultsOf({ [`${name}_FILE`]: file })).toEqual(fault)
       }

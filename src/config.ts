@@ -64,16 +64,16 @@ const camelCase = (name: string) => name.toLowerCase().replaceAll(/_(\w)/g, (_, 
 /** `X_FILE` names a file that holds the value of `X`, as container platforms hand out secrets. */
 const fromFile = (name: string, path: string) => {
   // The secret itself may stand there by mistake, so only what looks like a path is repeated.
-  const shown = /^\.{0,2}\//.test(path) ? `: ${path}` : ''
+  const file = /^\.{0,2}\//.test(path) ? `the file ${path}` : `the file that ${name}_FILE names`
   const content = () => {
     try {
       return readFileSync(path, 'utf8').trim()
     } catch (error) {
-      throw new InvalidValue(`the file that ${name}_FILE names cannot be read${shown} (${whyUnreadable(error)})`)
+      throw new InvalidValue(`${file} cannot be read (${whyUnreadable(error)})`)
     }
   }
   const value = content()
-  if (value === '') throw new InvalidValue(`the file that ${name}_FILE names is empty${shown}`)
+  if (value === '') throw new InvalidValue(`${file} is empty`)
   return value
 }
 

@@ -4,7 +4,7 @@ import { withTimeout } from '../lib/with-timeout.js'
 type Level = 'ok' | 'warning' | 'error'
 export type Finding = { level: Level; says: string }
 
-/** One line of the report. A check changes nothing. */
+/** One line of the report. A check changes nothing that stays. */
 export type Check = { name: string; run(): Finding | Promise<Finding> }
 
 /** Checks that share something, such as a connection, which is closed afterwards. */

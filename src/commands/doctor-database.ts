@@ -114,8 +114,10 @@ const checkRole = async (sql: Sql): Promise<Finding> => {
 }
 
 const checkSchema = async (database: Database): Promise<Finding> => {
-  const { pending, newer } = await schemaStatus({ database, directory })
+  const { applied, pending, newer } = await schemaStatus({ database, directory })
   const names = pending.map(({ name }) => name).join(', ')
+  if (pending.length > 0 && applied.length === 0)
+    return failure(`none of the ${pending.length} migrations is applied yet: run \`latchkey migrate\``)
   if (pending.length > 0) return failure(`${names} not applied yet: run \`latchkey migrate\``)
   return newer.length > 0
     ? warning(`the database has ${newer.join(', ')} of a newer version, which this one can run on: start the newer one`)
@@ -196,7 +198,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
     checks: [
       { name: 'database', run: async () => checkServer(await server(), config) },
       ...hostChecks(databaseUrl),
-      { name: 'database encryption', run: () => checkDatabaseEncryption(databaseUrl) },
+      { name: 'database encryption', run: onceReached(async () => checkDatabaseEncryption(databaseUrl)) },
       { name: 'database role', run: onceReached(() => checkRole(database)) },
       ...owner.checks,
       { name: 'database schema', run: onceReached(() => checkSchema(database)) },

@@ -3,7 +3,7 @@ import type { Config } from '../config.js'
 import { seconds } from '../lib/durations.js'
 import { mastersOf, readyRedis } from '../platform/cache/ready-redis.js'
 import { readRedisAddress } from '../platform/cache/redis-address.js'
-import { connectRedis } from '../platform/cache/redis-client.js'
+import { connectRedis, type RedisClient } from '../platform/cache/redis-client.js'
 import { validAddress } from '../platform/invalid-address.js'
 import { type CheckGroup, type Finding, failure, judgeClock, ok, warning, worstOf } from './doctor-check.js'
 import { checkRedisEncryption } from './doctor-encryption.js'
@@ -17,6 +17,26 @@ const checkRole = async (masters: Redis[]): Promise<Finding> => {
   if (isReplica) return failure('this server is a replica and accepts no writes: name the master, or the sentinels')
   const servers = masters.length === 1 ? '' : `, ${masters.length} masters`
   return ok(`Redis ${version}${servers}`)
+}
+
+/** A full server, or one that cannot save, answers everything but a write. The key expires after a second. */
+const checkWrite = async (client: RedisClient): Promise<Finding> => {
+  try {
+    await client.set('latchkey:doctor', '1', 'PX', 1 * seconds)
+    return ok('')
+  } catch (error) {
+    const message = error instanceof Error ? error.message : 'unknown failure'
+    return failure(
+      message.startsWith('OOM')
+        ? 'the server is full (maxmemory) and cannot count: add memory, or give Latchkey its own Redis'
+        : `the server accepts no writes: ${message}`,
+    )
+  }
+}
+
+const checkServer = async (client: RedisClient): Promise<Finding> => {
+  const role = await checkRole(mastersOf(client))
+  return role.level === 'ok' ? worstOf(role.says, [await checkWrite(client)]) : role
 }
 
 /** With any other policy a full server drops counters, and an attacker who fills it gets new attempts. */
@@ -43,7 +63,6 @@ const checkClock = async (masters: Redis[]): Promise<Finding> => {
   return worstOf(findings[0]?.says ?? '', findings)
 }
 
-/** Reads only, unlike the health check of the service, which writes a counter. */
 export const redisChecks = ({ redisUrl }: Config): CheckGroup => {
   if (redisUrl === undefined)
     return { checks: [{ name: 'redis', run: () => ok('not set: counters in process, for one instance') }] }
@@ -58,8 +77,8 @@ export const redisChecks = ({ redisUrl }: Config): CheckGroup => {
     )
   return {
     checks: [
-      { name: 'redis', run: async () => checkRole(mastersOf(await connected)) },
-      { name: 'redis encryption', run: () => checkRedisEncryption(address) },
+      { name: 'redis', run: async () => checkServer(await connected) },
+      { name: 'redis encryption', run: onceReached(async () => checkRedisEncryption(address)) },
       { name: 'redis policy', run: onceReached(checkPolicy) },
       { name: 'redis clock', run: onceReached(checkClock) },
     ],

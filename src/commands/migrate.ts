@@ -45,12 +45,9 @@ const showStatus = async (
 
 const showPlan = async (status: SchemaStatus, name: string, json: boolean, { stdout }: CommandContext) => {
   const names = status.pending.map(({ name }) => name)
+  const listed = status.applied.length === 0 ? `all ${names.length} migrations` : names.join(', ')
   if (json) await print(stdout, statusAsJson(status))
-  else
-    await print(
-      stdout,
-      names.length === 0 ? nothingToApply(status, name) : `Would apply ${names.join(', ')} to ${name}.`,
-    )
+  else await print(stdout, names.length === 0 ? nothingToApply(status, name) : `Would apply ${listed} to ${name}.`)
   return 0
 }
 

@@ -90,6 +90,8 @@ Needs no settings and no database. docs/leaked-passwords.md says where to get li
     ])
     const [from = '', output = ''] = positionals
     const as = kindFrom(values.as)
+    if (output === '-')
+      throw new UsageFault('OUTPUT is the path of a file. The list cannot be written to standard output.')
     const replaced = await isThere(output)
     if (from !== '-' && (await sameFile(from, output))) throw new CommandFailure('INPUT and OUTPUT are the same file.')
     const input = await openInput(from, context)

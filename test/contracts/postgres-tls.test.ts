@@ -5,20 +5,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/platform/database/database.js'
+import { makeCertificate } from '../support/certificate.js'
 import { testPostgres } from '../support/databases.js'
 import { type PostgresServer, startPostgres } from '../support/servers/postgres.js'
-import { testProgram } from '../support/servers/programs.js'
 
 const run = promisify(execFile)
-const openssl = testProgram('openssl')
-
-const makeCertificate = async (folder: string, name: string) => {
-  const [key, cert] = [join(folder, `${name}.key`), join(folder, `${name}.crt`)]
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-  await run(openssl, ['req', '-x509', ...kind, ...subject, '-keyout', key, '-out', cert])
-  return { key, cert }
-}
 
 // The server must own its key, and runs as another user when the tests run as root.
 const giveToServer = async (key: string) => {
@@ -78,9 +69,11 @@ describe('an encrypted connection to PostgreSQL', () => {
     expect(await isEncrypted(server.port, `?sslmode=verify-full&sslrootcert=${trusted}`)).toBe(true)
     const [untrusted, elsewhere] = [`?sslmode=verify-full&sslrootcert=${stranger}`, `&sslrootcert=${trusted}`]
     await expect(isEncrypted(server.port, untrusted)).rejects.toThrow(StoreUnavailable)
-    await expect(isEncrypted(server.port, '?sslmode=verify-full')).rejects.toThrow(StoreUnavailable)
+    await expect(isEncrypted(server.port, '?sslmode=verify-full')).rejects.toThrow(
+      'its certificate is not from a known authority; name the file of its authority with sslrootcert',
+    )
     await expect(isEncrypted(server.port, `?sslmode=verify-full${elsewhere}`, '127.0.0.1')).rejects.toThrow(
-      StoreUnavailable,
+      'its certificate is for another host name; write the name',
     )
     expect(await isEncrypted(server.port, `?sslmode=verify-ca${elsewhere}`, '127.0.0.1')).toBe(true)
   })

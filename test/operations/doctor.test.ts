@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { grantsFor } from '../../src/domain/tables.js'
 import { migrateAsOwner } from '../../src/platform/database/open.js'
+import { makeCertificate } from '../support/certificate.js'
 import {
   emptyPostgres,
   type FreshDatabase,
@@ -178,8 +179,10 @@ describe('on a broken set-up', () => {
     const empty = await emptyPostgres()
     const { code, about } = await examine({ ...healthy, DATABASE_URL: empty.url }).finally(() => empty.drop())
     expect(code).toBe(1)
-    const names = (await migrationNames()).join(', ')
-    expect(about('database schema')).toEqual([`error: ${names} not applied yet: run \`latchkey migrate\``])
+    const { length } = await migrationNames()
+    expect(about('database schema')).toEqual([
+      `error: none of the ${length} migrations is applied yet: run \`latchkey migrate\``,
+    ])
   })
 
   it('fails each store and server that is down, in time, and looks at the others all the same', async () => {
@@ -201,6 +204,8 @@ describe('on a broken set-up', () => {
     expect(about('database role')).toEqual(['warning: not checked, because the database cannot be used'])
     expect(about('redis')).toEqual([expect.stringMatching(/^error: Redis cannot be used: .*ECONNREFUSED/)])
     expect(about('redis policy')).toEqual(['warning: not checked, because Redis cannot be used'])
+    for (const server of ['database', 'redis', 'mail'])
+      expect(about(`${server} encryption`)).toEqual([expect.stringMatching(/^warning: not checked, because/)])
     expect(about('mail')).toEqual([
       expect.stringMatching(/^error: 127\.0\.0\.1:\d+ does not answer in time: check .* \(ETIMEDOUT/),
     ])
@@ -239,13 +244,36 @@ describe('on a broken set-up', () => {
     expect(encrypted).toEqual([expect.stringMatching(/^error: Redis cannot be used: .*write redis:\/\//)])
   })
 
-  it('warns of a Redis that drops counters when it is full, and fails a replica', async () => {
+  it('names a mail certificate that is not trusted, and says when credentials were not asked for', async () => {
+    const { key, cert } = await makeCertificate(folder, 'mail')
+    const files = { key: await readFile(key), cert: await readFile(cert) }
+    const encrypted = await startSmtpInbox({ disabledCommands: [], ...files })
+    const silent = await startSmtpInbox({ disabledCommands: ['STARTTLS', 'AUTH'] })
+    const about = async (url: string) => (await examine({ DATA_DIR: folder, SMTP_URL: url })).about('mail')
+    const [untrusted, plain, unasked] = await Promise.all([
+      about(`${encrypted.url}?requireTLS=true`),
+      about(`smtps://127.0.0.1:${silent.port}`),
+      about(`smtp://mailer:${password}@127.0.0.1:${silent.port}`),
+    ])
+    await Promise.all([encrypted.stop(), silent.stop()])
+    expect(untrusted).toEqual([
+      expect.stringMatching(/^error: .* is not from a known authority; set NODE_EXTRA_CA_CERTS .*SELF_SIGNED_CERT\)$/),
+    ])
+    expect(plain).toEqual([expect.stringMatching(/^error: .* does not speak TLS on this port; write smtp:\/\//)])
+    expect(unasked).toEqual([expect.stringMatching(/^warning: the server did not ask for the user and the password/)])
+  })
+
+  it('warns of a Redis that drops counters when it is full, and fails one that is full, and a replica', async () => {
     const redis = await createRedisServer(['--maxmemory', '8mb', '--maxmemory-policy', 'allkeys-lru'])
     const embedded = { DATA_DIR: folder, REDIS_URL: redis.url }
     try {
       expect((await examine(embedded)).about('redis policy')).toEqual([
         expect.stringMatching(/^warning: maxmemory-policy is allkeys-lru: .*set noeviction/),
       ])
+      await redis.command('config', 'set', 'maxmemory-policy', 'noeviction')
+      await redis.command('config', 'set', 'maxmemory', '1')
+      expect((await examine(embedded)).about('redis')).toEqual([expect.stringMatching(/^error: the server is full/)])
+      await redis.command('config', 'set', 'maxmemory', '0')
       await redis.command('replicaof', '127.0.0.1', String(await freePort()))
       expect((await examine(embedded)).about('redis')).toEqual([expect.stringMatching(/^error: .* is a replica/)])
     } finally {

@@ -137,6 +137,12 @@ describe('latchkey passwords build', () => {
     ])
   })
 
+  it('is written to a file only', async () => {
+    expect(await build(['-', '-'], `${leaked}\n`)).toMatchObject({
+      ...{ code: 2, out: '', err: expect.stringMatching(/^OUTPUT is the path of a file\./) },
+    })
+  })
+
   it('takes passwords that look like hashes where the list is one of passwords, and guesses nothing', async () => {
     const looksLikeHash = sha1('something')
     await build(['-', at('passwords')], `${leaked}\n${looksLikeHash}\n`)

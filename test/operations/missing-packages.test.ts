@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, rename, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -28,13 +28,19 @@ afterAll(() => rm(home, { recursive: true }))
 const settings = { NODE_ENV: 'test', DATABASE_URL: 'postgres://latchkey@127.0.0.1:1/latchkey' }
 const start = (command: string) => runLatchkey(join(home, 'data'), settings, [command], join(home, 'dist/main.js'))
 
-it('a start and doctor name the package that is missing, and migrate the folder', async () => {
+it('a start and doctor name the package or the file that is missing, and migrate the folder', async () => {
   await mkdir(join(home, 'data'))
   const sentence = (name: string) => new RegExp(`the package ${name} is missing or incomplete`)
   const [service, doctor] = [start('serve'), start('doctor')]
   expect([await service.exited, await doctor.exited]).toEqual([1, 1])
   expect(service.output.stderr.trim().split('\n')).toEqual([expect.stringMatching(sentence('bcrypt'))])
   expect(doctor.output.stdout).toMatch(sentence('bcrypt'))
+  await rename(join(home, 'dist/common-passwords'), join(home, 'elsewhere'))
+  const [incomplete, examined] = [start('serve'), start('doctor')]
+  expect([await incomplete.exited, await examined.exited]).toEqual([1, 1])
+  expect(incomplete.output.stderr.trim()).toMatch(/^.*the file dist\/common-passwords of the program is missing.*$/)
+  expect(examined.output.stdout).toContain('the file dist/common-passwords of the program is missing')
+  await rename(join(home, 'elsewhere'), join(home, 'dist/common-passwords'))
   await rm(join(home, 'migrations'), { recursive: true })
   const migrate = start('migrate')
   expect(await migrate.exited).toBe(1)

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { builtFile } from '../../lib/home.js'
@@ -19,8 +20,15 @@ const packages: Readonly<Record<string, () => unknown>> = {
   '@zxcvbn-ts/language-en': () => require.resolve('@zxcvbn-ts/language-en'),
 }
 
-/** Threads load these packages when the first user signs in. A service without them must not start as if all was well. */
+const files = ['common-passwords', 'domain/passwords/bcrypt.worker.js', 'domain/passwords/estimate.worker.js']
+
+/** Threads load these files and packages when the first user signs in. A service without them must not start as if all was well. */
 export const requireWorkerPackages = async () => {
+  const missing = files.find((file) => !existsSync(builtFile(file)))
+  if (missing !== undefined)
+    throw new OperatorError(
+      `Passwords cannot be checked: the file dist/${missing} of the program is missing. Install the program again: all of dist/ belongs to it`,
+    )
   for (const [name, find] of Object.entries(packages)) {
     try {
       await find()

@@ -56,7 +56,7 @@ describe('the address of Redis', () => {
     ['redis://cache/one', 'names a database that is not a number: write /0 at the end, or nothing'],
     ['redis://one,two/3', 'names a database, and a Cluster has none but 0: remove the number'],
     ['redis://one,,two', host],
-    ['redis://cache?tls=on', 'must have off for tls, and rediss:// for TLS'],
+    ['redis://cache?tls=on', 'tls can only be off; write rediss:// for TLS'],
     ['rediss://cache?tls=off', 'asks for TLS with rediss:// and switches it off with tls=off'],
     ['redis://cache?tsl=off', 'may have only these settings: tls, sentinel_password'],
     ['redis+sentinel://s1', 'must name the master after the sentinels: redis+sentinel://one:26379,two:26379/mymaster'],

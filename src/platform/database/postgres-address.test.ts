@@ -1,4 +1,6 @@
-import { fileURLToPath } from 'node:url'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { postgresAddress, readPostgresAddress } from './postgres-address.js'
 
@@ -39,9 +41,14 @@ describe('the address of a PostgreSQL server', () => {
   })
 
   it('checks the server if an authority is named', () => {
-    const authority = fileURLToPath(import.meta.url)
+    const folder = mkdtempSync(join(tmpdir(), 'latchkey-authority-'))
+    const [authority, empty] = [join(folder, 'authority.crt'), join(folder, 'empty.crt')]
+    writeFileSync(authority, '-----BEGIN CERTIFICATE-----\n')
+    writeFileSync(empty, '\n')
     expect(postgresAddress(`postgres://u@h/x?sslmode=require&sslrootcert=${authority}`).tls.mode).toBe('verify-ca')
     expect(postgresAddress('postgres://u@h/x?sslmode=require').tls.mode).toBe('require')
+    expect(() => postgresAddress(`postgres://u@h/x?sslrootcert=${empty}`)).toThrow('a file without a certificate')
+    rmSync(folder, { recursive: true })
   })
 
   it('passes other settings on to the server', () => {

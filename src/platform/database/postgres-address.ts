@@ -105,10 +105,18 @@ const readTls = (take: (name: string) => string | undefined): Tls => {
   return {
     // Like libpq: an authority that is named is used.
     mode: mode === 'require' && root !== undefined ? 'verify-ca' : mode,
-    ca: root === 'system' ? undefined : readTlsFile('sslrootcert', root),
+    ca: root === 'system' ? undefined : readAuthority(root),
     cert: readTlsFile('sslcert', cert),
     key: readTlsFile('sslkey', key),
   }
+}
+
+/** Without a certificate in it, Node would trust no server at all, and say so only when it connects. */
+const readAuthority = (path: string | undefined) => {
+  const text = readTlsFile('sslrootcert', path)
+  if (text !== undefined && !/-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/.test(text))
+    throw new Fault(`sslrootcert names a file without a certificate in PEM: ${path}`)
+  return text
 }
 
 const readTlsFile = (name: string, path: string | undefined) => {

@@ -1,4 +1,5 @@
 import type { ClientConfig } from 'pg'
+import { type TlsFault, tlsFaultOf, tlsFaultWords } from '../tls-faults.js'
 import { type Connection, type OnClosed, openConnection } from './connection.js'
 import { withoutValues } from './failures.js'
 import type { PostgresAddress, Tls } from './postgres-address.js'
@@ -71,7 +72,18 @@ const sentences = [
   },
 ]
 
+const tlsAdvice: Readonly<Record<TlsFault, string>> = {
+  'unknown authority': 'name the file of its authority with sslrootcert',
+  'other name': 'write the name that is in the certificate as the host, or set sslmode=verify-ca',
+  expired: 'renew it',
+  'not valid yet': 'check the clocks of both machines',
+  'no TLS': 'check the host and the port',
+}
+
 const explain = (error: unknown, message: string) => {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  const tlsFault = tlsFaultOf(code, message)
+  if (tlsFault) return new Error(`${tlsFaultWords[tlsFault]}; ${tlsAdvice[tlsFault]} (${code})`, { cause: error })
   const known = sentences.find(({ when }) => when.test(message))
   return known ? new Error(known.sentence, { cause: withoutValues(error) }) : withoutValues(error)
 }

@@ -15,6 +15,6 @@ export type Mailer = {
   /** Rejects when the mail could not be delivered now and should be tried again later. */
   send(mail: Mail): Promise<Delivery>
   /** Rejects if the mail server does not answer or refuses our credentials. For `doctor`, never for a request. */
-  verify?(): Promise<void>
+  verify?(): Promise<{ /** False if the server did not ask for credentials. */ authenticated: boolean }>
   close(): Promise<void>
 }

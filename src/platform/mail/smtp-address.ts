@@ -26,7 +26,7 @@ const wrongSetting = (parameters: URLSearchParams) => {
   for (const [name, value] of parameters) {
     const allowed = settings[name]
     if (!allowed) return `may have only these settings: ${Object.keys(settings).join(', ')}`
-    if (!allowed.includes(value)) return `must have ${allowed.join(' or ')} for ${name}`
+    if (!allowed.includes(value)) return `${name} can only be ${allowed.join(' or ')}`
   }
   return undefined
 }

@@ -1,5 +1,9 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { makeCertificate } from '../../../test/support/certificate.js'
 import { startOddServer, startSmtpInbox } from '../../../test/support/smtp-inbox.js'
 import { validAddress } from '../invalid-address.js'
 import type { Mailer } from './mail.js'
@@ -109,6 +113,21 @@ describe('mail over SMTP', () => {
     expect(server.received).toEqual([])
   })
 
+  it('names a certificate that is not trusted, and a port without TLS', async () => {
+    const plain = await inbox()
+    const folder = await mkdtemp(join(tmpdir(), 'latchkey-mail-'))
+    const { key, cert } = await makeCertificate(folder, 'mail')
+    const files = { key: await readFile(key), cert: await readFile(cert) }
+    await rm(folder, { recursive: true })
+    const encrypted = await inbox({ disabledCommands: [], ...files })
+    await expect(mailerFor(`${encrypted.url}?requireTLS=true`).send(mail)).rejects.toThrow(
+      '(DEPTH_ZERO_SELF_SIGNED_CERT, its certificate is not from a known authority)',
+    )
+    await expect(mailerFor(`smtps://127.0.0.1:${plain.port}`).send(mail)).rejects.toThrow(
+      'it does not speak TLS on this port',
+    )
+  })
+
   it('gives up in time on a server that is gone or silent', async () => {
     const gone = await oddServer()
     await gone.stop()
@@ -143,10 +162,13 @@ describe('mail over SMTP', () => {
     expect(working.received).toHaveLength(1)
   })
 
-  it('says whether the server is there', async () => {
+  it('says whether the server is there, and whether it took our credentials', async () => {
+    const asking = await inbox({ allowInsecureAuth: true, onAuth: (_auth, _session, done) => done(null, { user: 1 }) })
+    const withPassword = mailerFor(`smtp://latchkey:hunter2@127.0.0.1:${asking.port}`)
+    await expect(withPassword.verify?.()).resolves.toEqual({ authenticated: true })
     const server = await inbox()
     const mailer = mailerFor(server.url)
-    await expect(mailer.verify?.()).resolves.toBeUndefined()
+    await expect(mailer.verify?.()).resolves.toEqual({ authenticated: false })
     await server.stop()
     await expect(mailer.verify?.()).rejects.toThrow('ESOCKET')
   })

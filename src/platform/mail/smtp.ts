@@ -1,6 +1,7 @@
 import { getSystemErrorName } from 'node:util'
 import { minutes, seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
+import { tlsFaultOf, tlsFaultWords } from '../tls-faults.js'
 import type { Delivery, Mail, Mailer } from './mail.js'
 import type { SmtpServer } from './smtp-address.js'
 
@@ -13,7 +14,21 @@ const usualDeadlines: SmtpDeadlines = {
   whole: 40 * seconds,
 }
 
-const openPool = async (server: SmtpServer, connections: number, deadlines: SmtpDeadlines) => {
+/** The library's own log would contain credentials and whole mails: one fact is taken from it, and nothing is written. */
+const noticing = (onAuthenticated: () => void) => {
+  const drop = () => undefined
+  const info = ({ action }: { action?: unknown } = {}) => {
+    if (action === 'authenticated') onAuthenticated()
+  }
+  return { trace: drop, debug: drop, info, warn: drop, error: drop, fatal: drop }
+}
+
+const openPool = async (
+  server: SmtpServer,
+  connections: number,
+  deadlines: SmtpDeadlines,
+  logger: ReturnType<typeof noticing> | false = false,
+) => {
   const { createTransport } = await import('nodemailer')
   return createTransport({
     ...server,
@@ -25,8 +40,7 @@ const openPool = async (server: SmtpServer, connections: number, deadlines: Smtp
     dnsTimeout: deadlines.connect,
     greetingTimeout: deadlines.greeting,
     socketTimeout: deadlines.silence,
-    // The library's own log would contain credentials and whole mails.
-    logger: false,
+    logger,
     disableFileAccess: true,
     disableUrlAccess: true,
   })
@@ -43,19 +57,21 @@ const refusalIn = (error: unknown) => {
   return final && aboutThisMail ? `the mail server answered ${responseCode}` : undefined
 }
 
-type Failure = { code?: string; command?: string; responseCode?: number; errno?: number }
+type Failure = { code?: string; originalCode?: string; command?: string; responseCode?: number; errno?: number }
 
 /** What may be logged of a failure. The server's own message can repeat the address or a part of the mail. */
 const withoutSecrets = (error: unknown, { host, port }: SmtpServer) => {
-  const { code, command, responseCode, errno } = (error ?? {}) as Failure
+  const { code, originalCode, command, responseCode, errno } = (error ?? {}) as Failure
+  const tlsFault = tlsFaultOf(originalCode, error instanceof Error ? error.message : '')
   const parts = [
     code ?? 'unknown failure',
     command && `at ${command}`,
     responseCode && `answered ${responseCode}`,
     errno && errno < 0 && `(${getSystemErrorName(errno)})`,
+    tlsFault && `(${originalCode}, ${tlsFaultWords[tlsFault]})`,
   ]
   const sentence = `The mail server ${host}:${port} did not take the mail: ${parts.filter(Boolean).join(' ')}`
-  return Object.assign(new Error(sentence), { code })
+  return Object.assign(new Error(sentence), { code, ...(tlsFault && { tlsFault, tlsCode: originalCode }) })
 }
 
 export const createSmtpMailer = ({
@@ -113,10 +129,18 @@ export const createSmtpMailer = ({
   return {
     send,
     verify: async () => {
+      let authenticated = false
+      const log = noticing(() => {
+        authenticated = true
+      })
+      const asked = await openPool(server, 1, deadlines, log)
       try {
-        await (await opened()).verify()
+        await asked.verify()
+        return { authenticated }
       } catch (error) {
         throw withoutSecrets(error, server)
+      } finally {
+        asked.close({ force: true })
       }
     },
     close: async () => (await pool)?.close({ force: true }),
