@@ -36,6 +36,10 @@ alter table reserved_usernames add column username text;
 -- was removed since.
 alter table refresh_token_records add column second_factor_at timestamptz;
 
+-- What the sessions of one browser have in common (part of its known_device cookie). Null in rows of an older program, and for a
+-- browser that withheld the cookie.
+alter table refresh_token_records add column browser text;
+
 -- ── Mails
 
 -- Who gave the first proof, for the mail about a sign-in that was not finished. Null in rows of an older program.
@@ -48,6 +52,9 @@ alter table sign_in_challenges
 alter table outgoing_mail add column last_error text;
 
 -- ── Limits and registrations
+
+-- Whether its mail was sent. Above a ceiling none is.
+alter table pending_registrations add column mailed boolean not null default true;
 
 -- The functions run with the rights of the owner. So the names in them must be found in this schema only, and never among the
 -- temporary tables of the caller.

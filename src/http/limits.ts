@@ -89,8 +89,14 @@ const createPasswordLimits = (
     passwordByName: answering('too_many_logins', guesses.byName),
     passwordByCaller: answering('too_many_logins', guesses.byCaller),
     passwordOf: guesses.byUser,
-    /** After a password that was right: the answer, if it is one sign-in too many. */
-    signIns: createSignInLimits({ ...deps, counted, ofAccounts: deps.signIns, ofNetworks: deps.networkSignIns }),
+    /** After a password that was right. */
+    ...createSignInLimits({
+      ...deps,
+      counted,
+      ofAccounts: deps.signIns,
+      ofNetworks: deps.networkSignIns,
+      knownDevicesCount,
+    }),
   }
 }
 

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { KnownDevices } from '../domain/known-devices/known-devices.js'
-import { userSubject } from '../domain/limiters/limiters.js'
+import { deviceSubject, limiterKey, userSubject } from '../domain/limiters/limiters.js'
 import type { User } from '../domain/users/users.js'
-import type { Limit } from '../platform/cache/cache.js'
+import type { Cache, Limit } from '../platform/cache/cache.js'
 import { clientNetwork } from './client.js'
 import type { CountedRequests, Limiter } from './counted-requests.js'
 import type { SignInCookies } from './sign-in-cookies.js'
@@ -11,14 +11,17 @@ type Dependencies = {
   counted: Pick<CountedRequests, 'count'>
   ofAccounts: Limit
   ofNetworks: Limit
-  knownDevices: Pick<KnownDevices, 'find'>
+  /** `own`: a known device is not stopped by others in its network. */
+  knownDevicesCount: 'shared' | 'own'
+  cache: Pick<Cache, 'forget'>
+  knownDevices: Pick<KnownDevices, 'browserIn'>
   signInCookies: Pick<SignInCookies, 'knownIn'>
 }
 
 /**
  * Passwords that were right: a program that signs in again and again, instead of keeping its session, would fill the tables and keep
- * the threads busy. They are counted after the proof, so that who does not know the password cannot use them up. Known devices
- * have a count of their own: who knows the password and not the second factor does not stop the owner's browser.
+ * the threads busy. They are counted after the proof, so that who does not know the password cannot use them up. Each known device
+ * has a count of its own: who knows the password does not stop the owner's browser, not even in a browser that is known too.
  */
 export const createSignInLimits = (deps: Dependencies) => {
   const { counted, knownDevices, signInCookies } = deps
@@ -27,12 +30,27 @@ export const createSignInLimits = (deps: Dependencies) => {
   const ofKnownDevices: Limiter = { ...ofUnknownDevices, name: 'known_sign_ins' }
   const ofNetworks: Limiter = { ...shape, name: 'network_sign_ins', limit: deps.ofNetworks }
 
-  /** The answer, if this sign-in is one too many. The account comes first: one that is over its limit uses up none of its network's. */
-  return async (user: Pick<User, 'id' | 'username' | 'undoCount'>, request: FastifyRequest, reply: FastifyReply) => {
-    const isKnown = knownDevices.find(user, signInCookies.knownIn(request)) !== undefined
-    const limiter = isKnown ? ofKnownDevices : ofUnknownDevices
-    const whom = async () => ({ userId: user.id, typedName: user.username })
-    const limited = await counted.count(limiter, userSubject(user.id), request, reply, whom)
-    return limited ?? counted.count(ofNetworks, clientNetwork(request), request, reply)
+  type Account = Pick<User, 'id' | 'undoCount'>
+  const browserOf = (account: Account, request: FastifyRequest) =>
+    knownDevices.browserIn(account, signInCookies.knownIn(request))
+
+  return {
+    /** The answer, if this sign-in is one too many. The account comes first: one that is over its limit uses up none of its network's. */
+    signIns: async (user: Account & Pick<User, 'username'>, request: FastifyRequest, reply: FastifyReply) => {
+      const browser = browserOf(user, request)
+      const whom = async () => ({ userId: user.id, typedName: user.username })
+      const limited = await (browser === undefined
+        ? counted.count(ofUnknownDevices, userSubject(user.id), request, reply, whom)
+        : counted.count(ofKnownDevices, deviceSubject(user.id, browser), request, reply, whom))
+      if (limited || (browser !== undefined && deps.knownDevicesCount === 'own')) return limited
+      return counted.count(ofNetworks, clientNetwork(request), request, reply)
+    },
+    /** The account has a new password: who used the sign-ins up may have known the earlier one. */
+    forgetSignIns: async (account: Account, request: FastifyRequest) => {
+      const browser = browserOf(account, request)
+      await deps.cache.forget(limiterKey(ofUnknownDevices.name, userSubject(account.id)))
+      if (browser !== undefined)
+        await deps.cache.forget(limiterKey(ofKnownDevices.name, deviceSubject(account.id, browser)))
+    },
   }
 }

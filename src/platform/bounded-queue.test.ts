@@ -42,7 +42,7 @@ describe('a bounded queue', () => {
           order.push(share)
         },
         patient(),
-        { share, rank },
+        { group: share, share, rank },
       )
     const first = task()
     const begun = queue.run(first.run, patient())

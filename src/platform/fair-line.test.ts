@@ -3,10 +3,15 @@ import { createFairLine, type Place } from './fair-line.js'
 
 type Entry = Place & { name: string }
 
+const placeOf = (name: string) => {
+  const share = name.slice(0, 1)
+  return { group: /[A-Z]/.test(share) ? 'capitals' : share, share }
+}
+
 const lineOf = (...names: string[]) => {
   const line = createFairLine<Entry>()
-  /** `a1.2` is the first of share a, with rank 2. */
-  const entries = names.map((name) => ({ name, share: name.slice(0, 1), rank: Number(name.split('.')[1] ?? 1) }))
+  /** `a1.2` is the first of share a, with rank 2. Capital letters are shares of one group, the others groups of their own. */
+  const entries = names.map((name) => ({ name, ...placeOf(name), rank: Number(name.split('.')[1] ?? 1) }))
   for (const entry of entries) line.add(entry)
   return { line, entries }
 }
@@ -37,15 +42,28 @@ describe('a fair line', () => {
 
   it('when it is full, the share with the most who wait makes room, with the newest of its last rank', () => {
     const { line, entries } = lineOf('a1.1', 'a2.2', 'a3.2', 'a4.1', 'b1.2')
-    expect(line.leavingFor({ share: 'c', rank: 2 })).toBe(entries[2])
+    expect(line.leavingFor({ ...placeOf('c'), rank: 2 })).toBe(entries[2])
     // Of the flooding share itself: only for one of an earlier rank.
-    expect(line.leavingFor({ share: 'a', rank: 2 })).toBeUndefined()
-    expect(line.leavingFor({ share: 'a', rank: 1 })).toBe(entries[2])
+    expect(line.leavingFor({ ...placeOf('a'), rank: 2 })).toBeUndefined()
+    expect(line.leavingFor({ ...placeOf('a'), rank: 1 })).toBe(entries[2])
   })
 
   it('of many shares with one each, a later rank makes room for an earlier one, and never the reverse', () => {
     const { line, entries } = lineOf('a1.1', 'b1.2', 'c1.2')
-    expect(line.leavingFor({ share: 'd', rank: 1 })).toBe(entries[1])
-    expect(line.leavingFor({ share: 'd', rank: 2 })).toBeUndefined()
+    expect(line.leavingFor({ ...placeOf('d'), rank: 1 })).toBe(entries[2])
+    expect(line.leavingFor({ ...placeOf('d'), rank: 2 })).toBeUndefined()
+  })
+
+  it('many shares of one group have the turns of one, which they take in turn', () => {
+    const { line } = lineOf('A1', 'A2', 'B1', 'C1', 'D1', 'x1', 'x2', 'y1')
+    expect(served(line, 8)).toEqual(['A1', 'x1', 'y1', 'B1', 'x2', 'C1', 'D1', 'A2'])
+  })
+
+  it('when it is full, the group with the most who wait makes room, whichever of its shares they are from', () => {
+    const { line, entries } = lineOf('A1', 'B1', 'B2', 'C1', 'x1', 'x2')
+    expect(line.leavingFor({ ...placeOf('y'), rank: 1 })).toBe(entries[2])
+    expect(line.leavingFor({ ...placeOf('x'), rank: 2 })).toBe(entries[2])
+    expect(line.leavingFor({ ...placeOf('B'), rank: 1 })).toBeUndefined()
+    expect(line.leavingFor({ ...placeOf('D'), rank: 1 })).toBe(entries[2])
   })
 })

@@ -1,58 +1,51 @@
-/** Who waits: clients of one share take turns with those of other shares. A lower rank goes first. */
-export type Place = { share: string; rank: number }
+/**
+ * Who waits: shares of one group take turns with each other, and groups with other groups. A lower rank goes first.
+ */
+export type Place = { group: string; share: string; rank: number }
 
 /** Each such turn is given to the last rank that waits, so that many of the first rank cannot stop it for ever. */
 const turnOfTheLast = 4
 
+/** The two levels of an entry, the outer one first. */
+const levelsOf = ({ group, share }: Place) => [group, `${group} ${share}`] as const
+
+/** Compares level by level: below zero if `one` comes first. */
+const compare = (one: readonly number[], other: readonly number[]) =>
+  one.map((value, at) => value - (other[at] ?? 0)).find((difference) => difference !== 0) ?? 0
+
 /**
- * Who is next, of those who wait: the first rank, and in it the share whose last turn was longest ago, so that a share with a hundred
- * who wait delays another by one of them.
+ * Who is next, of those who wait: the first rank, in it the group whose last turn was longest ago, and in that the share whose last
+ * turn was longest ago. So a share with a hundred who wait, or a group with a hundred shares, delays another by one of them.
  */
 export const createFairLine = <Entry extends Place>() => {
   /** In the order in which they came. */
   const entries = new Set<Entry>()
   const sizes = new Map<string, number>()
-  /** When each share that waits had its last turn, or came. */
+  /** When each group and share that waits had its last turn, or came. */
   const lastTurns = new Map<string, number>()
   let turn = 0
 
-  const sizeOf = (share: string) => sizes.get(share) ?? 0
-
   const remove = (entry: Entry) => {
     if (!entries.delete(entry)) return
-    const left = sizeOf(entry.share) - 1
-    if (left > 0) {
-      sizes.set(entry.share, left)
-      return
+    for (const level of levelsOf(entry)) {
+      const left = (sizes.get(level) ?? 0) - 1
+      sizes.set(level, left)
+      if (left > 0) continue
+      sizes.delete(level)
+      lastTurns.delete(level)
     }
-    sizes.delete(entry.share)
-    lastTurns.delete(entry.share)
   }
 
-  /** The newest of the last rank in a share. */
-  const lastOf = (share: string) => {
-    let last: Entry | undefined
-    for (const entry of entries) if (entry.share === share && (!last || entry.rank >= last.rank)) last = entry
-    return last
-  }
-
-  /** Of the shares with the most who wait: of several, one that has the last rank. */
-  const lastOfLargest = () => {
-    const most = Math.max(0, ...sizes.values())
-    let last: Entry | undefined
-    for (const [share, size] of sizes) {
-      const entry = size === most ? lastOf(share) : undefined
-      if (entry && (!last || entry.rank > last.rank)) last = entry
-    }
-    return last
-  }
+  const lastTurnsOf = (entry: Entry) => levelsOf(entry).map((level) => lastTurns.get(level) ?? 0)
 
   return {
     size: () => entries.size,
     add: (entry: Entry) => {
       entries.add(entry)
-      sizes.set(entry.share, sizeOf(entry.share) + 1)
-      if (!lastTurns.has(entry.share)) lastTurns.set(entry.share, turn)
+      for (const level of levelsOf(entry)) {
+        sizes.set(level, (sizes.get(level) ?? 0) + 1)
+        if (!lastTurns.has(level)) lastTurns.set(level, turn)
+      }
     },
     remove,
     next: () => {
@@ -60,26 +53,27 @@ export const createFairLine = <Entry extends Place>() => {
       turn += 1
       const ranks = [...entries].map(({ rank }) => rank)
       const rank = turn % turnOfTheLast === 0 ? Math.max(...ranks) : Math.min(...ranks)
-      const lastTurnOf = ({ share }: Entry) => lastTurns.get(share) ?? 0
       let next: Entry | undefined
       for (const entry of entries)
-        if (entry.rank === rank && (!next || lastTurnOf(entry) < lastTurnOf(next))) next = entry
+        if (entry.rank === rank && (!next || compare(lastTurnsOf(entry), lastTurnsOf(next)) < 0)) next = entry
       if (!next) return undefined
-      lastTurns.set(next.share, turn)
+      for (const level of levelsOf(next)) lastTurns.set(level, turn)
       remove(next)
       return next
     },
     /**
-     * Who has to leave a full line for a newcomer: one of the share with the most who wait. Undefined if the newcomer's own share is
-     * that one, and has none of a later rank.
+     * Who has to leave a full line for a newcomer: of the group with the most who wait, and in it of the share with the most, the newest
+     * of the last rank. Undefined if that is the newcomer.
      */
-    leavingFor: ({ share, rank }: Place) => {
-      const mine = sizeOf(share) + 1
-      const other = lastOfLargest()
-      const size = other ? sizeOf(other.share) : 0
-      if (other && (size > mine || (size === mine && other.rank > rank))) return other
-      const own = lastOf(share)
-      return own && own.rank > rank ? own : undefined
+    leavingFor: (newcomer: Place) => {
+      const joined = levelsOf(newcomer)
+      const weightOf = (place: Place) => [
+        ...levelsOf(place).map((level) => (sizes.get(level) ?? 0) + (joined.includes(level) ? 1 : 0)),
+        place.rank,
+      ]
+      let leaving: Entry | undefined
+      for (const entry of entries) if (!leaving || compare(weightOf(entry), weightOf(leaving)) >= 0) leaving = entry
+      return leaving && compare(weightOf(leaving), weightOf(newcomer)) > 0 ? leaving : undefined
     },
   }
 }

@@ -175,6 +175,39 @@ describe('a registration that is not confirmed yet', () => {
     expect((await verify(first, { token: link })).status).toBe(200)
   })
 
+  it('over the ceiling of mails, beginning again leaves the earlier code and link good, and a stranger is no newer mail', async () => {
+    const tab = await register('xue')
+    const [link] = await tokensTo(addressOf('xue'), 1)
+    const code = codeIn(mailsTo(addressOf('xue'))[0]?.text)
+    for (let again = 0; again < 4; again++) await resend(tab)
+    const links = await tokensTo(addressOf('xue'), 5)
+    const newest = links.at(-1)
+    expect(newest).not.toBe(link)
+
+    const stranger = await register('xue2', { email: addressOf('xue'), password: otherPassword })
+    expect(await check(tab, { token: newest })).toEqual(waiting)
+    const before = tab.jar.get('registration')
+    const again = { username: 'xue3', email: addressOf('xue'), password: otherPassword }
+    expect((await tab.post('/api/auth/register', again)).status).toBe(202)
+    expect(tab.jar.get('registration')).not.toBe(before)
+    expect(await check(tab, { token: newest })).toEqual(waiting)
+    expect(await check(tab)).toEqual({ ...waiting, codeUsable: true })
+    expect((await login(tab, 'xue3', otherPassword)).status).toBe(403)
+    // Guesses count for both, and what another browser began is not meant by the code.
+    expect((await verify(tab, { code: 'AAAAAAAA' })).body.code).toBe('invalid_code')
+    const left = await latchkey.sql.query(
+      'select username, code_tries_left, mailed from pending_registrations where email = $1 order by id',
+      [addressOf('xue')],
+    )
+    expect(left).toEqual([
+      { username: 'xue', code_tries_left: 4, mailed: true },
+      { username: 'xue2', code_tries_left: 5, mailed: false },
+      { username: 'xue3', code_tries_left: 4, mailed: false },
+    ])
+    expect((await verify(stranger, { code })).body.code).toBe('invalid_code')
+    expect((await verify(tab, { code })).body).toMatchObject({ user: { username: 'xue' } })
+  })
+
   it('sends again only for the browser that registered, five times in an hour, and the last mailed link stays good', async () => {
     const tab = await register('xia')
     latchkey.clock.advance(10 * minutes)

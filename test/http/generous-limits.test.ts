@@ -49,6 +49,43 @@ it('a program that signs in again and again is told so, however many networks it
   expect(sessions).toHaveLength(4)
 })
 
+it('who knows the password does not lock the owner out, not even with a browser that is known, and a new password counts anew', async () => {
+  const owner = await latchkey.signedUp('eve')
+  const burst = async (cookie?: string) => {
+    const statuses = []
+    for (let round = 0; round < 4; round++) {
+      const tab = latchkey.browser()
+      if (cookie !== undefined) tab.jar.set('known_device', cookie)
+      statuses.push((await signIn('eve', freshAddress(), tab)).status)
+      // As a browser that keeps its newest cookie would.
+      cookie &&= tab.jar.get('known_device')
+    }
+    return statuses
+  }
+  const thief = latchkey.browser()
+  expect((await signIn('eve', freshAddress(), thief)).status).toBe(200)
+  expect(await burst(thief.jar.get('known_device'))).toEqual([200, 200, 200, 429])
+  expect(await burst()).toEqual([200, 200, 429, 429])
+  expect((await owner.get('/api/auth/me')).status).toBe(200)
+  expect((await signIn('eve', freshAddress(), owner)).status).toBe(200)
+
+  // In a browser that the account has not seen, and then in one more.
+  const newPassword = 'quiet Meadow 77 lantern!'
+  const elsewhere = latchkey.browser()
+  const address = freshAddress()
+  await elsewhere.post('/reset-password', { email: 'eve@example.com' }, { address })
+  const token = /#token=([\w-]+)/.exec((await latchkey.mailTo('eve@example.com', /reset-password#/)).text)?.[1]
+  const confirmed = await elsewhere.post('/api/auth/reset-password/confirm', { token, password: newPassword })
+  expect(confirmed.status).toBe(204)
+  expect((await signIn('eve', address, elsewhere, newPassword)).status).toBe(200)
+  for (let round = 0; round < 3; round++)
+    expect((await signIn('eve', freshAddress(), latchkey.browser(), newPassword)).status).toBe(200)
+  expect((await signIn('eve', freshAddress(), latchkey.browser(), newPassword)).status).toBe(429)
+  const change = { currentPassword: newPassword, newPassword: goodPassword }
+  expect((await elsewhere.act('/api/auth/change-password', change)).status).toBe(204)
+  expect((await signIn('eve', freshAddress())).status).toBe(200)
+})
+
 it('many accounts of one network are limited together', async () => {
   const address = freshAddress()
   const people = ['b1', 'b2', 'b3']
@@ -69,7 +106,8 @@ it('a connection that floods the queue of passwords is refused, and others are n
   const refused: unknown[] = []
   const flood = async (_: unknown, index: number) => {
     while (!isOver) {
-      const { status, headers } = await guess(`2001:db8:0:1${index + 10}::1`)
+      // Each in a /56 of its own, all in one /48.
+      const { status, headers } = await guess(`2001:db8:0:${index + 10}00::1`)
       if (status === 503) refused.push(headers.get('retry-after'))
     }
   }

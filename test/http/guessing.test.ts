@@ -236,7 +236,9 @@ it('counts in Redis as in the process', async () => {
 })
 
 it('does not stop a known device after the mistakes of a colleague, if that is what the operator wants', async () => {
-  const latchkey = await startLatchkey({ settings: { LOGIN_LIMIT: '5/15m', LOGIN_LIMIT_KNOWN_DEVICES: 'own' } })
+  const latchkey = await startLatchkey({
+    settings: { LOGIN_LIMIT: '5/15m', LOGIN_LIMIT_KNOWN_DEVICES: 'own', NETWORK_SIGN_IN_LIMIT: '1/1h' },
+  })
   try {
     const [ada, bea] = [await latchkey.signedUp('ada'), await latchkey.signedUp('bea')]
     const office = '192.0.2.1'
@@ -245,6 +247,9 @@ it('does not stop a known device after the mistakes of a colleague, if that is w
     for (let mistake = 0; mistake < 5; mistake++) expect((await login(ada, 'ada', 'wrong')).status).toBe(401)
     const refused = await login(ada, 'ada')
     expect([refused.status, refused.body]).toEqual([429, limited])
+    // Nor do the sign-ins of visitors.
+    expect((await login(latchkey.browser(), 'bea')).status).toBe(200)
+    expect((await login(latchkey.browser(), 'bea')).status).toBe(429)
     expect((await login(bea, 'bea')).status).toBe(200)
     const change = { currentPassword: goodPassword, newPassword }
     const changed = await bea.send('POST', '/api/auth/change-password', change, { csrf: true, address: office })

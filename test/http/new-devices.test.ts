@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { minutes } from '../../src/lib/durations.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -162,6 +163,20 @@ describe('the sessions of a user', () => {
     await latchkey.sql.query("update refresh_token_records set last_used_at = last_used_at + interval '1 minute'")
     const last = latchkey.browser()
     expect((await login('eager', last)).status).toBe(200)
+    expect([await count(), (await last.get('/api/auth/me')).status]).toEqual([100, 200])
+
+    // One browser that signs in again and again ends its own sessions, not those of other browsers.
+    latchkey.clock.advance(2 * minutes)
+    expect((await last.post('/api/auth/refresh')).status).toBe(200)
+    const known = latchkey.browser()
+    await login('eager', known)
+    latchkey.clock.advance(1000)
+    const again = () => {
+      const tab = latchkey.browser()
+      tab.jar.set('known_device', known.jar.get('known_device') ?? '')
+      return login('eager', tab)
+    }
+    for (let round = 0; round < 4; round++) await Promise.all(Array.from({ length: 25 }, again))
     expect([await count(), (await last.get('/api/auth/me')).status]).toEqual([100, 200])
   })
 })

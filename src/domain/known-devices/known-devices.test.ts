@@ -45,6 +45,17 @@ describe('the value of a known device', () => {
     expect(devices.find(ids[2] ?? ada, again)).not.toBe(devices.find(ids[2] ?? ada, values))
   })
 
+  it('changes at each sign-in, and still says which browser it is', () => {
+    const first = devices.remember(ada, [])
+    clock.advance(1 * days)
+    const second = devices.remember(ada, first)
+    expect(devices.find(ada, second)).not.toBe(devices.find(ada, first))
+    expect(devices.browserIn(ada, first)).toMatch(/^[0-9a-f]{12}$/)
+    expect(devices.browserIn(ada, second)).toBe(devices.browserIn(ada, first))
+    expect(devices.browserIn(ada, devices.remember(ada, []))).not.toBe(devices.browserIn(ada, first))
+    expect(devices.browserIn(bob, first)).toBeUndefined()
+  })
+
   it('means nothing once the account was taken back', () => {
     const before = devices.remember(ada, [])
     const after = devices.remember({ ...ada, undoCount: 1 }, before)

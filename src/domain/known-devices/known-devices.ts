@@ -10,9 +10,13 @@ export const knownDeviceLifetime = 365 * days
 export const mostAccounts = 5
 
 const nonceBytes = 16
+/** After the time, as bytes of the nonce: what stays the same while a browser gets new nonces. */
+const browserBytes = { from: 4, to: 10 } as const
 const macBytes = 16
 
 type Account = Pick<User, 'id' | 'undoCount'>
+
+const browserOf = (nonce: string) => nonce.slice(2 * browserBytes.from, 2 * browserBytes.to)
 
 export type KnownDevices = ReturnType<typeof createKnownDevices>
 
@@ -29,9 +33,10 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
     createHmac('sha256', key).update(markOf(account)).update(nonce).digest().subarray(0, macBytes)
 
   /** It begins with the time: a copy of the cookie is not worth something for ever. */
-  const newNonce = () => {
+  const newNonce = (earlier: string | undefined) => {
     const nonce = randomBytes(nonceBytes)
     nonce.writeUInt32BE(Math.floor(clock.now().getTime() / 1000))
+    if (earlier !== undefined) nonce.write(browserOf(earlier), browserBytes.from, 'hex')
     return nonce
   }
 
@@ -46,23 +51,30 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
     return isOurs && !hasExpired(nonce) ? nonce.toString('hex') : undefined
   }
 
-  const make = (account: Account) => {
+  const nonceOf = (account: Account, values: readonly string[]) =>
+    values.map((value) => nonceIn(value, account)).find((nonce) => nonce !== undefined)
+
+  const make = (account: Account, values: readonly string[]) => {
     const [key] = keys
     if (!key) throw new Error('There is no key for known devices')
-    const nonce = newNonce()
+    const nonce = newNonce(nonceOf(account, values))
     return Buffer.concat([nonce, macWith(key, account, nonce)]).toString('base64url')
   }
 
   return {
     /** What failures of this browser are counted by; undefined if none of its values belongs to the account. */
-    find: (account: Account, values: readonly string[]) =>
-      values.map((value) => nonceIn(value, account)).find((nonce) => nonce !== undefined),
+    find: nonceOf,
+    /** What sign-ins and sessions of this browser are counted by: it stays the same from one sign-in to the next. */
+    browserIn: (account: Account, values: readonly string[]) => {
+      const nonce = nonceOf(account, values)
+      return nonce === undefined ? undefined : browserOf(nonce)
+    },
     /** Those of the values that belong to this account. */
     valuesOf: (account: Account, values: readonly string[]) =>
       values.filter((value) => nonceIn(value, account) !== undefined),
     /** The values for the browser, with a new one for this account: a copy that was stolen before is counted apart. */
     remember: (account: Account, values: readonly string[]) => [
-      make(account),
+      make(account, values),
       ...values.filter((value) => nonceIn(value, account) === undefined).slice(0, mostAccounts - 1),
     ],
   }

@@ -16,7 +16,7 @@ const limiters = {
   device: ['device'],
   known: ['user'],
   sign_ins: ['user'],
-  known_sign_ins: ['user'],
+  known_sign_ins: ['device'],
   network_sign_ins: ['network'],
   network_mails: ['connection'],
   device_codes: ['user'],

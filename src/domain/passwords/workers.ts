@@ -1,5 +1,5 @@
 import { availableParallelism, platform } from 'node:os'
-import { connectionOf } from '../../lib/client-networks.js'
+import { connectionOf, siteOf } from '../../lib/client-networks.js'
 import { seconds } from '../../lib/durations.js'
 import { builtFile } from '../../lib/home.js'
 import { type BoundedQueue, type Busy, busy, createBoundedQueue } from '../../platform/bounded-queue.js'
@@ -9,7 +9,7 @@ import type { Estimate } from './estimator.js'
 
 export type { Busy } from '../../platform/bounded-queue.js'
 
-/** Whom the work is for. Clients of one connection share their turns; a known one (its browser, its session) goes first. */
+/** Whom the work is for. Clients of one connection, and connections of one site, share their turns; a known one (its browser, its session) goes first. */
 export type Asker = { ip: string; isKnown?: boolean }
 
 /** The program itself: a command, or a test. */
@@ -19,6 +19,7 @@ const itself: Asker = { ip: '' }
 const ranks = { known: 0, comparison: 1, other: 2 } as const
 
 const placeOf = ({ ip, isKnown }: Asker, kind: 'comparison' | 'other'): Place => ({
+  group: siteOf(ip),
   share: connectionOf(ip),
   rank: isKnown ? ranks.known : ranks[kind],
 })
@@ -61,7 +62,7 @@ const importedAtOnce = 2
 /**
  * Threads of our own for what takes long: in libuv's pool hashes would delay DNS and files. Hashes and estimates have a
  * queue each, so that neither waits behind the other: a hash takes a third of a second, an estimate a few milliseconds. In both, the
- * connections of clients take turns, so that a flood from one of them hardly delays the others.
+ * sites of clients take turns, and in each site its connections, so that a flood from one of them hardly delays the others.
  * A task that has started is not stopped when its time is over: its work would be lost just when there is most to do.
  */
 export const createWorkers = (options: Dependencies = {}): Workers => {

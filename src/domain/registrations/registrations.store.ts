@@ -84,17 +84,41 @@ export const selectByToken = (sql: Sql, tokenHash: Uint8Array, browserHash: Uint
     [tokenHash, browserHash, now],
   )
 
+/** The newest that this browser began. */
 export const selectByBrowser = (sql: Sql, browserHash: Uint8Array, now: Date) =>
-  sql.query<TriedRow>(`select ${tried} from pending_registrations where ${isBound('$1')} and expires_at > $2`, [
-    browserHash,
-    now,
-  ])
+  sql.query<TriedRow>(
+    `select ${tried} from pending_registrations where ${isBound('$1')} and expires_at > $2 order by id desc limit 1`,
+    [browserHash, now],
+  )
 
+/** The most secrets of one browser that a registration keeps: one for each time that it was begun again. */
+const mostBrowserHashes = 10
+
+/** What this browser began for the same email before, under its earlier secret, is also found by its new one. */
+export const bindNewSecret = (
+  sql: Sql,
+  { emailKey, earlier, next }: { emailKey: string; earlier: Uint8Array; next: Uint8Array },
+  now: Date,
+) =>
+  sql.query(
+    `update pending_registrations set browser_hashes = browser_hashes || $3::bytea where id in (
+       select id from pending_registrations
+       where ${isBound('$2')} and email_key in ($1, ${forgottenKey('$1::text')}) and expires_at > $4 and confirmed_at is null
+         and cardinality(browser_hashes) < ${mostBrowserHashes}
+       order by id for update
+     )`,
+    [emailKey, earlier, next, now],
+  )
+
+export const markNotMailed = (sql: Sql, id: string) =>
+  sql.query('update pending_registrations set mailed = false where id = $1', [id])
+
+/** Whether a newer mail went to the same email. */
 export const selectNewer = (sql: Sql, id: string, now: Date) =>
   sql.query(
     `select 1 from pending_registrations as mine
      join pending_registrations as newer on newer.email_key = mine.email_key and newer.id > mine.id
-     where mine.id = $1 and newer.expires_at > $2 limit 1`,
+     where mine.id = $1 and newer.expires_at > $2 and newer.mailed limit 1`,
     [id, now],
   )
 
@@ -114,7 +138,8 @@ export const selectNewestByUsername = selectNewestBy('username_key')
 const selectOwnBy = (column: KeyColumn) => (sql: Sql, key: string, browserHash: Uint8Array, now: Date) =>
   sql.query<PendingRow>(
     `select ${columns} from pending_registrations
-     where ${isBound('$2')} and ${column} in ($1, ${forgottenKey('$1::text')}) and expires_at > $3 and confirmed_at is null`,
+     where ${isBound('$2')} and ${column} in ($1, ${forgottenKey('$1::text')}) and expires_at > $3 and confirmed_at is null
+     order by id desc limit 1`,
     [key, browserHash, now],
   )
 
@@ -130,12 +155,20 @@ export const spendTryByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
     [tokenHash, now],
   )
 
-/** The same for the code. When its tries are used up, the link still works. */
+/**
+ * The same for the code, of every registration that this browser began: the code may be that of an earlier mail. The newest comes
+ * first. When the tries are used up, the links still work.
+ */
 export const spendTryByBrowser = (sql: Sql, browserHash: Uint8Array, now: Date) =>
   sql.query<TriedRow>(
-    `update pending_registrations set code_tries_left = code_tries_left - 1
-     where ${isBound('$1')} and expires_at > $2 and code_tries_left > 0 and confirmed_at is null
-     returning ${tried}`,
+    `with spent as (
+       update pending_registrations set code_tries_left = code_tries_left - 1 where id in (
+         select id from pending_registrations
+         where ${isBound('$1')} and expires_at > $2 and code_tries_left > 0 and confirmed_at is null
+         order by id for update
+       ) returning *
+     )
+     select ${tried} from spent order by id desc`,
     [browserHash, now],
   )
 
@@ -151,7 +184,7 @@ export const lockWaiting = (sql: Sql, id: string, now: Date) =>
 export const replaceToken = (sql: Sql, id: string, tokenHash: Uint8Array) =>
   sql.query(
     `update pending_registrations
-     set older_token_hashes = older_token_hashes || token_hash, token_hash = $2 where id = $1`,
+     set older_token_hashes = older_token_hashes || token_hash, token_hash = $2, mailed = true where id = $1`,
     [id, tokenHash],
   )
 

@@ -31,6 +31,7 @@ type Completed =
   | { user: User; invited: boolean }
   | Refused<'already_confirmed' | 'already_registered' | 'username_taken_since' | GateRefusal>
 type Mailed = { id: string; email: string; expiresAt: Date; triesLeft: number; withheld: boolean }
+type Beginning = { invite?: string; earlier?: string | undefined; withheld: boolean }
 type SentAgain = undefined | Refused<'no_registration_waiting' | 'already_confirmed'>
 
 /** The account of its address was deleted. Its browser sees what it saw before, because it may belong to a stranger. */
@@ -100,14 +101,19 @@ export const createRegistrations = (deps: Dependencies) => {
 
   /**
    * Stores a registration until its email is verified, and returns the secret for this browser. `invite`: what allowed it.
-   * `withheld`: the mail is not sent.
+   * `withheld`: the mail is not sent. `earlier`: the secret that this browser had. What was mailed for it to the same address stays
+   * good, because this mail may not be sent; and if it is sent, the answers must not differ.
    */
-  const begin = (user: NewUser, client: Client, { invite, withheld }: { invite?: string; withheld: boolean }) =>
+  const begin = (user: NewUser, client: Client, { invite, earlier, withheld }: Beginning) =>
     database.transaction(async (sql) => {
       const now = clock.now()
       const id = uuidv7(now)
       const expiresAt = later(now, registrationLifetime)
       const [token, browserToken] = [randomToken(), randomToken()]
+      if (earlier !== undefined) {
+        const secrets = { earlier: fingerprint(earlier), next: fingerprint(browserToken) }
+        await store.bindNewSecret(sql, { emailKey: user.email.key, ...secrets }, now)
+      }
       await store.insertPending(sql, {
         id,
         email: user.email.email,
@@ -123,7 +129,8 @@ export const createRegistrations = (deps: Dependencies) => {
         invitationHash: invite === undefined ? null : fingerprint(invite),
         language: client.language ?? null,
       })
-      await queueMail(sql, { id, email: user.email.email, expiresAt, triesLeft: tries, withheld }, token, client)
+      const mailed = { id, email: user.email.email, expiresAt, triesLeft: tries, withheld }
+      if (isRefused(await queueMail(sql, mailed, token, client))) await store.markNotMailed(sql, id)
       return browserToken
     })
 
@@ -182,9 +189,11 @@ export const createRegistrations = (deps: Dependencies) => {
     },
 
     findByCode: async (code: string, browserToken: string | undefined): Promise<Pending | Refused<CodeRefusal>> => {
-      const [row] = browserToken ? await store.spendTryByBrowser(database, fingerprint(browserToken), clock.now()) : []
-      if (row && !isForgotten(row) && isCodeOf(codeKeys, row.id, code)) return toPending(row)
-      if (row) return refuse(row.code_tries_left > 0 ? 'invalid_code' : 'tries_used_up')
+      const rows = browserToken ? await store.spendTryByBrowser(database, fingerprint(browserToken), clock.now()) : []
+      const meant = rows.find((row) => !isForgotten(row) && isCodeOf(codeKeys, row.id, code))
+      if (meant) return toPending(meant)
+      const [newest] = rows
+      if (newest) return refuse(newest.code_tries_left > 0 ? 'invalid_code' : 'tries_used_up')
       const known = await byBrowser(browserToken)
       if (!known) return refuse('invalid_code')
       return refuse(known.confirmed ? 'already_confirmed' : 'tries_used_up')

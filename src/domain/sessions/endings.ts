@@ -50,7 +50,7 @@ export const createEndings = ({ database, onEnded, webhooks, users, mails }: Dep
       tellOnceDone(ended, sql)
       return ended.length > 0
     },
-    /** After a new one has begun, in its transaction: the others that were not used for the longest time end. */
+    /** After a new one has begun, in its transaction: others end. */
     endSurplus: async (sql: Transaction, userId: string, begun: string) => {
       const ended = await store.deleteSurplus(sql, userId, begun, mostSessions)
       tellOnceDone(ended, sql)

@@ -81,8 +81,8 @@ export const insertRecord = (
   sql.query(
     `insert into refresh_token_records
        (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
-        methods, authenticated_at, second_factor_at, trusted_device, provider, second_factor_required, signed_in_as)
-     values ($1, $2, $3, 0, $4, ${databaseNow('$5')}, $6, $7, $8, $4, $4, $9, $10, $15, $11, $12, $13, $14)
+        methods, authenticated_at, second_factor_at, trusted_device, provider, second_factor_required, signed_in_as, browser)
+     values ($1, $2, $3, 0, $4, ${databaseNow('$5')}, $6, $7, $8, $4, $4, $9, $10, $15, $11, $12, $13, $14, $16)
      returning id`,
     [
       record.id,
@@ -100,6 +100,7 @@ export const insertRecord = (
       record.secondFactorRequired,
       record.username,
       record.proof.secondFactorAt,
+      record.client.browser ?? null,
     ],
   )
 
@@ -290,11 +291,19 @@ export const setNeverProven = (sql: Sql, id: string, provider: string, neverProv
     neverProven,
   ])
 
-/** All but the newest, by their last use. `begun` stays: another one may have been used in the same second. */
+/**
+ * First of the browsers with more than one, by their last use: who knows the password and signs in again and again ends their own
+ * sessions before the only one of another browser. `begun` stays: another one may have been used in the same second.
+ */
 export const deleteSurplus = (sql: Sql, userId: string, begun: string, most: number) =>
   sql.query<{ id: string }>(
     `delete from refresh_token_records where id in (
-       select id from refresh_token_records where user_id = $1 order by id <> $2, last_used_at desc, id desc offset $3
+       select id from (
+         select id, last_used_at, row_number() over
+           (partition by coalesce(browser, id::text) order by id <> $2, last_used_at desc, id desc) as place_in_browser
+         from refresh_token_records where user_id = $1
+       ) as mine
+       order by id <> $2, place_in_browser, last_used_at desc, id desc offset $3
      ) returning id`,
     [userId, begun, most],
   )

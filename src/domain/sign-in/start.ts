@@ -23,9 +23,11 @@ export const createStart =
   ({ sessions, users, mails, knownDevices }: Dependencies) =>
   async (sql: Transaction, user: SignedInUser, proof: FirstProof, visit: Visit): Promise<Started | undefined> => {
     const { client, knownDevices: values } = visit
-    const issued = await sessions.beginSession(user, proof, client, sql)
-    if (!issued) return undefined
     const account = { id: user.id, undoCount: user.undoCount ?? 0 }
+    const remembered = values && knownDevices.remember(account, values)
+    const browser = knownDevices.browserIn(account, remembered ?? [])
+    const issued = await sessions.beginSession(user, proof, { ...client, browser }, sql)
+    if (!issued) return undefined
     const isFirst = await users.noteSignIn(sql, user.id, client.language)
     const isKnown = knownDevices.find(account, values ?? []) !== undefined
     if (!isFirst && !isKnown) {
@@ -33,5 +35,5 @@ export const createStart =
       const { id: userId, username, email: to } = issued.user
       await mails.queue(sql, { to, userId, template: 'new-device', values: { username }, client })
     }
-    return { ...issued, knownDevices: values && knownDevices.remember(account, values) }
+    return { ...issued, knownDevices: remembered }
   }

@@ -67,7 +67,8 @@ export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
     }
     const result = await changePassword({ caller: callers.of(request), ...request.body }, clientOf(request))
     if (isRefused(result)) return sendRefusal(reply, result)
-    cookies.renewSession(reply, result)
+    await limits.forgetSignIns(result.user, request)
+    cookies.renewSession(reply, result.issued)
     return reply.status(204).send()
   })
 }

@@ -53,6 +53,6 @@ export const createChangePassword =
       const values = { username: current.username }
       await mails.queue(sql, { to: current.email, userId, template: 'password-changed', values, client })
       await events.recordInside(sql, { kind: 'password_changed', userId, sessionId }, client)
-      return issued
+      return { issued, user: current }
     })
   }

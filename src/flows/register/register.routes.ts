@@ -55,7 +55,8 @@ type Dependencies = { register: ReturnType<typeof createRegister>; limits: Limit
 export const registerRoutes = (server: Server, { register, limits, cookies }: Dependencies) => {
   server.post('/api/auth/register', { schema, onRequest: limits.byNetwork }, async (request, reply) => {
     const mayMail = () => limits.mayMailStranger(request)
-    const result = await register(request.body, clientOf(request), mayMail)
+    const earlier = cookies.read(request, 'registration')
+    const result = await register({ ...request.body, earlier }, clientOf(request), mayMail)
     if (isRefused(result)) return sendRefusal(reply, result)
     cookies.set(reply, 'registration', result.browserToken)
     return reply.status(202).send(accepted)

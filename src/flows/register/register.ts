@@ -16,6 +16,8 @@ type Request = {
   password: string
   name?: string | undefined
   invite?: string | undefined
+  /** The secret of the registration that this browser began before. */
+  earlier?: string | undefined
 }
 
 type Dependencies = {
@@ -41,7 +43,7 @@ export const createRegister = (deps: Dependencies) => {
 
   /** `mayMail` is asked when everything else is right: only what would send a mail counts. */
   return async (request: Request, client: Client, mayMail: () => Promise<boolean>) => {
-    const { invite } = request
+    const { invite, earlier } = request
     const closed = invite === undefined ? gate.refusalForAll() : undefined
     if (closed) return closed
     const email = readEmail(request.email)
@@ -61,7 +63,7 @@ export const createRegister = (deps: Dependencies) => {
     if (isRefused(passwordHash)) return passwordHash
 
     // The same rows are written for an email that has an account, but writing its mail may take a different time.
-    const mailing = { ...(invite !== undefined && { invite }), withheld: !(await mayMail()) }
+    const mailing = { ...(invite !== undefined && { invite }), earlier, withheld: !(await mayMail()) }
     const begun = registrations.begin({ email, username, name, passwordHash }, client, mailing)
     return { browserToken: await atLeast(equalTime, begun) }
   }

@@ -83,6 +83,7 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
     const result = await resetPassword.confirm(token, password, clientOf(request))
     if (isRefused(result)) return confirmRefusals.sendRefusal(reply, result)
     await limits.forgetMailedCodes(result.id)
+    await limits.forgetSignIns(result, request)
     // So that the owner of an account that others are guessing at gets in here.
     cookies.keepKnownDevice(reply, knownDevices.remember(result, signInCookies.knownIn(request)))
     return reply.status(204).send()

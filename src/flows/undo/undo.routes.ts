@@ -68,6 +68,7 @@ export const undoRoutes = (server: Server, deps: Dependencies) => {
     const owner = await undo.takeBack(of, link, clientOf(request))
     if (isRefused(owner)) return sendRefusal(reply, owner)
     await limits.forgetMailedCodes(owner.id)
+    await limits.forgetSignIns(owner, request)
     // As after a reset: so that the owner of an account that others are guessing at gets in here.
     if (link.password !== undefined)
       cookies.keepKnownDevice(reply, knownDevices.remember(owner, signInCookies.knownIn(request)))
