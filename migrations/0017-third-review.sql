@@ -9,11 +9,12 @@ alter table users add column language text;
 alter table pending_registrations add column language text;
 
 -- Every undo row now has the address to which its mail went: its link puts that address back, and the address is reserved as long as
--- the row is there. A factor's row of an older program has none, and means the present address. Mails about a new username have a
--- link too: an older program answers one with 500 and leaves it as it is.
+-- the row is there. A factor's row of an older program has none, and means the present address. Mails about a new username,
+-- language or password have a link too: an older program answers one with 500 and leaves it as it is.
 alter table undos drop constraint undos_check;
 alter table undos drop constraint undos_kind_check;
-alter table undos add constraint undos_kind_check check (kind in ('totp', 'passkey', 'provider', 'email', 'username'));
+alter table undos add constraint undos_kind_check check
+  (kind in ('totp', 'passkey', 'provider', 'email', 'username', 'language', 'password'));
 -- When the change was made. `since` is from now on the same for all rows of one address: when the first of them was made. It tells
 -- which of several addresses the account had first.
 alter table undos add column made_at timestamptz not null default clock_timestamp();

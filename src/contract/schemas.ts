@@ -240,6 +240,8 @@ export const UndoState = Type.Object(
         Type.Literal('passkey'),
         Type.Literal('provider'),
         Type.Literal('username'),
+        Type.Literal('language'),
+        Type.Literal('password'),
         Type.Literal('email'),
       ],
       { description: 'What the mail with the link was about' },
@@ -249,6 +251,7 @@ export const UndoState = Type.Object(
     changesBack: Type.Object({
       email: Nullable(Type.String({ description: 'The address that is put back, if the account has another one now' })),
       username: Nullable(Type.String({ description: 'The username that is put back, if it was changed' })),
+      language: Nullable(LanguageCode),
     }),
     removes: Type.Object(
       {

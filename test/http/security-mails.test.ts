@@ -58,7 +58,7 @@ describe('the language of an account', () => {
     expect((await latchkey.mailTo(email, /reset-password#/)).text).toContain(origin)
   })
 
-  it('is changed on the account page, with a mail in the language before', async () => {
+  it('is changed on the account page; warnings stay in the language before as long as it can be undone', async () => {
     const tab = await latchkey.signedUp('edda')
     expect(await languageOf(tab)).toBe('en')
     const change = (language: unknown) => patch(tab, { language })
@@ -66,6 +66,9 @@ describe('the language of an account', () => {
     expect((await change('fr')).status).toBe(200)
     expect((await latchkey.mailTo('edda@example.com', /another language/)).text).toContain('are written in French')
     expect(await languageOf(tab)).toBe('fr')
+    expect((await login('edda', latchkey.browser(), german)).status).toBe(200)
+    await latchkey.mailTo('edda@example.com', /New sign-in/)
+    await latchkey.sql.query(`update undos set expires_at = to_timestamp(0) where email = 'edda@example.com'`)
     expect((await login('edda', latchkey.browser(), german)).status).toBe(200)
     await latchkey.mailTo('edda@example.com', /Nouvelle connexion/)
     const exported = (await tab.get('/api/auth/export')).body.account as { language: string }

@@ -133,7 +133,7 @@ describe('undoing a changed email', () => {
       kind: 'email',
       username: 'kit',
       email: 'kit@example.com',
-      changesBack: { email: 'kit@example.com', username: null },
+      changesBack: { email: 'kit@example.com', username: null, language: null },
       removes: { totp: false, recoveryCodes: false, passkeys: ['before', 'after'], providers: [] },
     })
     expect((await changes.undoEmail(token)).status).toBe(204)
@@ -192,6 +192,23 @@ describe('undoing a changed email', () => {
     expect(await changes.emailOf('ned')).toBe('ned@example.com')
     // The name of the thief is reserved for the account: programs may know it.
     expect(await latchkey.app.nouns.usernames.formerOwner('ned-3')).toBeDefined()
+  })
+
+  it('puts back the language; until then warnings come in it, and what was asked for in the new one', async () => {
+    const tab = await latchkey.signedUp('ida')
+    const speak = (language: string) => tab.send('PATCH', '/api/auth/account', { language }, { csrf: true })
+    for (const language of ['fr', 'de']) expect((await speak(language)).status).toBe(200)
+    const token = await changes.undoToken('ida@example.com', /written in German/)
+    expect((await tab.send('PATCH', '/api/auth/account', { username: 'ida-2' }, { csrf: true })).status).toBe(200)
+    await latchkey.mailTo('ida@example.com', /Your username at/)
+    await latchkey.browser().post('/reset-password', { email: 'ida@example.com' })
+    await latchkey.mailTo('ida@example.com', /Passwort/)
+    expect((await latchkey.browser().post('/api/auth/undo/check', { token })).body).toMatchObject({
+      kind: 'language',
+      changesBack: { email: null, username: 'ida', language: 'en' },
+    })
+    expect((await changes.undoFactor(token)).status).toBe(204)
+    expect(await latchkey.sql.query("select language from users where username = 'ida'")).toEqual([{ language: 'en' }])
   })
 
   it('recovery codes that were made since do not work', async () => {
@@ -284,7 +301,7 @@ describe('undoing an added factor', () => {
       kind: 'totp',
       username: 'hal',
       email: 'hal@example.com',
-      changesBack: { email: null, username: null },
+      changesBack: { email: null, username: null, language: null },
       removes: { totp: true, recoveryCodes: false, passkeys: [], providers: [] },
     })
     const tries = await Promise.all([1, 2, 3].map(() => changes.undoFactor(undo)))

@@ -1,3 +1,4 @@
+import { type Language, languageNames } from '../../src/contract/languages.js'
 import type { UndoState } from '../../src/contract/schemas.js'
 import { isUndoOfEmail } from '../../src/contract/undo-tokens.js'
 import { client } from '../client.js'
@@ -13,7 +14,7 @@ import { useLinkToken } from '../link-token.js'
 import { isDeadLink, useMailedLink } from '../mailed-link.js'
 import { mount } from '../mount.js'
 import { useNewPasswordProblems } from '../passwords.js'
-import { useWords } from '../settings.js'
+import { useSettings, useWords } from '../settings.js'
 import type { Words } from '../words/catalogue.js'
 import { fill } from '../words/format.js'
 
@@ -26,9 +27,14 @@ const Undo = () => {
 }
 
 /** Everything that the button does, a sentence for each. */
-const effectsOf = ({ changesBack: { email, username }, removes }: UndoState, words: Words['undo']['effects']) => [
+const effectsOf = (
+  { changesBack: { email, username, language }, removes }: UndoState,
+  words: Words['undo']['effects'],
+  ofPage: Language,
+) => [
   ...(email === null ? [] : [fill(words.email, { email })]),
   ...(username === null ? [] : [fill(words.username, { username })]),
+  ...(language === null ? [] : [fill(words.language, { language: languageNames[language][ofPage] })]),
   ...(removes.totp ? [words.totp] : []),
   ...(removes.recoveryCodes ? [words.recoveryCodes] : []),
   ...removes.passkeys.map((name) => fill(words.passkey, { name })),
@@ -42,6 +48,7 @@ const removesSomething = ({ removes }: UndoState) =>
 const ByLink = ({ token }: { token: string }) => {
   const words = useWords('undo')
   const { newPassword } = useWords('password')
+  const { language } = useSettings()
   const problemsOf = useNewPasswordProblems('password')
   const { found, unasked, ending, endWith, load } = useMailedLink(() => client.checkUndo({ token }))
 
@@ -57,7 +64,7 @@ const ByLink = ({ token }: { token: string }) => {
   if (ending === 'done') return <MessageCard heading={words.doneHeading} kind="success" text={words.done} focused />
   if (unasked) return <PageNotLoaded heading={words.title} refused={unasked} onTryAgain={load} />
   if (!found) return <LoadingCard />
-  const effects = effectsOf(found, words.effects)
+  const effects = effectsOf(found, words.effects, language)
   return (
     <Card>
       <Heading text={words.heading} />

@@ -29,6 +29,7 @@ export const email: typeof english = {
     effects: {
       email: 'Das Konto bekommt die Adresse {email} zurück.',
       username: 'Der Benutzername lautet wieder {username}.',
+      language: 'E-Mails zum Konto kommen wieder auf {language}.',
       totp: 'Die Anmeldung in zwei Schritten wird ausgeschaltet.',
       recoveryCodes: 'Die Wiederherstellungscodes aus den letzten sieben Tagen funktionieren nicht mehr.',
       passkey: 'Der Passkey „{name}“ wird entfernt.',

@@ -27,6 +27,7 @@ export const email = {
     effects: {
       email: 'The account gets back the address {email}.',
       username: 'The username becomes {username} again.',
+      language: 'Emails about the account are written in {language} again.',
       totp: 'Two-step sign-in is switched off.',
       recoveryCodes: 'The recovery codes that were made in the last seven days do not work any more.',
       passkey: 'The passkey “{name}” is removed.',

@@ -29,6 +29,7 @@ export const email: typeof english = {
     effects: {
       email: 'Le compte retrouvera l’adresse {email}.',
       username: 'Le nom d’utilisateur redeviendra {username}.',
+      language: 'Les e-mails sur le compte seront de nouveau en {language}.',
       totp: 'La connexion en deux étapes sera désactivée.',
       recoveryCodes: 'Les codes de secours créés ces sept derniers jours ne fonctionneront plus.',
       passkey: 'La clé d’accès «\u00a0{name}\u00a0» sera supprimée.',

@@ -1,3 +1,4 @@
+import type { Language } from '../../contract/languages.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { EmailChanges } from '../email-changes/email-changes.js'
 import type { Factors } from '../factors/factors.js'
@@ -12,7 +13,7 @@ import type { Identity, User, Users } from '../users/users.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
 
 type Dependencies = {
-  users: Pick<Users, 'takeBack' | 'undoLinks'>
+  users: Pick<Users, 'takeBack' | 'undoLinks' | 'setLanguage'>
   usernames: Pick<Usernames, 'isTaken' | 'rename'>
   sessions: Pick<Sessions, 'endAll'>
   factors: Pick<Factors, 'remove' | 'removeNewRecoveryCodes'>
@@ -22,9 +23,10 @@ type Dependencies = {
   webhooks: Pick<Webhooks, 'queue'>
 }
 
-/** What an account loses when it is taken back, and the username that it gets. */
+/** What an account loses when it is taken back, and the username and the language that it gets. */
 export type Clearing = {
   username: string
+  language: Language | undefined
   totp: boolean
   /** Their ids. */
   passkeys: readonly string[]
@@ -33,7 +35,7 @@ export type Clearing = {
   passwordHash?: string | undefined
 }
 
-export type ClearedKind = 'totp' | 'recovery_codes' | 'passkey' | 'provider' | 'username'
+export type ClearedKind = 'totp' | 'recovery_codes' | 'passkey' | 'provider' | 'username' | 'language'
 
 export type AccountClearing = ReturnType<typeof createAccountClearing>
 
@@ -77,6 +79,9 @@ export const createAccountClearing = (deps: Dependencies) => {
 
   return async (sql: Transaction, user: User, clearing: Clearing) => {
     const username = await rename(sql, user, clearing.username)
+    const { language } = clearing
+    const speaks = language !== undefined && language !== user.language
+    if (speaks) await users.setLanguage(sql, user.id, language)
     const removed = await removeWaysIn(sql, user.id, clearing)
     await users.takeBack(sql, user.id, clearing.passwordHash)
     if (user.passwordHash !== undefined || clearing.passwordHash !== undefined)
@@ -85,7 +90,11 @@ export const createAccountClearing = (deps: Dependencies) => {
     await oneTimeTokens.forgetResets(sql, user.id)
     await forgetMailedCodes(sql, user.id)
     const endedSessions = await sessions.endAll(user.id, { sql })
-    const kinds: ClearedKind[] = username === user.username ? removed : [...removed, 'username']
-    return { user: { ...user, username, undoCount: user.undoCount + 1 }, removed: kinds, endedSessions }
+    const kinds: ClearedKind[] = [
+      ...removed,
+      ...(username === user.username ? [] : (['username'] as const)),
+      ...(speaks ? (['language'] as const) : []),
+    ]
+    return { user: { ...user, username, language, undoCount: user.undoCount + 1 }, removed: kinds, endedSessions }
   }
 }

@@ -28,9 +28,10 @@ type Dependencies = {
   clear: AccountClearing
 }
 
-/** What was changed in the last seven days and can still be taken back, whatever the order. The oldest username comes back. */
+/** What was changed in the last seven days and can still be taken back, whatever the order. The oldest names come back. */
 const clearingOf = (user: User, open: readonly Undo[]): Clearing => ({
   username: open.flatMap((undo) => (undo.kind === 'username' ? [undo.former] : []))[0] ?? user.username,
+  language: open.flatMap((undo) => (undo.kind === 'language' ? [undo.former] : []))[0] ?? user.language,
   totp: open.some(({ kind }) => kind === 'totp'),
   passkeys: open.flatMap((undo) => (undo.kind === 'passkey' ? [undo.id] : [])),
   identities: open.flatMap((undo) => (undo.kind === 'provider' ? [undo.identity] : [])),
@@ -124,6 +125,7 @@ export const createAccountRecovery = (deps: Dependencies) => {
         { ...user, email: email.email },
         {
           username: recent.username,
+          language: recent.language,
           totp: true,
           passkeys: removedPasskeys.map(({ id }) => id),
           identities: [...identities, ...recent.identities],
@@ -146,7 +148,7 @@ export const createAccountRecovery = (deps: Dependencies) => {
     const undo = await undos.find(token)
     const user = undo && (await users.findById(undo.userId))
     if (!user) return refuse('invalid_link')
-    const { username, ...recent } = clearingOf(user, await undos.openOf(user.id))
+    const { username, language, ...recent } = clearingOf(user, await undos.openOf(user.id))
     const totp = recent.totp && (await factors.hasTotp(user.id))
     const shownPasskeys = (await passkeys.list(user.id)).filter(({ id }) => recent.passkeys.includes(id))
     const isRecent = ({ provider, subject }: Identity) =>
@@ -157,6 +159,7 @@ export const createAccountRecovery = (deps: Dependencies) => {
       /** What the account has afterwards. */
       email: undo.email ?? user.email,
       username,
+      language,
       totp,
       recoveryCodes: !totp && (await factors.hasNewRecoveryCodes(user.id, undoLifetime)),
       passkeys: shownPasskeys.map(({ name }) => name),

@@ -7,16 +7,14 @@ import { undoEnglish } from './letters-email-english.js'
 const { accountFooter } = footers.en
 
 export const accountEnglish: AccountLetters = {
-  'language-changed': ({ username, newLanguage }, { productName, addresses }) => ({
+  'language-changed': ({ username, newLanguage, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `Emails about your account at ${productName} come in another language now`,
     blocks: [
       {
-        text: `From now on, emails about your account ${username} at ${productName} are written in ${languageNames[newLanguage].en}. This was just changed on the account page. This email is the last one in English.`,
+        text: `From now on, emails about your account ${username} at ${productName} are written in ${languageNames[newLanguage].en}. This was just changed on the account page. For ${timeSpan(undoFor, 'en')}, warnings still come in the language from before.`,
       },
-      {
-        text: 'If this was not you, someone else has access to your account. Choose a new password now, then change the language back:',
-      },
-      { link: addresses.forgotPassword, label: 'Choose a new password' },
+      { text: undoEnglish(undoFor) },
+      { link: addresses.undo(undoToken), label: 'This was not me' },
     ],
     footer: accountFooter(productName),
   }),

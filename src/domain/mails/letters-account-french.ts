@@ -7,16 +7,14 @@ import { undoFrench } from './letters-email-french.js'
 const { accountFooter } = footers.fr
 
 export const accountFrench: AccountLetters = {
-  'language-changed': ({ username, newLanguage }, { productName, addresses }) => ({
+  'language-changed': ({ username, newLanguage, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `Les e-mails sur votre compte ${productName} changent de langue`,
     blocks: [
       {
-        text: `Désormais, les e-mails sur votre compte ${username} sur ${productName} sont écrits en ${languageNames[newLanguage].fr}. Cela vient d’être modifié sur la page du compte. Cet e-mail est le dernier en français.`,
+        text: `Désormais, les e-mails sur votre compte ${username} sur ${productName} sont écrits en ${languageNames[newLanguage].fr}. Cela vient d’être modifié sur la page du compte. Pendant ${timeSpan(undoFor, 'fr')}, les avertissements restent dans la langue précédente.`,
       },
-      {
-        text: 'Si ce n’était pas vous, quelqu’un d’autre a accès à votre compte. Choisissez dès maintenant un nouveau mot de passe, puis rétablissez la langue :',
-      },
-      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+      { text: undoFrench(undoFor) },
+      { link: addresses.undo(undoToken), label: 'Ce n’était pas moi' },
     ],
     footer: accountFooter(productName),
   }),

@@ -7,16 +7,14 @@ import { undoGerman } from './letters-email-german.js'
 const { accountFooter } = footers.de
 
 export const accountGerman: AccountLetters = {
-  'language-changed': ({ username, newLanguage }, { productName, addresses }) => ({
+  'language-changed': ({ username, newLanguage, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `E-Mails zu Ihrem Konto bei ${productName} kommen jetzt in einer anderen Sprache`,
     blocks: [
       {
-        text: `E-Mails zu Ihrem Konto ${username} bei ${productName} werden ab jetzt auf ${languageNames[newLanguage].de} geschrieben. Das wurde gerade auf der Kontoseite geändert. Diese E-Mail ist die letzte auf Deutsch.`,
+        text: `E-Mails zu Ihrem Konto ${username} bei ${productName} werden ab jetzt auf ${languageNames[newLanguage].de} geschrieben. Das wurde gerade auf der Kontoseite geändert. Warnungen kommen noch ${timeSpan(undoFor, 'de')} lang in der bisherigen Sprache.`,
       },
-      {
-        text: 'Wenn Sie das nicht waren, hat jemand anderes Zugang zu Ihrem Konto. Wählen Sie jetzt ein neues Passwort, und stellen Sie danach die Sprache zurück:',
-      },
-      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+      { text: undoGerman(undoFor) },
+      { link: addresses.undo(undoToken), label: 'Das war ich nicht' },
     ],
     footer: accountFooter(productName),
   }),

@@ -69,14 +69,15 @@ export const english: Letters = {
     footer: accountFooter(productName),
   }),
 
-  'password-changed': ({ username }, { productName, addresses }) => ({
+  'password-changed': ({ username, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `Your password for ${productName} was changed`,
     blocks: [
       {
         text: `The password of your account ${username} at ${productName} was just changed. All other devices were signed out.`,
       },
-      { text: 'If this was you, you do not need to do anything. If not, choose a new password now:' },
-      { link: addresses.forgotPassword, label: 'Choose a new password' },
+      { text: 'If this was you, you do not need to do anything.' },
+      { text: undoEnglish(undoFor) },
+      { link: addresses.undo(undoToken), label: 'This was not me' },
     ],
     footer: accountFooter(productName),
   }),

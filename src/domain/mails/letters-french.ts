@@ -81,14 +81,15 @@ export const french: Letters = {
     footer: accountFooter(productName),
   }),
 
-  'password-changed': ({ username }, { productName, addresses }) => ({
+  'password-changed': ({ username, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `Votre mot de passe pour ${productName} a été modifié`,
     blocks: [
       {
         text: `Le mot de passe de votre compte ${username} sur ${productName} vient d’être modifié. Tous les autres appareils ont été déconnectés.`,
       },
-      { text: 'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe :' },
-      { link: addresses.forgotPassword, label: 'Choisir un nouveau mot de passe' },
+      { text: 'Si c’était vous, vous n’avez rien à faire.' },
+      { text: undoFrench(undoFor) },
+      { link: addresses.undo(undoToken), label: 'Ce n’était pas moi' },
     ],
     footer: accountFooter(productName),
   }),

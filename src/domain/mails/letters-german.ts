@@ -78,14 +78,15 @@ export const german: Letters = {
     footer: accountFooter(productName),
   }),
 
-  'password-changed': ({ username }, { productName, addresses }) => ({
+  'password-changed': ({ username, undoToken, undoFor }, { productName, addresses }) => ({
     subject: `Ihr Passwort für ${productName} wurde geändert`,
     blocks: [
       {
         text: `Das Passwort Ihres Kontos ${username} bei ${productName} wurde gerade geändert. Alle anderen Geräte wurden abgemeldet.`,
       },
-      { text: 'Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, wählen Sie sofort ein neues Passwort:' },
-      { link: addresses.forgotPassword, label: 'Neues Passwort wählen' },
+      { text: 'Wenn Sie das waren, brauchen Sie nichts zu tun.' },
+      { text: undoGerman(undoFor) },
+      { link: addresses.undo(undoToken), label: 'Das war ich nicht' },
     ],
     footer: accountFooter(productName),
   }),

@@ -24,7 +24,7 @@ export type MailValues = {
   'already-registered': Record<never, never>
   invitation: { token: string /** Milliseconds. */; validFor: number }
   'reset-password': { token: string /** Milliseconds. */; validFor: number; hasPassword: boolean }
-  'password-changed': { username: string }
+  'password-changed': { username: string } & UndoLink
   'password-reset': { username: string }
   'step-up-code': { username: string; code: string /** Milliseconds. */; validFor: number }
   'enrolment-code': { username: string; code: string /** Milliseconds. */; validFor: number }
@@ -44,7 +44,7 @@ export type MailValues = {
   'passkey-removed': { username: string; passkeyName: string }
   'factors-reset': { username: string }
   'password-expired': { username: string }
-  'language-changed': { username: string; newLanguage: Language }
+  'language-changed': { username: string; newLanguage: Language } & UndoLink
   'username-changed': { username: string; formerUsername: string } & Reserved & UndoLink
   'account-deleted': { username: string; byOperator: boolean }
   /** To the new address. */

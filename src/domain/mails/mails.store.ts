@@ -12,15 +12,25 @@ export type DueMail = {
   user_id: string | null
 }
 
+export type HeldUser = { language: string | null; earlier_language: string | null }
+
 /**
  * Until the transaction ends, the user is not deleted. No row if that has happened. The language is that of the account with the
- * mail's address if there is one, which may be another user's.
+ * mail's address if there is one, which may be another user's. `earlier_language` is the one before the changes that can still be
+ * undone.
  */
-export const holdUser = (sql: Sql, userId: string, recipient: string) =>
-  sql.query<{ language: string | null }>(
-    `select coalesce((select language from users where email_key = $2), language) as language
-     from users where id = $1 for key share`,
-    [userId, recipient],
+export const holdUser = (sql: Sql, userId: string, recipient: string, now: Date) =>
+  sql.query<HeldUser>(
+    `with held as (select id, language from users where id = $1 for key share),
+       reader as (
+         select id, language, 1 as choice from users where email_key = $2 and language is not null
+         union all select id, language, 2 from held order by choice limit 1
+       )
+     select reader.language, (
+       select subject from undos where user_id = reader.id and kind = 'language' and expires_at > $3 order by made_at, hash limit 1
+     ) as earlier_language
+     from held, reader`,
+    [userId, recipient, now],
   )
 
 /** One at a time for each recipient and kind, until the transaction ends, so that parallel requests cannot pass the limit. */

@@ -28,7 +28,7 @@ const notice = (to: string): MailRequest => ({
   to,
   userId: null,
   template: 'password-changed',
-  values: { username: 'ada' },
+  values: { username: 'ada', undoToken: 'factor-x', undoFor: 7 * days },
   client,
 })
 

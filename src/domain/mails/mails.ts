@@ -105,6 +105,15 @@ const recipientKey = (email: string) => {
 
 const kept = 1 * days
 
+/**
+ * The language of the recipient's account, or of the account that the mail is about. What warns the owner keeps the language from
+ * before a change as long as that can be undone; a link or a code that was asked for does not.
+ */
+const languageFor = ({ language, earlier_language }: store.HeldUser, { values }: MailRequest) => {
+  const chosen = ('validFor' in values ? null : earlier_language) ?? language
+  return isLanguage(chosen) ? chosen : undefined
+}
+
 /** What waits for a mail server, for the metrics. */
 const createWaiting = (database: Database, clock: Clock) => ({
   countWaiting: async () => {
@@ -162,25 +171,20 @@ export const createMails = ({
     })
   }
 
-  /** With the language of the recipient's account, or of the account that the mail is about. */
-  const holdUser = async (sql: Sql, userId: string, recipient: string) => {
-    const [held] = await store.holdUser(sql, userId, recipient)
-    return held && { language: isLanguage(held.language) ? held.language : undefined }
-  }
-
   const insert = async (sql: Sql, request: MailRequest): Promise<undefined | NotQueued> => {
     // After the last mail nothing shows any more whom it was for.
     const isLast = request.template === 'account-deleted'
     const recipient = emailKey(request.to)
-    const user = request.userId === null ? undefined : await holdUser(sql, request.userId, recipient)
-    if (request.userId !== null && !user) return refuse('no_user')
+    const { userId } = request
+    const [user] = userId === null ? [] : await store.holdUser(sql, userId, recipient, clock.now())
+    if (userId !== null && !user) return refuse('no_user')
     const row = {
       id: uuidv7(clock.now()),
       recipientKey: isLast ? '' : recipientKey(request.to),
       recipient: isLast ? null : recipient,
-      userId: request.userId,
+      userId,
       kind: request.template,
-      content: write(request, user?.language ?? request.client.language ?? 'en'),
+      content: write(request, (user && languageFor(user, request)) ?? request.client.language ?? 'en'),
     }
     const limit = ceilings[request.template]
     const ceiling = limit && { ...limit, kinds: kindsCountedWith(request.template) }

@@ -1,3 +1,4 @@
+import { isLanguage, type Language } from '../../contract/languages.js'
 import { isProviderId } from '../../contract/providers.js'
 import { type UndoOf, undoTokenFor } from '../../contract/undo-tokens.js'
 import { type Clock, later } from '../../lib/clock.js'
@@ -10,12 +11,17 @@ import * as store from './undos.store.js'
 
 export const undoLifetime = 7 * days
 
-/** A change that can be taken back: something that was added, or the address or the username from before. */
+/**
+ * A change that can be taken back: something that was added, or what the account had before. A password is never put back: whoever
+ * takes the account back chooses a new one.
+ */
 export type Undoable =
   | { kind: 'totp' }
   | { kind: 'passkey'; id: string }
   | { kind: 'provider'; identity: Identity }
   | { kind: 'username'; former: string }
+  | { kind: 'language'; former: Language }
+  | { kind: 'password' }
   | { kind: 'email' }
 
 /** `email`: the address to which the mail with the link went. Undefined for a factor that an older program has added. */
@@ -26,14 +32,15 @@ export const undoOf = ({ kind }: Undoable): UndoOf => (kind === 'email' ? 'email
 
 const subjectOf = (undoable: Undoable) => {
   if (undoable.kind === 'passkey') return undoable.id
-  if (undoable.kind === 'username') return undoable.former
+  if (undoable.kind === 'username' || undoable.kind === 'language') return undoable.former
   return undoable.kind === 'provider' ? `${undoable.identity.provider} ${undoable.identity.subject}` : null
 }
 
 const undoableOf = ({ kind, subject }: store.UndoRow): Undoable => {
-  if (kind === 'totp' || kind === 'email') return { kind }
+  if (kind === 'totp' || kind === 'email' || kind === 'password') return { kind }
   if (kind === 'passkey' && subject !== null) return { kind, id: subject }
   if (kind === 'username' && subject !== null) return { kind, former: subject }
+  if (kind === 'language' && isLanguage(subject)) return { kind, former: subject }
   const [, provider, subjectThere] = /^(\S+) (.*)$/s.exec(subject ?? '') ?? []
   if (kind !== 'provider' || !isProviderId(provider) || subjectThere === undefined)
     throw new Error('An undo in the database is about nothing')

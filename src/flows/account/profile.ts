@@ -39,9 +39,10 @@ export const createProfile = (deps: Dependencies) => {
     await mails.queue(sql, { to: user.email, userId: user.id, template: 'username-changed', values, client })
   }
 
-  /** The mail is in the language before: a thief must not be able to make the mails unreadable without one that can be read. */
+  /** The undo makes that this mail and further warnings are in the language before: a thief must not make them unreadable. */
   const speak = async (sql: Transaction, user: User, newLanguage: Language, client: Client) => {
-    const values = { username: user.username, newLanguage }
+    const undoToken = await undos.add(sql, user, { kind: 'language', former: user.language ?? 'en' })
+    const values = { username: user.username, newLanguage, undoToken, undoFor: undoLifetime }
     await mails.queue(sql, { to: user.email, userId: user.id, template: 'language-changed', values, client })
     await users.setLanguage(sql, user.id, newLanguage)
   }

@@ -5,6 +5,7 @@ import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import { type Undos, undoLifetime } from '../../domain/undos/undos.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Webhooks } from '../../domain/webhooks/webhooks.js'
 import type { Database } from '../../platform/database/database.js'
@@ -15,6 +16,7 @@ type Dependencies = {
   passwords: Passwords
   sessions: Sessions
   mails: Mails
+  undos: Pick<Undos, 'add'>
   oneTimeTokens: OneTimeTokens
   events: Events
   webhooks: Webhooks
@@ -23,7 +25,7 @@ type Request = { caller: SessionCaller; currentPassword: string; newPassword: st
 
 /** Replaces the password if the current one is right, ends every other session and renews the tokens of this one. */
 export const createChangePassword =
-  ({ database, users, passwords, sessions, oneTimeTokens, mails, events, webhooks }: Dependencies) =>
+  ({ database, users, passwords, sessions, oneTimeTokens, mails, undos, events, webhooks }: Dependencies) =>
   async ({ caller, currentPassword, newPassword }: Request, client: Client) => {
     const { userId, sessionId } = caller
     const asker = { ...client, isKnown: true }
@@ -50,7 +52,8 @@ export const createChangePassword =
       await webhooks.queue(sql, 'factor.changed', { user: { id: userId }, factor: 'password' })
       await oneTimeTokens.forgetResets(sql, userId)
       await sessions.endAll(userId, { except: sessionId, sql })
-      const values = { username: current.username }
+      const undoToken = await undos.add(sql, current, { kind: 'password' })
+      const values = { username: current.username, undoToken, undoFor: undoLifetime }
       await mails.queue(sql, { to: current.email, userId, template: 'password-changed', values, client })
       await events.recordInside(sql, { kind: 'password_changed', userId, sessionId }, client)
       return { issued, user: current }

@@ -42,7 +42,10 @@ const schemaOf = (of: UndoOf, mail: string) => ({
   response: { 204: withHeaders(NoContent, { 'Set-Cookie': 'known_device, with a password' }), ...responses },
 })
 const schemas = {
-  factor: schemaOf('factor', 'the mail about an added factor, passkey or provider, or a changed username'),
+  factor: schemaOf(
+    'factor',
+    'the mail about an added factor, passkey or provider, or a changed username, language or password',
+  ),
   email: schemaOf('email', 'the mail about a change of the email'),
 }
 

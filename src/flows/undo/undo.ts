@@ -23,7 +23,7 @@ export const createUndo = ({ recovery, passwords, providers }: Dependencies) => 
   const look = async (token: string) => {
     const found = await recovery.look(token)
     if (isRefused(found)) return found
-    const { undo, user, email, username, totp, recoveryCodes, passkeys } = found
+    const { undo, user, email, username, language, totp, recoveryCodes, passkeys } = found
     const state: UndoState = {
       kind: undo.kind,
       username: user.username,
@@ -31,6 +31,7 @@ export const createUndo = ({ recovery, passwords, providers }: Dependencies) => 
       changesBack: {
         email: email === user.email ? null : email,
         username: username === user.username ? null : username,
+        language: language === undefined || language === user.language ? null : language,
       },
       removes: { totp, recoveryCodes, passkeys, providers: found.providers.map(nameOf) },
     }
