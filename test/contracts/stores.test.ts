@@ -262,7 +262,14 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     const byLink = await Promise.all(Array.from({ length: 5 }, () => registrations.spendTryByToken(sql, bytes(1), now)))
     expect(byLink.flat()).toHaveLength(2)
 
+    await registrations.markNotMailed(sql, newer)
+    expect(await registrations.selectNewer(sql, older, now)).toEqual([])
     expect(await registrations.selectByBrowser(sql, bytes(111), now)).toEqual([])
+    const secrets = { emailKey: 'ada@example.com', earlier: bytes(101), next: bytes(121) }
+    await registrations.bindNewSecret(sql, { ...secrets, emailKey: 'eve@example.com' }, now)
+    expect(await registrations.selectByBrowser(sql, bytes(121), now)).toEqual([])
+    await registrations.bindNewSecret(sql, secrets, now)
+    expect(await registrations.selectByBrowser(sql, bytes(121), now)).toMatchObject([{ id: older }])
     expect(await registrations.selectByBrowser(sql, bytes(101), now)).toMatchObject([{ id: older, confirmed: false }])
     await registrations.replaceToken(sql, older, bytes(3))
     for (const fill of [1, 3])
