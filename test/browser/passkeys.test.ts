@@ -79,6 +79,7 @@ it('adds a passkey, signs in and steps up with it, renames and removes it', asyn
   latchkey.clock.advance(11 * minutes)
   await page.goto('/step-up?fresh=10m&returnTo=%2Fdashboard')
   await page.getByRole('button', { name: 'Use a passkey' }).waitFor()
+  await page.getByRole('link', { name: 'Sign in again in another way' }).waitFor()
   expect(await page.getByLabel('Password').count()).toBe(0)
   await page.getByRole('link', { name: 'Sign in again in another way' }).click()
   await signIn(page, 'ruth')
