@@ -31,6 +31,19 @@ const waitingOf = (username: string) =>
   )
 
 describe('undoing a changed email', () => {
+  it('takes another password than the one that the thief may know', async () => {
+    const owner = await latchkey.signedUp('same')
+    await changes.change(owner, 'same-thief@example.net')
+    const token = await changes.undoToken('same@example.com')
+    const again = await latchkey.browser().post('/api/auth/email/undo', { token, password: goodPassword })
+    expect([again.status, again.body.code]).toEqual([409, 'password_unchanged'])
+    expect((await latchkey.browser().post('/api/auth/email/undo', { token, password: newPassword })).status).toBe(204)
+    expect([await login('same'), await login('same', newPassword)]).toEqual([401, 200])
+    // The thief learns nothing about the browser of the owner.
+    const notice = await latchkey.mailTo('same-thief@example.net', /earlier email address/)
+    expect(notice.text).not.toContain('127.0.0.1')
+  })
+
   it('gives the account back: the thief has nothing left, and the owner chooses a new password', async () => {
     const thief = await latchkey.signedUp('ada')
     await changes.change(thief, 'thief@example.net')

@@ -56,17 +56,20 @@ export const createAccountDeletion = (deps: Dependencies) => {
       if (refused) return refused
       // The cascade would end them too. This also tells the instance that it did.
       await sessions.endAll(userId, { sql })
+      const former = (await undos.formerEmailsOf(userId, sql)).map(({ email }) => email)
       await events.forgetNames(sql, await namesOf(sql, user))
       await users.remove(sql, userId)
-      // After the user: mails to this address that still wait are deleted with it.
-      await mails.queue(sql, {
-        to: user.email,
-        userId: null,
-        template: 'account-deleted',
-        values: { username: user.username, byOperator },
-        // No row has the language of the account any more.
-        client: { ...client, ...(user.language && { language: user.language }) },
-      })
+      // After the user: mails to these addresses that still wait are deleted with it. An address of the last days may be that of the
+      // owner, and the present one that of a thief.
+      for (const to of [user.email, ...former])
+        await mails.queue(sql, {
+          to,
+          userId: null,
+          template: 'account-deleted',
+          values: { username: user.username, byOperator },
+          // No row has the language of the account any more.
+          client: { ...client, ...(user.language && { language: user.language }) },
+        })
       // The id leads nowhere any more, and says which account it was to programs that got the webhook.
       const kind = byOperator ? 'user_deleted' : 'account_deleted'
       await events.recordInside(sql, { kind, reason: userId }, byOperator ? client : nobody)

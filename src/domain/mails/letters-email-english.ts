@@ -67,7 +67,7 @@ export const emailEnglish: EmailLetters = {
     subject: `Your email address at ${productName} was changed`,
     blocks: [
       {
-        text: `The email address of your account ${username} at ${productName} was just changed to ${newEmail}. This address is not used for it any more.`,
+        text: `The email address of your account ${username} at ${productName} was just changed to ${newEmail}. The address at which you read this is not used for it any more.`,
       },
       {
         text: `If this was not you, take the account back here, within ${timeSpan(undoFor, 'en')}. It gets this address back, what was added to it in the last days is removed, all devices are signed out, and you choose a new password:`,
@@ -106,7 +106,7 @@ export const emailEnglish: EmailLetters = {
     subject: `Your email address at ${productName} was changed back`,
     blocks: [
       {
-        text: `The account ${username} at ${productName} has its earlier email address again: the link in the email to that address was used. This address is not used for it any more, and all devices were signed out.`,
+        text: `The account ${username} at ${productName} has its earlier email address again: the link in the email to that address was used. The address at which you read this is not used for it any more, and all devices were signed out.`,
       },
       {
         text: 'If this is a mistake, sign in with a new password. The link to choose it is sent to the earlier address:',

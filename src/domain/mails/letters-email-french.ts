@@ -66,7 +66,7 @@ export const emailFrench: EmailLetters = {
     subject: `Votre adresse e-mail sur ${productName} a été modifiée`,
     blocks: [
       {
-        text: `L’adresse e-mail de votre compte ${username} sur ${productName} vient d’être remplacée par ${newEmail}. L’adresse actuelle n’est plus utilisée pour ce compte.`,
+        text: `L’adresse e-mail de votre compte ${username} sur ${productName} vient d’être remplacée par ${newEmail}. L’adresse à laquelle vous lisez ce message n’est plus utilisée pour ce compte.`,
       },
       {
         text: `Si ce n’était pas vous, reprenez votre compte ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Cette adresse sera rétablie, ce qui a été ajouté au compte ces derniers jours sera supprimé, tous les appareils seront déconnectés, et vous choisirez un nouveau mot de passe :`,

@@ -71,7 +71,7 @@ export const emailGerman: EmailLetters = {
     subject: `Ihre E-Mail-Adresse bei ${productName} wurde geändert`,
     blocks: [
       {
-        text: `Die E-Mail-Adresse Ihres Kontos ${username} bei ${productName} wurde gerade in ${newEmail} geändert. Diese Adresse wird dafür nicht mehr verwendet.`,
+        text: `Die E-Mail-Adresse Ihres Kontos ${username} bei ${productName} wurde gerade in ${newEmail} geändert. Die Adresse, an der Sie diese Nachricht lesen, wird dafür nicht mehr verwendet.`,
       },
       {
         text: `Wenn Sie das nicht waren, holen Sie sich das Konto hier zurück, innerhalb von ${afterWithin(undoFor)}. Dann gilt wieder diese Adresse, was in den letzten Tagen hinzugefügt wurde, wird entfernt, alle Geräte werden abgemeldet, und Sie wählen ein neues Passwort:`,
@@ -110,7 +110,7 @@ export const emailGerman: EmailLetters = {
     subject: `Ihre E-Mail-Adresse bei ${productName} wurde zurückgesetzt`,
     blocks: [
       {
-        text: `Das Konto ${username} bei ${productName} hat wieder seine frühere E-Mail-Adresse: Der Link in der E-Mail an jene Adresse wurde verwendet. Diese Adresse wird dafür nicht mehr verwendet, und alle Geräte wurden abgemeldet.`,
+        text: `Das Konto ${username} bei ${productName} hat wieder seine frühere E-Mail-Adresse: Der Link in der E-Mail an jene Adresse wurde verwendet. Die Adresse, an der Sie diese Nachricht lesen, wird dafür nicht mehr verwendet, und alle Geräte wurden abgemeldet.`,
       },
       {
         text: 'Wenn das ein Versehen ist, melden Sie sich mit einem neuen Passwort an. Der Link dafür geht an die frühere Adresse:',

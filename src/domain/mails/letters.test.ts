@@ -157,7 +157,7 @@ describe('a mail about an account', () => {
       const { blocks } = write(kind, language)
       const lines = blocks.flatMap((block) => ('text' in block ? [block.text] : []))
       const line = lines.findIndex((text) => text.includes('192.0.2.1'))
-      const isStranger = strangers.includes(kind) || kind === 'address-reserved'
+      const isStranger = strangers.includes(kind) || kind === 'address-reserved' || kind === 'email-withdrawn'
       expect([kind, line]).toEqual([kind, isStranger ? -1 : 1])
       if (!isStranger) expect(lines[line]).toMatch(new RegExp(`${told[language]}.*1970`))
     }

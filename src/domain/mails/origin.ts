@@ -7,7 +7,10 @@ import type { MailKind } from './letters.js'
 /** Who did what a mail is about, and when. */
 export type Origin = { client: Pick<Client, 'ip' | 'userAgent'>; at: Date }
 
-/** They go to an address that a visitor has entered, and whose owner may have no account: who entered it is not told. */
+/**
+ * They go to an address that a visitor has entered, and whose owner may have no account; or, after an undo, to that of a thief. Who
+ * did it is not told there.
+ */
 const kindsWithoutOrigin: readonly MailKind[] = [
   'verify-email',
   'already-registered',
@@ -15,6 +18,7 @@ const kindsWithoutOrigin: readonly MailKind[] = [
   'confirm-email',
   'email-taken',
   'address-reserved',
+  'email-withdrawn',
 ]
 export const namesOrigin = (kind: MailKind) => !kindsWithoutOrigin.includes(kind)
 

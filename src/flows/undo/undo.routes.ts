@@ -19,6 +19,7 @@ const { responses, sendRefusal } = routeRefusals(
   'invalid_link',
   'cross_site',
   'password_rejected',
+  'password_unchanged',
   'too_many_requests',
   'busy',
   'unavailable',

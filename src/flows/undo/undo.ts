@@ -10,7 +10,7 @@ import { undoOf } from '../../domain/undos/undos.js'
 
 type Dependencies = {
   recovery: Pick<AccountRecovery, 'look' | 'takeBack'>
-  passwords: Pick<Passwords, 'refusalFor' | 'hash'>
+  passwords: Pick<Passwords, 'refusalFor' | 'hash' | 'verify'>
   providers: Providers
 }
 type Link = { token: string; password?: string | undefined }
@@ -47,6 +47,10 @@ export const createUndo = ({ recovery, passwords, providers }: Dependencies) => 
     const { user, email, username } = found
     const rejected = await passwords.refusalFor(password, { ...user, email, username }, client)
     if (rejected) return rejected
+    // Whoever made the changes may know the password of now.
+    const before = await passwords.verify(password, user.passwordHash, client)
+    if (isRefused(before)) return before
+    if (before.matches) return refuse('password_unchanged')
     const passwordHash = await passwords.hash(password, client)
     if (isRefused(passwordHash)) return passwordHash
     return recovery.takeBack({ token, of, passwordHash }, client)
