@@ -30,7 +30,7 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     if (seen) return seen
     const claims = claimsOf(request)
     if (!claims) return undefined
-    const { userId, username, sid: sessionId, gen: generation = 0, exp } = claims
+    const { userId, username, sid: sessionId, gen: generation, exp } = claims
     const caller = { userId, username, sessionId, generation, expiresAt: new Date(exp * 1000) }
     known.set(request, caller)
     return caller

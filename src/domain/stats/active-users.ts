@@ -7,8 +7,6 @@ import * as store from './stats.store.js'
 /** The query reads a row for each session and event of 30 days, so its answer is used for a while. */
 const countedEvery = 10 * minutes
 
-export type ActiveUsers = ReturnType<typeof createActiveUsers>
-
 /**
  * How many users were active in the last 1, 7 and 30 days: those who used a session in that time. Sessions that have ended have
  * no row any more, so what users did in them counts too.
