@@ -8,7 +8,7 @@ const home = fileURLToPath(new URL('..', import.meta.url))
 /** @typedef {{ title?: string, type?: string, const?: unknown, enum?: unknown[], anyOf?: Schema[], items?: Schema, properties?: Record<string, Schema>, required?: string[] }} Schema */
 
 export const contractTypes = async () => {
-  const { schemas, refusalCodes, proofMethods } = await readContract()
+  const { schemas, refusalCodes, proofMethods, languages } = await readContract()
   const titled = Object.values(schemas).flatMap(titledIn)
   const bodies = new Map(titled.map((schema) => [schema.title ?? '', schema]))
   bodies.delete('RefusalCode')
@@ -16,6 +16,7 @@ export const contractTypes = async () => {
   const types = [
     ['RefusalCode', unionOf(refusalCodes)],
     ['ProofMethod', unionOf(proofMethods)],
+    ['Language', unionOf(languages)],
     ['ProviderId', `\`provider_\${string}\``],
     ['Refused<Code extends string = string>', '{ readonly refused: Code }'],
     ...[...bodies].map(([name, schema]) => [name, typeOf({ ...schema, title: undefined })]),
@@ -25,7 +26,7 @@ export const contractTypes = async () => {
 
 /**
  * The contract is TypeScript, so it is bundled in memory and read from there.
- * @returns {Promise<{ schemas: Record<string, Schema>, refusalCodes: string[], proofMethods: string[] }>}
+ * @returns {Promise<{ schemas: Record<string, Schema>, refusalCodes: string[], proofMethods: string[], languages: string[] }>}
  */
 const readContract = async () => {
   const { outputFiles } = await build({
@@ -37,6 +38,7 @@ const readContract = async () => {
         import { AccountExport } from './src/contract/account-export.js'
         export const schemas = { ...refusalBodies, ...bodies, ...passkeys, AccountExport }
         export { proofMethods } from './src/contract/proofs.js'
+        export { languages } from './src/contract/languages.js'
         export { refusalCodes } from './src/contract/refusals.js'`,
       resolveDir: home,
     },

@@ -9,7 +9,8 @@ const help = `latchkey doctor [--json]
 
 Checks the settings and everything they refer to: the database with its roles, schema and durability, Redis, clocks, the
 proxy, mail, the providers, the data directory, threads and secrets. Prints one line for each: ok, warning or error.
-Changes nothing, but for a key in Redis that expires after a second, and prints no secret. The exit code is 1 if there was an error, and 0 otherwise.
+Changes nothing, but for a key in Redis that expires after a second, and prints no secret. The exit code is 1 if there
+was an error, and 0 otherwise.
 
   --json    one JSON object on each line: {"level": …, "name": …, "says": …}`
 

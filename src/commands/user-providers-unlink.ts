@@ -10,7 +10,7 @@ export const userProvidersUnlink: Command = {
 
 The user cannot sign in with that provider any more, and a sign-in there with the same address does not link it again: only the
 user can, on the account page. The sessions that began with it end. The user gets a mail. If it is the last way in, the user
-sets a password by “Forgot password?”. PROVIDER is the id that “latchkey user show USER --json” lists, such as provider_a.
+sets a password by “Forgot password?”. PROVIDER is the id that “latchkey user show USER --json” lists.
 USER is a username, an email or an id. For an account that was stolen, use “latchkey user recover”.
 
   --yes     needed: without it, says what would happen and changes nothing

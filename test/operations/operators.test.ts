@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCommand } from '../../src/commands/commands.js'
 import { openStores } from '../../src/commands/open-stores.js'
+import { usernameKey } from '../../src/domain/users/username.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { testPostgres, testServerUrl } from '../support/databases.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -108,7 +109,8 @@ describe('why a user could not sign in', () => {
     expect(missing).toMatchObject({ code: 1, err: expect.stringContaining('A registration under this name waits') })
     const odd = await command('user', 'show', '\u001b[31mx')
     await service.sql.query(
-      `insert into reserved_usernames select 'gracie', id, now() + interval '1 day' from users where username = 'grace'`,
+      `insert into reserved_usernames select $1, id, now() + interval '1 day' from users where username = 'grace'`,
+      [usernameKey('gracie')],
     )
     const former = await command('user', 'show', 'Gracie')
     expect(former.err).toMatch(/^There is no user "Gracie". It is a former name of grace: latchkey user show grace/)
@@ -267,7 +269,8 @@ describe('a name that a shell would read', () => {
   it('is quoted in the commands that an operator copies, and its limits are cleared and counted together', async () => {
     const tab = await service.signedUp('odd', { email: 'odd@example.com' })
     // No user can choose such a name any more; it may stand in a database from before.
-    await service.sql.query("update users set username = $1, username_key = $1 where username = 'odd'", [name])
+    const names = [name, usernameKey(name)]
+    await service.sql.query("update users set username = $1, username_key = $2 where username = 'odd'", names)
     await tab.act('/api/auth/email', { email: 'odder@example.com' })
     await tab.post('/login', { username: name, password: 'wrong-Password-1' }, { address: '192.0.2.99' })
     const guesses = [name, name, name, name, name, 'odd@example.com']
