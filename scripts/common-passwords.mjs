@@ -1,12 +1,12 @@
 // Makes dist/common-passwords from two public lists of leaked passwords, which are development dependencies: their words, and
 // whole entries that meet the rules of composition, as short hashes. Made again only if the lists or the format change.
 import { existsSync, readFileSync } from 'node:fs'
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { pid } from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { gunzipSync } from 'node:zlib'
+import { replace } from './publish.mjs'
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url))
 const file = join(dist, 'common-passwords')
@@ -73,13 +73,7 @@ export const buildCommonPasswords = async () => {
   const bytes = encodeHashedWords(await sectionsOf())
   // Two builds at once must not leave half a file. The stamp is written last.
   await rm(stamp, { force: true })
-  await publish(file, bytes)
-  await publish(stamp, `${maker}\n`)
+  await replace(file, bytes)
+  await replace(stamp, Buffer.from(`${maker}\n`))
   return true
-}
-
-const publish = async (/** @type {string} */ path, /** @type {string | Uint8Array} */ content) => {
-  const draft = `${path}.${pid}`
-  await writeFile(draft, content)
-  await rename(draft, path)
 }

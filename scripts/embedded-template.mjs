@@ -1,12 +1,13 @@
 // Packs an empty embedded database into dist/, so that the first start unpacks it instead of spending seconds on
 // creating one. Created again only if PGlite's version or our parameters change. Needs the compiled src/.
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { argv, pid } from 'node:process'
+import { argv } from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { replace } from './publish.mjs'
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url))
 const file = join(dist, 'embedded-template.tar.gz')
@@ -35,15 +36,9 @@ export const buildEmbeddedTemplate = async () => {
   await mkdir(dist, { recursive: true })
   // Two builds at once must not leave half a file. The stamp is written last.
   await rm(stamp, { force: true })
-  await publish(file, packed)
-  await publish(stamp, `${maker}\n`)
+  await replace(file, packed)
+  await replace(stamp, Buffer.from(`${maker}\n`))
   return true
-}
-
-const publish = async (/** @type {string} */ path, /** @type {string | Uint8Array} */ content) => {
-  const draft = `${path}.${pid}`
-  await writeFile(draft, content)
-  await rename(draft, path)
 }
 
 if (argv[1] && realpathSync(argv[1]) === fileURLToPath(import.meta.url)) {

@@ -36,7 +36,7 @@ export const filesBelow = async (folder) => {
 }
 
 /** @type {(file: string, contents: Uint8Array) => Promise<boolean>} */
-const replace = async (file, contents) => {
+export const replace = async (file, contents) => {
   const present = await readFile(file).catch(missingIs(undefined))
   if (present?.equals(contents)) return false
   const draft = `${file}.${randomUUID()}.draft`
