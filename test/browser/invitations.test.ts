@@ -109,7 +109,7 @@ it('where registration is closed, no page offers it', async () => {
   expect(await page.getByRole('link', { name: 'Create an account' }).count()).toBe(0)
   await page.goto('/register')
   await page.getByText('Registration is closed. Ask your administrator for an account.').waitFor()
-  expect(await page.title()).toBe('Registration is closed · Latchkey')
+  await expect.poll(() => page.title()).toBe('Registration is closed · Latchkey')
   expect(await page.locator('form, .provider-buttons').count()).toBe(0)
   await context.close()
   await closed.stop()

@@ -189,7 +189,7 @@ describe('a forgotten password', () => {
     await press(page, 'Send the link')
     await page.getByText('If lina@example.com has an account here').waitFor()
     await expect.poll(() => page.locator('h1:focus').textContent()).toBe('Check your email')
-    expect(await page.title()).toBe('Check your email · Latchkey')
+    await expect.poll(() => page.title()).toBe('Check your email · Latchkey')
     await keepPicture(page, 'forgot-password-sent')
     await press(page, 'Use another address')
     await fillIn(page, { Email: 'lena@example.com' })

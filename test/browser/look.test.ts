@@ -144,7 +144,7 @@ describe('an accent of the operator', () => {
     const { page, context } = await visit(browser, theirs, { colorScheme: 'light' })
     await page.goto('/login')
     await page.getByRole('heading', { level: 1 }).waitFor()
-    expect(await page.title()).toBe('Sign in · Acme & Söhne')
+    await expect.poll(() => page.title()).toBe('Sign in · Acme & Söhne')
     for (const [colorScheme] of schemes) {
       await page.emulateMedia({ colorScheme })
       expect(await faultsOf(page, colorRules), colorScheme).toEqual([])

@@ -139,7 +139,7 @@ it('leads a user without a second factor over a mailed code, an app and the reco
   // The sign-in that waits survives a reload.
   await page.getByRole('button', { name: 'Set up an app' }).waitFor()
   await expect.poll(() => focusedName(page)).toBe('Choose your second step')
-  expect(await page.title()).toBe('Choose your second step · Latchkey')
+  await expect.poll(() => page.title()).toBe('Choose your second step · Latchkey')
   await page.reload()
   await page.getByRole('button', { name: 'Add a passkey' }).waitFor()
   await keepPicture(page, 'enrolment-choice')
