@@ -2,6 +2,7 @@ import { configDefaults, defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/sequencer.js'
 
 export default defineConfig({
+  resolve: { tsconfigPaths: true },
   test: {
     include: [
       'src/**/*.test.ts',

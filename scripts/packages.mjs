@@ -95,7 +95,7 @@ const declarationFiles = async () => {
     for (const path of await filesBelow(join(folder, 'packages'))) {
       const [name = '', , ...rest] = path.split('/')
       const text = await readFile(join(folder, 'packages', path), 'utf8')
-      const own = text.replaceAll(/(['"])(?:\.\.\/)+src\/contract\/[\w-]+\.js\1/g, `'${contractModule}'`)
+      const own = text.replaceAll(/(['"])#contract\/[\w-]+\.js\1/g, `'${contractModule}'`)
       found.set(name, [...(found.get(name) ?? []), [rest.join('/'), own]])
     }
     return found

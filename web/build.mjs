@@ -10,7 +10,7 @@ import { build } from 'esbuild'
 import { bundlePackage } from '../scripts/packages.mjs'
 
 /** @typedef {import('./words/catalogue.js').Words} Words */
-/** @typedef {import('../src/contract/pages.js').PageName} PageName */
+/** @typedef {import('#contract/pages.js').PageName} PageName */
 /** @typedef {Record<string, Words>} Catalogue */
 
 const home = fileURLToPath(new URL('..', import.meta.url))

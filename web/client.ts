@@ -1,4 +1,4 @@
-import { createClient } from '../packages/client/src/client.js'
+import { createClient } from '#client/client.js'
 
 /** The service, for every page. */
 export const client = createClient()

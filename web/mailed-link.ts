@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Answer, Refusal } from '../packages/client/src/client.js'
+import type { Answer, Refusal } from '#client/client.js'
 import { forgetToken } from './navigation.js'
 import { useStableCallback } from './stable-callback.js'
 

@@ -1,5 +1,5 @@
-import type { LoginNotice } from '../src/contract/pages.js'
-import { safeReturnTo } from '../src/contract/return-to.js'
+import type { LoginNotice } from '#contract/pages.js'
+import { safeReturnTo } from '#contract/return-to.js'
 import { readSettings } from './settings.js'
 import { siteStorage, tabStorage } from './storage.js'
 

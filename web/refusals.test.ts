@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { ClientRefusalCode } from '../packages/client/src/client.js'
-import type { PasswordFindings } from '../src/contract/password-rules.js'
+import type { ClientRefusalCode } from '#client/client.js'
+import type { PasswordFindings } from '#contract/password-rules.js'
 import { errorsOf, feedbackOf } from './passwords.js'
 import { providerErrorFor, sentenceOf } from './refusals.js'
 import { de } from './words/de.js'

@@ -1,6 +1,6 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
-import { type PageSettings, settingsElement } from '../src/contract/pages.js'
+import { type PageSettings, settingsElement } from '#contract/pages.js'
 import type { Words } from './words/catalogue.js'
 import { regional } from './words/format.js'
 

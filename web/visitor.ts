@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { User } from '../packages/client/src/client.js'
+import type { User } from '#client/client.js'
 import { client } from './client.js'
 import { queryValue } from './navigation.js'
 import { useStableCallback } from './stable-callback.js'

@@ -1,8 +1,9 @@
 // What the rules need to know about a source file, read from its syntax tree.
+import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { parseSync } from 'vite'
 
-/** @typedef {{ target: string, line: number, dynamic: boolean, typeOnly: boolean }} Import */
+/** @typedef {{ specifier: string, target: string, line: number, dynamic: boolean, typeOnly: boolean }} Import */
 /** `ownLines` leaves out the functions inside. @typedef {{ name: string, line: number, lines: number, ownLines: number }} FunctionSize */
 /** A module of Node, or of a package. @typedef {{ name: string, line: number }} OutsideImport */
 /** @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[], requests: number[], sessionBegins: number[] }} Module */
@@ -31,7 +32,9 @@ export const readModule = (path, text) => {
   const lineAt = (/** @type {number} */ offset) => text.slice(0, offset).split('\n').length
   walk(/** @type {Node} */ (/** @type {unknown} */ (program)), undefined, (node, parent) => {
     const specifier = importedBy(node)
-    if (specifier?.startsWith('.')) module.imports.push(readImport(path, node, specifier, lineAt(node.start)))
+    const target = specifier === undefined ? undefined : targetOf(path, specifier)
+    if (specifier !== undefined && target !== undefined)
+      module.imports.push(readImport(node, { specifier, target, line: lineAt(node.start) }))
     else if (specifier !== undefined) module.outsideImports.push({ name: specifier, line: lineAt(node.start) })
     if (isDefaultExport(node)) module.defaultExports.push(lineAt(node.start))
     if (readsEnvironment(node)) module.environmentReads.push(lineAt(node.start))
@@ -54,16 +57,34 @@ const measure = (node, parent, lineAt) => {
 /** The outermost functions inside this one. @type {(node: Node) => Node[]} */
 const functionsIn = (node) => childrenOf(node).flatMap((child) => (isFunction(child) ? [child] : functionsIn(child)))
 
-/** @type {(path: string, node: Node, specifier: string, line: number) => Import} */
-const readImport = (path, node, specifier, line) => ({
-  target: posix
-    .join(posix.dirname(path), specifier)
-    .replace(/\.js$/, '.ts')
-    .replace(/\.jsx$/, '.tsx'),
-  line,
+/** @type {(node: Node, of: Pick<Import, 'specifier' | 'target' | 'line'>) => Import} */
+const readImport = (node, of) => ({
+  ...of,
   dynamic: node.type === 'ImportExpression' || node.type === 'TSImportType',
   typeOnly: node.importKind === 'type' || node.exportKind === 'type' || node.type === 'TSImportType',
 })
+
+/** The file of ours that is imported, as a path in the project. @type {(path: string, specifier: string) => string | undefined} */
+const targetOf = (path, specifier) => {
+  const alias = aliases.find(({ prefix }) => specifier.startsWith(prefix))
+  const target = alias
+    ? alias.folder + specifier.slice(alias.prefix.length)
+    : posix.join(posix.dirname(path), specifier)
+  if (!alias && !specifier.startsWith('.')) return undefined
+  return target.replace(/\.js$/, '.ts').replace(/\.jsx$/, '.tsx')
+}
+
+/** @returns {{ prefix: string, folder: string }[]} `#contract/` is `src/contract/` */
+const readAliases = () => {
+  /** @type {{ compilerOptions: { paths: Record<string, string[]> } }} */
+  const { compilerOptions } = JSON.parse(readFileSync(new URL('../../tsconfig.json', import.meta.url), 'utf8'))
+  return Object.entries(compilerOptions.paths).map(([name, [folder = '']]) => ({
+    prefix: name.replace('*', ''),
+    folder: folder.replace('./', '').replace('*', ''),
+  }))
+}
+
+export const aliases = readAliases()
 
 /** @type {(node: Node) => string | undefined} */
 const importedBy = (node) => {

@@ -1,5 +1,6 @@
 // The rules of ARCHITECTURE.md. Each is a function that takes a module and returns what is wrong with it.
 import { posix } from 'node:path'
+import { aliases } from './modules.mjs'
 
 /** @typedef {import('./modules.mjs').Module} Module */
 /** @typedef {import('./modules.mjs').Import} Import */
@@ -60,6 +61,16 @@ const pagesKnowTheContract = ({ path, imports }) =>
         .filter(({ target }) => isSource(target) && partOf(target) !== 'contract')
         .map(({ target, line }) => ({ line, says: `pages import only src/contract of src, not ${target}` }))
     : []
+
+// Inside of src/ and of each package paths are relative: their files are also compiled one by one.
+/** @type {Rule} */
+const importsByAlias = ({ path, imports }) =>
+  imports
+    .filter(({ target, specifier }) => {
+      const alias = aliases.find(({ folder }) => target.startsWith(folder))
+      return alias && homeOf(alias.folder) !== homeOf(path) && !specifier.startsWith(alias.prefix)
+    })
+    .map(({ specifier, line }) => ({ line, says: `import ${specifier} by its alias: see paths in tsconfig.json` }))
 
 // A route sends refusals by its own list (http/route-refusals.ts), so that one which it has not named does not compile.
 /** @type {Rule} */
@@ -171,6 +182,7 @@ const rules = {
   contractIsPure,
   packagesStandAlone,
   pagesKnowTheContract,
+  importsByAlias,
   routesNameTheirRefusals,
   pagesAskByTheClient,
   importsWhatIsThere,
@@ -217,6 +229,9 @@ const ringOf = (path) => rings.findIndex((ring) => ring.includes(partOf(path)))
 
 /** @type {(path: string) => string} */
 const packageOf = (path) => path.split('/').slice(0, 2).join('/')
+
+/** A package, or the first folder. @type {(path: string) => string | undefined} */
+const homeOf = (path) => (path.startsWith('packages/') ? packageOf(path) : path.split('/')[0])
 
 /** @type {(path: string) => string | undefined} */
 const flowOf = (path) => path.split('/')[2]

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { ProviderId } from '../../src/contract/providers.js'
+import type { ProviderId } from '#contract/providers.js'
 import { createStats } from '../../src/domain/stats/stats.js'
 import { readEmail } from '../../src/domain/users/email.js'
 import { readUsername } from '../../src/domain/users/username.js'

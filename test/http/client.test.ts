@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Answer, type Change, createClient } from '../../packages/client/src/client.js'
+import { type Answer, type Change, createClient } from '#client/client.js'
 import { minutes } from '../../src/lib/durations.js'
 import { createPageFetch } from '../support/client.js'
 import { createCookieJar } from '../support/cookie-jar.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { refuse } from '../../src/contract/outcome.js'
+import { refuse } from '#contract/outcome.js'
 import { createLogin } from '../../src/flows/login/login.js'
 import { days, hours, minutes } from '../../src/lib/durations.js'
 import type { Browser } from '../support/client.js'

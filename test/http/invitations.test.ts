@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isRefused } from '../../src/contract/outcome.js'
+import { isRefused } from '#contract/outcome.js'
 import { operatorClient } from '../../src/domain/sessions/client.js'
 import { readEmail } from '../../src/domain/users/email.js'
 import { days, hours } from '../../src/lib/durations.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { isRefused } from '../../src/contract/outcome.js'
+import { isRefused } from '#contract/outcome.js'
 import { operatorClient } from '../../src/domain/sessions/client.js'
 import { readEmail } from '../../src/domain/users/email.js'
 import { createEmailChanges } from '../support/email-changes.js'

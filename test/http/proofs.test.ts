@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createGuard, type GuardOptions } from '../../packages/verify/src/guard.js'
-import { createVerifier, type Verifier } from '../../packages/verify/src/verifier.js'
+import { createGuard, type GuardOptions } from '#verify/guard.js'
+import { createVerifier, type Verifier } from '#verify/verifier.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import type { Browser } from '../support/client.js'

@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createVerifier } from '../../packages/verify/src/verify.js'
+import { createVerifier } from '#verify/verify.js'
 import { startApp } from '../../src/app.js'
 import { openStores } from '../../src/commands/open-stores.js'
 import { minutes } from '../../src/lib/durations.js'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { fetchGuard } from '../../packages/verify/src/fetch.js'
-import { createVerifier, type Verifier } from '../../packages/verify/src/verify.js'
+import { fetchGuard } from '#verify/fetch.js'
+import { createVerifier, type Verifier } from '#verify/verify.js'
 import { minutes } from '../../src/lib/durations.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { createMovableClock } from '../support/clock.js'

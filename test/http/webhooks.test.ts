@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { Compile } from 'typebox/compile'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type WebhookType, webhookBody, webhookTypes } from '../../src/contract/webhooks.js'
+import { type WebhookType, webhookBody, webhookTypes } from '#contract/webhooks.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js'
 

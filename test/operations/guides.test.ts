@@ -2,8 +2,8 @@ import { access, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { refusalCodes, refusals } from '#contract/refusals.js'
 import { causesIn, withRefusals } from '../../scripts/troubleshooting.mjs'
-import { refusalCodes, refusals } from '../../src/contract/refusals.js'
 import { anchorsIn, knownMetrics, metricsNamedIn, read } from '../support/project.js'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))

@@ -44,12 +44,16 @@ const planted: [rule: string, mistake: string, files: Record<string, string>][] 
   ['packagesStandAlone', 'a package uses lib', { 'packages/a/src/a.ts': `import { b } from '../../../src/lib/b.js'` }],
   ['packagesStandAlone', 'another package', { 'packages/a/src/a.ts': `import { b } from '../../ab/src/b.js'` }],
   ['packagesStandAlone', 'a page', { 'packages/a/src/a.ts': `import { b } from '../../../web/b.js'` }],
+  ['packagesStandAlone', 'by an alias', { 'packages/a/src/a.ts': `import { b } from '#verify/b.js'` }],
   ['pagesKnowTheContract', 'a page uses lib', { 'web/a.ts': `import { b } from '../src/lib/b.js'` }],
   [
     'pagesKnowTheContract',
     'a type of a flow',
     { 'web/pages/a.tsx': `import type { B } from '../../src/flows/b/b.js'` },
   ],
+  ['importsByAlias', 'a long way to the contract', { 'web/a.ts': `import { b } from '../src/contract/b.js'` }],
+  ['importsByAlias', 'a package, to the contract', { 'packages/a/src/a.ts': `import '../../../src/contract/b.js'` }],
+  ['importsByAlias', 'a test, to a package', { 'test/a.ts': `import { b } from '../packages/client/src/b.js'` }],
   [
     'routesNameTheirRefusals',
     'a refusal that no list names',
@@ -116,9 +120,9 @@ describe('what is allowed', () => {
       'src/domain/users/users.store.ts': `import { uuid } from '../../lib/uuid.js'; export const store = uuid`,
       'src/lib/uuid.ts': `export const uuid = 'process.env'`,
       'src/contract/schemas.ts': `import { Type } from 'typebox'; export const Id = Type.String()`,
-      'web/api.ts': `import type { Id } from '../src/contract/schemas.js'; export type T = typeof Id
+      'web/api.ts': `import type { Id } from '#contract/schemas.js'; export type T = typeof Id
         import { client } from './client.js'; export const a = () => client.fetch('/notes')`,
-      'packages/client/src/client.ts': `import type { T } from '../../../src/contract/schemas.js'
+      'packages/client/src/client.ts': `import type { T } from '#contract/schemas.js'
         export { a } from './a.js'; export type U = T`,
       'web/api.test.ts': `import { uuid } from '../src/lib/uuid.js'; void uuid`,
     })

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { timeSpan } from '../../src/contract/time-spans.js'
+import { timeSpan } from '#contract/time-spans.js'
 import { useSettings, useWords } from '../settings.js'
 import { useStableCallback } from '../stable-callback.js'
 import { fill } from '../words/format.js'

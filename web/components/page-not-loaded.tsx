@@ -1,4 +1,4 @@
-import type { Refusal } from '../../packages/client/src/client.js'
+import type { Refusal } from '#client/client.js'
 import { useSentences } from '../refusals.js'
 import { Card } from './card.js'
 import { Heading } from './heading.js'

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import type { ProviderId } from '../../src/contract/providers.js'
+import type { ProviderId } from '#contract/providers.js'
 import { moveFocusTo } from '../focus.js'
 import { storeReturnTo, withReturnTo } from '../navigation.js'
 import { useSettings, useWords } from '../settings.js'

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Answer, Refusal } from '../../packages/client/src/client.js'
-import { timeSpan } from '../../src/contract/time-spans.js'
+import type { Answer, Refusal } from '#client/client.js'
+import { timeSpan } from '#contract/time-spans.js'
 import { useSentences } from '../refusals.js'
 import { useSettings, useWords } from '../settings.js'
 import { fill } from '../words/format.js'

@@ -1,5 +1,5 @@
-import { ownNameOf } from '../../src/contract/languages.js'
-import type { Account } from '../../src/contract/schemas.js'
+import { ownNameOf } from '#contract/languages.js'
+import type { Account } from '#contract/schemas.js'
 import { Button } from '../components/button.js'
 import { useDisclosure } from '../focus.js'
 import { useWords } from '../settings.js'

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Account, WaitingEmail } from '../../src/contract/schemas.js'
+import type { Account, WaitingEmail } from '#contract/schemas.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'

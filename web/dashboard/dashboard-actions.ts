@@ -1,6 +1,6 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
-import type { Refusal } from '../../packages/client/src/client.js'
+import type { Refusal } from '#client/client.js'
 import type { Problems } from '../components/form.js'
 import type { WithFreshSignIn } from '../step-up/use-step-up.js'
 

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Account } from '../../src/contract/schemas.js'
+import type { Account } from '#contract/schemas.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { deviceName } from '../../src/contract/device-names.js'
+import { deviceName } from '#contract/device-names.js'
 import { catalogue } from '../words/catalogue.js'
 
 it.each([

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { deviceName } from '../../src/contract/device-names.js'
-import type { AccountEvent } from '../../src/contract/schemas.js'
+import { deviceName } from '#contract/device-names.js'
+import type { AccountEvent } from '#contract/schemas.js'
 import { Button } from '../components/button.js'
 import { moveFocusTo } from '../focus.js'
 import { useSettings, useWords } from '../settings.js'

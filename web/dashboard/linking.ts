@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { linkingParameter, providerOfFailure } from '../../src/contract/pages.js'
+import { linkingParameter, providerOfFailure } from '#contract/pages.js'
 import { client } from '../client.js'
 import { queryValue } from '../navigation.js'
 import { useSettings, useWords } from '../settings.js'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { isTemporary, type Refusal } from '../../packages/client/src/client.js'
+import { isTemporary, type Refusal } from '#client/client.js'
 import { Notice } from '../components/notice.js'
 import { TryAgain } from '../components/try-again.js'
 import { useSentences } from '../refusals.js'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { longestPasskeyName } from '../../src/contract/name-lengths.js'
-import type { Factors, Passkey } from '../../src/contract/schemas.js'
+import { longestPasskeyName } from '#contract/name-lengths.js'
+import type { Factors, Passkey } from '#contract/schemas.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Session } from '../../src/contract/schemas.js'
+import type { Session } from '#contract/schemas.js'
 import { catalogue } from '../words/catalogue.js'
 import { endSessionLabel, proofsOf } from './sessions-panel.js'
 

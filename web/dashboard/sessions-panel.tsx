@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { deviceName } from '../../src/contract/device-names.js'
-import type { Session } from '../../src/contract/schemas.js'
+import { deviceName } from '#contract/device-names.js'
+import type { Session } from '#contract/schemas.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { isFocusLost, moveFocusTo } from '../focus.js'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Refusal } from '../../packages/client/src/client.js'
+import type { Refusal } from '#client/client.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { useWords } from '../settings.js'

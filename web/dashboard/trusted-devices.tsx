@@ -1,5 +1,5 @@
-import { deviceName } from '../../src/contract/device-names.js'
-import type { Factors } from '../../src/contract/schemas.js'
+import { deviceName } from '#contract/device-names.js'
+import type { Factors } from '#contract/schemas.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { useSettings, useWords } from '../settings.js'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Factors, TotpBegun } from '../../src/contract/schemas.js'
+import type { Factors, TotpBegun } from '#contract/schemas.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { useSettings, useWords } from '../settings.js'

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { type Answer, isTemporary, type Refusal } from '../../packages/client/src/client.js'
-import type { Account, AccountEvent, Factors, Session } from '../../src/contract/schemas.js'
+import { type Answer, isTemporary, type Refusal } from '#client/client.js'
+import type { Account, AccountEvent, Factors, Session } from '#contract/schemas.js'
 import { client } from '../client.js'
 import { useStableCallback } from '../stable-callback.js'
 

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
-import type { Answer } from '../../packages/client/src/client.js'
-import type { EmailLink } from '../../src/contract/schemas.js'
+import type { Answer } from '#client/client.js'
+import type { EmailLink } from '#contract/schemas.js'
 import { client } from '../client.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'

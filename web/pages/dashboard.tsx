@@ -1,4 +1,4 @@
-import type { Account } from '../../src/contract/schemas.js'
+import type { Account } from '#contract/schemas.js'
 import { AccountPanel } from '../dashboard/account-panel.js'
 import { type DashboardActions, DashboardActionsContext } from '../dashboard/dashboard-actions.js'
 import { DataPanel, DeletePanel } from '../dashboard/data-panel.js'

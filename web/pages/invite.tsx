@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { isTemporary, type Refusal, type User } from '../../packages/client/src/client.js'
+import { isTemporary, type Refusal, type User } from '#client/client.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'

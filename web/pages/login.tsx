@@ -1,5 +1,5 @@
-import { loginNotices, providerParameter } from '../../src/contract/pages.js'
-import { providerPath } from '../../src/contract/provider-paths.js'
+import { loginNotices, providerParameter } from '#contract/pages.js'
+import { providerPath } from '#contract/provider-paths.js'
 import { client } from '../client.js'
 import { Card } from '../components/card.js'
 import { Field } from '../components/field.js'

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { isTemporary, type Refusal } from '../../packages/client/src/client.js'
-import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '../../src/contract/proofs.js'
+import { isTemporary, type Refusal } from '#client/client.js'
+import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '#contract/proofs.js'
 import { client } from '../client.js'
 import { Card } from '../components/card.js'
 import { Heading } from '../components/heading.js'

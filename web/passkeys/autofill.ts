@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import type { PasskeyCredential } from '../../packages/client/src/client.js'
+import type { PasskeyCredential } from '#client/client.js'
 import { client } from '../client.js'
 import { useStableCallback } from '../stable-callback.js'
 import { getPasskey, passkeySupport } from './ceremonies.js'

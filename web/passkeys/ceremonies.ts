@@ -1,9 +1,4 @@
-import type {
-  Answer,
-  PasskeyCreationOptions,
-  PasskeyCredential,
-  PasskeyRequestOptions,
-} from '../../packages/client/src/client.js'
+import type { Answer, PasskeyCreationOptions, PasskeyCredential, PasskeyRequestOptions } from '#client/client.js'
 
 /** Why there is no credential: the user cancelled or has none, this device has one already, or the address can have none. */
 export type NoCredential = 'cancelled' | 'exists' | 'address'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Answer, PasskeyCredential, PasskeyRequestOptions, Refusal } from '../../packages/client/src/client.js'
+import type { Answer, PasskeyCredential, PasskeyRequestOptions, Refusal } from '#client/client.js'
 import { Button } from '../components/button.js'
 import { KeyIcon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { PasskeyCredential } from '../../packages/client/src/client.js'
+import type { PasskeyCredential } from '#client/client.js'
 import { client } from '../client.js'
 import { Notice } from '../components/notice.js'
 import { useSentences } from '../refusals.js'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Answer } from '../../packages/client/src/client.js'
+import type { Answer } from '#client/client.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { SendAgain } from '../components/send-again.js'

@@ -1,5 +1,5 @@
-import type { PasskeyCredential, Proof, Refusal } from '../../packages/client/src/client.js'
-import type { ProofMethod } from '../../src/contract/proofs.js'
+import type { PasskeyCredential, Proof, Refusal } from '#client/client.js'
+import type { ProofMethod } from '#contract/proofs.js'
 import { client } from '../client.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'

@@ -1,6 +1,6 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { Answer } from '../../packages/client/src/client.js'
-import type { ProofMethod } from '../../src/contract/proofs.js'
+import type { Answer } from '#client/client.js'
+import type { ProofMethod } from '#contract/proofs.js'
 import { Button } from '../components/button.js'
 import { moveFocusTo } from '../focus.js'
 import { useWords } from '../settings.js'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { Refusal } from '../../packages/client/src/client.js'
-import type { SecondFactorWaiting, TotpBegun } from '../../src/contract/schemas.js'
+import type { Refusal } from '#client/client.js'
+import type { SecondFactorWaiting, TotpBegun } from '#contract/schemas.js'
 import { client } from '../client.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'

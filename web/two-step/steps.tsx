@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { Answer, Refusal } from '../../packages/client/src/client.js'
-import type { TotpBegun } from '../../src/contract/schemas.js'
+import type { Answer, Refusal } from '#client/client.js'
+import type { TotpBegun } from '#contract/schemas.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { languages } from '../../src/contract/languages.js'
+import { languages } from '#contract/languages.js'
 import { catalogue, sections } from './catalogue.js'
 import { en } from './en.js'
 import { fill } from './format.js'

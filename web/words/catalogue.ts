@@ -1,5 +1,5 @@
-import type { Language } from '../../src/contract/languages.js'
-import type { PageName } from '../../src/contract/pages.js'
+import type { Language } from '#contract/languages.js'
+import type { PageName } from '#contract/pages.js'
 import { de } from './de.js'
 import { en, type Words } from './en.js'
 import { fr } from './fr.js'

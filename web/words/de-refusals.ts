@@ -1,4 +1,4 @@
-import type { RefusalCode } from '../../src/contract/refusals.js'
+import type { RefusalCode } from '#contract/refusals.js'
 
 export const refusals: Record<RefusalCode, string> = {
   bad_request: 'Bitte prüfen Sie Ihre Eingaben und versuchen Sie es noch einmal.',

@@ -1,4 +1,4 @@
-import type { FeedbackId, PasswordErrorId, PasswordRuleId } from '../../src/contract/password-rules.js'
+import type { FeedbackId, PasswordErrorId, PasswordRuleId } from '#contract/password-rules.js'
 
 /** What a user reads about a new password. An id of the contract without a sentence does not compile. */
 export const password = {

@@ -1,4 +1,4 @@
-import type { RefusalCode } from '../../src/contract/refusals.js'
+import type { RefusalCode } from '#contract/refusals.js'
 
 /** What a user reads when the service refuses something. A code without a sentence does not compile. */
 export const refusals: Record<RefusalCode, string> = {

@@ -1,5 +1,5 @@
-import { deviceWords } from '../../src/contract/device-names.js'
-import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
+import { deviceWords } from '#contract/device-names.js'
+import type { LoginNotice, PublicReason } from '#contract/pages.js'
 import { accountLife } from './en-account.js'
 import { kinds } from './en-activity.js'
 import { email } from './en-email.js'

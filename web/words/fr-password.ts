@@ -1,4 +1,4 @@
-import type { FeedbackId, PasswordErrorId, PasswordRuleId } from '../../src/contract/password-rules.js'
+import type { FeedbackId, PasswordErrorId, PasswordRuleId } from '#contract/password-rules.js'
 
 export const password = {
   newPassword: 'Nouveau mot de passe',

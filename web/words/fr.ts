@@ -1,5 +1,5 @@
-import { deviceWords } from '../../src/contract/device-names.js'
-import type { LoginNotice, PublicReason } from '../../src/contract/pages.js'
+import { deviceWords } from '#contract/device-names.js'
+import type { LoginNotice, PublicReason } from '#contract/pages.js'
 import type { Words } from './en.js'
 import { accountLife } from './fr-account.js'
 import { kinds } from './fr-activity.js'

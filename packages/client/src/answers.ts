@@ -1,8 +1,8 @@
-import { codeOfLimit } from '../../../src/contract/limits.js'
-import type { Refused } from '../../../src/contract/outcome.js'
-import type { PasswordFindings } from '../../../src/contract/password-rules.js'
-import type { ProofMethod } from '../../../src/contract/proofs.js'
-import type { RefusalCode } from '../../../src/contract/refusals.js'
+import { codeOfLimit } from '#contract/limits.js'
+import type { Refused } from '#contract/outcome.js'
+import type { PasswordFindings } from '#contract/password-rules.js'
+import type { ProofMethod } from '#contract/proofs.js'
+import type { RefusalCode } from '#contract/refusals.js'
 
 /**
  * Why a call was refused: a code of the service, or one of two that the client adds. `no_answer`: the service could not be

@@ -1,6 +1,6 @@
-import type { PasskeyCredential } from '../../../src/contract/passkeys.js'
-import { linkedProviderPath } from '../../../src/contract/provider-paths.js'
-import type { ProviderId } from '../../../src/contract/providers.js'
+import type { PasskeyCredential } from '#contract/passkeys.js'
+import { linkedProviderPath } from '#contract/provider-paths.js'
+import type { ProviderId } from '#contract/providers.js'
 import type {
   Accepted,
   AccountEvent,
@@ -18,7 +18,7 @@ import type {
   TotpBegun,
   UndoState,
   WaitingEmail,
-} from '../../../src/contract/schemas.js'
+} from '#contract/schemas.js'
 import { createAccountCalls } from './account-calls.js'
 import type { Answer } from './answers.js'
 import { createEnrolmentCalls } from './enrolment-calls.js'

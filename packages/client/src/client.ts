@@ -5,13 +5,13 @@ import { createRenewal } from './renewal.js'
 import { createRenewingFetch } from './renewing-fetch.js'
 import { createRequests, type Fetch } from './requests.js'
 
-export type { AccountExport } from '../../../src/contract/account-export.js'
+export type { AccountExport } from '#contract/account-export.js'
 export type {
   PasskeyCreationOptions,
   PasskeyCredential,
   PasskeyRequestOptions,
-} from '../../../src/contract/passkeys.js'
-export type { ProviderId } from '../../../src/contract/providers.js'
+} from '#contract/passkeys.js'
+export type { ProviderId } from '#contract/providers.js'
 export type {
   Account,
   AccountEvent,
@@ -21,7 +21,7 @@ export type {
   Session,
   SignedIn,
   Strength,
-} from '../../../src/contract/schemas.js'
+} from '#contract/schemas.js'
 export type { ClientRefusalCode } from './answers.js'
 export type {
   AccountPage,

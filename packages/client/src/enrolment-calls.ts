@@ -1,12 +1,5 @@
-import type { PasskeyCreationOptions, PasskeyCredential } from '../../../src/contract/passkeys.js'
-import type {
-  Accepted,
-  Passkey,
-  RecoveryCodes,
-  SecondFactorNeeded,
-  SignedIn,
-  TotpBegun,
-} from '../../../src/contract/schemas.js'
+import type { PasskeyCreationOptions, PasskeyCredential } from '#contract/passkeys.js'
+import type { Accepted, Passkey, RecoveryCodes, SecondFactorNeeded, SignedIn, TotpBegun } from '#contract/schemas.js'
 import type { Answer } from './answers.js'
 import type { Requests } from './requests.js'
 

@@ -1,9 +1,5 @@
-import type {
-  PasskeyCreationOptions,
-  PasskeyCredential,
-  PasskeyRequestOptions,
-} from '../../../src/contract/passkeys.js'
-import type { Passkey, SignedIn } from '../../../src/contract/schemas.js'
+import type { PasskeyCreationOptions, PasskeyCredential, PasskeyRequestOptions } from '#contract/passkeys.js'
+import type { Passkey, SignedIn } from '#contract/schemas.js'
 import type { Answer } from './answers.js'
 import type { Method } from './requests.js'
 

@@ -1,4 +1,4 @@
-import type { SignedIn } from '../../../src/contract/schemas.js'
+import type { SignedIn } from '#contract/schemas.js'
 import type { Answer } from './answers.js'
 import type { Presence } from './presence.js'
 import type { Requests } from './requests.js'

@@ -1,4 +1,4 @@
-import { factorsOf } from '../../../src/contract/factors.js'
+import { factorsOf } from '#contract/factors.js'
 
 /** What an access token says. `sub` is the same as `userId`, and `iss` and `aud` are the address of the service. */
 export type AccessClaims = {

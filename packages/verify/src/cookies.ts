@@ -1,4 +1,4 @@
-import { readCookieHeader } from '../../../src/contract/cookie-header.js'
+import { readCookieHeader } from '#contract/cookie-header.js'
 
 /** A request of the Fetch standard, or one of Node and the frameworks on it. */
 type AnyHeaders =

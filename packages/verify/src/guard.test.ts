@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { refusals as known } from '../../../src/contract/refusals.js'
+import { refusals as known } from '#contract/refusals.js'
 import { createTokens } from '../../../src/domain/tokens/tokens.js'
 import { systemClock } from '../../../src/lib/clock.js'
 import { expectCookieLines } from '../../../test/support/cookie-lines.js'
