@@ -42,8 +42,8 @@ import type { Database } from '../platform/database/database.js'
 import { existingSecret } from '../platform/kept-secret.js'
 import { createLog } from '../platform/log.js'
 import { CommandFailure, type CommandPasswords, type Stores } from './command.js'
-import { commandLog } from './command-log.js'
 import { operatorStores } from './operator-stores.js'
+import { commandLog } from './terminal/command-log.js'
 
 /** A command does not share its threads, so this happens only if the machine is far too slow. */
 const busy = () => new CommandFailure('The password could not be checked in time; try again.')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { checkSealedValues } from '../../src/commands/doctor-sealed.js'
+import { checkSealedValues } from '../../src/commands/doctor/sealed-values.js'
 import type { SealedColumn } from '../../src/domain/sealed-values/sealed-columns.js'
 import { createSealedValues } from '../../src/domain/sealed-values/sealed-values.js'
 import { uuidv7 } from '../../src/lib/uuid.js'

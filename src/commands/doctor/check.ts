@@ -1,0 +1,51 @@
+import { seconds } from '../../lib/durations.js'
+import { withTimeout } from '../../lib/with-timeout.js'
+
+type Level = 'ok' | 'warning' | 'error'
+export type Finding = { level: Level; says: string }
+
+/** One line of the report. A check changes nothing that stays. */
+export type Check = { name: string; run(): Finding | Promise<Finding> }
+
+/** Checks that share something, such as a connection, which is closed afterwards. */
+export type CheckGroup = { checks: readonly Check[]; close?(): Promise<void> }
+
+export const ok = (says: string): Finding => ({ level: 'ok', says })
+export const warning = (says: string): Finding => ({ level: 'warning', says })
+export const failure = (says: string): Finding => ({ level: 'error', says })
+
+/** A warning in development, an error in production. */
+export const graveInProduction = (production: boolean) => (production ? failure : warning)
+
+/** Several findings as one: the worst level, and every text that is not ok. */
+export const worstOf = (fine: string, findings: readonly Finding[]): Finding => {
+  const bad = (['error', 'warning'] as const).find((level) => findings.some((each) => each.level === level))
+  if (!bad) return ok(fine)
+  const said = findings.filter(({ level }) => level !== 'ok').map(({ says }) => says)
+  return { level: bad, says: said.join('; ') }
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : 'an unknown failure')
+
+const deadline = 8 * seconds
+
+/** A check that throws or hangs becomes a finding too, so that the others are still printed. */
+export const runCheck = async ({ name, run }: Check, timeout = deadline) => {
+  const found = Promise.resolve()
+    .then(run)
+    .catch((error: unknown) => failure(messageOf(error)))
+  const finding = await withTimeout(found, timeout, () => failure(`no answer within ${timeout / seconds} seconds`))
+  return { name, ...finding }
+}
+
+const skewToWarnOf = 2 * seconds
+const skewThatBreaks = 60 * seconds
+
+/** Compares a server's clock with ours, given when we asked and when the answer came. */
+export const judgeClock = (server: string, askedAt: number, answeredAt: number, theirs: number): Finding => {
+  const skew = Math.round(theirs - (askedAt + answeredAt) / 2)
+  const apart = `${(Math.abs(skew) / seconds).toFixed(1)} s ${skew > 0 ? 'ahead of' : 'behind'} this machine's`
+  if (Math.abs(skew) > skewThatBreaks) return failure(`${server}'s clock is ${apart}: run NTP on both`)
+  if (Math.abs(skew) > skewToWarnOf) return warning(`${server}'s clock is ${apart}: run NTP on both`)
+  return ok(`${server}'s clock agrees with this machine's`)
+}

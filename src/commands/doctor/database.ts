@@ -1,0 +1,209 @@
+import { join } from 'node:path'
+import { migrationsDirectory as directory } from '../../app/prepare-database.js'
+import type { Config } from '../../config.js'
+import { readableTables, writableTables } from '../../domain/tables.js'
+import type { Database, Sql } from '../../platform/database/database.js'
+import { schemaStatus } from '../../platform/database/migrate.js'
+import { counted } from '../terminal/counted.js'
+import { type CheckGroup, type Finding, failure, graveInProduction, judgeClock, ok, warning, worstOf } from './check.js'
+import { checkDatabaseEncryption } from './encryption.js'
+import { hostChecks } from './hosts.js'
+import { checkSigningKeys } from './keys.js'
+import { openForChecks, ownerChecks, readOnly } from './owner.js'
+import { checkPasskeys } from './passkeys.js'
+import { checkRegistration } from './registration.js'
+import { checkSealedValues } from './sealed-values.js'
+import { checkDatabaseSpace } from './space.js'
+import { checkWebhooks } from './webhooks.js'
+
+const oldestVersion = 13
+
+type Server = Record<'version' | 'encoding' | 'timeout', string> &
+  Record<'major' | 'most' | 'reserved', number> &
+  Record<'standby' | 'writable', boolean>
+
+const askServer = async (sql: Sql) => {
+  const [server] = await sql.query<Server>(`
+    select current_setting('server_version') as version,
+           current_setting('server_version_num')::int / 10000 as major,
+           pg_is_in_recovery() as standby,
+           current_setting('transaction_read_only') = 'off' as writable,
+           current_setting('server_encoding') as encoding,
+           current_setting('statement_timeout') as timeout,
+           current_setting('max_connections')::int as most,
+           current_setting('superuser_reserved_connections')::int as reserved`)
+  if (!server) throw new Error('PostgreSQL gave no answer')
+  return server
+}
+
+const checkServer = (server: Server, { databasePool, workers, production }: Config): Finding => {
+  const needed = databasePool * workers
+  const { version, major, standby, writable, encoding, timeout, most, reserved } = server
+  const connections = counted(most - reserved, 'connection')
+  return worstOf(`PostgreSQL ${version}, ${connections} in total, ${needed} for each instance`, [
+    standby ? failure('this server is a standby and accepts no writes: name the primary in DATABASE_URL') : ok(''),
+    standby || writable ? ok('') : failure(readOnly),
+    major < oldestVersion ? failure(`PostgreSQL ${version} is too old: ${oldestVersion} or newer is needed`) : ok(''),
+    timeout === '0'
+      ? warning('the pooler does not accept timeouts: alter role … set statement_timeout, lock_timeout')
+      : ok(''),
+    encoding === 'UTF8' ? ok('') : failure(`the database is encoded in ${encoding} and must be in UTF8`),
+    needed > most - reserved
+      ? graveInProduction(production)(
+          `DATABASE_POOL is ${databasePool}${workers > 1 ? ` in each of ${workers} processes` : ''}, and the server allows ${most - reserved}`,
+        )
+      : ok(''),
+  ])
+}
+
+type Rights = Record<'superuser' | 'makes' | 'creates' | 'owns' | 'writes' | 'needs', boolean> & {
+  role: string
+}
+
+/** Asks which rights the role has, without using them. */
+const askRights = async (sql: Sql) => {
+  const tables = [...writableTables, ...readableTables]
+  const [found] = await sql.query<{ missing: number }>(
+    'select count(*) as missing from unnest($1::text[]) as name where to_regclass(name) is null',
+    [tables],
+  )
+  if (found?.missing !== 0) return undefined
+  const [rights] = await sql.query<Rights>(
+    `select current_user::text as role,
+            rolsuper as superuser,
+            rolcreaterole or rolcreatedb as makes,
+            has_schema_privilege(current_schema(), 'create')
+              or has_database_privilege(current_database(), 'create') as creates,
+            (select bool_or(pg_has_role(relowner, 'usage')) from pg_class
+              where oid = any (select to_regclass(name) from unnest($1::text[]) as name)) as owns,
+            has_table_privilege('content', 'insert') or has_table_privilege('content', 'update')
+              or has_table_privilege('content', 'delete') or has_table_privilege('content', 'truncate') as writes,
+            (select bool_and(has_table_privilege(name, 'select')) from unnest($1::text[]) as name)
+              and (select bool_and(has_table_privilege(name, right_needed)) from unnest($2::text[]) as name,
+                   unnest(array['insert', 'update', 'delete']) as right_needed) as needs
+     from pg_roles where rolname = current_user`,
+    [tables, writableTables],
+  )
+  return rights
+}
+
+const checkRole = async (sql: Sql): Promise<Finding> => {
+  const rights = await askRights(sql)
+  if (!rights) return failure("the tables are not there yet, or not in this role's search path: run `latchkey migrate`")
+  const { role, superuser, makes, creates, owns, writes, needs } = rights
+  if (!needs) return failure(`${role} lacks rights on the tables: run \`latchkey migrate\` with DATABASE_OWNER_URL set`)
+  const tooMuch = [
+    superuser && 'is a superuser',
+    makes && 'may create roles or databases',
+    owns && 'owns the tables',
+    creates && 'may create tables or schemas',
+    writes && 'may write content',
+  ].filter((each) => each !== false)
+  return tooMuch.length > 0
+    ? warning(`${role} ${tooMuch.join(', ')}: give DATABASE_URL a role of its own, and the owner to DATABASE_OWNER_URL`)
+    : ok(`${role} reads and writes rows, only reads content, and creates nothing`)
+}
+
+const checkSchema = async (database: Database): Promise<Finding> => {
+  const { applied, pending, newer } = await schemaStatus({ database, directory })
+  const names = pending.map(({ name }) => name).join(', ')
+  if (pending.length > 0 && applied.length === 0)
+    return failure(`none of the ${pending.length} migrations is applied yet: run \`latchkey migrate\``)
+  if (pending.length > 0) return failure(`${names} not applied yet: run \`latchkey migrate\``)
+  return newer.length > 0
+    ? warning(`the database has ${newer.join(', ')} of a newer version, which this one can run on: start the newer one`)
+    : ok('the schema is up to date')
+}
+
+const checkDurability = async (sql: Sql, production: boolean): Promise<Finding> => {
+  const [row] = await sql.query<Record<'fsync' | 'pages' | 'commit' | 'standbys', string> & { connected: number }>(`
+    select current_setting('fsync') as fsync, current_setting('full_page_writes') as pages,
+           current_setting('synchronous_commit') as commit, current_setting('synchronous_standby_names') as standbys,
+           (select count(*) from pg_stat_replication) as connected`)
+  const grave = graveInProduction(production)
+  return worstOf(`every confirmed change is on disk${row?.standbys ? ' and on a standby' : ''}`, [
+    row?.fsync === 'on' ? ok('') : grave('fsync is off: a power cut can destroy the database'),
+    row?.pages === 'on' ? ok('') : grave('full_page_writes is off: a power cut can destroy the database'),
+    row?.commit === 'off'
+      ? grave('synchronous_commit is off: a crash can lose sign-ins that were already confirmed')
+      : ok(''),
+    row?.standbys && row.commit === 'local'
+      ? warning('synchronous_commit is local: a failover can lose sign-ins that were already confirmed')
+      : ok(''),
+    row?.standbys && row.commit !== 'local' && row.connected < 2
+      ? warning(
+          row.connected === 0
+            ? 'no standby is connected, and commits wait for one: no user can sign in'
+            : '1 standby is connected, and commits wait for it: when it stops, no user can sign in',
+        )
+      : ok(''),
+  ])
+}
+
+const checkClock = async (sql: Sql): Promise<Finding> => {
+  const askedAt = Date.now()
+  const [row] = await sql.query<{ now: Date }>('select clock_timestamp() as now')
+  return judgeClock('PostgreSQL', askedAt, Date.now(), row?.now.getTime() ?? 0)
+}
+
+const embeddedChecks = (config: Config): CheckGroup => {
+  const { dataDir, production, databaseOwnerUrl } = config
+  const place = `embedded in ${join(dataDir, 'database')}: one instance only, not safe against power loss`
+  // Not opened: that would need the lock of a running service, and would create a database that does not exist yet.
+  const unused = warning('DATABASE_OWNER_URL is not used by the service, because DATABASE_URL is not set')
+  return {
+    checks: [
+      { name: 'database', run: () => (production ? failure(place) : ok(place)) },
+      ...(databaseOwnerUrl === undefined ? [] : [{ name: 'database owner', run: () => unused }]),
+      { name: 'webhooks', run: () => checkWebhooks(config) },
+      { name: 'registration', run: () => checkRegistration(config) },
+    ],
+  }
+}
+
+/** Reads settings and rights of PostgreSQL as the service's own role. The embedded database is not opened. */
+export const databaseChecks = (config: Config): CheckGroup => {
+  const { databaseUrl, databaseOwnerUrl } = config
+  if (databaseUrl === undefined) return embeddedChecks(config)
+  const database = openForChecks(databaseUrl)
+  const owner = ownerChecks(databaseOwnerUrl, database)
+  let asked: Promise<Server> | undefined
+  const server = () => {
+    asked ??= askServer(database)
+    return asked
+  }
+  const onceReached = (look: () => Promise<Finding>) => async () => {
+    const isReached = await server().then(
+      () => true,
+      () => false,
+    )
+    return isReached ? look() : warning('not checked, because the database cannot be used')
+  }
+  const onceMigrated = (look: () => Promise<Finding>) =>
+    onceReached(async () =>
+      (await checkSchema(database)).level === 'error'
+        ? warning('not checked, because the schema is not up to date')
+        : look(),
+    )
+  return {
+    checks: [
+      { name: 'database', run: async () => checkServer(await server(), config) },
+      ...hostChecks(databaseUrl),
+      { name: 'database encryption', run: onceReached(async () => checkDatabaseEncryption(databaseUrl)) },
+      { name: 'database role', run: onceReached(() => checkRole(database)) },
+      ...owner.checks,
+      { name: 'database schema', run: onceReached(() => checkSchema(database)) },
+      { name: 'sealed values', run: onceMigrated(() => checkSealedValues(database, config)) },
+      { name: 'signing keys', run: onceMigrated(() => checkSigningKeys(database, config)) },
+      { name: 'passkeys', run: onceMigrated(() => checkPasskeys(database, config)) },
+      { name: 'database space', run: onceReached(() => checkDatabaseSpace(database, databaseUrl)) },
+      { name: 'durability', run: onceReached(() => checkDurability(database, config.production)) },
+      { name: 'database clock', run: onceReached(() => checkClock(database)) },
+      { name: 'webhooks', run: onceReached(() => checkWebhooks(config, database)) },
+      { name: 'registration', run: onceMigrated(() => checkRegistration(config, database)) },
+    ],
+    close: async () => {
+      await Promise.allSettled([database.close(), owner.close?.()])
+    },
+  }
+}

@@ -1,0 +1,92 @@
+import { type Config, ConfigurationFaults, type Environment, likelyTypos, loadConfig, secretsIn } from '../../config.js'
+import { type Command, OutputFailure, print, readArguments } from '../command.js'
+import { counted } from '../terminal/counted.js'
+import { printableJson } from '../terminal/printable-json.js'
+import { type Check, type CheckGroup, type Finding, failure, ok, runCheck, warning } from './check.js'
+import { hideSecrets } from './secrets.js'
+
+const help = `latchkey doctor [--json]
+
+Checks the settings and everything they refer to: the database with its roles, schema and durability, Redis, clocks, the
+proxy, mail, the providers, the data directory, threads and secrets. Prints one line for each: ok, warning or error.
+Changes nothing, but for a key in Redis that expires after a second, and prints no secret. The exit code is 1 if there
+was an error, and 0 otherwise.
+
+  --json    one JSON object on each line: {"level": …, "name": …, "says": …}`
+
+type Line = Finding & { name: string }
+
+const load = (env: Environment): Config | readonly string[] => {
+  try {
+    return loadConfig(env)
+  } catch (error) {
+    if (error instanceof ConfigurationFaults) return error.faults
+    throw error
+  }
+}
+
+const settingsLines = (env: Environment, faults: readonly string[], config: Config | undefined): Line[] => {
+  const findings = [...faults.map(failure), ...likelyTypos(env).map(warning)]
+  if (config && findings.length === 0) findings.push(ok(`complete, for ${config.nodeEnv}`))
+  return findings.map((finding) => ({ name: 'settings', ...finding }))
+}
+
+const checkGroups = async (config: Config): Promise<CheckGroup[]> => {
+  const [{ machineChecks }, { databaseChecks }, { redisChecks }, { outsideChecks }] = await Promise.all([
+    import('./machine.js'),
+    import('./database.js'),
+    import('./redis.js'),
+    import('./outside.js'),
+  ])
+  return [machineChecks(config), databaseChecks(config), redisChecks(config), outsideChecks(config)]
+}
+
+/** All at once, because each waits for another server. The results keep the order of the list. */
+const examine = async (config: Config) => {
+  const groups = await checkGroups(config)
+  try {
+    const checks: Check[] = groups.flatMap((group) => group.checks)
+    return await Promise.all(checks.map((check) => runCheck(check)))
+  } finally {
+    await Promise.allSettled(groups.map(async (group) => group.close?.()))
+  }
+}
+
+const count = (lines: readonly Line[], level: 'error' | 'warning') =>
+  counted(lines.filter((line) => line.level === level).length, level)
+
+/** Messages of servers and libraries may have several lines. */
+const inOneLine = (text: string) => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
+
+/** Unlike other commands, works with invalid settings: that is when it is needed most. */
+const report = async (env: Environment, json: boolean) => {
+  const loaded = load(env)
+  const config = 'production' in loaded ? loaded : undefined
+  const faults = 'production' in loaded ? [] : loaded
+  const lines = settingsLines(env, faults, config)
+  if (config) lines.push(...(await examine(config)))
+  const hide = hideSecrets(config ? secretsIn(env) : [])
+  const widest = Math.max(...lines.map(({ name }) => name.length))
+  const shown = lines.map(({ level, name, says: found }) => {
+    const says = inOneLine(hide(found))
+    return json ? printableJson({ level, name, says }) : `${level.padEnd(7)}  ${name.padEnd(widest)}  ${says}`
+  })
+  const sums = json ? [] : ['', `${count(lines, 'error')}, ${count(lines, 'warning')}`]
+  return { text: [...shown, ...sums].join('\n'), code: lines.some(({ level }) => level === 'error') ? 1 : 0 }
+}
+
+export const doctor: Command = {
+  summary: 'Check the settings and everything they refer to; changes nothing',
+  help,
+  run: async (args, { environment, stdout }) => {
+    const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
+    const { text, code } = await report(environment, values.json ?? false)
+    try {
+      await print(stdout, text)
+    } catch (error) {
+      // A reader that has seen enough does not change what was found.
+      if (!(error instanceof OutputFailure && error.isClosedPipe)) throw error
+    }
+    return code
+  },
+}

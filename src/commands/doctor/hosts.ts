@@ -1,0 +1,35 @@
+import { seconds } from '../../lib/durations.js'
+import { hostName, reasonOf } from '../../platform/database/find-primary.js'
+import { postgresAddress } from '../../platform/database/postgres-address.js'
+import { type ConnectTo, createConnect, type Host } from '../../platform/database/postgres-host.js'
+import { type CheckGroup, type Finding, ok, warning, worstOf } from './check.js'
+
+const askHost = async (host: Host, connect: ConnectTo): Promise<Finding> => {
+  try {
+    const connection = await connect(host, 4 * seconds, () => undefined)
+    try {
+      const [row] = await connection.query<{ standby: boolean; writable: boolean }>(
+        `select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'off' as writable`,
+      )
+      if (row?.standby) return ok(`${hostName(host)} is a standby`)
+      return row?.writable
+        ? ok(`${hostName(host)} is a primary`)
+        : warning(`${hostName(host)} is not used: its default_transaction_read_only is on`)
+    } finally {
+      await connection.end()
+    }
+  } catch (error) {
+    return warning(`${hostName(host)} cannot be used: ${reasonOf(error)}`)
+  }
+}
+
+/** The service works as long as the primary answers, so a lost standby is noticed only here, or when it is needed. */
+const checkHosts = async (url: string): Promise<Finding> => {
+  const address = postgresAddress(url)
+  const connect = createConnect({ address, applicationName: 'latchkey doctor', statementTimeoutMs: 3 * seconds })
+  const findings = await Promise.all(address.hosts.map((host) => askHost(host, connect)))
+  return worstOf(findings.map(({ says }) => says).join(', '), findings)
+}
+
+export const hostChecks = (url: string): CheckGroup['checks'] =>
+  postgresAddress(url).hosts.length > 1 ? [{ name: 'database hosts', run: () => checkHosts(url) }] : []

@@ -1,0 +1,136 @@
+import { constants } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { leakedFileFault, readLeakedFile } from '../../app/leaked-passwords.js'
+import { readServiceKeys } from '../../app/service-keys-file.js'
+import type { Config } from '../../config.js'
+import { isRefused } from '../../contract/outcome.js'
+import { verifyLeakedFile } from '../../domain/passwords/leaked-list.js'
+import { requireWorkerPackages } from '../../domain/passwords/worker-packages.js'
+import { createWorkers } from '../../domain/passwords/workers.js'
+import { systemClock } from '../../lib/clock.js'
+import { days, seconds } from '../../lib/durations.js'
+import { counted } from '../terminal/counted.js'
+import { type Check, type CheckGroup, type Finding, failure, ok, warning, worstOf } from './check.js'
+import { spaceAt } from './space.js'
+
+const checkProxy = ({ publicUrl, trustProxy }: Config): Finding => {
+  if (trustProxy?.length) return ok(`X-Forwarded-For is trusted from ${trustProxy.join(', ')} only`)
+  return trustProxy === undefined && publicUrl.startsWith('https:')
+    ? warning('PUBLIC_URL is https, so there is a proxy, but TRUST_PROXY is not set: all clients share its limits')
+    : ok('no proxy is trusted: limits count the address that a client connects from')
+}
+
+const rotationsInFlight = 3
+const cheapestCost = 4
+
+const checkSecrets = ({ jwtSecret }: Config): Finding => {
+  if (!jwtSecret) return ok('the signing secret is generated and kept in DATA_DIR')
+  const older = jwtSecret.length - 1
+  const findings = [
+    new Set(jwtSecret).size < jwtSecret.length ? warning('JWT_SECRET names one secret twice') : ok(''),
+    older >= rotationsInFlight
+      ? warning(`JWT_SECRET holds ${older} old secrets: remove those that are older than 30 days`)
+      : ok(''),
+  ]
+  const shortest = Math.min(...jwtSecret.map((secret) => secret.length))
+  if (older === 0) return ok(`one secret of ${shortest} characters`)
+  const old = `, ${older} other${older === 1 ? ' still verifies' : 's still verify'}`
+  return worstOf(`the first of ${jwtSecret.length} signs${old}; at least ${shortest} characters each`, findings)
+}
+
+/** Long enough to give the program a new key. */
+const expiresSoon = 14 * days
+
+const checkServiceKeys = async (path: string): Promise<Finding> => {
+  const keys = await readServiceKeys(path)
+  const now = systemClock.now().getTime()
+  const named = keys.flatMap(({ name, expiresAt }) => {
+    if (!expiresAt || expiresAt.getTime() > now + expiresSoon) return []
+    return `${name} ${expiresAt.getTime() <= now ? 'has expired' : 'expires'} (${expiresAt.toISOString()})`
+  })
+  const says = `${counted(keys.length, 'key')} in ${path}`
+  return named.length === 0
+    ? ok(says)
+    : warning(`${says}: ${named.join(', ')}. Make a new key, and delete the line of the old one`)
+}
+
+/** Reads all of it, which the start does not. */
+const checkLeakedPasswords = async (path: string): Promise<Finding> => {
+  const found = await readLeakedFile(path, verifyLeakedFile(path, AbortSignal.timeout(5 * seconds)))
+  if (isRefused(found)) throw leakedFileFault(path, found.refused)
+  const seen = found.isWhole ? 'complete and unchanged' : 'complete; too large to compare all of it here'
+  return ok(`${counted(found.count, 'leaked password')} in ${path}, ${seen}`)
+}
+
+const isWritable = (path: string) =>
+  access(path, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+const statusOf = (path: string) => stat(path).catch(() => undefined)
+
+/** The directory, or the nearest one above it that exists: the directory would be created there. */
+const nearest = async (directory: string): Promise<string> =>
+  (await statusOf(directory)) || dirname(directory) === directory ? directory : nearest(dirname(directory))
+
+const checkDataDirectory = async ({ dataDir, databaseUrl, jwtSecret }: Config): Promise<Finding> => {
+  if (databaseUrl !== undefined && jwtSecret !== undefined) return ok('nothing is kept in DATA_DIR')
+  const directory = resolve(dataDir)
+  const found = await nearest(directory)
+  if (!(await isWritable(found))) return failure(`${found} cannot be written to by this user: see DATA_DIR`)
+  if (found !== directory) return ok(`${directory} will be created at the first start`)
+  const secret = await statusOf(join(directory, 'secret'))
+  const isOpen = secret !== undefined && (secret.mode & 0o077) !== 0
+  const { finding, free } = await spaceAt(directory)
+  return worstOf(`${directory} can be written to${free}`, [
+    isOpen ? warning(`${join(directory, 'secret')} can be read by other users: chmod 600`) : ok(''),
+    finding,
+  ])
+}
+
+const checkThreads = ({ workerThreads: given, workers, bcryptCost }: Config): Finding => {
+  const cores = availableParallelism()
+  const workerThreads = given === undefined ? undefined : given * workers
+  if (workerThreads === undefined)
+    return ok(`as many threads as suit ${counted(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
+  return workerThreads > cores
+    ? warning(
+        `WORKER_THREADS is ${given}${workers > 1 ? ` in each of ${workers} processes` : ''} on ${counted(cores, 'core')}: more threads than cores are not faster, and requests wait`,
+      )
+    : ok(`${counted(workerThreads, 'thread')} on ${counted(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
+}
+
+/** As a sign-in does it: in a thread, at full cost. */
+const checkPasswords = async ({ bcryptCost }: Config): Promise<Finding> => {
+  await requireWorkerPackages()
+  const workers = createWorkers({ threads: 1 })
+  try {
+    // The first hash also starts the thread.
+    await workers.hash('a password', cheapestCost)
+    const began = performance.now()
+    await workers.hash('a password', bcryptCost)
+    const taken = ((performance.now() - began) / seconds).toFixed(1)
+    return ok(`hashed in threads; a hash at cost ${bcryptCost} takes ${taken} s`)
+  } finally {
+    await workers.close()
+  }
+}
+
+/** Checks that need no other server. */
+export const machineChecks = (config: Config): CheckGroup => {
+  const { serviceKeysFile, breachedPasswords } = config
+  const checks: Check[] = [
+    { name: 'proxy', run: () => checkProxy(config) },
+    { name: 'secrets', run: () => checkSecrets(config) },
+    { name: 'data directory', run: () => checkDataDirectory(config) },
+    { name: 'threads', run: () => checkThreads(config) },
+    { name: 'passwords', run: () => checkPasswords(config) },
+    ...(breachedPasswords === undefined
+      ? []
+      : [{ name: 'leaked passwords', run: () => checkLeakedPasswords(breachedPasswords) }]),
+    ...(serviceKeysFile === undefined ? [] : [{ name: 'service keys', run: () => checkServiceKeys(serviceKeysFile) }]),
+  ]
+  return { checks }
+}

@@ -1,0 +1,56 @@
+import { readableTables, writableTables } from '../../domain/tables.js'
+import { seconds } from '../../lib/durations.js'
+import type { Database, Sql } from '../../platform/database/database.js'
+import { rightsToMigrate } from '../../platform/database/grants.js'
+import { createPostgres } from '../../platform/database/postgres.js'
+import { type CheckGroup, type Finding, failure, ok } from './check.js'
+
+/** Few connections and short timeouts: a check has eight seconds. */
+export const openForChecks = (url: string) =>
+  createPostgres({
+    url,
+    applicationName: 'latchkey doctor',
+    poolSize: 2,
+    connectTimeoutMs: 4 * seconds,
+    statementTimeoutMs: 3 * seconds,
+    idleTimeoutMs: 30 * seconds,
+  })
+
+export const readOnly =
+  'the database accepts no writes: default_transaction_read_only is on for the server, the database or the role'
+
+/** Which database on which server: two addresses may name the same one in different ways. */
+const identityOf = async (sql: Sql) => {
+  const [row] = await sql.query<{ identity: string }>(
+    `select current_database() || ' ' || system_identifier::text as identity from pg_control_system()`,
+  )
+  return row?.identity
+}
+
+/** False also if it cannot be known: the other address cannot be used, or the server does not let these roles ask. */
+const isElsewhere = async (owner: Sql, service: Sql) => {
+  const [one, other] = await Promise.allSettled([identityOf(owner), identityOf(service)])
+  return one.status === 'fulfilled' && other.status === 'fulfilled' && one.value !== other.value
+}
+
+const checkOwner = async (owner: Sql, service: Sql): Promise<Finding> => {
+  const { role, creates, others } = await rightsToMigrate(owner, [...writableTables, ...readableTables])
+  const [server] = await owner.query<{ standby: boolean; writable: boolean }>(
+    `select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'off' as writable`,
+  )
+  if (server?.standby)
+    return failure('this server is a standby and accepts no writes: name the primary in DATABASE_OWNER_URL')
+  if (!server?.writable) return failure(readOnly)
+  if (await isElsewhere(owner, service)) return failure('DATABASE_OWNER_URL names another database than DATABASE_URL')
+  if (others > 0) return failure(`${role} does not own the tables: name the role that does in DATABASE_OWNER_URL`)
+  return creates
+    ? ok(`${role} may migrate`)
+    : failure(`${role} may not create tables here: name the owner of the database in DATABASE_OWNER_URL`)
+}
+
+/** The role that migrates, if it is another one than that of the service. */
+export const ownerChecks = (ownerUrl: string | undefined, service: Database): CheckGroup => {
+  if (ownerUrl === undefined) return { checks: [] }
+  const owner = openForChecks(ownerUrl)
+  return { checks: [{ name: 'database owner', run: () => checkOwner(owner, service) }], close: () => owner.close() }
+}

@@ -1,0 +1,64 @@
+import { type ProviderConfig, redirectUrisOf } from '../../config/provider-settings.js'
+import type { Config } from '../../config.js'
+import { isRefused } from '../../contract/outcome.js'
+import { type ProviderId, providerSetting } from '../../contract/providers.js'
+import { createOpenIdConnect } from '../../domain/providers/openid-connect.js'
+import { systemClock } from '../../lib/clock.js'
+import type { Outbound } from '../../platform/outbound/outbound.js'
+import { type Finding, failure, ok, warning, worstOf } from './check.js'
+
+const withoutClient = ({ nodeEnv }: Config, id: ProviderId) => {
+  const setting = providerSetting(id, 'CLIENT_ID')
+  return ok(
+    nodeEnv === 'development'
+      ? `no ${setting}: the development provider stands in`
+      : `switched off: ${setting} is not set`,
+  )
+}
+
+/** The cookies of an attempt come back only to our own site. */
+const judgeCallback = (config: Config, id: ProviderId) =>
+  new URL(redirectUrisOf(config)[id] ?? config.publicUrl).origin === new URL(config.publicUrl).origin
+    ? ok('')
+    : warning(`${providerSetting(id, 'REDIRECT_URI')} is not below PUBLIC_URL: sign-in will not find its cookie`)
+
+/** Begins a sign-in as a browser would, and throws it away: that takes discovery, and all that discovery can get wrong. */
+const checkDiscovery = async (
+  id: ProviderId,
+  settings: Parameters<typeof createOpenIdConnect>[1],
+  outbound: Outbound,
+): Promise<Finding> => {
+  const provider = createOpenIdConnect(id, settings, { outbound, clock: systemClock })
+  const begun = await provider.begin({ state: 'doctor', verifier: 'doctor'.repeat(8), nonce: 'doctor' })
+  return isRefused(begun)
+    ? failure(`${settings.issuer} cannot be discovered: ${begun.cause}`)
+    : ok(`${settings.issuer} publishes what is needed`)
+}
+
+/** Any answer below 500 will do: GitHub Enterprise may refuse strangers, and a client id is proven only by a sign-in. */
+const checkAnswers = async (urls: readonly string[], outbound: Outbound): Promise<Finding> => {
+  const fetch = outbound.withDeadline()
+  const ask = async (url: string): Promise<Finding> => {
+    const { status } = await fetch(url, { headers: { 'user-agent': 'latchkey' } })
+    return status < 500 ? ok('') : failure(`${url} answers ${status}`)
+  }
+  return worstOf(`${urls.join(' and ')} answer`, await Promise.all(urls.map(ask)))
+}
+
+type Checked = { id: ProviderId; provider: ProviderConfig; config: Config; outbound: Outbound }
+
+export const checkProvider = async ({ id, provider, config, outbound }: Checked): Promise<Finding> => {
+  const { clientId, clientSecret } = provider
+  if (clientId === undefined || clientSecret === undefined) return withoutClient(config, id)
+  const client = {
+    clientId,
+    clientSecret,
+    redirectUri: redirectUrisOf(config)[id] ?? '',
+    production: config.production,
+  }
+  const reached =
+    provider.kind === 'openid_connect'
+      ? await checkDiscovery(id, { ...provider, ...client }, outbound)
+      : await checkAnswers([provider.url, provider.apiUrl], outbound)
+  return worstOf(reached.says, [reached, judgeCallback(config, id)])
+}

@@ -1,0 +1,51 @@
+import type { Config } from '../../config.js'
+import type { Sql } from '../../platform/database/database.js'
+import { type Finding, ok, warning, worstOf } from './check.js'
+
+/** Where anyone can get an address. */
+const publicMailboxes = new Set(
+  'gmail.com googlemail.com outlook.com hotmail.com live.com yahoo.com icloud.com gmx.de gmx.net web.de proton.me mail.ru qq.com'.split(
+    ' ',
+  ),
+)
+
+const whoMayRegister = ({ registration, registrationDomains: domains }: Config) => {
+  if (registration !== 'open') return `${registration}: a new account needs an invitation`
+  return domains.length > 0
+    ? `open for addresses of ${domains.join(', ')}, and by invitation`
+    : 'open: anyone with an email address can create an account'
+}
+
+const settingFindings = ({ registration, registrationDomains: domains, smtpUrl }: Config): Finding[] => {
+  const isOpen = registration === 'open'
+  const publicOnes = isOpen ? domains.filter((domain) => publicMailboxes.has(domain)) : []
+  return [
+    !isOpen && domains.length > 0
+      ? warning(
+          `REGISTRATION_DOMAINS has no effect on new accounts while REGISTRATION is ${registration}: they need an invitation, which overrides it. It still limits changes of the email`,
+        )
+      : ok(''),
+    publicOnes.length > 0
+      ? warning(`anyone can get an address at ${publicOnes.join(', ')}, which REGISTRATION_DOMAINS names`)
+      : ok(''),
+    registration === 'invited' && !smtpUrl
+      ? warning('invitations are mailed, but SMTP_URL is not set: give people the link that latchkey invite prints')
+      : ok(''),
+  ]
+}
+
+const isEmpty = async (sql: Sql) => {
+  const [row] = await sql.query<{ empty: boolean }>(
+    `select not exists (select 1 from users) and not exists (select 1 from invitations where expires_at > now()) as empty`,
+  )
+  return row?.empty ?? false
+}
+
+/** Who can create an account. The database tells whether there is anyone who can sign in. */
+export const checkRegistration = async (config: Config, sql?: Sql): Promise<Finding> => {
+  const nobody =
+    sql && config.registration !== 'open' && (await isEmpty(sql))
+      ? warning('there is no user yet and no invitation: add one with latchkey user add, or with latchkey invite')
+      : ok('')
+  return worstOf(whoMayRegister(config), [...settingFindings(config), nobody])
+}

@@ -1,0 +1,34 @@
+import { sealedColumns } from '../../domain/sealed-values/sealed-columns.js'
+import { createSealedValues } from '../../domain/sealed-values/sealed-values.js'
+import type { Sql } from '../../platform/database/database.js'
+import { counted } from '../terminal/counted.js'
+import { type Finding, failure, ok, warning } from './check.js'
+import { type SealingSettings, sealingSecretsOf } from './keys.js'
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0)
+
+/** Which keys the stored secrets need, and so which ones can be removed. Opens none of them. */
+export const checkSealedValues = async (
+  sql: Sql,
+  config: SealingSettings,
+  columns = sealedColumns,
+): Promise<Finding> => {
+  const secrets = await sealingSecretsOf(config)
+  const setting = config.sealingKey ? 'SEALING_KEY' : 'JWT_SECRET'
+  const found = await createSealedValues(secrets, columns).count(sql)
+  const [byFirst, byOthers, byMissing] = [
+    sum(found.map((each) => each.byFirst)),
+    sum(found.map((each) => each.byOthers)),
+    sum(found.map((each) => each.byMissing)),
+  ]
+  if (byMissing > 0)
+    return failure(
+      `the key of ${counted(byMissing, 'stored secret')} is missing, and the service does not start: add it to the end of SEALING_KEY again`,
+    )
+  if (byOthers > 0)
+    return warning(
+      `${counted(byOthers, 'stored secret')} sealed with an old key of ${setting}: do not remove it. The next start of an instance seals with the first`,
+    )
+  const all = byFirst === 0 ? 'no secrets are stored' : `${counted(byFirst, 'stored secret')}, sealed with ${setting}`
+  return ok(secrets.length > 1 ? `${all}; they need only the first of its ${secrets.length} keys` : all)
+}

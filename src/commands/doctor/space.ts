@@ -1,0 +1,57 @@
+import { statfs } from 'node:fs/promises'
+import { isThisMachine } from '../../lib/loopback.js'
+import type { Database } from '../../platform/database/database.js'
+import { postgresAddress } from '../../platform/database/postgres-address.js'
+import { proveSpace } from '../../platform/database/space-watch.js'
+import { type Finding, failure, ok, warning, worstOf } from './check.js'
+
+const megabyte = 1024 * 1024
+const inMegabytes = (bytes: number) => `${Math.round(bytes / megabyte).toLocaleString('en')} MB`
+
+const [tooLittle, little] = [50 * megabyte, 500 * megabyte]
+
+/** What is free for this user where `path` is; unknown if the file system does not say. */
+const freeAt = async (path: string) => {
+  try {
+    const { bavail, bsize, blocks } = await statfs(path)
+    return blocks > 0 ? bavail * bsize : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export const spaceAt = async (path: string): Promise<{ free: string; finding: Finding }> => {
+  const bytes = await freeAt(path)
+  if (bytes === undefined) return { free: '', finding: ok('') }
+  const free = `, ${inMegabytes(bytes)} free`
+  const says = `only ${inMegabytes(bytes)} are free at ${path}`
+  if (bytes < tooLittle) return { free, finding: failure(says) }
+  return { free, finding: bytes < little ? warning(says) : ok('') }
+}
+
+/** PostgreSQL tells only some roles where its files are, and this helps only on the same machine. */
+const dataFolderHere = async (database: Database, url: string) => {
+  const isHere = postgresAddress(url).hosts.every(({ host }) => isThisMachine(host))
+  if (!isHere) return undefined
+  const [row] = await database.query<{ folder: string | null }>(
+    `select case when pg_has_role('pg_read_all_settings', 'usage') then current_setting('data_directory') end as folder`,
+  )
+  return row?.folder ?? undefined
+}
+
+/** Whether the database can use more of its disk, and how much is left where that can be seen. */
+export const checkDatabaseSpace = async (database: Database, url: string): Promise<Finding> => {
+  const [size] = await database.query<{ bytes: number }>('select pg_database_size(current_database()) as bytes')
+  try {
+    await proveSpace(database)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'unknown failure'
+    return failure(`${reason}: free space on its disk, until then most sign-ins fail`)
+  }
+  const has = `the database has ${inMegabytes(size?.bytes ?? 0)} and can grow`
+  const folder = await dataFolderHere(database, url)
+  const { free, finding } = folder === undefined ? { free: '', finding: ok('') } : await spaceAt(folder)
+  return worstOf(free === '' ? `${has}; how much of its disk is free cannot be seen from here` : `${has}${free}`, [
+    finding,
+  ])
+}

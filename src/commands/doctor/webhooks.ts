@@ -1,0 +1,52 @@
+import { openWebhookReceiver } from '../../app/webhook-receiver.js'
+import type { Config } from '../../config.js'
+import { createWebhooks } from '../../domain/webhooks/webhooks.js'
+import { systemClock as clock } from '../../lib/clock.js'
+import { seconds } from '../../lib/durations.js'
+import type { Database } from '../../platform/database/database.js'
+import { OutboundFailed } from '../../platform/outbound/outbound-failed.js'
+import { sendingStopped } from '../operations/webhooks.js'
+import { commandLog } from '../terminal/command-log.js'
+import { counted } from '../terminal/counted.js'
+import { type Finding, failure, ok, warning, worstOf } from './check.js'
+
+type Receiver = NonNullable<ReturnType<typeof openWebhookReceiver>>
+
+/** Any answer will do: a receiver may refuse what is not a webhook. */
+const checkReceiver = async ({ url, outbound }: Receiver): Promise<Finding> => {
+  const { host } = new URL(url)
+  try {
+    await outbound.withDeadline()(url, { method: 'HEAD', headers: { 'user-agent': 'latchkey' } })
+    return ok('')
+  } catch (error) {
+    if (!(error instanceof OutboundFailed)) throw error
+    return error.code === 'private_address'
+      ? failure(`${host} has no public address: set WEBHOOK_ALLOW_PRIVATE=true if that is meant`)
+      : failure(`${host} cannot be reached: ${error.code}`)
+  }
+}
+
+/** What waits and what was given up. Before the migration there is nothing to look at. */
+const checkBacklog = async (database: Database | undefined): Promise<Finding[]> => {
+  const [table] = (await database?.query<{ there: boolean }>(
+    "select exists (select 1 from pg_attribute where attrelid = to_regclass('webhooks_wanted') and attname = 'stopped_at') as there",
+  )) ?? [undefined]
+  if (!database || !table?.there) return []
+  const webhooks = createWebhooks({ database, clock, log: commandLog() })
+  const { givenUp, waiting } = await webhooks.count()
+  const stopped = await webhooks.stoppedSince()
+  return [
+    stopped ? warning(sendingStopped(stopped)) : ok(''),
+    givenUp > 0
+      ? warning(`${counted(givenUp, 'webhook was', 'webhooks were')} given up: \`latchkey webhooks list\` says why`)
+      : ok(''),
+    waiting > 100 ? warning(`${waiting} webhooks wait for the receiver: \`latchkey webhooks list\` says why`) : ok(''),
+  ]
+}
+
+export const checkWebhooks = async (config: Config, database?: Database): Promise<Finding> => {
+  const receiver = openWebhookReceiver(config, { totalTimeout: 6 * seconds })
+  if (!receiver) return ok('off: WEBHOOK_URL is not set')
+  const findings = [await checkReceiver(receiver), ...(await checkBacklog(database))]
+  return worstOf(`${new URL(receiver.url).host} answers`, findings)
+}

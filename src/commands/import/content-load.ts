@@ -1,0 +1,110 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { NewContent } from '../../domain/content/content.js'
+import { isOneLine } from '../../lib/one-line.js'
+import {
+  type Command,
+  type CommandContext,
+  CommandFailure,
+  operator,
+  print,
+  readArguments,
+  withStores,
+} from '../command.js'
+import { counted } from '../terminal/counted.js'
+import { printableJson } from '../terminal/printable-json.js'
+import { asText, cannotRead, openInput } from './input.js'
+import { createJsonLinesReader, type JsonLine } from './json-lines.js'
+
+const longestPage = 10_000_000
+const slugShape = /^[a-z0-9]+(-[a-z0-9]+)*$/
+const longestSlug = 100
+const heading = /^\s*#[ \t]+(.+?)[ \t]*#*[ \t]*(?:\r?\n|$)/
+
+const checked = (page: { slug: unknown; title: unknown; body: unknown }, where: string): NewContent => {
+  const { slug, title, body } = page
+  if (typeof slug !== 'string' || !slugShape.test(slug) || slug.length > longestSlug)
+    throw new CommandFailure(
+      `${where}: the slug must have at most ${longestSlug} characters: small letters, digits, and single hyphens between them`,
+    )
+  if (typeof title !== 'string' || title.trim() === '' || !isOneLine(title))
+    throw new CommandFailure(`${where}: the title must be one line of text`)
+  if (typeof body !== 'string' || body.includes('\0')) throw new CommandFailure(`${where}: the body must be text`)
+  return { slug, title, body }
+}
+
+const pageFrom = (line: JsonLine) => {
+  if ('fault' in line) throw new CommandFailure(`line ${line.line}: ${line.fault}`)
+  const { slug, title, body } = line.value
+  return checked({ slug, title, body }, `line ${line.line}`)
+}
+
+const fromJsonLines = async (path: string, context: CommandContext) => {
+  const reader = createJsonLinesReader({ maximumLength: longestPage })
+  const pages: NewContent[] = []
+  const { bytes } = await openInput(path, context)
+  for await (const { text } of asText(bytes)) pages.push(...reader.push(text).map(pageFrom))
+  pages.push(...reader.end().map(pageFrom))
+  if (pages.length === 0)
+    throw new CommandFailure(path === '-' ? 'There are no pages in the input.' : `There are no pages in ${path}`)
+  return pages
+}
+
+/** `privacy-notice.md` is the page `privacy-notice`; its first heading is the title and the rest the body. */
+const fromMarkdown = async (folder: string, file: string) => {
+  const text = await readFile(join(folder, file), 'utf8')
+  const slug = file.replace(/\.md$/, '')
+  const title = heading.exec(text)?.[1]
+  return checked({ slug, title: title ?? slug, body: title ? text.replace(heading, '').trimStart() : text }, file)
+}
+
+const fromFolder = async (folder: string) => {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.md')).sort()
+  if (files.length === 0) throw new CommandFailure(`There are no .md files in ${folder}`)
+  return Promise.all(files.map((file) => fromMarkdown(folder, file)))
+}
+
+const isFolder = async (path: string) => {
+  if (path === '-') return false
+  const status = await stat(path).catch((error: unknown) => {
+    throw cannotRead(path, error)
+  })
+  return status.isDirectory()
+}
+
+// 42501: insufficient privilege. The role of the service may only read content.
+const explainPrivilege = (error: unknown): never => {
+  if (!(error instanceof Error && 'code' in error && error.code === '42501')) throw error
+  throw new CommandFailure(
+    'This role may not write content: set DATABASE_OWNER_URL to the address with the role that owns the tables.',
+  )
+}
+
+export const contentLoad: Command = {
+  summary: 'Load the pages that signed-in users may read',
+  help: `latchkey content load FILE|FOLDER [--json]
+
+Adds pages for signed-in users, and replaces those with the same slug. If one page is invalid, nothing is changed.
+A FILE (or - for standard input) has one JSON object on each line: {"slug": "…", "title": "…", "body": "…"}. In a FOLDER,
+every .md file is a page: the name of the file is the slug, and its first heading is the title.
+
+Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may only read content.
+
+  --json    {"pages": …}`,
+
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['FILE or FOLDER'])
+    const path = positionals[0] ?? ''
+    const pages = (await isFolder(path)) ? await fromFolder(path) : await fromJsonLines(path, context)
+    return withStores(context, 'owner', async ({ database, content, events }) => {
+      const load = database.transaction(async (sql) => {
+        for (const page of pages) await content.load(sql, page)
+      })
+      await load.catch(explainPrivilege)
+      const what = counted(pages.length, 'page')
+      await events.record({ kind: 'content_loaded', reason: what }, operator(context))
+      await print(context.stdout, values.json ? printableJson({ pages: pages.length }) : `Loaded ${what}.`)
+      return 0
+    })
+  },
+}

@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises'
+import type { FirebaseParameters } from '../../domain/passwords/hash-to-store.js'
+import { CommandFailure } from '../command.js'
+import { cannotRead, type Input } from './input.js'
+
+/** A value of the parameters as Firebase shows them (`rounds: 8,`), or of the same as JSON. */
+const written = (text: string, name: string) =>
+  new RegExp(String.raw`(?:^|[\s{,])"?${name}"?\s*:\s*"?([A-Za-z0-9+/_-]*={0,2})"?\s*(?:[,}\n]|$)`).exec(text)?.[1]
+
+export const readFirebaseParameters = (text: string): FirebaseParameters => {
+  const read = (name: string) => {
+    const value = written(text, name)
+    if (value === undefined) throw new CommandFailure(`The Firebase parameters have no ${name}.`)
+    return value
+  }
+  const [rounds, memoryCost] = [Number(read('rounds')), Number(read('mem_cost'))]
+  const signerKey = Buffer.from(read('base64_signer_key'), 'base64')
+  if (!(rounds >= 1 && rounds <= 8) || !(memoryCost >= 1 && memoryCost <= 14) || signerKey.length < 16)
+    throw new CommandFailure(
+      'The Firebase parameters must have rounds of 1 to 8, mem_cost of 1 to 14, and a signer key.',
+    )
+  return { signerKey, saltSeparator: Buffer.from(read('base64_salt_separator'), 'base64'), rounds, memoryCost }
+}
+
+/** A file and no option: other users of the machine can read the options of a command, and the signer key is a secret. */
+export const loadFirebaseParameters = async (path: string) => {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw cannotRead(path, error)
+  })
+  return readFirebaseParameters(text)
+}
+
+/** The parameters have a few hundred bytes. */
+const mostBytes = 64 * 1024
+
+/** Also a second brace: as JSON, the parameters are an object in an object. */
+const isBetween = (byte: number) => /[\s}]/.test(String.fromCharCode(byte))
+
+async function* afterParameters(begun: Buffer, chunks: AsyncIterator<Buffer | string>) {
+  let hasBegun = false
+  for (let next: Buffer | undefined = begun; next; ) {
+    const start: number = hasBegun ? 0 : next.findIndex((byte) => !isBetween(byte))
+    hasBegun = start >= 0
+    if (hasBegun) yield next.subarray(start)
+    const { value, done } = await chunks.next()
+    next = done ? undefined : Buffer.from(value)
+  }
+}
+
+/** The parameters at the beginning of the input, up to their closing brace, and what comes after them. */
+export const splitFirebaseParameters = async (input: Input) => {
+  const chunks = input.bytes[Symbol.asyncIterator]()
+  let begun = Buffer.alloc(0)
+  let end = -1
+  while (end < 0 && begun.length < mostBytes) {
+    const { value, done } = await chunks.next()
+    if (done) break
+    begun = Buffer.concat([begun, Buffer.from(value)])
+    end = begun.indexOf('}')
+  }
+  if (end < 0) throw new CommandFailure('Standard input does not begin with the Firebase parameters, as { … }.')
+  const firebase = readFirebaseParameters(begun.subarray(0, end + 1).toString())
+  const rest: Input = { ...input, bytes: afterParameters(begun.subarray(end + 1), chunks) }
+  return { firebase, rest }
+}

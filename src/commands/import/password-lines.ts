@@ -1,0 +1,136 @@
+import { hash } from 'node:crypto'
+import { isLeakedFile } from '../../domain/passwords/leaked-file.js'
+import { CommandFailure } from '../command.js'
+import { counted } from '../terminal/counted.js'
+
+export const listKinds = ['passwords', 'hashes'] as const
+export type ListKind = (typeof listKinds)[number]
+type SkippedLines = { empty: number; tooLong: number; neverSeen: number }
+
+/** A password has at most 256 characters of at most 4 bytes. */
+const longestLine = 1_024
+const newline = 10
+const carriageReturn = 13
+
+const hashLine = /^([0-9a-f]{40})(?::(\d+))?$/i
+const otherHashLine = /^(?:[0-9a-f]{32}|[0-9a-f]{64})(?::\d+)?$/i
+/** Of the marks below, and of a file that this command has made. */
+const longestMark = 16
+const byteOrderMarks = [
+  { bytes: Buffer.from([0xff, 0xfe]), isUtf8: false },
+  { bytes: Buffer.from([0xfe, 0xff]), isUtf8: false },
+  { bytes: Buffer.from([0xef, 0xbb, 0xbf]), isUtf8: true },
+]
+
+/** Exact: a list of hashes has nothing else. What begins as one and does not go on as one is refused, and not guessed. */
+const kindOf = (first: string): ListKind => {
+  if (otherHashLine.test(first))
+    throw new CommandFailure(
+      'Line 1 looks like an NTLM, MD5 or SHA-256 hash. Only SHA-1 hashes can be used; if these are passwords, add --as passwords.',
+    )
+  return hashLine.test(first) ? 'hashes' : 'passwords'
+}
+
+const withoutMark = (bytes: Buffer) => {
+  const mark = byteOrderMarks.find((each) => bytes.subarray(0, each.bytes.length).equals(each.bytes))
+  if (mark && !mark.isUtf8)
+    throw new CommandFailure('The list is UTF-16 text. Save it as UTF-8 and run the command again.')
+  return mark ? bytes.subarray(mark.bytes.length) : bytes
+}
+
+/** A file of another kind would become a list that refuses nothing. */
+const refuseOtherFiles = (beginning: Buffer) => {
+  if (isLeakedFile(beginning))
+    throw new CommandFailure('INPUT is a file that this command has made. Give it the list of passwords or hashes.')
+  if (beginning.includes(0))
+    throw new CommandFailure(
+      'INPUT is not a text file. Unpack a compressed list first: zcat list.gz | latchkey passwords build - OUTPUT',
+    )
+}
+
+/** Why lines were left out, for a reader. */
+export const describeSkipped = ({ empty, tooLong, neverSeen }: SkippedLines) =>
+  [
+    ...(empty > 0 ? [counted(empty, 'empty line')] : []),
+    ...(tooLong > 0 ? [`${counted(tooLong, 'line')} of more than ${longestLine.toLocaleString('en')} bytes`] : []),
+    ...(neverSeen > 0 ? [`${counted(neverSeen, 'hash', 'hashes')} with the count 0`] : []),
+  ].join(', ')
+
+/** Reads a list in pieces of any size, and gives the SHA-1 of each line to `take`. Only what `take` awaits is awaited. */
+export const createPasswordLines = (given: ListKind | undefined, take: (sha1: Buffer) => Promise<void> | undefined) => {
+  const decoded = Buffer.alloc(20)
+  const skipped: SkippedLines = { empty: 0, tooLong: 0, neverSeen: 0 }
+  let count = 0
+  let kind = given
+  let rest: Buffer = Buffer.alloc(0)
+  let isFirst = true
+
+  /** Lists that were downloaded in ranges hold made-up hashes with the count 0. */
+  const hashIn = (text: string) => {
+    const [, digits, seen] = hashLine.exec(text) ?? []
+    if (digits === undefined)
+      throw new CommandFailure(
+        `Line ${count.toLocaleString('en')} is not a SHA-1 hash, ${given ? 'but --as says that all lines are' : 'but the first line is one'}. If this is a list of passwords, use --as passwords.`,
+      )
+    if (seen !== undefined && Number(seen) === 0) return 'neverSeen'
+    decoded.write(digits, 'hex')
+    return decoded
+  }
+
+  const sha1Of = (line: Buffer): Buffer | keyof SkippedLines => {
+    const end = line.at(-1) === carriageReturn ? line.length - 1 : line.length
+    if (end === 0) return 'empty'
+    if (end > longestLine) return 'tooLong'
+    const text = line.subarray(0, end)
+    kind ??= kindOf(text.toString('latin1'))
+    return kind === 'hashes' ? hashIn(text.toString('latin1')) : hash('sha1', text, 'buffer')
+  }
+
+  const takeLine = (line: Buffer) => {
+    count += 1
+    const sha1 = sha1Of(line)
+    if (typeof sha1 !== 'string') return take(sha1)
+    skipped[sha1] += 1
+    return undefined
+  }
+
+  const begin = (bytes: Buffer) => {
+    const text = withoutMark(bytes)
+    refuseOtherFiles(text)
+    return text
+  }
+
+  const takeLines = async (bytes: Buffer) => {
+    let from = 0
+    for (let end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, from)) {
+      const waits = takeLine(bytes.subarray(from, end))
+      if (waits) await waits
+      from = end + 1
+    }
+    rest = bytes.subarray(from)
+    // Of a line that is too long, only enough is kept to see that it is.
+    if (rest.length > longestLine + 1) rest = Buffer.from(rest.subarray(0, longestLine + 2))
+  }
+
+  const push = async (chunk: Buffer) => {
+    const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
+    if (isFirst && bytes.length < longestMark) {
+      rest = bytes
+      return
+    }
+    const text = isFirst ? begin(bytes) : bytes
+    isFirst = false
+    await takeLines(text)
+  }
+
+  return {
+    push,
+    end: async () => {
+      // The whole list is shorter than a mark.
+      if (isFirst) await takeLines(begin(rest))
+      if (rest.length > 0) await takeLine(rest)
+      return { lines: count, skipped, kind }
+    },
+    lines: () => count,
+  }
+}

@@ -1,0 +1,256 @@
+import { loadConfig } from '../../config.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { builtInProviderIds } from '../../contract/providers.js'
+import { type HashForms, saltedHexForms } from '../../domain/passwords/hash-to-store.js'
+import { displayName } from '../../domain/users/display-name.js'
+import {
+  type ImportedUser,
+  type ImportFieldNamed,
+  identityColumn,
+  importFieldsWith,
+  readImportedUser,
+} from '../../domain/users/imported-user.js'
+import {
+  type Command,
+  type CommandContext,
+  operator,
+  print,
+  readArguments,
+  type Stores,
+  UsageFault,
+  withStores,
+} from '../command.js'
+import { counted } from '../terminal/counted.js'
+import { exitCodes, watchForInterruption } from '../terminal/interruption.js'
+import { printableJson } from '../terminal/printable-json.js'
+import { createProgress } from '../terminal/progress.js'
+import { loadFirebaseParameters, splitFirebaseParameters } from './firebase-parameters.js'
+import { type Input, openInput } from './input.js'
+import type { UserFormat, UserRecord } from './user-records.js'
+
+const batchSize = 1_000
+
+type Counts = { added: number; existed: number; refused: number; withPassword: number; unknownHashes: number }
+/** A row that was refused, or a warning about one that was not. */
+type Remark = { line: number; text: string }
+type Plan = { format: UserFormat | undefined; forms: HashForms; dryRun: boolean; json: boolean }
+type Waiting = { line: number; user: ImportedUser }
+
+const formatFrom = (text: string | undefined): UserFormat | undefined => {
+  if (text === undefined || text === 'csv' || text === 'jsonl') return text
+  throw new UsageFault('--format takes csv or jsonl.')
+}
+
+const saltedHexFrom = (text = 'better-auth'): HashForms['saltedHex'] => {
+  const form = saltedHexForms.find((each) => each === text)
+  if (form === undefined) throw new UsageFault(`--salted-hex takes ${saltedHexForms.join(' or ')}.`)
+  return form
+}
+
+/** Which users get a password: a column with another name than password_hash is seen by this. */
+const passwordsOf = ({ added, withPassword, unknownHashes }: Counts) => {
+  const none = `without a password: ${(added - withPassword).toLocaleString('en')}`
+  const why =
+    unknownHashes === 0
+      ? ''
+      : `, of them with a hash of a kind that is not known: ${unknownHashes.toLocaleString('en')}`
+  return `With a password: ${withPassword.toLocaleString('en')}; ${none}${why}.`
+}
+
+const summary = (counts: Counts, ignored: ReadonlySet<string>, dryRun: boolean) => {
+  const { added, existed, refused } = counts
+  const first = [
+    `${dryRun ? 'Would add' : 'Added'} ${counted(added, 'user')}`,
+    `${existed.toLocaleString('en')} existed already`,
+    `${counted(refused, 'row was', 'rows were')} refused.`,
+  ].join('; ')
+  return [
+    first,
+    ...(added > 0 ? [passwordsOf(counts)] : []),
+    ...(ignored.size > 0 ? [`Ignored columns: ${[...ignored].join(', ')}.`] : []),
+  ].join('\n')
+}
+
+const mostIgnored = 20
+
+/** Notes the names that mean no field. JSON lines may have any number of them, so only the first ones are kept. */
+const noteIgnored = (fieldNamed: ImportFieldNamed) => {
+  const ignored = new Set<string>()
+  const noting: ImportFieldNamed = (name) => {
+    const field = fieldNamed(name)
+    if (field === undefined && ignored.size < mostIgnored) ignored.add(displayName(name, 60) ?? '(no name)')
+    return field
+  }
+  return { fieldNamed: noting, ignored }
+}
+
+/** Collects users into batches and writes each batch with one statement. Remarks are reported in the order of their lines. */
+const createImporter = (
+  { bulkUsers, clock, providers }: Stores,
+  { forms, dryRun }: Plan,
+  report: (remark: Remark) => Promise<void>,
+) => {
+  const write = dryRun ? bulkUsers.createTrial() : bulkUsers.add
+  const counts: Counts = { added: 0, existed: 0, refused: 0, withPassword: 0, unknownHashes: 0 }
+  let waiting: Waiting[] = []
+  let unreadable: Remark[] = []
+
+  const flush = async () => {
+    const lines = new Map(waiting.map(({ line, user }) => [user, line]))
+    const remark = (user: ImportedUser, text: string): Remark => ({ line: lines.get(user) ?? 0, text })
+    const { added, existed, refused } = await write(waiting.map(({ user }) => user))
+    const warnings = added.flatMap((user) => (user.warning === undefined ? [] : remark(user, user.warning)))
+    const remarks = [...unreadable, ...refused.map(({ user, reason }) => remark(user, reason)), ...warnings]
+    remarks.sort((left, right) => left.line - right.line)
+    for (const each of remarks) await report(each)
+    counts.added += added.length
+    counts.existed += existed
+    counts.refused += unreadable.length + refused.length
+    counts.withPassword += added.filter(({ passwordHash }) => passwordHash !== null).length
+    counts.unknownHashes += warnings.length
+    waiting = []
+    unreadable = []
+  }
+
+  const take = async (record: UserRecord) => {
+    const read =
+      'fault' in record
+        ? refuse('unusable_row', { reason: record.fault })
+        : readImportedUser(record.row, { forms, providers }, clock.now())
+    if (isRefused(read)) unreadable.push({ line: record.line, text: read.reason })
+    else waiting.push({ line: record.line, user: read })
+    if (waiting.length + unreadable.length >= batchSize) await flush()
+  }
+
+  return { take, flush, counts }
+}
+
+/** Also when it is interrupted: what was added stays, and the next run continues. */
+const reportCounts = async (
+  { counts, ignored, dryRun, json }: { counts: Counts; ignored: ReadonlySet<string> } & Pick<Plan, 'dryRun' | 'json'>,
+  { events }: Stores,
+  context: CommandContext,
+) => {
+  const { added, existed, refused } = counts
+  const what = `${added} added, ${existed} existed, ${refused} refused`
+  if (!dryRun) await events.record({ kind: 'users_imported', reason: what }, operator(context))
+  const asJson = () => printableJson({ ...counts, ignoredColumns: [...ignored], dryRun })
+  await print(context.stdout, json ? asJson() : summary(counts, ignored, dryRun))
+}
+
+const importAll = async (stores: Stores, input: Input, plan: Plan, context: CommandContext) => {
+  const { readUserRecords } = await import('./user-records.js')
+  const progress = createProgress(context.stderr, input.size)
+  const importer = createImporter(stores, plan, async ({ line, text }) => {
+    progress.clear()
+    await print(context.stderr, `line ${line}: ${text}`)
+  })
+  const { fieldNamed, ignored } = noteIgnored(importFieldsWith(stores.providers))
+  let bytesRead = 0
+  let rows = 0
+  let isDone = false
+  const interruption = watchForInterruption(input.stop)
+  try {
+    for await (const { records, bytes } of readUserRecords(input, fieldNamed, plan.format)) {
+      for (const record of records) {
+        if (interruption.signal()) break
+        await importer.take(record)
+        rows += 1
+        progress.draw(bytesRead, rows)
+      }
+      bytesRead += bytes
+    }
+    await importer.flush()
+    isDone = true
+  } catch (error) {
+    if (!interruption.signal()) throw error
+  } finally {
+    interruption.forget()
+    progress.clear()
+    // Nothing was imported from input that is empty or has no columns, so there is nothing to count.
+    if (rows > 0 || isDone) await reportCounts({ counts: importer.counts, ignored, ...plan }, stores, context)
+  }
+  return { ...importer.counts, interruptedBy: interruption.signal() }
+}
+
+const openFiles = async (file: string, parameters: string | undefined, context: CommandContext) => {
+  if (parameters === '-') {
+    const { firebase, rest } = await splitFirebaseParameters(await openInput('-', context))
+    return { firebase, input: file === '-' ? rest : await openInput(file, context) }
+  }
+  const firebase = parameters === undefined ? undefined : await loadFirebaseParameters(parameters)
+  return { firebase, input: await openInput(file, context) }
+}
+
+export const userImport: Command = {
+  summary: 'Add users from a CSV or JSON lines file',
+  help: `latchkey user import FILE [--format csv|jsonl] [--firebase-config FILE] [--salted-hex better-auth|node] [--dry-run] [--json]
+
+Adds users with the password hashes that another system made, so that their passwords keep working. REGISTRATION and
+REGISTRATION_DOMAINS do not matter here. FILE may be - for standard input. It must be UTF-8 text. A CSV file has commas between
+its columns, and their names in the first line; a JSON lines file has one object on each line. The fields:
+
+  email            required; unique, compared without case
+  username         without it, made from the part of the email before the at-sign
+  name             the name to show
+  password_hash    one of the forms below; without it, the user signs in with a provider, or asks for a reset mail to set
+                   a password
+  password_salt    (or salt) the user's salt, for hashes of Firebase
+  provider, ${builtInProviderIds.map(identityColumn).join(', ')}, id, created_at, disabled, language
+                   as \`latchkey user export\` writes them; for each provider in PROVIDERS there is a field
+                   such as provider_microsoft_id
+
+Hashes:
+
+  $2b$12$…                                    bcrypt ($2a$, $2b$ or $2y$), cost 4 to 14 (or BCRYPT_COST)
+  $argon2id$v=19$m=65536,t=3,p=4$salt$hash    argon2id
+  $scrypt$ln=14,r=8,p=1$salt$hash             scrypt; N is 2 to the power of ln, salt and hash are base64
+  salt:hash                                   Better Auth: 32 and 128 hexadecimal digits. With --salted-hex node: the same
+                                              digits, made with the defaults of Node's scrypt
+  base64, with a salt                         Firebase, with --firebase-config
+
+Hashes other than bcrypt are replaced by bcrypt at the first sign-in. A hash may need at most 128 MiB of memory, and at
+most 512 MiB times its passes. A hash of another kind is not taken: the user is added without a password, with a warning.
+
+Other fields are ignored, and named at the end. A row that breaks a rule is reported on standard error with its line number and
+skipped; the other rows are imported. A user whose email already exists is not changed, so an interrupted import can be run
+again. The summary says how many users get a password: look at it in a dry run first, because a second import adds no passwords.
+
+  --dry-run                 show what would happen and write nothing
+  --json                    the summary as one JSON object; refused rows are still lines on standard error
+  --format FORMAT           csv or jsonl (without it: jsonl if the file begins with {, otherwise csv)
+  --firebase-config FILE    the password hash parameters, as the Firebase console shows them. With - for both files, they stand
+                            at the beginning of standard input, before the users
+  --salted-hex SYSTEM       who made hashes of the form salt:hash: better-auth (the default) or node
+
+The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C stops the import; what was added stays.`,
+
+  run: async (args, context) => {
+    const { values, positionals } = readArguments(
+      args,
+      {
+        format: { type: 'string' },
+        'firebase-config': { type: 'string' },
+        'salted-hex': { type: 'string' },
+        'dry-run': { type: 'boolean' },
+        json: { type: 'boolean' },
+      },
+      ['FILE'],
+    )
+    const [format, saltedHex] = [formatFrom(values.format), saltedHexFrom(values['salted-hex'])]
+    const { bcryptCost } = loadConfig(context.environment)
+    const { input, firebase } = await openFiles(positionals[0] ?? '', values['firebase-config'], context)
+    return withStores(context, 'service', async (stores) => {
+      const plan = {
+        format,
+        forms: { firebase, saltedHex, bcryptCost },
+        dryRun: values['dry-run'] ?? false,
+        json: values.json ?? false,
+      }
+      const { refused, interruptedBy } = await importAll(stores, input, plan, context)
+      if (!interruptedBy) return refused === 0 ? 0 : 1
+      await print(context.stderr, 'Interrupted: run the same command again to import the rest.')
+      return exitCodes[interruptedBy]
+    })
+  },
+}

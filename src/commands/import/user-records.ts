@@ -1,0 +1,109 @@
+import {
+  type ImportField,
+  type ImportFieldNamed,
+  type ImportRow,
+  isPlainPassword,
+} from '../../domain/users/imported-user.js'
+import { CommandFailure } from '../command.js'
+import { counted } from '../terminal/counted.js'
+import { type CsvRow, createCsvReader } from './csv.js'
+import { unguardFormula } from './csv-cells.js'
+import { asText, type Input } from './input.js'
+import { createJsonLinesReader, type JsonLine } from './json-lines.js'
+
+export type UserFormat = 'csv' | 'jsonl'
+export type UserRecord = { line: number; row: ImportRow } | { line: number; fault: string }
+export type UserRecords = { records: UserRecord[]; bytes: number }
+
+const noPlainPasswords = 'plain passwords are not imported: give hashes in password_hash'
+
+type Reader = { push(text: string): UserRecord[]; end(): UserRecord[] }
+
+/** Spreadsheets in many countries write semicolons, because a comma is in their numbers. */
+const whyNoEmail = ([only = '', ...others]: readonly string[]) => {
+  const separator =
+    others.length > 0 ? undefined : only.includes(';') ? 'semicolons' : only.includes('\t') ? 'tabs' : undefined
+  return separator === undefined
+    ? 'the first line must name the columns, and one of them email'
+    : `the columns are separated by ${separator}: save the file with commas between them`
+}
+
+const columnsFrom = (row: CsvRow, fieldNamed: ImportFieldNamed) => {
+  if ('fault' in row) throw new CommandFailure(`line ${row.line}: ${row.fault}`)
+  if (row.fields.some(isPlainPassword)) throw new CommandFailure(`line ${row.line}: ${noPlainPasswords}`)
+  const columns = row.fields.map(fieldNamed)
+  const twice = columns.find((column, at) => column && columns.indexOf(column) !== at)
+  if (twice) throw new CommandFailure(`line ${row.line}: two columns are called ${twice}`)
+  if (!columns.includes('email')) throw new CommandFailure(`line ${row.line}: ${whyNoEmail(row.fields)}`)
+  return columns
+}
+
+const csvRecords = (fieldNamed: ImportFieldNamed): Reader => {
+  const reader = createCsvReader()
+  let columns: (ImportField | undefined)[] | undefined
+
+  const record = (row: CsvRow): UserRecord[] => {
+    if (!columns) {
+      columns = columnsFrom(row, fieldNamed)
+      return []
+    }
+    if ('fault' in row) return [row]
+    if (row.fields.length !== columns.length)
+      return [
+        {
+          line: row.line,
+          fault: `has ${counted(row.fields.length, 'field')} where the first line has ${columns.length}`,
+        },
+      ]
+    const values: ImportRow = {}
+    for (const [at, column] of columns.entries()) if (column) values[column] = unguardFormula(row.fields[at] ?? '')
+    return [{ line: row.line, row: values }]
+  }
+
+  return { push: (text) => reader.push(text).flatMap(record), end: () => reader.end().flatMap(record) }
+}
+
+const jsonRecord = (line: JsonLine, fieldNamed: ImportFieldNamed): UserRecord => {
+  if ('fault' in line) return line
+  const row: ImportRow = {}
+  for (const [name, value] of Object.entries(line.value)) {
+    if (isPlainPassword(name)) return { line: line.line, fault: noPlainPasswords }
+    const field = fieldNamed(name)
+    if (field) row[field] = value
+  }
+  return { line: line.line, row }
+}
+
+const jsonRecords = (fieldNamed: ImportFieldNamed): Reader => {
+  const reader = createJsonLinesReader()
+  const record = (line: JsonLine) => jsonRecord(line, fieldNamed)
+  return { push: (text) => reader.push(text).map(record), end: () => reader.end().map(record) }
+}
+
+const readerFor = { csv: csvRecords, jsonl: jsonRecords }
+const formatOf = (start: string): UserFormat => {
+  const [first] = start.trimStart()
+  if (first === '[')
+    throw new CommandFailure(
+      'The input is a JSON array: write one object on each line, without brackets and commas around it.',
+    )
+  return first === '{' ? 'jsonl' : 'csv'
+}
+
+/** The users of a file, piece by piece. Without a format, the first character decides. */
+export async function* readUserRecords(
+  input: Input,
+  fieldNamed: ImportFieldNamed,
+  format?: UserFormat,
+): AsyncGenerator<UserRecords> {
+  let reader: Reader | undefined
+  for await (const { text, bytes } of asText(input.bytes)) {
+    if (!reader && text.trim() !== '') reader = readerFor[format ?? formatOf(text)](fieldNamed)
+    yield { records: reader?.push(text) ?? [], bytes }
+  }
+  if (!reader)
+    throw new CommandFailure(
+      'The input is empty: a CSV file begins with the names of its columns, and one of them is email.',
+    )
+  yield { records: reader.end(), bytes: 0 }
+}

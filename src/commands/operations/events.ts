@@ -1,0 +1,147 @@
+import { duration, InvalidValue } from '../../config/setting-values.js'
+import { type EventQuery, type EventRow, eventKinds } from '../../domain/events/events.js'
+import { commandLine } from '../../domain/sessions/client.js'
+import { readAddress, readRange } from '../../http/client.js'
+import { writtenMoment } from '../../lib/written-moment.js'
+import {
+  type Command,
+  type CommandContext,
+  limitFrom,
+  print,
+  readArguments,
+  type Stores,
+  UsageFault,
+  withStores,
+} from '../command.js'
+import { findUser } from '../users/find-user.js'
+import { eventAsJson, eventsAsTable, followedHeading, followedLine } from './event-lines.js'
+import { followEvents } from './follow-events.js'
+
+const mostAtOnce = 10_000
+
+/** A time such as 2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d. */
+export const momentFrom = (option: string, text: string, now: Date) => {
+  const moment = writtenMoment(text)
+  if (moment) return moment
+  try {
+    return new Date(now.getTime() - duration(text))
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error
+    throw new UsageFault(`${option} takes a time such as 2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d.`)
+  }
+}
+
+/** What events have that came without an address. */
+const notAddresses = [commandLine, 'unknown']
+
+/** An address, a network such as 192.0.2.0/24, or what stands in the place of an address. */
+const placeFrom = (text: string | undefined): Pick<EventQuery, 'ip' | 'network'> => {
+  if (text === undefined) return {}
+  if (notAddresses.includes(text)) return { ip: text }
+  const [ip, network] = text.includes('/') ? [undefined, readRange(text)] : [readAddress(text), undefined]
+  if (ip !== undefined) return { ip }
+  if (network !== undefined) return { network }
+  throw new UsageFault('--ip takes an IPv4 or IPv6 address, a network such as 192.0.2.0/24, or “command line”.')
+}
+
+const kindsFrom = (text: string | undefined): Pick<EventQuery, 'kinds'> => {
+  if (text === undefined) return {}
+  const names = text.split(',').map((name) => name.trim())
+  const kinds = eventKinds.filter((kind) => names.includes(kind))
+  if (names.some((name) => !kinds.some((kind) => kind === name)))
+    throw new UsageFault(`--kind takes one or more, with commas between them, of ${eventKinds.join(', ')}.`)
+  return { kinds }
+}
+
+/** Words in lines of a help text, each as long as fits. */
+const inLines = (words: readonly string[], indent: string, width = 118) =>
+  words.reduce((text, word, at) => {
+    const next = `${word}${at < words.length - 1 ? ', ' : ''}`
+    const line = text.slice(text.lastIndexOf('\n') + 1)
+    return `${indent}${line}`.length + next.length > width ? `${text.trimEnd()}\n${indent}${next}` : text + next
+  }, '')
+
+const search = async (stores: Stores, named: string | undefined) => {
+  if (named === undefined) return { find: stores.events.between, note: undefined }
+  const user = await findUser(stores, named)
+  const note = user ? undefined : `There is no user ${JSON.stringify(named)}: these are attempts under that name.`
+  const find = (query: EventQuery) => stores.events.about({ name: named, ...(user && { userId: user.id }) }, query)
+  return { find, note }
+}
+
+type Found = Awaited<ReturnType<typeof search>>['find']
+type Shown = { query: EventQuery; find: Found; json: boolean }
+
+const show = async ({ query, find, json }: Shown, { stdout, stderr }: CommandContext) => {
+  const rows = await find({ ...query, limit: query.limit + 1 })
+  const shown = rows.slice(0, query.limit).reverse()
+  if (json) for (const row of shown) await print(stdout, eventAsJson(row))
+  else await print(stdout, shown.length > 0 ? eventsAsTable(shown) : 'There are no such events.')
+  if (rows.length > query.limit) await print(stderr, 'Older events are not shown: use --limit, or an earlier --until.')
+  return 0
+}
+
+const follow = async ({ query, find, json }: Shown, since: Date | undefined, context: CommandContext) => {
+  if (!json) await print(context.stdout, followedHeading)
+  return followEvents(context, {
+    since,
+    find: (span) => find({ ...query, ...span }),
+    show: (row: EventRow) => print(context.stdout, json ? eventAsJson(row) : followedLine(row)),
+  })
+}
+
+const options = {
+  user: { type: 'string' },
+  kind: { type: 'string' },
+  ip: { type: 'string' },
+  since: { type: 'string' },
+  until: { type: 'string' },
+  limit: { type: 'string' },
+  follow: { type: 'boolean' },
+  json: { type: 'boolean' },
+} as const
+
+export const events: Command = {
+  summary: 'Show what happened: sign-ins, refusals and why, changes by operators',
+  help: `latchkey events [--user USER] [--kind KINDS] [--ip ADDRESS] [--since TIME] [--until TIME] [--limit N] [--json]
+latchkey events --follow [--user USER] [--kind KINDS] [--ip ADDRESS] [--since TIME] [--json]
+
+Shows events of the last 90 days, oldest first. REASON of a sign_in_failed says why a user could not sign in:
+wrong_password, unknown_user, disabled, …; rate_limited means that a limit refused the user's address. REQUEST is the
+requestId of the log lines of the same request.
+
+  --user USER     a username, an email or an id, or a name that has no account. Also shows when a limit refused an
+                  address that this user has signed in from: a limit does not know the user
+  --kind KINDS    one or more, with commas between them, of
+                  ${inLines(eventKinds, '                  ')}
+  --ip ADDRESS    only from this address or this network (192.0.2.0/24, 2001:db8:1:2::/64); “command line” for what
+                  operators did
+  --since TIME    2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d (default 24h; with --follow, now)
+  --until TIME    the same forms (default now)
+  --limit N       only the newest N, 1 to ${mostAtOnce} (default 100)
+  --follow        go on with new events as they come, until Ctrl-C; waits for a database that is restarted
+  --json          one JSON object on each line, for programs`,
+
+  run: async (args, context) => {
+    const { values } = readArguments(args, options, [])
+    if (values.follow && (values.until ?? values.limit) !== undefined)
+      throw new UsageFault('--follow has no end: leave out --until and --limit.')
+    if (values.user?.trim() === '') throw new UsageFault('--user is empty.')
+    const now = new Date()
+    const chosen = { ...kindsFrom(values.kind), ...placeFrom(values.ip) }
+    const since = momentFrom('--since', values.since ?? (values.follow ? '0s' : '24h'), now)
+    // Includes events of this very millisecond.
+    const until = new Date(momentFrom('--until', values.until ?? '0s', now).getTime() + 1)
+    const limit = limitFrom(values.limit ?? '100', mostAtOnce)
+    if (since >= until) throw new UsageFault('--since is later than --until.')
+    return withStores(context, 'service', async (stores) => {
+      const { find, note } = await search(stores, values.user)
+      if (note) await print(context.stderr, note)
+      const query = { since, until, limit, ...chosen }
+      const shown = { query, find, json: values.json ?? false }
+      return values.follow
+        ? follow(shown, values.since === undefined ? undefined : since, context)
+        : show(shown, context)
+    })
+  },
+}

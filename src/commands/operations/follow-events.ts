@@ -1,0 +1,73 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { EventQuery, EventRow } from '../../domain/events/events.js'
+import { days, seconds } from '../../lib/durations.js'
+import { StoreUnavailable } from '../../platform/database/database.js'
+import { type CommandContext, print } from '../command.js'
+import { exitCodes, watchForInterruption } from '../terminal/interruption.js'
+
+const pause = 1 * seconds
+/** An event may become visible some time after its moment: it was written late, or by a machine whose clock is behind. */
+const overlap = 30 * seconds
+/** Clocks that are ahead. */
+const ahead = 1 * days
+const mostAtOnce = 10_000
+
+type Span = Pick<EventQuery, 'since' | 'until' | 'limit'>
+type Follow = {
+  /** Undefined: only what comes from now on. */
+  since: Date | undefined
+  /** Newest first. */
+  find(span: Span): Promise<readonly EventRow[]>
+  show(row: EventRow): Promise<void>
+}
+
+/** Goes by the times of the events and not by the clock of this machine. */
+const createReader = ({ since, find, show }: Follow) => {
+  const shown = new Map<string, number>()
+  let newest = since === undefined ? undefined : since.getTime() + overlap
+
+  const read = (from: number) => find({ since: new Date(from), until: new Date(Date.now() + ahead), limit: mostAtOnce })
+  const note = ({ id, created_at }: EventRow) => {
+    newest = Math.max(newest ?? 0, created_at.getTime())
+    shown.set(id, created_at.getTime())
+  }
+
+  return async () => {
+    if (newest === undefined) {
+      for (const row of await read(Date.now() - ahead)) note(row)
+      newest ??= Date.now() - ahead
+    }
+    for (const row of (await read(newest - overlap)).toReversed()) {
+      if (shown.has(row.id)) continue
+      await show(row)
+      note(row)
+    }
+    for (const [id, time] of shown) if (time < newest - 2 * overlap) shown.delete(id)
+  }
+}
+
+/** Shows new events until Ctrl-C or until the output is closed. Waits for a database that is away. */
+export const followEvents = async ({ stderr }: Pick<CommandContext, 'stderr'>, events: Follow) => {
+  const stop = new AbortController()
+  const interruption = watchForInterruption(() => stop.abort())
+  const read = createReader(events)
+  let isAway = false
+
+  const report = async (error: unknown) => {
+    if (!(error instanceof StoreUnavailable)) throw error
+    if (!isAway) await print(stderr, 'The database cannot be reached. Waiting for it; no event is lost.')
+    isAway = true
+  }
+
+  try {
+    while (!stop.signal.aborted) {
+      await read().then(() => {
+        isAway = false
+      }, report)
+      await wait(pause, undefined, { signal: stop.signal }).catch(() => undefined)
+    }
+    return exitCodes[interruption.signal() ?? 'SIGINT']
+  } finally {
+    interruption.forget()
+  }
+}

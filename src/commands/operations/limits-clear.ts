@@ -1,0 +1,197 @@
+import { userSubject } from '../../domain/limiters/limiters.js'
+import { networkOf } from '../../http/client.js'
+import type { Counter } from '../../platform/cache/shared-counters.js'
+import {
+  type Command,
+  type CommandContext,
+  CommandFailure,
+  operator,
+  print,
+  readArguments,
+  type Stores,
+  UsageFault,
+  withStores,
+} from '../command.js'
+import { counted } from '../terminal/counted.js'
+import { printableJson } from '../terminal/printable-json.js'
+import { shownCommandWith } from '../terminal/quote-command.js'
+import { requireUser } from '../users/find-user.js'
+import { isLimitKey, keysOfDevices, keysOfNetwork, keysOfUser, networksOf, readLimitKey } from './limit-keys.js'
+
+type Cleared = { limit: string; subject: string; used?: number }
+type Outcome = { cleared: Cleared[]; says: string; hints: string[]; userId?: string }
+
+const inMemory = 'Without REDIS_URL other limits are counted in the memory of the service: a restart clears them.'
+
+const describeCounter = ({ key, used }: Counter): Cleared => ({ ...readLimitKey(key), used })
+
+/** A counter whose attempts were all given back. */
+const isUsed = ({ used }: Counter) => used > 0
+
+/** The names of a user together. Their keys hold a MAC of the name: the user says more. */
+const ofNames = (counters: readonly Counter[], { username }: { username: string }): Cleared[] => {
+  const used = counters.reduce((sum, counter) => sum + counter.used, 0)
+  return used > 0 ? [{ limit: 'account', subject: username, used }] : []
+}
+
+/** The known browsers of a user together: each is a random number to all others. */
+const ofDevices = (counters: readonly Counter[], { username }: { username: string }): Cleared[] => {
+  const used = new Map<string, number>()
+  for (const counter of counters) {
+    const { limit } = readLimitKey(counter.key)
+    used.set(limit, (used.get(limit) ?? 0) + counter.used)
+  }
+  return [...used].map(([limit, sum]) => ({ limit, subject: `known browsers of ${username}`, used: sum }))
+}
+
+/** With the shared counters, or undefined if there are none. */
+const withCounters = async <Result>(
+  { limits }: Stores,
+  work: (counters: NonNullable<Awaited<ReturnType<Stores['limits']['openCounters']>>>) => Promise<Result>,
+) => {
+  const counters = await limits.openCounters()
+  if (!counters) return undefined
+  try {
+    return await work(counters)
+  } finally {
+    await counters.close()
+  }
+}
+
+const listed = (cleared: readonly Cleared[]) =>
+  cleared
+    .map(({ limit, subject, used }) => `${limit} of ${subject}${used === undefined ? '' : ` (${used} counted)`}`)
+    .join(', ')
+
+const clearNetwork = async (stores: Stores, network: string): Promise<Outcome> => {
+  const removed = await withCounters(stores, (counters) => counters.remove(keysOfNetwork(network)))
+  if (!removed) throw new CommandFailure(inMemory)
+  const cleared = removed.filter(isUsed).map(describeCounter)
+  return {
+    cleared,
+    says: cleared.length > 0 ? `Cleared ${listed(cleared)}.` : `Nothing was counted for ${network}.`,
+    hints: [],
+  }
+}
+
+/** Where the user was refused in the last hour: the limiter of networks is not the user's, so it is only named. */
+const refusedNetworks = async (stores: Stores, user: { id: string; username: string }) => {
+  const now = stores.clock.now().getTime()
+  const query = {
+    since: new Date(now - 60 * 60_000),
+    until: new Date(now + 60_000),
+    kind: 'rate_limited',
+    limit: 100,
+  } as const
+  const rows = await stores.events.about({ userId: user.id, name: user.username }, query)
+  return networksOf(rows.filter((row) => row.user_id === null).map((row) => row.ip))
+}
+
+const clearUser = async (stores: Stores, named: string): Promise<Outcome> => {
+  const user = await requireUser(stores, named)
+  const hadWrongCodes = await stores.codeWaits.forget(user.id)
+  const ofUser = keysOfUser(user.id, await stores.sessions.list(user.id))
+  const removed = await withCounters(stores, async (counters) => ({
+    names: await counters.remove([user.username, user.email].flatMap(stores.limits.keysOfName)),
+    devices: await counters.remove(await keysOfDevices(counters, user.id)),
+    others: await counters.remove(ofUser),
+  }))
+  const cleared = [
+    ...(hadWrongCodes ? [{ limit: 'codes', subject: userSubject(user.id) }] : []),
+    ...ofNames(removed?.names ?? [], user),
+    ...ofDevices((removed?.devices ?? []).filter(isUsed), user),
+    ...(removed?.others ?? []).filter(isUsed).map(describeCounter),
+  ]
+  const networks = await refusedNetworks(stores, user)
+  return {
+    cleared,
+    userId: user.id,
+    says: cleared.length > 0 ? `Cleared ${listed(cleared)}.` : `Nothing was counted for ${user.username}.`,
+    hints: [
+      ...(removed ? [] : [inMemory]),
+      ...networks.map(
+        (network) =>
+          `A limit refused ${network} in the last hour: ${shownCommandWith('limits clear', '--network', network)}`,
+      ),
+    ],
+  }
+}
+
+const clearAll = async (stores: Stores): Promise<Outcome> => {
+  const accounts = await stores.codeWaits.forgetAll()
+  const removed = await withCounters(stores, async (counters) =>
+    counters.remove((await counters.keys()).filter(isLimitKey)),
+  )
+  const byLimit = new Map([['codes', accounts]])
+  for (const { key } of (removed ?? []).filter(isUsed)) {
+    const { limit } = readLimitKey(key)
+    byLimit.set(limit, (byLimit.get(limit) ?? 0) + 1)
+  }
+  const cleared = [...byLimit].flatMap(([limit, used]) => (used > 0 ? [{ limit, subject: 'all', used }] : []))
+  const parts = cleared.map(({ limit, used }) => `${counted(used, 'counter')} of ${limit}`)
+  return {
+    cleared,
+    says: parts.length > 0 ? `Cleared ${parts.join(', ')}.` : 'Nothing was counted.',
+    hints: removed ? [] : [inMemory],
+  }
+}
+
+const report = async (
+  { cleared, says, hints, userId }: Outcome,
+  what: string,
+  json: boolean,
+  stores: Stores,
+  context: CommandContext,
+) => {
+  if (cleared.length > 0) {
+    const reason = `${what}: ${[...new Set(cleared.map(({ limit }) => limit))].join(' ')}`
+    await stores.events.record(
+      { kind: 'limits_cleared', reason, ...(userId !== undefined && { userId }) },
+      operator(context),
+    )
+  }
+  await print(context.stdout, json ? printableJson({ cleared }) : says)
+  for (const hint of hints) await print(context.stderr, hint)
+  return 0
+}
+
+export const limitsClear: Command = {
+  summary: 'Let a user or a network that a limit refuses try again now',
+  help: `latchkey limits clear --user USER | --network ADDRESS | --all [--yes] [--json]
+
+Forgets what limits have counted, and says what that was. Limits end by themselves: after 15 minutes for failed sign-ins, after
+an hour for reset mails, after 1 to 24 hours for wrong codes of an account.
+
+  --user USER          a username, an email or an id: wrong passwords under the user's names and in browsers that the user has
+                       signed in with, wrong codes of two-step sign-in, mailed codes, requests of the user's sessions. Failed
+                       sign-ins are counted by network: the command names networks that were refused to this user
+  --network ADDRESS    an IPv4 address, or an IPv6 address, which stands for its /64: failed sign-ins, reset mails, requests
+  --all                everything. An attacker who is guessing passwords can go on at once
+  --yes                needed with --all
+  --json               {"cleared": [{"limit": …, "subject": …, "used": …}]}`,
+
+  run: async (args, context) => {
+    const options = {
+      user: { type: 'string' },
+      network: { type: 'string' },
+      all: { type: 'boolean' },
+      yes: { type: 'boolean' },
+      json: { type: 'boolean' },
+    } as const
+    const { values } = readArguments(args, options, [])
+    const { user, network: written, all } = values
+    if ([user, written, all].filter((each) => each !== undefined).length !== 1)
+      throw new UsageFault('One of --user, --network and --all is needed.')
+    if (user?.trim() === '') throw new UsageFault('--user is empty.')
+    const network = written === undefined ? undefined : networkOf(written)
+    if (written !== undefined && network === undefined) throw new UsageFault('--network takes an IPv4 or IPv6 address.')
+    if (all && !values.yes)
+      throw new CommandFailure('This forgets all failed attempts, also those of attackers. Add --yes to do it.')
+    return withStores(context, 'service', async (stores) => {
+      const json = values.json ?? false
+      if (user !== undefined) return report(await clearUser(stores, user), 'user', json, stores, context)
+      if (network === undefined) return report(await clearAll(stores), 'all', json, stores, context)
+      return report(await clearNetwork(stores, network), `network ${network}`, json, stores, context)
+    })
+  },
+}

@@ -1,0 +1,123 @@
+import { type EventQuery, type EventRow, mailEventKinds } from '../../domain/events/events.js'
+import type { MailOwner, WaitingMail } from '../../domain/mails/waiting-mails.js'
+import { days } from '../../lib/durations.js'
+import { type Command, limitFrom, print, readArguments, type Stores, withStores } from '../command.js'
+import { printableJson } from '../terminal/printable-json.js'
+import { asTable } from '../terminal/table.js'
+import { findUser } from '../users/find-user.js'
+
+const mostAtOnce = 10_000
+const shownFor = 7 * days
+
+/** One line of the list. `time`: since when it waits, or when it was decided. */
+type Listed = {
+  time: Date
+  state: string
+  kind: string
+  userId: string | null
+  username: string | null
+  attempts: number | null
+  nextAttempt: Date | null
+  reason: string | null
+}
+
+const states: Record<string, string> = {
+  mail_accepted: 'accepted',
+  mail_refused: 'refused',
+  mail_given_up: 'given up',
+} satisfies Record<(typeof mailEventKinds)[number], string>
+
+const ofWaiting = (mail: WaitingMail): Listed => ({
+  time: mail.created_at,
+  state: 'waits',
+  kind: mail.kind,
+  userId: mail.user_id,
+  username: mail.username,
+  attempts: mail.attempts,
+  nextAttempt: mail.next_attempt_at,
+  reason: mail.last_error,
+})
+
+/** The reason of the event is the kind of the mail, and after a colon why it was not sent. */
+const ofEvent = (row: EventRow): Listed => {
+  const [kind = '', ...why] = (row.reason ?? '').split(': ')
+  return {
+    time: row.created_at,
+    state: states[row.kind] ?? row.kind,
+    kind,
+    userId: row.user_id,
+    username: row.username,
+    attempts: null,
+    nextAttempt: null,
+    reason: why.join(': ') || null,
+  }
+}
+
+/** Newest first. */
+const decided = ({ events, clock }: Stores, limit: number, owner: (MailOwner & { name: string }) | undefined) => {
+  const now = clock.now().getTime()
+  const query: EventQuery = {
+    since: new Date(now - shownFor),
+    until: new Date(now + 1 * days),
+    kinds: mailEventKinds,
+    limit,
+  }
+  return owner ? events.about(owner, query) : events.between(query)
+}
+
+const ownerOf = async (stores: Stores, named: string) => {
+  const user = await findUser(stores, named)
+  return user ? { userId: user.id, email: user.email, name: user.email } : { email: named, name: named }
+}
+
+const asLines = (mails: readonly Listed[]) =>
+  asTable([
+    ['TIME', 'STATE', 'KIND', 'USER', 'ATTEMPTS', 'NEXT ATTEMPT', 'REASON'],
+    ...mails.map((mail) => [
+      mail.time.toISOString(),
+      mail.state,
+      mail.kind,
+      mail.username ?? '',
+      mail.attempts === null ? '' : String(mail.attempts),
+      mail.nextAttempt?.toISOString() ?? '',
+      mail.reason ?? '',
+    ]),
+  ])
+
+export const mailsList: Command = {
+  summary: 'Show which mails wait, were accepted, refused or given up',
+  help: `latchkey mails list [--user USER] [--limit N] [--json]
+
+Shows the mails that wait for the mail server, oldest first: since when, how often they were tried, when they are tried next and
+why the last attempt failed. Below them are the mails of the last ${shownFor / days} days that the mail server has accepted or refused, or that
+were given up because it was too late, newest first. Accepted means that the mail server has it: whether it has arrived, only
+the log of that server knows.
+
+  --user USER   only mails about this user: a username, an email or an id. Also an address without an account, for a
+                registration that is not confirmed
+  --limit N     how many of each, 1 to ${mostAtOnce} (default 100)
+  --json        one JSON object on each line, for programs`,
+
+  run: async (args, context) => {
+    const { values } = readArguments(
+      args,
+      { user: { type: 'string' }, limit: { type: 'string', default: '100' }, json: { type: 'boolean' } },
+      [],
+    )
+    const limit = limitFrom(values.limit, mostAtOnce)
+    return withStores(context, 'service', async (stores) => {
+      const owner = values.user === undefined ? undefined : await ownerOf(stores, values.user)
+      const waiting = await stores.waitingMails.list(limit + 1, owner)
+      const done = await decided(stores, limit + 1, owner)
+      const shown = [...waiting.slice(0, limit).map(ofWaiting), ...done.slice(0, limit).map(ofEvent)]
+      if (values.json) for (const mail of shown) await print(context.stdout, printableJson(mail))
+      else
+        await print(
+          context.stdout,
+          shown.length > 0 ? asLines(shown) : `No mail waits, and none was sent in ${shownFor / days} days.`,
+        )
+      if (waiting.length > limit || done.length > limit) await print(context.stderr, 'There are more: use --limit.')
+      return 0
+    })
+  },
+}

@@ -1,0 +1,141 @@
+import { existsSync } from 'node:fs'
+import { appendFile, readFile } from 'node:fs/promises'
+import { serviceKeysIn } from '../../app/service-keys-file.js'
+import { loadSettings } from '../../config.js'
+import {
+  isKeyName,
+  newServiceKey,
+  readExpiry,
+  readScopes,
+  type ServiceScope,
+  serviceScopes,
+} from '../../domain/service-keys/service-keys.js'
+import { systemClock } from '../../lib/clock.js'
+import { readDuration } from '../../lib/durations.js'
+import { whyUnwritable } from '../../lib/file-faults.js'
+import { OperatorError } from '../../lib/operator-error.js'
+import {
+  type Command,
+  type CommandContext,
+  CommandFailure,
+  operator,
+  print,
+  readArguments,
+  UsageFault,
+  withStores,
+} from '../command.js'
+import { printableJson } from '../terminal/printable-json.js'
+
+/** The group too: `doctor` may run as another user than the service. The file has only hashes. */
+const fileMode = 0o640
+
+/** The file as it is, and empty if it does not exist yet. */
+const readKeys = async (path: string) => {
+  const text = existsSync(path) ? await readFile(path, 'utf8') : ''
+  return { keys: serviceKeysIn(text, path), lacksLineEnd: text !== '' && !text.endsWith('\n') }
+}
+
+/**
+ * The key must not wait for the database: the embedded one belongs to the service while it runs, and PostgreSQL may be away.
+ * Returns why nothing was recorded.
+ */
+const recordEvent = async (name: string, context: CommandContext) => {
+  try {
+    await withStores(context, 'service', ({ events }) =>
+      events.record({ kind: 'service_key_added', reason: name }, operator(context)),
+    )
+    return undefined
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error
+    return error.message
+  }
+}
+
+/** What cannot be read or written is for the operator to put right. */
+const unlessRefused = async <Result>(work: Promise<Result>, path: string, what: 'read' | 'written') =>
+  work.catch((error: Error) => {
+    const reason = whyUnwritable(error)
+    const says = reason === undefined ? error.message : `${path} cannot be ${what}: ${reason}.`
+    throw new CommandFailure(`Nothing was added. ${says}`)
+  })
+
+type Grant = { scopes: readonly ServiceScope[] | undefined; expiresAt: Date | undefined }
+
+const scopesFrom = (text: string | undefined) => {
+  if (text === undefined) return undefined
+  const scopes = readScopes(text)
+  if (!scopes) throw new UsageFault(`--scope takes ${serviceScopes.join(', ')}, with commas between them.`)
+  return scopes
+}
+
+const expiryFrom = (text: string | undefined) => {
+  if (text === undefined) return undefined
+  const now = systemClock.now()
+  const span = readDuration(text)
+  const moment = span === undefined ? readExpiry(text) : new Date(now.getTime() + span)
+  if (!moment || Number.isNaN(moment.getTime()))
+    throw new UsageFault(
+      '--expires takes a time such as 90d, a date such as 2027-01-31 or a moment such as 2027-01-31T12:00:00Z.',
+    )
+  if (moment <= now) throw new UsageFault('--expires names a moment that has passed.')
+  return moment
+}
+
+/** Adds the line of a new key to the file, and returns the key. */
+const addToFile = async (name: string, grant: Grant, context: CommandContext) => {
+  const { serviceKeysFile: path } = loadSettings(context.environment, ['SERVICE_KEYS_FILE'])
+  if (path === undefined)
+    throw new CommandFailure('Set SERVICE_KEYS_FILE to the file that is to hold the keys, or use --print-line.')
+  const { keys, lacksLineEnd } = await unlessRefused(readKeys(path), path, 'read')
+  if (keys.some((key) => key.name === name))
+    throw new CommandFailure(`${path} has a key called ${name}. Choose another name, or delete its line first.`)
+  const made = newServiceKey(name, grant)
+  const text = `${lacksLineEnd ? '\n' : ''}${made.line}\n`
+  await unlessRefused(appendFile(path, text, { mode: fileMode }), path, 'written')
+  return made
+}
+
+export const serviceKeyAdd: Command = {
+  summary: 'Make a key with which another program may ask /api/service/',
+  help: `latchkey service-key add NAME [--scope SCOPES] [--expires WHEN] [--print-line] [--json]
+
+Makes a key, adds its hash to the file that SERVICE_KEYS_FILE names (which is made if there is none), and prints the key. It is
+not kept anywhere and cannot be printed again. The event service_key_added is recorded if the database can be used; the key works
+without it. NAME stands in the log for each request with the key. Send SIGHUP to the service to make the key work without a
+restart. To remove a key, delete its line and send SIGHUP.
+
+  --scope       what the key is for, with commas between: users:read (look users up), sessions:end (sign users out),
+                revocations:read (the list of ended sessions, for @latchkey/verify). Without it, all of them.
+  --expires     90d, 2027-01-31 (the beginning of that day, UTC) or 2027-01-31T12:00:00Z. From then on the key is refused;
+                doctor warns 14 days before. Without it, the key does not expire.
+  --print-line  for a file that cannot be written here, such as a Secret of Kubernetes: writes nothing, and prints the key and
+                below it the line for the file
+  --json        {"name": …, "key": …, "scopes": […], "expiresAt": … or null}, with --print-line also "line"`,
+
+  printsOnce: true,
+  run: async (args, context) => {
+    const options = {
+      scope: { type: 'string' },
+      expires: { type: 'string' },
+      'print-line': { type: 'boolean' },
+      json: { type: 'boolean' },
+    } as const
+    const { positionals, values } = readArguments(args, options, ['NAME'])
+    const [name = ''] = positionals
+    if (!isKeyName(name))
+      throw new UsageFault(
+        'NAME has 1 to 64 letters, digits, dots, dashes and underscores, and begins with a letter or digit.',
+      )
+    const grant = { scopes: scopesFrom(values.scope), expiresAt: expiryFrom(values.expires) }
+    const printsLine = values['print-line'] ?? false
+    const { key, line } = printsLine ? newServiceKey(name, grant) : await addToFile(name, grant, context)
+    // Before the key is shown: until then, no program can use it.
+    const unrecorded = await recordEvent(name, context)
+    if (unrecorded !== undefined)
+      await print(context.stderr, `The key was made, but no event could be recorded: ${unrecorded}`)
+    const { scopes = serviceScopes, expiresAt = null } = grant
+    const asJson = () => printableJson({ name, key, scopes, expiresAt, ...(printsLine && { line }) })
+    await print(context.stdout, values.json ? asJson() : printsLine ? `${key}\n${line}` : key)
+    return 0
+  },
+}

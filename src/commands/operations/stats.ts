@@ -1,0 +1,81 @@
+import { isProviderId, providerLabel } from '../../contract/providers.js'
+import type { Stats } from '../../domain/stats/stats.js'
+import { type Command, print, readArguments, withStores } from '../command.js'
+import { printableJson } from '../terminal/printable-json.js'
+import { asTable } from '../terminal/table.js'
+import { momentFrom } from './events.js'
+
+type Counts = Awaited<ReturnType<Stats['since']>>
+
+const asObject = ({ providers, events, active, ...row }: Counts, since: Date) => ({
+  users: {
+    all: row.users,
+    new: row.new_users,
+    disabled: row.disabled,
+    withoutPassword: row.without_password,
+    withTotp: row.with_totp,
+    withPasskeys: row.with_passkeys,
+    withSessions: row.users_with_sessions,
+    active: { days1: active.day, days7: active.week, days30: active.month },
+    providers: Object.fromEntries(providers.map((each) => [each.provider, each.users])),
+  },
+  sessions: row.sessions,
+  waiting: {
+    registrations: row.registrations_waiting,
+    mails: row.mails_waiting,
+    webhooks: row.webhooks_waiting,
+    webhooksGivenUp: row.webhooks_given_up,
+  },
+  events: events.map(({ kind, reason, events: count }) => ({ kind, reason, count })),
+  since: since.toISOString(),
+})
+
+const asLines = ({ users, sessions, waiting, events, since }: ReturnType<typeof asObject>) => {
+  const number = (count: number) => count.toLocaleString('en')
+  const counts: [string, number][] = [
+    ['users', users.all],
+    [`  new since ${since}`, users.new],
+    ['  disabled', users.disabled],
+    ['  without a password', users.withoutPassword],
+    ['  with two-step sign-in', users.withTotp],
+    ['  with passkeys', users.withPasskeys],
+    ...Object.entries(users.providers).map(([id, count]): [string, number] => [
+      `  with ${isProviderId(id) ? providerLabel(id) : id}`,
+      count,
+    ]),
+    ['  signed in', users.withSessions],
+    ['  active in the last day', users.active.days1],
+    ['  active in 7 days', users.active.days7],
+    ['  active in 30 days', users.active.days30],
+    ['sessions', sessions],
+    ['registrations that wait', waiting.registrations],
+    ['mails that wait', waiting.mails],
+    ['webhooks that wait', waiting.webhooks],
+    ['webhooks given up', waiting.webhooksGivenUp],
+  ]
+  const happened = events.map(({ kind, reason, count }) => [kind, reason ?? '', number(count)])
+  const table = asTable([['NUMBER OF', ''], ...counts.map(([name, count]) => [name, number(count)])])
+  return happened.length === 0
+    ? `${table}\n\nNo events since ${since}.`
+    : `${table}\n\n${asTable([['EVENTS', 'REASON', 'COUNT'], ...happened])}`
+}
+
+export const stats: Command = {
+  summary: 'Show how many users, sessions and events there are',
+  help: `latchkey stats [--since TIME] [--json]
+
+Counts users, sessions and what waits, and the events since a time. Active users are those who used a session in that time.
+
+  --since TIME    2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d (default 24h); events are kept for 90 days
+  --json          one JSON object, for programs`,
+
+  run: async (args, context) => {
+    const { values } = readArguments(args, { since: { type: 'string', default: '24h' }, json: { type: 'boolean' } }, [])
+    const since = momentFrom('--since', values.since, new Date())
+    return withStores(context, 'service', async (stores) => {
+      const counts = asObject(await stores.stats.since(since), since)
+      await print(context.stdout, values.json ? printableJson(counts) : asLines(counts))
+      return 0
+    })
+  },
+}

@@ -1,0 +1,79 @@
+import type { WaitingWebhook } from '../../domain/webhooks/webhooks.js'
+import { type Command, limitFrom, operator, print, readArguments, withStores } from '../command.js'
+import { counted } from '../terminal/counted.js'
+import { printableJson } from '../terminal/printable-json.js'
+import { asTable } from '../terminal/table.js'
+
+const mostAtOnce = 10_000
+
+const asJson = (webhook: WaitingWebhook) => {
+  const { id, type, user_id: userId, created_at: time, attempts, next_attempt_at: nextAttempt, failure } = webhook
+  return printableJson({ id, type, userId, time, attempts, nextAttempt, failure })
+}
+
+const asLines = (webhooks: readonly WaitingWebhook[]) =>
+  asTable([
+    ['ID', 'TYPE', 'TIME', 'ATTEMPTS', 'NEXT ATTEMPT', 'LAST FAILURE'],
+    ...webhooks.map((webhook) => [
+      webhook.id,
+      webhook.type,
+      webhook.created_at.toISOString(),
+      String(webhook.attempts),
+      webhook.next_attempt_at?.toISOString() ?? 'given up',
+      webhook.failure ?? '',
+    ]),
+  ])
+
+export const sendingStopped = (since: Date) =>
+  `Nothing is sent since ${since.toISOString()}: the receiver answered 410. \`latchkey webhooks retry\` starts it again.`
+
+export const webhooksList: Command = {
+  summary: 'Show webhooks that wait for the receiver or were given up',
+  help: `latchkey webhooks list [--limit N] [--json]
+
+Shows webhooks that are not delivered yet, oldest first: how often they were tried, when they are tried next, and why the
+last attempt failed. Those that were given up are kept for 30 days. If the receiver answered 410, nothing is sent: then a line
+on the standard error says since when.
+
+  --limit N    how many, 1 to ${mostAtOnce} (default 100)
+  --json       one JSON object on each line, for programs`,
+
+  run: async (args, context) => {
+    const { values } = readArguments(args, { limit: { type: 'string', default: '100' }, json: { type: 'boolean' } }, [])
+    const limit = limitFrom(values.limit, mostAtOnce)
+    return withStores(context, 'service', async ({ webhooks }) => {
+      const found = await webhooks.oldest(limit + 1)
+      const shown = found.slice(0, limit)
+      if (values.json) for (const webhook of shown) await print(context.stdout, asJson(webhook))
+      else await print(context.stdout, shown.length > 0 ? asLines(shown) : 'No webhook waits.')
+      const stopped = await webhooks.stoppedSince()
+      if (stopped) await print(context.stderr, sendingStopped(stopped))
+      if (found.length > limit) await print(context.stderr, 'Newer ones are not shown: use --limit.')
+      return 0
+    })
+  },
+}
+
+export const webhooksRetry: Command = {
+  summary: 'Try webhooks again now, also those that were given up',
+  help: `latchkey webhooks retry [--json]
+
+Makes every webhook that waits or was given up due now, with the same id and as many attempts as a new one. A running
+service sends them within seconds, also if it had stopped sending because the receiver answered 410. Use this when a
+receiver that was away is back.
+
+  --json    one JSON object, for programs`,
+
+  run: async (args, context) => {
+    const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
+    return withStores(context, 'service', async ({ webhooks, events }) => {
+      const due = await webhooks.retryAll()
+      await events.record({ kind: 'webhooks_retried', reason: `${due} due` }, operator(context))
+      await print(
+        context.stdout,
+        values.json ? printableJson({ due }) : `${counted(due, 'webhook is', 'webhooks are')} due now.`,
+      )
+      return 0
+    })
+  },
+}

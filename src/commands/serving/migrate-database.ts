@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs'
+import { embeddedDirectory } from '../../app/open-platform.js'
+import { migrationsDirectory as directory } from '../../app/prepare-database.js'
+import { ConfigurationFaults, type Environment, loadSettings } from '../../config.js'
+import { grantsFor, readableTables, writableTables } from '../../domain/tables.js'
+import type { Database } from '../../platform/database/database.js'
+import { hostName } from '../../platform/database/find-primary.js'
+import { requireRole } from '../../platform/database/grants.js'
+import { describeSchema, migrate, requireOwner, schemaStatus } from '../../platform/database/migrate.js'
+import { openAsOwner, openDatabase, roleToGrant } from '../../platform/database/open.js'
+import { postgresAddress } from '../../platform/database/postgres-address.js'
+import { commandLog } from '../terminal/command-log.js'
+
+export type Place = { ownerUrl: string; serviceRole: string | undefined } | { embedded: string }
+
+/** Reads only what a migration needs: it can run without the signing secret and the mail server. */
+export const placeFrom = (environment: Environment): Place => {
+  const settings = loadSettings(environment, ['NODE_ENV', 'DATA_DIR', 'DATABASE_URL', 'DATABASE_OWNER_URL'])
+  const { databaseUrl: url, databaseOwnerUrl } = settings
+  const ownerUrl = databaseOwnerUrl ?? url
+  if (ownerUrl !== undefined)
+    return { ownerUrl, serviceRole: url === undefined ? undefined : roleToGrant({ url, ownerUrl }) }
+  if (settings.nodeEnv === 'production')
+    throw new ConfigurationFaults(['DATABASE_OWNER_URL or DATABASE_URL: one of them must be set in production'])
+  return { embedded: embeddedDirectory(settings) }
+}
+
+/** For messages: which database a migration is about. Never its password. */
+export const nameOfPlace = (place: Place) => {
+  if ('embedded' in place) return `the embedded database in ${place.embedded}`
+  const { database, hosts } = postgresAddress(place.ownerUrl)
+  return `the database ${database} at ${hosts.map(hostName).join(', ')}`
+}
+
+const open = async (place: Place): Promise<Database> =>
+  'ownerUrl' in place
+    ? openAsOwner(place.ownerUrl)
+    : openDatabase({ embedded: { directory: place.embedded, log: commandLog() } })
+
+const withDatabase = async <Result>(place: Place, work: (database: Database) => Promise<Result>) => {
+  const database = await open(place)
+  try {
+    return await work(database)
+  } finally {
+    await database.close()
+  }
+}
+
+/** Opening an embedded database that does not exist yet would create it. */
+const ask = <Result>(place: Place, question: (database: Database | undefined) => Promise<Result>) =>
+  'embedded' in place && !existsSync(place.embedded) ? question(undefined) : withDatabase(place, question)
+
+const withDirectory = (database: Database | undefined) => ({ directory, ...(database && { database }) })
+
+/** Every migration, also of a schema on which this version must not run. */
+export const statusOf = (place: Place) => ask(place, (database) => describeSchema(withDirectory(database)))
+
+/** What is missing. Rejects where `applyMissing` would, and changes nothing. */
+export const planFor = (place: Place, role: string | undefined) =>
+  ask(place, async (database) => {
+    if (database && role !== undefined) await requireRole(database, role)
+    const status = await schemaStatus(withDirectory(database))
+    if (database && (status.pending.length > 0 || role !== undefined))
+      await requireOwner(database, [...writableTables, ...readableTables])
+    return status
+  })
+
+/** Applies what is missing, grants the role its rights, and returns what was applied and how the schema is now. */
+export const applyMissing = (place: Place, role: string | undefined) =>
+  withDatabase(place, async (database) => ({
+    applied: await migrate({ database, directory, ...(role !== undefined && { grants: grantsFor(role) }) }),
+    status: await schemaStatus({ database, directory }),
+  }))

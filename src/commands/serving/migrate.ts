@@ -1,0 +1,106 @@
+import type { SchemaStatus } from '../../platform/database/migrate.js'
+import { type Command, type CommandContext, CommandFailure, print, readArguments, UsageFault } from '../command.js'
+import { printableJson } from '../terminal/printable-json.js'
+import type { Place } from './migrate-database.js'
+
+/** Which older versions can still run on the schema. */
+const wayBack = (oldestProgram: number | null) =>
+  oldestProgram === null ? '' : `; versions that have migration ${oldestProgram} can run on it`
+
+const statusLines = ({ applied, pending, newer }: SchemaStatus) => [
+  ...applied.map(({ name, appliedAt, oldestProgram }) => {
+    const unknown = newer.includes(name) ? ', by a newer version' : ''
+    return `${name}  applied ${appliedAt.toISOString()}${unknown}${wayBack(oldestProgram)}`
+  }),
+  ...pending.map(({ name, oldestProgram }) => `${name}  not applied${wayBack(oldestProgram)}`),
+]
+
+const nothingToApply = ({ newer }: SchemaStatus, name: string) =>
+  newer.length === 0
+    ? `Nothing to apply: ${name} is up to date.`
+    : `Nothing to apply: ${name} has ${newer.join(', ')} of a newer version, and this version can run on it.`
+
+const noRole =
+  'Nothing was granted to a role of the service. If it uses another role, name it with --grant-to or in DATABASE_URL.'
+const noGrantTo = (role: string) =>
+  `Nothing was granted to ${role}: only the newer version knows which rights it needs now. Run \`latchkey migrate\` of that version.`
+
+const statusAsJson = ({ applied, pending, newer }: SchemaStatus) =>
+  printableJson({
+    applied: applied.map(({ name, appliedAt }) => ({ name, appliedAt: appliedAt.toISOString() })),
+    pending: pending.map(({ name }) => name),
+    newer,
+  })
+
+const showStatus = async (
+  { tooNew, ...status }: SchemaStatus & { tooNew?: string },
+  json: boolean,
+  { stdout, stderr }: CommandContext,
+) => {
+  await print(stdout, json ? statusAsJson(status) : statusLines(status).join('\n'))
+  if (tooNew === undefined) return 0
+  await print(stderr, tooNew)
+  return 1
+}
+
+const showPlan = async (status: SchemaStatus, name: string, json: boolean, { stdout }: CommandContext) => {
+  const names = status.pending.map(({ name }) => name)
+  const listed = status.applied.length === 0 ? `all ${names.length} migrations` : names.join(', ')
+  if (json) await print(stdout, statusAsJson(status))
+  else await print(stdout, names.length === 0 ? nothingToApply(status, name) : `Would apply ${listed} to ${name}.`)
+  return 0
+}
+
+/** The role of the service that gets rights: the one that is named, or that of DATABASE_URL. */
+const roleFrom = (named: string | undefined, place: Place) => {
+  if (named === undefined) return 'serviceRole' in place ? place.serviceRole : undefined
+  if (named.trim() === '') throw new UsageFault('--grant-to takes the name of a role, and the name is empty.')
+  if ('embedded' in place)
+    throw new CommandFailure(
+      '--grant-to is for PostgreSQL: the embedded database has no other role. Set DATABASE_OWNER_URL.',
+    )
+  return named
+}
+
+export const migrate: Command = {
+  summary: "Bring the database to this version's schema",
+  help: `latchkey migrate [--dry-run | --status] [--grant-to ROLE] [--json]
+
+Applies the migrations that are missing, as the role of DATABASE_OWNER_URL, or of DATABASE_URL if that owns the tables.
+No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) gets the rights it needs, and no others.
+
+  --dry-run          check both roles, show what would be applied, and change nothing
+  --status           list every migration and when it was applied, and change nothing. The exit code is 1 if a newer
+                     version has changed the schema so that this version must not run on it
+  --grant-to ROLE    the role of the service, if DATABASE_URL is not set here
+  --json             one JSON object, for programs: {"applied": […], "pending": […], "newer": […]}, where applied has what
+                     was applied by this run, or ever with --status and --dry-run`,
+
+  run: async (args, context) => {
+    const { values } = readArguments(
+      args,
+      {
+        'dry-run': { type: 'boolean' },
+        status: { type: 'boolean' },
+        'grant-to': { type: 'string' },
+        json: { type: 'boolean' },
+      },
+      [],
+    )
+    if (values['dry-run'] && values.status) throw new UsageFault('--dry-run and --status cannot be used together.')
+    const { applyMissing, nameOfPlace, placeFrom, planFor, statusOf } = await import('./migrate-database.js')
+    const json = values.json ?? false
+    const place = placeFrom(context.environment)
+    const name = nameOfPlace(place)
+    const role = roleFrom(values['grant-to'], place)
+    if (values.status) return showStatus(await statusOf(place), json, context)
+    if (values['dry-run']) return showPlan(await planFor(place, role), name, json, context)
+    const { applied, status } = await applyMissing(place, role)
+    const done = applied.length === 0 ? nothingToApply(status, name) : `Applied ${applied.join(', ')} to ${name}.`
+    await print(context.stdout, json ? printableJson({ applied, pending: [], newer: status.newer }) : done)
+    if (role !== undefined && status.newer.length > 0) await print(context.stderr, noGrantTo(role))
+    if ('ownerUrl' in place && role === undefined && !context.environment.DATABASE_URL)
+      await print(context.stderr, noRole)
+    return 0
+  },
+}

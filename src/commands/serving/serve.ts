@@ -1,0 +1,36 @@
+import cluster from 'node:cluster'
+import { readConfig } from '../../config.js'
+import { OperatorError } from '../../lib/operator-error.js'
+import { type Command, readArguments } from '../command.js'
+import { settingsFromSupervisor, tellFailure } from './process-messages.js'
+
+/** One of several processes leaves it to the supervisor to say why it cannot start. */
+const reported = async (work: Promise<void>) => {
+  try {
+    await work
+  } catch (error) {
+    if (!cluster.isWorker || !(error instanceof OperatorError)) throw error
+    await tellFailure(error.message)
+    process.exit(1)
+  }
+}
+
+export const serve: Command = {
+  summary: 'Run the service (the default)',
+  help: `latchkey serve
+
+Runs the service until SIGTERM or Ctrl-C. Settings are environment variables or lines of a .env file: see
+docs/configuration.md. Logs go to standard output: plain lines in development, one JSON object on each line otherwise.`,
+
+  run: async (args, context) => {
+    readArguments(args, {}, [])
+    // A signal to read files again must not end a service that is still loading.
+    process.on('SIGHUP', () => undefined)
+    const environment = cluster.isWorker ? await settingsFromSupervisor() : context.environment
+    const { config, texts } = readConfig(environment)
+    // The service itself is loaded for this command only.
+    const { serveUntilSignal } = await import('./serve-until-signal.js')
+    await reported(serveUntilSignal(config, texts, environment))
+    return 0
+  },
+}

@@ -1,0 +1,137 @@
+import cluster, { type Worker } from 'node:cluster'
+import { fileURLToPath } from 'node:url'
+import { inSeconds, shutdownBudget } from '../../app/serving.js'
+import type { Config, Environment } from '../../config.js'
+import { minutes, seconds } from '../../lib/durations.js'
+import { builtFile } from '../../lib/home.js'
+import type { Log } from '../../platform/log.js'
+import {
+  confirmFailure,
+  handOut,
+  isFailure,
+  readyMessage,
+  reloadMessage,
+  settingsQuestion,
+  shutDownMessage,
+} from './process-messages.js'
+import { onSignals } from './signals.js'
+
+/** A process that ends by itself is replaced, after a longer pause each time. If none serves any more, that is given up. */
+const mostCrashes = 5
+const crashWindow = 1 * minutes
+const firstPause = 1 * seconds
+const longestPause = 30 * seconds
+
+/** Later than the processes give up by themselves. */
+const extraTime = 2 * seconds
+const longestShutdown = ({ drainDelay }: Config) => shutdownBudget(drainDelay) + extraTime
+
+/** The files of this process, also when a link to the program leads to a newer version by now: versions must not mix. */
+const ownProgram = fileURLToPath(builtFile('main.js'))
+
+const startMetrics = async ({ metricsHost: host, metricsPort: port }: Config) => {
+  if (port === undefined) return
+  const { startMetricsServer } = await import('../../platform/metrics/metrics-server.js')
+  const { createSummedMetrics } = await import('../../platform/metrics/summed-metrics.js')
+  await startMetricsServer({ host, port, metrics: createSummedMetrics() })
+}
+
+/** Resolves when the last process has ended, and kills those that do not end in time. */
+const endProcesses = async (isReady: (id: number) => boolean, within: number, log: Log) => {
+  const running = Object.values(cluster.workers ?? {}).filter((each): each is Worker => each !== undefined)
+  const ended = running.map((each) => new Promise((resolve) => each.once('exit', resolve)))
+  for (const each of running) {
+    if (each.isConnected()) each.send(shutDownMessage)
+    // One that is being started may not listen to messages yet. As long as it does not, a signal ends it.
+    if (!isReady(each.id)) each.process.kill('SIGTERM')
+  }
+  const timer = setTimeout(() => {
+    log.warn('shutdown took too long: killing the processes that are left')
+    for (const each of running) each.process.kill('SIGKILL')
+  }, within)
+  await Promise.all(ended)
+  clearTimeout(timer)
+}
+
+const announce = ({ host, port, publicUrl, workers }: Config, log: Log) =>
+  log.info({ host, port, workers }, `Latchkey is ready at ${publicUrl} in ${workers} processes`)
+
+/** Gives each process its settings, and says why one cannot start. At the first start all have the same reason, said once. */
+const answerStarts = (texts: Environment, hasServed: () => boolean) => {
+  const said = new Set<string>()
+  cluster.on('message', (worker, message: unknown) => {
+    if (message === settingsQuestion) handOut(worker, texts)
+    if (!isFailure(message)) return
+    if (hasServed() || !said.has(message.failure)) process.stderr.write(`${message.failure}\n`)
+    said.add(message.failure)
+    confirmFailure(worker)
+  })
+}
+
+const reload = () => {
+  for (const each of Object.values(cluster.workers ?? {})) if (each?.isConnected()) each.send(reloadMessage)
+}
+
+/**
+ * Listens for the end, and returns what starts the service in several processes on one port. Each of them is a whole instance;
+ * this process only starts them, replaces one that has crashed, adds up their metrics, and ends them together.
+ */
+export const prepareSupervisor = (config: Config, texts: Environment, log: Log) => {
+  const crashes: number[] = []
+  const ready = new Set<number>()
+  let isEnding = false
+  let hasServed = false
+  let isAnnounced = false
+
+  const end = async (code: number) => {
+    if (isEnding) process.exit(1)
+    isEnding = true
+    await endProcesses((id) => ready.has(id), longestShutdown(config), log)
+    process.exit(code)
+  }
+
+  const replace = () => {
+    const now = performance.now()
+    crashes.push(now)
+    const recent = crashes.filter((moment) => moment > now - crashWindow).length
+    if (ready.size === 0 && recent > mostCrashes) {
+      log.fatal({ crashes: recent }, 'the processes of the service crash again and again: giving up')
+      return void end(1)
+    }
+    const pause = Math.min(longestPause, firstPause * 2 ** (recent - 1))
+    setTimeout(() => {
+      if (!isEnding) cluster.fork()
+    }, pause)
+    return undefined
+  }
+
+  cluster.on('exit', (worker, code, signal) => {
+    ready.delete(worker.id)
+    if (isEnding) return
+    const details = { ended: worker.process.pid, exitCode: code, signal }
+    log.error(details, `a process of the service has ended ${hasServed ? 'unexpectedly' : 'while it was starting'}`)
+    // What stops the first start is a wrong setting or a port in use. The process itself has said so.
+    if (hasServed) replace()
+    else void end(code || 1)
+  })
+  answerStarts(texts, () => hasServed)
+  cluster.on('message', ({ id }, message) => {
+    if (message !== readyMessage) return
+    ready.add(id)
+    hasServed = true
+    if (isAnnounced || ready.size < config.workers) return
+    isAnnounced = true
+    announce(config, log)
+  })
+  const shutDown = (signal: string) => {
+    log.info({ signal, within: inSeconds(longestShutdown(config)) }, 'shutting down all processes of the service')
+    void end(0)
+  }
+  onSignals({ shutDown, reload })
+
+  return async () => {
+    await startMetrics(config)
+    cluster.setupPrimary({ exec: ownProgram })
+    for (let count = 0; count < config.workers; count += 1) cluster.fork()
+  }
+}

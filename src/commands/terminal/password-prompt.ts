@@ -1,0 +1,69 @@
+import { StringDecoder } from 'node:string_decoder'
+import { CommandFailure, type Terminal, write } from '../command.js'
+import { asText } from '../import/input.js'
+
+const longest = 4_096
+const endOfInput = '\u0004'
+const enter = ['\r', '\n', endOfInput]
+const erase = ['\u007f', '\b']
+const interrupt = '\u0003'
+
+/** Reads one line without showing it, and then restores the terminal, also after Ctrl-C. */
+const askHidden = async ({ stdin, stderr }: Terminal, question: string) => {
+  const decoder = new StringDecoder('utf8')
+  // Before the question, so that an answer that is typed at once is not shown.
+  stdin.setRawMode?.(true)
+  try {
+    await write(stderr, question)
+    return await new Promise<string>((resolve, reject) => {
+      let typed: string[] = []
+      const finish = (settle: () => void) => {
+        stdin.off('data', read).off('end', gone)
+        stdin.pause()
+        settle()
+      }
+      const gone = () => finish(() => reject(new CommandFailure('No password was given.')))
+      const read = (chunk: Buffer | string) => {
+        for (const character of typeof chunk === 'string' ? chunk : decoder.write(chunk)) {
+          if (character === interrupt || (character === endOfInput && typed.length === 0)) return gone()
+          if (enter.includes(character)) return finish(() => resolve(typed.join('')))
+          if (erase.includes(character)) typed = typed.slice(0, -1)
+          else if (typed.length < longest) typed.push(character)
+        }
+      }
+      stdin.on('data', read).once('end', gone)
+      stdin.resume()
+    })
+  } finally {
+    stdin.setRawMode?.(false)
+    await write(stderr, '\n')
+  }
+}
+
+const askTwice = async (terminal: Terminal) => {
+  const password = await askHidden(terminal, 'Password: ')
+  if ((await askHidden(terminal, 'Repeat the password: ')) !== password)
+    throw new CommandFailure('The two passwords are not the same.')
+  return password
+}
+
+/** One line, with or without a line break at its end, which `printf '%s\n' "$PASSWORD" | …` and files have. */
+const readAll = async ({ stdin }: Terminal) => {
+  let text = ''
+  for await (const piece of asText(stdin)) {
+    text += piece.text
+    if (text.length > longest) throw new CommandFailure('The password on standard input is too long.')
+  }
+  const password = text.replace(/\r?\n$/, '')
+  if (/[\r\n]/.test(password))
+    throw new CommandFailure('Standard input has several lines: give the password alone, on one line.')
+  return password
+}
+
+/** Never an argument of the command: every user of the machine can see those, and the shell's history keeps them. */
+export const readPassword = async (terminal: Terminal, fromInput: boolean) => {
+  if (fromInput) return readAll(terminal)
+  if (!terminal.stdin.isTTY)
+    throw new CommandFailure('There is no terminal to ask for the password: give it with --password-stdin.')
+  return askTwice(terminal)
+}

@@ -1,0 +1,102 @@
+import { isLanguage, type Language, languages } from '../../contract/languages.js'
+import { isRefused } from '../../contract/outcome.js'
+import type { Invitation } from '../../domain/invitations/invitations.js'
+import {
+  type Command,
+  type CommandContext,
+  CommandFailure,
+  emailFrom,
+  operator,
+  print,
+  readArguments,
+  UsageFault,
+  withStores,
+} from '../command.js'
+import { printableJson } from '../terminal/printable-json.js'
+import { asTable } from '../terminal/table.js'
+
+const languageOf = (text: string): Language => {
+  if (!isLanguage(text)) throw new UsageFault(`--language takes one of ${languages.join(', ')}.`)
+  return text
+}
+
+type Output = { json: boolean }
+
+const invite = (context: CommandContext, address: string, language: Language, { json }: Output) => {
+  const email = emailFrom(address)
+  return withStores(context, 'service', async ({ invitations, addresses, events }) => {
+    const made = await invitations.invite(email, { ...operator(context), language })
+    if (isRefused(made)) throw new CommandFailure(`${email.email} has an account. Nothing was sent.`)
+    await events.record({ kind: 'user_invited' }, { ...operator(context), typedName: email.email })
+    const link = addresses.invite(made.token)
+    const expiresAt = made.expiresAt.toISOString()
+    await print(
+      context.stdout,
+      json
+        ? printableJson({ email: email.email, link, expiresAt })
+        : `Invited ${email.email}. A running service sends the mail. The link works once, until ${expiresAt}:\n${link}`,
+    )
+    return 0
+  })
+}
+
+const asLines = (open: readonly Invitation[]) =>
+  asTable([
+    ['EMAIL', 'INVITED', 'EXPIRES'],
+    ...open.map(({ email, createdAt, expiresAt }) => [email, createdAt.toISOString(), expiresAt.toISOString()]),
+  ])
+
+const list = (context: CommandContext, { json }: Output) =>
+  withStores(context, 'service', async ({ invitations }) => {
+    const open = await invitations.open()
+    if (json) for (const each of open) await print(context.stdout, printableJson(each))
+    else await print(context.stdout, open.length > 0 ? asLines(open) : 'There are no open invitations.')
+    return 0
+  })
+
+const revoke = (context: CommandContext, address: string, { json }: Output) => {
+  const email = emailFrom(address)
+  return withStores(context, 'service', async ({ invitations, events }) => {
+    if (!(await invitations.revoke(email))) throw new CommandFailure(`${email.email} has no open invitation.`)
+    await events.record({ kind: 'invitation_revoked' }, { ...operator(context), typedName: email.email })
+    const done = `Withdrew the invitation of ${email.email}.`
+    await print(context.stdout, json ? printableJson({ email: email.email, revoked: true }) : done)
+    return 0
+  })
+}
+
+export const inviteCommand: Command = {
+  summary: 'Invite an address to create an account',
+  help: `latchkey invite EMAIL [--language en|de|fr] [--json]
+latchkey invite --list [--json]
+latchkey invite --revoke EMAIL [--json]
+
+Mails a link with which the owner of the address can create an account, and prints it. This works with every value of
+REGISTRATION and for every domain. The link works once, for 7 days and for this address only. It does not prove the address:
+the mail that confirms it follows as usual. With a provider that has verified the address, the link is not even needed.
+A new invitation replaces the one before it. An invitation is used up when the account is created.
+
+  --language CODE   language of the mail: en (default), de or fr
+  --list            list the open invitations
+  --revoke EMAIL    withdraw the invitation of this address; a registration with it cannot be finished any more
+  --json            one JSON object on each line, for programs`,
+
+  run: async (args, context) => {
+    const { values, positionals } = readArguments(
+      args,
+      {
+        language: { type: 'string' },
+        list: { type: 'boolean' },
+        revoke: { type: 'string' },
+        json: { type: 'boolean' },
+      },
+      args.some((arg) => /^--(list|revoke)(=|$)/.test(arg)) ? [] : ['EMAIL'],
+    )
+    const { language, list: lists, revoke: revoked, json = false } = values
+    if ([lists, revoked, language].filter((each) => each !== undefined).length > 1)
+      throw new UsageFault('--list, --revoke and --language do not go together.')
+    if (lists) return list(context, { json })
+    if (revoked !== undefined) return revoke(context, revoked, { json })
+    return invite(context, positionals[0] ?? '', languageOf(language ?? 'en'), { json })
+  },
+}

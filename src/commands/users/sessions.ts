@@ -1,0 +1,116 @@
+import { describeDevice } from '../../contract/device-names.js'
+import { isProviderId, providerLabel } from '../../contract/providers.js'
+import type { Sessions } from '../../domain/sessions/sessions.js'
+import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from '../command.js'
+import { counted } from '../terminal/counted.js'
+import { printableJson } from '../terminal/printable-json.js'
+import { asTable } from '../terminal/table.js'
+import { requireUser } from './find-user.js'
+
+type Session = Awaited<ReturnType<Sessions['list']>>[number]
+
+/** So many are ended by one statement: each also writes down that it has ended. */
+const atOnce = 2_000
+
+export const sessionAsJson = ({ id, ip, user_agent, created_at, last_used_at, methods, provider }: Session) => ({
+  id,
+  ip,
+  userAgent: user_agent,
+  createdAt: created_at.toISOString(),
+  lastUsedAt: last_used_at.toISOString(),
+  methods,
+  provider,
+})
+
+/** How the user has proven who they are: `pwd otp`, or `provider (GitHub)`. */
+const proofsOf = ({ methods, provider }: Session) =>
+  methods
+    .map((method) =>
+      method === 'provider' && isProviderId(provider) ? `provider (${providerLabel(provider)})` : method,
+    )
+    .join(' ')
+
+export const userSessionsList: Command = {
+  summary: 'List the sessions of a user',
+  help: `latchkey user sessions list USER [--json]
+
+Shows where the user is signed in and how they proved who they are (pwd, otp, rec for a recovery code, passkey, provider, mail),
+last used first: 200 at most. USER is a username, an email or an id.
+
+  --json    one JSON object on each line, for programs; also shows the user agent`,
+
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['USER'])
+    return withStores(context, 'service', async (stores) => {
+      const user = await requireUser(stores, positionals[0] ?? '')
+      const sessions = await stores.sessions.list(user.id)
+      if (values.json) {
+        for (const session of sessions) await print(context.stdout, printableJson(sessionAsJson(session)))
+        return 0
+      }
+      const rows = sessions.map((session) => [
+        session.id,
+        session.created_at.toISOString(),
+        session.last_used_at.toISOString(),
+        session.ip,
+        describeDevice(session.user_agent).device,
+        proofsOf(session),
+      ])
+      const table = asTable([['ID', 'BEGAN', 'LAST USED', 'ADDRESS', 'DEVICE', 'PROVEN BY'], ...rows])
+      await print(context.stdout, rows.length > 0 ? table : `${user.username} has no sessions.`)
+      return 0
+    })
+  },
+}
+
+export const userSessionsEnd: Command = {
+  summary: 'Sign a user out everywhere',
+  help: `latchkey user sessions end USER [--yes] [--json]
+
+Ends every session of the user, on every device: every instance refuses their access tokens within two seconds. The user
+can sign in again at once; \`user disable\` prevents that. USER is a username, an email or an id.
+
+  --yes     accepted as with other commands, and not needed: the user can sign in again at once
+  --json    one JSON object, for programs`,
+
+  run: async (args, context) => {
+    const options = { yes: { type: 'boolean' }, json: { type: 'boolean' } } as const
+    const { positionals, values } = readArguments(args, options, ['USER'])
+    return withStores(context, 'service', async (stores) => {
+      const { id, username } = await requireUser(stores, positionals[0] ?? '')
+      const ended = await stores.sessions.endAll(id)
+      await stores.events.record({ kind: 'sessions_ended', userId: id }, operator(context))
+      const done = `Ended ${counted(ended, 'session')} of ${username}.`
+      await print(context.stdout, values.json ? printableJson({ id, username, sessionsEnded: ended }) : done)
+      return 0
+    })
+  },
+}
+
+export const sessionsEnd: Command = {
+  summary: 'Sign all users out everywhere',
+  help: `latchkey sessions end --all [--yes] [--json]
+
+Ends every session of every user: every instance refuses their access tokens within two seconds. Users can sign in again
+at once. For one user, use \`latchkey user sessions end USER\`.
+
+  --all     needed: all users
+  --yes     needed: without it, changes nothing
+  --json    one JSON object, for programs`,
+
+  run: async (args, context) => {
+    const options = { all: { type: 'boolean' }, yes: { type: 'boolean' }, json: { type: 'boolean' } } as const
+    const { values } = readArguments(args, options, [])
+    if (!values.all) throw new UsageFault('--all is needed. For one user: latchkey user sessions end USER.')
+    if (!values.yes) throw new CommandFailure('This signs out every user. Add --yes to do it.')
+    return withStores(context, 'service', async ({ sessions, events }) => {
+      // Recorded first: what an interrupted command has ended must not go unnoticed.
+      await events.record({ kind: 'sessions_ended', reason: 'all users' }, operator(context))
+      let ended = 0
+      for (let some = atOnce; some === atOnce; ended += some) some = await sessions.endSome(atOnce)
+      const done = `Ended ${counted(ended, 'session')} of all users.`
+      await print(context.stdout, values.json ? printableJson({ sessionsEnded: ended }) : done)
+      return 0
+    })
+  },
+}

@@ -1,0 +1,77 @@
+import { longestName } from '../../contract/name-lengths.js'
+import { isRefused } from '../../contract/outcome.js'
+import { undoLifetime } from '../../domain/undos/undos.js'
+import { displayName } from '../../domain/users/display-name.js'
+import { readUsername } from '../../domain/users/username.js'
+import { days } from '../../lib/durations.js'
+import { isOneLine } from '../../lib/one-line.js'
+import {
+  type Command,
+  CommandFailure,
+  emailFrom,
+  inputFault,
+  operator,
+  print,
+  readArguments,
+  UsageFault,
+  withStores,
+} from '../command.js'
+import { readPassword } from '../terminal/password-prompt.js'
+import { printableJson } from '../terminal/printable-json.js'
+
+const taken = {
+  email_taken: `The email already has an account, or is kept for a user who had it in the last ${undoLifetime / days} days.`,
+  username_taken: 'The username is taken.',
+} as const
+
+const nameFrom = (text: string | undefined) => {
+  if (text !== undefined && (!isOneLine(text) || Array.from(text).length > longestName))
+    throw new CommandFailure(`The name must be one line of at most ${longestName} characters.`)
+  return displayName(text)
+}
+
+export const userAdd: Command = {
+  summary: 'Add a user with a password',
+  help: `latchkey user add --email EMAIL --username NAME [--name DISPLAY_NAME] [--password-stdin] [--json]
+
+Adds a user who can sign in at once: the email counts as verified. REGISTRATION and REGISTRATION_DOMAINS do not matter here.
+The command asks for the password without showing it. The rules are the same as in a registration.
+
+  --email EMAIL       the address, required
+  --username NAME     the name to sign in with, required
+  --name DISPLAY_NAME the name to show
+  --password-stdin    read the password from standard input instead of asking
+  --json              {"id": …, "username": …}`,
+
+  run: async (args, context) => {
+    const { values } = readArguments(
+      args,
+      {
+        email: { type: 'string' },
+        username: { type: 'string' },
+        name: { type: 'string' },
+        'password-stdin': { type: 'boolean' },
+        json: { type: 'boolean' },
+      },
+      [],
+    )
+    if (!values.email || !values.username) throw new UsageFault('--email and --username are needed.')
+    const email = emailFrom(values.email)
+    const username = readUsername(values.username)
+    if (isRefused(username)) throw inputFault(username)
+    const name = nameFrom(values.name)
+    const password = await readPassword(context, values['password-stdin'] ?? false)
+
+    return withStores(context, 'service', async ({ database, users, passwords, events }) => {
+      const faults = await passwords.faults(password, { username: username.username, email: email.email, name })
+      if (faults.length > 0) throw new CommandFailure(faults.join('\n'))
+      const passwordHash = await passwords.hash(password)
+      const user = await users.createWithPassword(database, { email, username, name, passwordHash })
+      if (isRefused(user)) throw new CommandFailure(taken[user.refused])
+      await events.record({ kind: 'user_added', userId: user.id }, operator(context))
+      const done = `Added ${user.username} (${user.id}).`
+      await print(context.stdout, values.json ? printableJson({ id: user.id, username: user.username }) : done)
+      return 0
+    })
+  },
+}

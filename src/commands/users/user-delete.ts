@@ -1,0 +1,65 @@
+import { createInterface } from 'node:readline'
+import { isRefused } from '../../contract/outcome.js'
+import { createAccountDeletion } from '../../domain/accounts/account-deletion.js'
+import {
+  type Command,
+  type CommandContext,
+  CommandFailure,
+  operator,
+  print,
+  readArguments,
+  withStores,
+} from '../command.js'
+import { printableJson } from '../terminal/printable-json.js'
+import { requireUser } from './find-user.js'
+
+/** Undefined after Ctrl-C, Ctrl-D, or when the terminal is gone. */
+const ask = ({ stdin, stderr }: CommandContext, question: string) =>
+  new Promise<string | undefined>((resolve) => {
+    const questions = createInterface({ input: stdin, output: stderr })
+    questions.once('SIGINT', () => questions.close())
+    questions.once('close', () => resolve(undefined))
+    questions.question(question, (answer) => {
+      resolve(answer)
+      questions.close()
+    })
+  })
+
+/** The answer must be the username, so that a wrong USER is noticed. */
+const confirm = async (context: CommandContext, username: string) => {
+  if (!context.stdin.isTTY) throw new CommandFailure(`This deletes ${username} for good. Add --yes to do it.`)
+  const answer = await ask(context, `This deletes ${username} for good. Type the username to do it: `)
+  if (answer === undefined) throw new CommandFailure('\nNothing was changed.')
+  if (answer.trim() !== username) throw new CommandFailure('This is not the username. Nothing was changed.')
+}
+
+export const userDelete: Command = {
+  summary: 'Delete a user and everything that is stored about them',
+  help: `latchkey user delete USER [--yes] [--json]
+
+Deletes the account with its sessions, providers, factors, waiting mails and webhooks, in one transaction. The email, the username
+and former usernames are free at once. Every instance refuses the user's access tokens within two seconds. Events stay without
+personal data. The user gets a last mail, and webhooks tell your programs (user.deleted). Nothing can be restored, except from a
+backup. USER is a username, an email or an id.
+
+  --yes    do not ask
+  --json   print the result as JSON: {"deleted": ID}`,
+
+  run: async (args, context) => {
+    const options = { yes: { type: 'boolean' }, json: { type: 'boolean' } } as const
+    const { positionals, values } = readArguments(args, options, ['USER'])
+    return withStores(context, 'service', async (stores) => {
+      const { id, username } = await requireUser(stores, positionals[0] ?? '')
+      if (!values.yes) await confirm(context, username)
+      const deleted = await createAccountDeletion(stores)({ userId: id, client: operator(context) })
+      if (isRefused(deleted)) throw new CommandFailure(`${username} was deleted in the meantime.`)
+      await print(
+        context.stdout,
+        values.json
+          ? printableJson({ deleted: id })
+          : `Deleted ${username} (${id}). A running service sends the last mail.`,
+      )
+      return 0
+    })
+  },
+}

@@ -1,0 +1,135 @@
+import { builtInProviderIds, isProviderId, type ProviderId } from '../../contract/providers.js'
+import type { BulkUsers, ListedUser } from '../../domain/users/bulk.js'
+import { displayName } from '../../domain/users/display-name.js'
+import { identityColumn } from '../../domain/users/imported-user.js'
+import {
+  type Command,
+  type CommandContext,
+  operator,
+  print,
+  readArguments,
+  UsageFault,
+  withStores,
+  write,
+} from '../command.js'
+import { csvLine, guardFormula } from '../import/csv-cells.js'
+import { counted } from '../terminal/counted.js'
+import { printableJson, unprintable } from '../terminal/printable-json.js'
+import { requireUser } from './find-user.js'
+
+type Value = string | boolean | Date | null
+type Column = { name: string; of: (user: ListedUser) => Value }
+
+const columnsWith = (providers: readonly ProviderId[]): readonly Column[] => [
+  { name: 'id', of: ({ id }) => id },
+  { name: 'email', of: ({ email }) => email },
+  { name: 'username', of: ({ username }) => username },
+  // Old names may hold characters that are no longer allowed, and that the import refuses.
+  { name: 'name', of: ({ name }) => displayName(name) },
+  { name: 'provider', of: ({ provider }) => provider },
+  ...providers.map((provider) => ({
+    name: identityColumn(provider),
+    of: ({ identities }: ListedUser) => identities[provider] ?? null,
+  })),
+  { name: 'created_at', of: (user) => user.created_at },
+  { name: 'disabled', of: ({ disabled }) => disabled },
+  { name: 'language', of: ({ language }) => language },
+]
+const hashColumn: Column = { name: 'password_hash', of: (user) => user.password_hash }
+
+const asText = (value: Value) => (value instanceof Date ? value.toISOString() : value === null ? '' : String(value))
+
+/** CSV has no escapes, so characters that a terminal would obey are replaced by U+FFFD. */
+const asCell = (value: Value) => guardFormula(asText(value).replaceAll(unprintable, '\ufffd'))
+
+const formats = {
+  jsonl: {
+    head: () => '',
+    line: (user: ListedUser, wanted: readonly Column[]) =>
+      `${printableJson(Object.fromEntries(wanted.map(({ name, of }) => [name, of(user)])))}\n`,
+  },
+  csv: {
+    head: (wanted: readonly Column[]) => csvLine(wanted.map(({ name }) => name)),
+    line: (user: ListedUser, wanted: readonly Column[]) => csvLine(wanted.map(({ of }) => asCell(of(user)))),
+  },
+}
+
+const formatNamed = (name: string) => {
+  if (name !== 'jsonl' && name !== 'csv') throw new UsageFault('--format takes jsonl or csv.')
+  return formats[name]
+}
+
+/** They must not think that their second step has moved with them. */
+const leftBehind = async (bulkUsers: BulkUsers) => {
+  const users = await bulkUsers.withSecondFactor()
+  if (users === 0) return ''
+  return ` ${counted(users, 'user')} of them ${users === 1 ? 'has' : 'have'} a second step or a passkey, which ${users === 1 ? 'is' : 'are'} not in the file.`
+}
+
+/** For a request of someone who cannot sign in and download it. */
+const exportOne = (named: string, context: CommandContext) =>
+  withStores(context, 'service', async (stores) => {
+    const user = await requireUser(stores, named)
+    await stores.events.record(
+      { kind: 'users_exported', userId: user.id, reason: 'data of this user' },
+      operator(context),
+    )
+    await print(context.stdout, printableJson(await stores.accountData(user)))
+    return 0
+  })
+
+const options = {
+  format: { type: 'string' },
+  'with-password-hashes': { type: 'boolean' },
+  json: { type: 'boolean' },
+} as const
+
+export const userExport: Command = {
+  summary: 'Write all users to standard output, or the data of one',
+  help: `latchkey user export [--format jsonl|csv] [--with-password-hashes] > FILE
+latchkey user export USER > FILE
+
+Without USER, writes every user, a line each, in the form that \`latchkey user import\` reads. Authenticator apps, recovery codes and
+passkeys are not in it and do not move: these users sign in with their password alone until they add a second step again. The last
+line on standard error says how many they are.
+
+With USER (a username, an email or an id), writes everything that is stored about that user as one JSON object, as the user could
+download it from the account page: for a request of someone who cannot sign in. Make sure that it is their request.
+
+  --format FORMAT           jsonl (default): one JSON object on each line; csv: with a header line, and an apostrophe before
+                            what a spreadsheet would read as a formula (the import removes it again)
+  --with-password-hashes    also the bcrypt hashes. With them, passwords can be guessed offline:
+                            protect the file like a private key
+  --json                    the same as --format jsonl`,
+
+  run: async (args, context) => {
+    const { values, positionals } = readArguments(args, options, ['[USER]'])
+    const [user] = positionals
+    if (user !== undefined) {
+      if (values.format !== undefined || values['with-password-hashes'])
+        throw new UsageFault(
+          'The data of one user is JSON without a hash: leave out --format and --with-password-hashes.',
+        )
+      return exportOne(user, context)
+    }
+    const format = formatNamed(values.format ?? 'jsonl')
+
+    return withStores(context, 'service', async ({ bulkUsers, events }) => {
+      // Before the first row: a reader that closes the pipe early (`… | head`) has seen rows too.
+      const what = `all users${values['with-password-hashes'] ? ' with password hashes' : ''}`
+      await events.record({ kind: 'users_exported', reason: what }, operator(context))
+      // Also those that are no longer configured.
+      const stored = (await bulkUsers.providers()).filter(isProviderId)
+      const columns = columnsWith([...new Set<ProviderId>([...builtInProviderIds, ...stored])])
+      const wanted = values['with-password-hashes'] ? [...columns, hashColumn] : columns
+      let count = 0
+      await write(context.stdout, format.head(wanted))
+      for await (const users of bulkUsers.everyone()) {
+        await write(context.stdout, users.map((user) => format.line(user, wanted)).join(''))
+        count += users.length
+      }
+      await print(context.stderr, `Exported ${counted(count, 'user')}.${await leftBehind(bulkUsers)}`)
+      return 0
+    })
+  },
+}

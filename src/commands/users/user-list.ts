@@ -1,0 +1,130 @@
+import { builtInProviderIds, isProviderId, providerLabel } from '../../contract/providers.js'
+import type { ListedUser } from '../../domain/users/bulk.js'
+import { days } from '../../lib/durations.js'
+import { isUuid } from '../../lib/uuid.js'
+import { type Command, limitFrom, print, readArguments, UsageFault, withStores } from '../command.js'
+import { momentFrom } from '../operations/events.js'
+import { printableJson } from '../terminal/printable-json.js'
+import { asTable } from '../terminal/table.js'
+
+const mostAtOnce = 1_000
+
+const waysIn = ({ password_hash, identities }: ListedUser) =>
+  [
+    ...(password_hash === null ? [] : ['password']),
+    ...Object.keys(identities).filter(isProviderId).sort().map(providerLabel),
+  ].join(', ') || 'none'
+
+const asJson = (user: ListedUser) => {
+  const { id, email, username, name, provider, created_at, disabled } = user
+  const ways = {
+    has_password: user.password_hash !== null,
+    ...Object.fromEntries(builtInProviderIds.map((each) => [each, false])),
+    ...Object.fromEntries(Object.keys(user.identities).map((each) => [each, true])),
+  }
+  return printableJson({ id, email, username, name, provider, ...ways, created_at, disabled })
+}
+
+const asLines = (users: readonly ListedUser[]) =>
+  asTable([
+    ['ID', 'USERNAME', 'EMAIL', 'SIGNS IN WITH', 'CREATED', 'STATE'],
+    ...users.map((user) => [
+      user.id,
+      user.username,
+      user.email,
+      waysIn(user),
+      user.created_at.toISOString().slice(0, 10),
+      user.disabled ? 'disabled' : '',
+    ]),
+  ])
+
+const listOptions = {
+  disabled: { type: 'boolean' },
+  'no-second-factor': { type: 'boolean' },
+  'unused-since': { type: 'string' },
+  limit: { type: 'string', default: '50' },
+  after: { type: 'string' },
+  json: { type: 'boolean' },
+} as const
+
+const unusedFrom = (text: string | undefined) => {
+  if (text === undefined) return {}
+  const now = new Date()
+  const unusedSince = momentFrom('--unused-since', text, now)
+  if (now.getTime() - unusedSince.getTime() > 90 * days)
+    throw new UsageFault('--unused-since takes a time of the last 90 days: older events are not kept.')
+  return { unusedSince }
+}
+
+export const userList: Command = {
+  summary: 'List users, a page at a time',
+  help: `latchkey user list [--disabled] [--no-second-factor] [--unused-since TIME] [--limit N] [--after ID] [--json]
+
+Lists users, oldest first. With several filters, those to whom all of them apply.
+
+  --disabled            only disabled users
+  --no-second-factor    only users without an authenticator app and without a passkey
+  --unused-since TIME   only users who were added before this time and have used no session since: 2026-11-15T10:00Z, or how
+                        long ago: 30d, 90d at most. What was before that is not kept
+  --limit N             how many, 1 to ${mostAtOnce} (default 50)
+  --after ID            continue after this user; if there are more users, the last line says with which id
+  --json                one JSON object on each line, for programs`,
+
+  run: async (args, context) => {
+    const { values } = readArguments(args, listOptions, [])
+    const limit = limitFrom(values.limit, mostAtOnce)
+    const after = values.after?.toLowerCase()
+    if (after !== undefined && !isUuid(after)) throw new UsageFault('--after takes the id of a user.')
+    const filter = {
+      disabled: values.disabled ?? false,
+      noSecondFactor: values['no-second-factor'] ?? false,
+      ...unusedFrom(values['unused-since']),
+    }
+
+    const isFiltered = Object.values(filter).some(Boolean)
+
+    return withStores(context, 'service', async ({ bulkUsers }) => {
+      const found = await bulkUsers.page(after, limit + 1, filter)
+      const users = found.slice(0, limit)
+      if (values.json) for (const user of users) await print(context.stdout, asJson(user))
+      else
+        await print(
+          context.stdout,
+          users.length > 0 ? asLines(users) : isFiltered ? 'No user matches.' : 'There are no users.',
+        )
+      if (found.length > limit)
+        await print(context.stderr, `There are more users: continue with --after ${users.at(-1)?.id}`)
+      return 0
+    })
+  },
+}
+
+export const userSearch: Command = {
+  summary: 'Find users by a part of their name or email',
+  help: `latchkey user search TEXT [--limit N] [--json]
+
+Finds users whose username, email or name contains TEXT, in any case. An exact match comes first.
+
+  --limit N     how many, 1 to ${mostAtOnce} (default 50)
+  --json        one JSON object on each line, for programs
+
+The exit code is 1 if no user matches.`,
+
+  run: async (args, context) => {
+    const options = { limit: { type: 'string', default: '50' }, json: { type: 'boolean' } } as const
+    const { values, positionals } = readArguments(args, options, ['TEXT'])
+    const limit = limitFrom(values.limit, mostAtOnce)
+    const text = (positionals[0] ?? '').trim()
+    if (text === '') throw new UsageFault('TEXT is empty.')
+
+    return withStores(context, 'service', async ({ bulkUsers }) => {
+      const found = await bulkUsers.search(text, limit + 1)
+      const users = found.slice(0, limit)
+      if (values.json) for (const user of users) await print(context.stdout, asJson(user))
+      else if (users.length > 0) await print(context.stdout, asLines(users))
+      if (users.length === 0) await print(context.stderr, 'No user matches.')
+      if (found.length > limit) await print(context.stderr, 'There are more: use --limit, or more of the name.')
+      return users.length > 0 ? 0 : 1
+    })
+  },
+}

@@ -1,0 +1,65 @@
+import { isProviderId } from '../../contract/providers.js'
+import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
+import { counted } from '../terminal/counted.js'
+import { printableJson, printableText } from '../terminal/printable-json.js'
+import { requireUser } from './find-user.js'
+
+export const userProvidersUnlink: Command = {
+  summary: 'Remove the link between a user and an account at a provider',
+  help: `latchkey user providers unlink USER PROVIDER [--yes] [--json]
+
+The user cannot sign in with that provider any more, and a sign-in there with the same address does not link it again: only the
+user can, on the account page. The sessions that began with it end. The user gets a mail. If it is the last way in, the user
+sets a password by “Forgot password?”. PROVIDER is the id that “latchkey user show USER --json” lists.
+USER is a username, an email or an id. For an account that was stolen, use “latchkey user recover”.
+
+  --yes     needed: without it, says what would happen and changes nothing
+  --json    {"id": …, "username": …, "provider": …, "endedSessions": …}`,
+
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, json: { type: 'boolean' } }, [
+      'USER',
+      'PROVIDER',
+    ])
+    const [, provider = ''] = positionals
+    return withStores(context, 'service', async ({ database, users, sessions, mails, events, providerName }) => {
+      const { id, username, providers } = await requireUser({ users }, positionals[0] ?? '')
+      if (!isProviderId(provider) || !providers.includes(provider))
+        throw new CommandFailure(
+          `${username} has no link to ${printableText(JSON.stringify(provider))}. Linked: ${providers.join(', ') || 'none'}.`,
+        )
+      if (!values.yes)
+        throw new CommandFailure(
+          `This removes the link of ${username} to ${providerName(provider)}, ends the sessions that began with it and sends a mail. Add --yes to do it.`,
+        )
+      const endedSessions = await database.transaction(async (sql) => {
+        const user = await users.lock(sql, id)
+        if (!user) throw new CommandFailure(`${username} was deleted in the meantime.`)
+        const linked = (await users.identitiesOf(id, sql)).filter((identity) => identity.provider === provider)
+        if (linked.length === 0) throw new CommandFailure('The link was removed in the meantime.')
+        await users.undoLinks(
+          sql,
+          id,
+          linked.map(({ subject }) => ({ provider, subject })),
+        )
+        const client = operator(context)
+        await mails.queue(sql, {
+          to: user.email,
+          userId: id,
+          template: 'provider-unlinked',
+          values: { username, providerName: providerName(provider) },
+          client,
+        })
+        await events.recordInside(sql, { kind: 'provider_unlinked', userId: id, provider }, client)
+        return sessions.endOfProvider(sql, id, provider)
+      })
+      await print(
+        context.stdout,
+        values.json
+          ? printableJson({ id, username, provider, endedSessions })
+          : `Removed the link of ${username} to ${providerName(provider)}; ended ${counted(endedSessions, 'session')}. A running service sends the mail.`,
+      )
+      return 0
+    })
+  },
+}

@@ -1,0 +1,65 @@
+import { isRefused } from '../../contract/outcome.js'
+import { undoLifetime } from '../../domain/undos/undos.js'
+import { days } from '../../lib/durations.js'
+import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withStores } from '../command.js'
+import { counted } from '../terminal/counted.js'
+import { printableJson } from '../terminal/printable-json.js'
+import { requireUser } from './find-user.js'
+
+export const userRecover: Command = {
+  summary: 'Take a stolen account back for its owner',
+  help: `latchkey user recover USER EMAIL [--yes] [--json]
+
+For an account that was stolen, when its owner has no working link to take it back. Make sure that it is really the owner who asks,
+and that EMAIL is theirs: it becomes the address of the account without a confirmation, and the way back is mailed to it. In one
+step, the password becomes unusable, the authenticator app, recovery codes, passkeys and linked providers are removed, every session
+and trusted device ends, no browser is known any more, and every waiting link, code and undo link becomes invalid. A username that
+was changed in the last ${undoLifetime / days} days is put back. The address before gets no mail. EMAIL can be the present address. USER is a username,
+an email or an id.
+
+  --yes     needed: without it, says what would happen and changes nothing
+  --json    {"id": …, "username": …, "email": …, "previousEmail": …, "previousUsername": …, "totpRemoved": …,
+            "passkeysRemoved": …, "providersRemoved": […], "endedSessions": …}`,
+
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, json: { type: 'boolean' } }, [
+      'USER',
+      'EMAIL',
+    ])
+    const email = emailFrom(positionals[1] ?? '')
+    return withStores(context, 'service', async ({ users, recovery }) => {
+      const found = await requireUser({ users }, positionals[0] ?? '')
+      if (!values.yes)
+        throw new CommandFailure(
+          `This gives the account ${found.username} to ${email.email} (now ${found.email}): it removes the password, two-step sign-in, all passkeys and all linked providers, signs out everywhere, makes every undo link invalid, and mails a link to choose a new password to ${email.email}. Add --yes to do it.`,
+        )
+      const recovered = await recovery.recover({ userId: found.id, email, operator: operator(context) })
+      if (isRefused(recovered))
+        throw new CommandFailure(
+          recovered.refused === 'no_user'
+            ? `${found.username} was deleted in the meantime.`
+            : `Another user has the address ${email.email}, or had it in the last ${undoLifetime / days} days.`,
+        )
+      const { user, previousEmail, totp, passkeys, providers, endedSessions } = recovered
+      const isRenamed = user.username !== found.username
+      const said = [
+        `${found.username}${isRenamed ? `, now ${user.username} again,` : ''} belongs to ${user.email}${previousEmail === user.email ? '' : ` (before: ${previousEmail})`}.`,
+        `Removed the password, ${totp ? 'two-step sign-in, ' : ''}${counted(passkeys, 'passkey')} and ${counted(providers.length, 'linked provider')}; ended ${counted(endedSessions, 'session')}.`,
+        `A running service sends the link to choose a new password to ${user.email}.${user.disabled ? ' The account is disabled: the link works once you enable it.' : ''}`,
+      ]
+      const asObject = {
+        id: user.id,
+        username: user.username,
+        email: user.email,
+        previousEmail,
+        previousUsername: found.username,
+        totpRemoved: totp,
+        passkeysRemoved: passkeys,
+        providersRemoved: providers,
+        endedSessions,
+      }
+      await print(context.stdout, values.json ? printableJson(asObject) : said.join('\n'))
+      return 0
+    })
+  },
+}

@@ -1,0 +1,62 @@
+import { isRefused } from '../../contract/outcome.js'
+import { undoLifetime } from '../../domain/undos/undos.js'
+import { days } from '../../lib/durations.js'
+import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withStores } from '../command.js'
+import { counted } from '../terminal/counted.js'
+import { printableJson } from '../terminal/printable-json.js'
+import { requireUser } from './find-user.js'
+
+export const userSetEmail: Command = {
+  summary: 'Give a user another email address',
+  help: `latchkey user set-email USER EMAIL [--final] [--yes] [--json]
+
+For a user who cannot read mails at the old address any more. Make sure that it is really the user who asks, and that EMAIL is
+theirs: it is not asked for a confirmation, and a reset link can be mailed to it at once. Ends every session of the user. The old
+address gets a mail with a link that undoes the change for ${undoLifetime / days} days, and no other user can have that address in
+this time. USER is a username, an email or an id.
+
+  --final   no undo link works any more, and the old address gets no mail. The password and all other ways to sign in stay: if
+            the account was stolen, use “latchkey user recover” instead
+  --yes     needed: without it, says what would happen and changes nothing
+  --json    {"id": …, "username": …, "email": …, "previousEmail": …, "endedSessions": …}`,
+
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(
+      args,
+      { final: { type: 'boolean' }, yes: { type: 'boolean' }, json: { type: 'boolean' } },
+      ['USER', 'EMAIL'],
+    )
+    const email = emailFrom(positionals[1] ?? '')
+    return withStores(context, 'service', async ({ users, emailChanges, events }) => {
+      const { id, username, email: previousEmail } = await requireUser({ users }, positionals[0] ?? '')
+      if (previousEmail === email.email) throw new CommandFailure(`${username} already has this email address.`)
+      if (!values.yes)
+        throw new CommandFailure(
+          `This changes the email address of ${username} from ${previousEmail} to ${email.email}, signs ${username} out everywhere${values.final ? ' and makes every undo link invalid' : ' and sends a mail to the old address'}. Add --yes to do it.`,
+        )
+      const endedSessions = await emailChanges.changing(async (sql) => {
+        const user = await users.lock(sql, id)
+        if (user?.email !== previousEmail)
+          throw new CommandFailure(`${username} was changed in the meantime. Try again.`)
+        const ended = await emailChanges.apply(sql, user, {
+          email,
+          client: operator(context),
+          isFinal: values.final === true,
+        })
+        await events.recordInside(sql, { kind: 'email_set', userId: id }, operator(context))
+        return ended
+      })
+      if (isRefused(endedSessions))
+        throw new CommandFailure(
+          `Another user has the address ${email.email}, or had it in the last ${undoLifetime / days} days.`,
+        )
+      await print(
+        context.stdout,
+        values.json
+          ? printableJson({ id, username, email: email.email, previousEmail, endedSessions })
+          : `${username} has the email address ${email.email} now; ended ${counted(endedSessions, 'session')}.${values.final ? '' : ` A running service sends the mail to ${previousEmail}.`}`,
+      )
+      return 0
+    })
+  },
+}
