@@ -3,7 +3,7 @@ import { refuse } from '../contract/outcome.js'
 import type { LoadedKeys } from '../domain/signing-keys/loaded-keys.js'
 import type { RefreshToken, Tokens } from '../domain/tokens/tokens.js'
 import { clientOf } from './client.js'
-import type { Cookies } from './cookies.js'
+import type { Cookies } from './cookies/cookies.js'
 import { sendRefusal } from './errors.js'
 
 /** `generation` is the number of the token in its session: after a change of the password the earlier ones may do less. */

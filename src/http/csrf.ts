@@ -3,9 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import { randomToken, sameBytes } from '../lib/random.js'
 import type { Callers } from './caller.js'
-import type { Cookies } from './cookies.js'
+import type { Cookies } from './cookies/cookies.js'
+import type { SignInCookies } from './cookies/sign-in-cookies.js'
 import { sendRefusal } from './errors.js'
-import type { SignInCookies } from './sign-in-cookies.js'
 
 const cookieName = 'csrf_secret'
 const secretShape = /^[\w-]{43}$/

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import type { Caller, Callers } from './caller.js'
+import type { SignInCookies } from './cookies/sign-in-cookies.js'
 import type { Csrf } from './csrf.js'
 import { sendRefusal } from './errors.js'
 import type { Freshness } from './freshness.js'
-import type { SignInCookies } from './sign-in-cookies.js'
 
 /** Who adds a factor: a signed-in user, or a sign-in that cannot go on without one. */
 export type Enroller = { caller: Caller } | { challenge: string }

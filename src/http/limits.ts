@@ -7,10 +7,10 @@ import { hours, minutes } from '../lib/durations.js'
 import type { Cache, Limit } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
 import { clientConnection, clientNetwork } from './client.js'
+import type { SignInCookies } from './cookies/sign-in-cookies.js'
 import { type CountedRequests, createCountedRequests, type Limiter } from './counted-requests.js'
 import type { Rejection } from './limited-events.js'
 import { createPasswordGuesses } from './password-guesses.js'
-import type { SignInCookies } from './sign-in-cookies.js'
 import { createSignInLimits } from './sign-in-limits.js'
 
 type Subject = (request: FastifyRequest) => string

@@ -7,9 +7,9 @@ import { nilUuid } from '../lib/uuid.js'
 import type { Limit } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
 import { clientNetwork } from './client.js'
+import type { SignInCookies } from './cookies/sign-in-cookies.js'
 import type { CountedRequests, Limiter } from './counted-requests.js'
 import type { Whom } from './limited-events.js'
-import type { SignInCookies } from './sign-in-cookies.js'
 import { typedNameSubject } from './typed-names.js'
 
 const ofDevices: Limiter = {

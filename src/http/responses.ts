@@ -2,8 +2,8 @@ import type { FastifyReply } from 'fastify'
 import type { Issued } from '../domain/sessions/sessions.js'
 import type { Entry } from '../domain/sign-in/sign-ins.js'
 import type { Started } from '../domain/sign-in/start.js'
-import type { Cookies } from './cookies.js'
-import type { SignInCookies } from './sign-in-cookies.js'
+import type { Cookies } from './cookies/cookies.js'
+import type { SignInCookies } from './cookies/sign-in-cookies.js'
 
 const send = (reply: FastifyReply, { user, accessTokenExpiresAt }: Issued, more?: object) =>
   reply.send({ user, accessTokenExpiresAt: accessTokenExpiresAt.toISOString(), ...more })

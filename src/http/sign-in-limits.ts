@@ -4,8 +4,8 @@ import { deviceSubject, limiterKey, userSubject } from '../domain/limiters/limit
 import type { User } from '../domain/users/users.js'
 import type { Cache, Limit } from '../platform/cache/cache.js'
 import { clientNetwork } from './client.js'
+import type { SignInCookies } from './cookies/sign-in-cookies.js'
 import type { CountedRequests, Limiter } from './counted-requests.js'
-import type { SignInCookies } from './sign-in-cookies.js'
 
 type Dependencies = {
   counted: Pick<CountedRequests, 'count'>

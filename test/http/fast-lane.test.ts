@@ -8,7 +8,7 @@ import { accessCheckRoutes } from '../../src/flows/access-check/access-check.rou
 import { createFastLane } from '../../src/flows/access-check/fast-lane.js'
 import { createAllowedOrigins } from '../../src/http/allowed-origins.js'
 import { createCallers } from '../../src/http/caller.js'
-import { createCookies } from '../../src/http/cookies.js'
+import { createCookies } from '../../src/http/cookies/cookies.js'
 import { createServer, type FastLane } from '../../src/http/server.js'
 import { minutes } from '../../src/lib/durations.js'
 import type { RequestSeen } from '../../src/platform/metrics/metrics.js'

@@ -1,4 +1,4 @@
-import { cookieRowOf, isSessionCookie, longestAgeOf, prefixOfHost } from '../../src/http/cookie-table.js'
+import { cookieRowOf, isSessionCookie, longestAgeOf, prefixOfHost } from '../../src/http/cookies/cookie-table.js'
 
 /** Cookies of the applications in the tests, which pass our proxies and guards. */
 const ofApplications = new Set(['theme'])

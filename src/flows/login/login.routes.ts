@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
 import { SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
-import type { Cookies } from '../../http/cookies.js'
+import type { Cookies } from '../../http/cookies/cookies.js'
+import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Limits } from '../../http/limits.js'
 import { sendEntry, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import type { SignInCookies } from '../../http/sign-in-cookies.js'
 import type { createLogin } from './login.js'
 
 const { responses, sendRefusal } = routeRefusals(

@@ -4,13 +4,13 @@ import { PasskeyCredential, PasskeyRequestOptions } from '../../contract/passkey
 import { SignedIn } from '../../contract/schemas.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import { clientDataOf } from '../../domain/passkeys/verification.js'
-import type { CeremonyCookies } from '../../http/ceremony-cookies.js'
-import type { Cookies } from '../../http/cookies.js'
+import type { CeremonyCookies } from '../../http/cookies/ceremony-cookies.js'
+import type { Cookies } from '../../http/cookies/cookies.js'
+import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Limits } from '../../http/limits.js'
 import { sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import type { SignInCookies } from '../../http/sign-in-cookies.js'
 import type { createPasskeyLogin } from './passkey-login.js'
 
 const beginRefusals = routeRefusals('cross_site')

@@ -7,12 +7,12 @@ import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
 import type { Enrolments } from '../../domain/sign-in/enrolments.js'
 import type { SignIns } from '../../domain/sign-in/sign-ins.js'
 import { clientOf } from '../../http/client.js'
-import type { Cookies } from '../../http/cookies.js'
+import type { Cookies } from '../../http/cookies/cookies.js'
+import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Limits } from '../../http/limits.js'
 import { sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import type { SignInCookies } from '../../http/sign-in-cookies.js'
 
 const lookRefusals = routeRefusals('challenge_over', 'too_many_requests', 'unavailable')
 const { responses, sendRefusal } = routeRefusals(

@@ -5,15 +5,15 @@ import { PasskeyCredential, PasskeyRequestOptions } from '../../contract/passkey
 import { Accepted, SignedIn, StepUpMethods } from '../../contract/schemas.js'
 import { clientDataOf } from '../../domain/passkeys/verification.js'
 import type { Callers } from '../../http/caller.js'
-import type { CeremonyCookies } from '../../http/ceremony-cookies.js'
 import { clientOf } from '../../http/client.js'
-import type { Cookies } from '../../http/cookies.js'
+import type { CeremonyCookies } from '../../http/cookies/ceremony-cookies.js'
+import type { Cookies } from '../../http/cookies/cookies.js'
+import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Limits } from '../../http/limits.js'
 import { sendRenewed, withCookies, withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import type { SignInCookies } from '../../http/sign-in-cookies.js'
 import type { createStepUp, GivenProof } from './step-up.js'
 
 const methodsRefusals = routeRefusals('not_authenticated', 'cross_site', 'too_many_requests', 'unavailable')

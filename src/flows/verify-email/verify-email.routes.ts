@@ -4,12 +4,12 @@ import { Accepted, LinkState, SecondFactorNeeded, SignedIn } from '../../contrac
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import { atLeast, equalTime } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
-import type { Cookies } from '../../http/cookies.js'
+import type { Cookies } from '../../http/cookies/cookies.js'
+import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Limits } from '../../http/limits.js'
 import { sendEntry, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import type { SignInCookies } from '../../http/sign-in-cookies.js'
 import type { createVerifyEmail } from './verify-email.js'
 
 /** The same body in every case: it does not show whether the email has an account or has got too many mails. */

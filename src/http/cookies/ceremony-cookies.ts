@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Ceremony, expiryOfKept } from '../domain/passkeys/ceremonies.js'
+import { type Ceremony, expiryOfKept } from '../../domain/passkeys/ceremonies.js'
 import type { Cookies } from './cookies.js'
 
 /** Every open tab of the sign-in page has one or two. Each is small. There are fewer if the Cookie header would grow too long. */

@@ -15,7 +15,7 @@ const schema = {
   },
 }
 
-export const sensitiveRoutes = (server: Server, { callers, csrf }: { callers: Callers; csrf: Csrf }) => {
+export const csrfExampleRoutes = (server: Server, { callers, csrf }: { callers: Callers; csrf: Csrf }) => {
   server.post('/api/sensitive', { schema, onRequest: [callers.required, csrf.required] }, async (request) => {
     const { userId, username } = callers.of(request)
     return { user: { id: userId, username } }

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type CookieValues, readCookieHeader } from '../contract/cookie-header.js'
-import type { Issued } from '../domain/sessions/sessions.js'
-import type { Started } from '../domain/sign-in/start.js'
+import { type CookieValues, readCookieHeader } from '../../contract/cookie-header.js'
+import type { Issued } from '../../domain/sessions/sessions.js'
+import type { Started } from '../../domain/sign-in/start.js'
 import { cookieLine, fullCookieName } from './cookie-line.js'
 import { type CookieName, prefixOfHost, sessionCookies } from './cookie-table.js'
 

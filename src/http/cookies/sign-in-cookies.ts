@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Refused } from '../contract/outcome.js'
-import { mostAccounts } from '../domain/known-devices/known-devices.js'
-import type { Visit } from '../domain/sign-in/sign-ins.js'
-import { seconds } from '../lib/durations.js'
-import type { Callers } from './caller.js'
-import { clientOf } from './client.js'
+import type { Refused } from '../../contract/outcome.js'
+import { mostAccounts } from '../../domain/known-devices/known-devices.js'
+import type { Visit } from '../../domain/sign-in/sign-ins.js'
+import { seconds } from '../../lib/durations.js'
+import type { Callers } from '../caller.js'
+import { clientOf } from '../client.js'
 import type { Cookies } from './cookies.js'
 
 const tokenShape = /^[\w-]{43}$/

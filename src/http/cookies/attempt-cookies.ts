@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Attempt, Attempts } from '../domain/providers/attempt.js'
+import type { Attempt, Attempts } from '../../domain/providers/attempt.js'
 import type { Cookies } from './cookies.js'
 
 /** Of other tabs, and fewer if the Cookie header would grow too long. */

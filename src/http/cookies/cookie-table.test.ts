@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { expectCookieLines, faultOfCookieLine } from '../../test/support/cookie-lines.js'
-import { read } from '../../test/support/project.js'
+import { expectCookieLines, faultOfCookieLine } from '../../../test/support/cookie-lines.js'
+import { read } from '../../../test/support/project.js'
 import { cookieTable, isSessionCookie } from './cookie-table.js'
 
 const token = 'a'.repeat(43)

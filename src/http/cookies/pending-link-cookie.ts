@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { PendingLink, PendingLinks } from '../domain/providers/pending-link.js'
+import type { PendingLink, PendingLinks } from '../../domain/providers/pending-link.js'
 import type { Cookies } from './cookies.js'
 
 const name = 'pending_link'
