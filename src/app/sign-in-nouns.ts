@@ -32,6 +32,7 @@ import type { Seal } from '../lib/seal.js'
 import type { Cache } from '../platform/cache/cache.js'
 import type { Database } from '../platform/database/database.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
+import { makeAccountChanges } from './account-changes.js'
 
 type Dependencies = {
   database: Database
@@ -76,9 +77,10 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
     relyingParty: { id: hostname, origin, name: productName },
   })
   const challenges = createChallenges({ database, clock })
+  const accountChanges = makeAccountChanges({ ...deps, trustedDevices, challenges })
   const enrolments = createEnrolments({ ...deps, challenges })
   const required = config.secondFactor === 'required'
-  const nouns = { identities, factors, trustedDevices, knownDevices, passkeys, challenges, enrolments }
+  const nouns = { accountChanges, identities, factors, trustedDevices, knownDevices, passkeys, challenges, enrolments }
   const signIns = createSignIns({ ...deps, ...nouns, required })
   const deleteAccount = createAccountDeletion(deps)
   const unfinishedSignIns = createUnfinishedSignIns({ ...deps, challenges })

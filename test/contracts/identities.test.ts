@@ -91,7 +91,7 @@ describe.each(testStores)('identities on $name', ({ open }) => {
   /** As a flow does it, with the user's row locked. */
   const unlink = (id: string, provider: ProviderId, hasPasskey = false, isConfigured = (_: ProviderId) => true) =>
     store.database.transaction(async (sql) => {
-      const user = await users.lockWithWaysIn(sql, id)
+      const user = await users.lock(sql, id)
       return user && users.unlinkProvider(sql, user, provider, { hasPasskey, isConfigured })
     })
 

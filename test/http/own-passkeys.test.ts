@@ -116,7 +116,7 @@ describe('removing a passkey', () => {
     const { users, passkeys } = latchkey.app.nouns
     const [user] = await latchkey.sql.query<{ id: string }>("select id from users where username = 'uma'")
     const unlink = latchkey.sql.transaction(async (sql) => {
-      const locked = await users.lockWithWaysIn(sql, user?.id ?? '')
+      const locked = await users.lock(sql, user?.id ?? '')
       const hasPasskey = (await passkeys.countUsable(user?.id ?? '', sql)) > 0
       return locked && users.unlinkProvider(sql, locked, 'provider_b', { hasPasskey, isConfigured: () => true })
     })

@@ -13,7 +13,7 @@ export const createLockedAccount =
   ({ database, users, sessions }: Dependencies) =>
   <Result>(caller: SessionCaller, work: (sql: Transaction, user: User) => Promise<Result>) =>
     database.transaction(async (sql) => {
-      const user = await users.lockWithWaysIn(sql, caller.userId)
+      const user = await users.lock(sql, caller.userId)
       const isAllowed = user && !user.disabled && (await sessions.isLive(caller, sql))
       return isAllowed ? work(sql, user) : refuse('not_authenticated')
     })

@@ -286,6 +286,9 @@ export const createSessions = (options: Options) => {
 
     ...endings,
     provenAt,
+    /** Whether the session lives and the caller's token is not replaced. It stays so until the transaction ends. */
+    lockOfCaller: async (sql: Transaction, caller: SessionCaller) =>
+      (await store.lockRecord(sql, caller, live())).length > 0,
     isLive: async (caller: SessionCaller, sql?: Sql) => (await provenAt(caller, sql)) !== undefined,
     list: (userId: string) => store.selectOfUser(database, userId, live()),
     purge: createPurge({ clock, live }),

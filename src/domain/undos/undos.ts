@@ -24,6 +24,8 @@ export type Undoable =
   | { kind: 'password' }
   | { kind: 'email' }
 
+export type UndoKind = Undoable['kind']
+
 /** `email`: the address to which the mail with the link went. Undefined for a factor that an older program has added. */
 export type Undo = Undoable & { userId: string; email: string | undefined; since: Date }
 

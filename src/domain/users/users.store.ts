@@ -50,8 +50,7 @@ export const lockForDeletion = (sql: Sql, id: string) =>
   sql.query<UserRow>(`select ${user} from users where id = $1 for update`, [id])
 
 /** Until the transaction ends no other one can change this user. Rows that refer to the user can still be written. */
-export const lockById = (sql: Sql, id: string) =>
-  sql.query<UserRow>(`select ${user} from users where id = $1 for no key update`, [id])
+export const lockById = (sql: Sql, id: string) => sql.query('select 1 from users where id = $1 for no key update', [id])
 
 /** Until the transaction ends the user is not deleted. */
 export const holdById = (sql: Sql, id: string) =>

@@ -100,8 +100,11 @@ const held = {
   holdConcerned: async (sql: Transaction, email: string) => {
     await store.holdConcerned(sql, emailKey(email))
   },
-  /** The user as it is now, locked until the transaction ends. */
-  lock: (sql: Sql, id: string) => first(store.lockById(sql, id)),
+  /** The user as it is now, locked until the transaction ends. The statement that waits for the lock still sees providers from before. */
+  lock: async (sql: Transaction, id: string) => {
+    await store.lockById(sql, id)
+    return first(store.selectById(sql, id))
+  },
   /** Whether the user, who is locked then, has this identity. A statement that waits for a lock still sees those from before. */
   lockLinked: async (sql: Transaction, id: string, identity: store.Identity) => {
     await store.lockById(sql, id)
@@ -219,15 +222,12 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
 
   return {
     findById,
-    ...held,
-    /**
-     * As `lock`, with the providers as they are now. The statement that waited for the lock still saw those from before: another
-     * transaction may have removed one.
-     */
-    lockWithWaysIn: async (sql: Sql, id: string) => {
-      await store.lockById(sql, id)
-      return findById(id, sql)
+    /** Undefined, too, if an operator has disabled the user. */
+    findEnabled: async (id: string) => {
+      const user = await findById(id)
+      return user?.disabled ? undefined : user
     },
+    ...held,
     /** The same before the user is deleted: it also waits for rows that refer to the user and are not committed yet. */
     lockForDeletion: async (sql: Transaction, id: string) => {
       await store.waitForOtherDeletions(sql)

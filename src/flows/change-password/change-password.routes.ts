@@ -3,12 +3,11 @@ import { isRefused } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import type { Callers } from '../../http/caller.js'
-import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Limits } from '../../http/limits.js'
-import { withHeaders } from '../../http/responses.js'
+import { sendRotated, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createChangePassword } from './change-password.js'
@@ -65,10 +64,9 @@ export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
       limits.countAsSuccess(request)
       return sendRefusal(reply, refusal)
     }
-    const result = await changePassword({ caller: callers.of(request), ...request.body }, clientOf(request))
+    const result = await changePassword(callers.requestOf(request), request.body)
     if (isRefused(result)) return sendRefusal(reply, result)
     await limits.forgetSignIns(result.user, request)
-    cookies.renewSession(reply, result.issued)
-    return reply.status(204).send()
+    return sendRotated(reply, cookies, result.issued)
   })
 }

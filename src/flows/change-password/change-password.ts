@@ -1,38 +1,31 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
+import type { AccountChanges } from '../../domain/accounts/account-changes.js'
 import type { Events } from '../../domain/events/events.js'
-import type { Mails } from '../../domain/mails/mails.js'
-import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
-import type { Client } from '../../domain/sessions/client.js'
-import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
-import { type Undos, undoLifetime } from '../../domain/undos/undos.js'
+import type { CallerContext } from '../../domain/sessions/request-context.js'
+import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
-import type { Webhooks } from '../../domain/webhooks/webhooks.js'
-import type { Database } from '../../platform/database/database.js'
 
 type Dependencies = {
-  database: Database
+  accountChanges: AccountChanges
   users: Users
   passwords: Passwords
-  sessions: Sessions
-  mails: Mails
-  undos: Pick<Undos, 'add'>
-  oneTimeTokens: OneTimeTokens
-  events: Events
-  webhooks: Webhooks
+  sessions: Pick<Sessions, 'isLive'>
+  events: Pick<Events, 'record'>
 }
-type Request = { caller: SessionCaller; currentPassword: string; newPassword: string }
+type Wanted = { currentPassword: string; newPassword: string }
 
-/** Replaces the password if the current one is right, ends every other session and renews the tokens of this one. */
+/** Replaces the password if the current one is right. */
 export const createChangePassword =
-  ({ database, users, passwords, sessions, oneTimeTokens, mails, undos, events, webhooks }: Dependencies) =>
-  async ({ caller, currentPassword, newPassword }: Request, client: Client) => {
+  ({ accountChanges, users, passwords, sessions, events }: Dependencies) =>
+  async (context: CallerContext, { currentPassword, newPassword }: Wanted) => {
+    const { caller, client } = context
     const { userId, sessionId } = caller
     const asker = { ...client, isKnown: true }
-    const user = await users.findById(userId)
+    const user = await users.findEnabled(userId)
     const verified = await passwords.verify(currentPassword, user?.passwordHash, asker)
     if (isRefused(verified)) return verified
-    if (!user || user.disabled || !(await sessions.isLive(caller))) return refuse('not_authenticated')
+    if (!user || !(await sessions.isLive(caller))) return refuse('not_authenticated')
     if (!verified.matches) {
       await events.record({ kind: 'password_change_failed', userId, sessionId, reason: 'wrong_password' }, client)
       return refuse('wrong_current_password')
@@ -42,20 +35,9 @@ export const createChangePassword =
     if (rejected) return rejected
     const passwordHash = await passwords.hash(newPassword, asker)
     if (isRefused(passwordHash)) return passwordHash
-    return database.transaction(async (sql) => {
-      const current = await users.lock(sql, userId)
-      if (!current || current.disabled) return refuse('not_authenticated')
+    return accountChanges.byCaller(context, 'password_changed', async (sql, current) => {
       if (current.passwordHash !== user.passwordHash) return refuse('wrong_current_password')
-      const issued = await sessions.rotateWithoutGrace(sql, caller, current, client)
-      if (!issued) return refuse('not_authenticated')
       await users.setPassword(sql, userId, passwordHash)
-      await webhooks.queue(sql, 'factor.changed', { user: { id: userId }, factor: 'password' })
-      await oneTimeTokens.forgetResets(sql, userId)
-      await sessions.endAll(userId, { except: sessionId, sql })
-      const undoToken = await undos.add(sql, current, { kind: 'password' })
-      const values = { username: current.username, undoToken, undoFor: undoLifetime }
-      await mails.queue(sql, { to: current.email, userId, template: 'password-changed', values, client })
-      await events.recordInside(sql, { kind: 'password_changed', userId, sessionId }, client)
-      return { issued, user: current }
+      return { changes: { password_changed: {} } }
     })
   }

@@ -1,0 +1,58 @@
+import type { EventKind } from '../events/events.js'
+import type { MailKind } from '../mails/letters.js'
+import type { Method } from '../tokens/tokens.js'
+import type { UndoKind } from '../undos/undos.js'
+
+/** Who can cause a change. A sign-in adds a factor or a provider on its way. */
+type Door = 'caller' | 'link' | 'operator' | 'sign-in'
+
+/** What stops working with a change, besides what the change itself removes. */
+export type Voided = 'resets' | 'trusted devices' | 'waiting sign-ins'
+
+/** What follows from a change of an account, in the transaction of the change. */
+export type Consequences = {
+  by: readonly Door[]
+  /** To the owner, at the address that the account had before. */
+  mail: MailKind | null
+  /** What the link in the mail takes back. */
+  undo: UndoKind | null
+  /** Triggers write those about users. `each`: one for every factor that was removed. */
+  webhook:
+    | `factor.changed ${'password' | 'totp' | 'passkey' | 'recovery_codes' | 'each'}`
+    | 'user.updated'
+    | 'user.deleted'
+    | 'session.theft_suspected'
+    | null
+  otherSessions: 'stay' | 'end' | 'of the provider end'
+  /** Of the caller, if there is one. New tokens: those before them are refused from now on. */
+  thisSession: 'stays' | 'new tokens' | 'no longer fresh' | 'ends'
+  /** What counts as proven in this session no more. */
+  withdraws: readonly Method[]
+  voids: readonly Voided[]
+  event: EventKind | null
+}
+
+/** Everything that can happen to an account. A kind with a column left out does not compile. */
+export const accountChangeTable = {
+  password_changed: {
+    by: ['caller'],
+    mail: 'password-changed',
+    undo: 'password',
+    webhook: 'factor.changed password',
+    otherSessions: 'end',
+    thisSession: 'new tokens',
+    withdraws: [],
+    voids: ['resets', 'trusted devices', 'waiting sign-ins'],
+    event: 'password_changed',
+  },
+} as const satisfies Record<string, Consequences>
+
+type Table = typeof accountChangeTable
+export type ChangeKind = keyof Table
+
+/** The kinds that come through this door. */
+export type KindBy<Through extends Door> = {
+  [Kind in ChangeKind]: Through extends Table[Kind]['by'][number] ? Kind : never
+}[ChangeKind]
+
+export const consequencesOf = (kind: ChangeKind): Consequences => accountChangeTable[kind]

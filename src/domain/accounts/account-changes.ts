@@ -1,0 +1,73 @@
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+import type { CallerContext } from '../sessions/request-context.js'
+import type { Issued, Sessions } from '../sessions/sessions.js'
+import type { User, Users } from '../users/users.js'
+import { type ChangeKind, consequencesOf, type KindBy } from './account-change-table.js'
+import type { AccountConsequences, HeldAccount } from './account-consequences.js'
+import type { AnyDetails, ChangeDetails } from './change-details.js'
+
+/** What was changed, by kind: nothing if the account was like that already. */
+type Changes<Kind extends ChangeKind> = { readonly [Each in Kind]?: ChangeDetails<Each> }
+type Changed<Kind extends ChangeKind> = { readonly changes: Changes<Kind>; readonly result?: unknown }
+
+/** `user` is the account afterwards. `issued`: new tokens for the caller, if the table says so. */
+type Applied<Result> = { result: Result; user: User; issued: Issued | undefined; endedSessions: number }
+type ResultOf<Outcome> = Exclude<Outcome, Refused> extends { result: infer Result } ? Result : undefined
+
+type Work<Outcome> = (sql: Transaction, user: User) => Promise<Outcome>
+type Dependencies = {
+  database: Database
+  users: Pick<Users, 'lock' | 'findById'>
+  sessions: Pick<Sessions, 'lockOfCaller' | 'rotateWithoutGrace'>
+  applyConsequences: AccountConsequences
+}
+
+export type AccountChanges = ReturnType<typeof createAccountChanges>
+
+/**
+ * The one way to change an account: it holds the user's row, asks whether who asks still may, lets `work` make the change, and applies
+ * what the table says follows from it. All of it is one transaction.
+ */
+export const createAccountChanges = ({ database, users, sessions, applyConsequences }: Dependencies) => {
+  const renew = async (sql: Transaction, { caller, client }: HeldAccount, user: User, kinds: readonly ChangeKind[]) => {
+    const rows = kinds.map(consequencesOf)
+    if (!caller || !rows.some(({ thisSession }) => thisSession === 'new tokens')) return undefined
+    const withdrawn = rows.flatMap(({ withdraws }) => withdraws)
+    return sessions.rotateWithoutGrace(sql, caller, user, client, { withdrawn })
+  }
+
+  const change = async <Outcome extends Changed<ChangeKind> | Refused>(
+    sql: Transaction,
+    account: HeldAccount,
+    kinds: readonly ChangeKind[],
+    work: Work<Outcome>,
+  ) => {
+    const outcome = await work(sql, account.user)
+    if (isRefused(outcome)) return outcome
+    const { changes, result } = outcome as Changed<ChangeKind>
+    let endedSessions = 0
+    for (const kind of kinds) {
+      const details: AnyDetails | undefined = changes[kind]
+      if (details) endedSessions += await applyConsequences(sql, account, kind, details)
+    }
+    const user = (await users.findById(account.user.id, sql)) ?? account.user
+    const issued = await renew(sql, account, user, kinds)
+    return { result, user, issued, endedSessions } as Applied<ResultOf<Outcome>>
+  }
+
+  return {
+    /** By a signed-in user. A session that a reset has just ended changes nothing any more. */
+    byCaller: <Kind extends KindBy<'caller'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
+      { caller, client }: CallerContext,
+      kind: Kind | readonly Kind[],
+      work: Work<Outcome>,
+    ) =>
+      database.transaction(async (sql) => {
+        const user = await users.lock(sql, caller.userId)
+        const isAllowed = user && !user.disabled && (await sessions.lockOfCaller(sql, caller))
+        if (!isAllowed) return refuse('not_authenticated')
+        return change(sql, { user, client, caller }, [kind].flat() as Kind[], work)
+      }),
+  }
+}

@@ -1,0 +1,76 @@
+import type { Transaction } from '../../platform/database/database.js'
+import type { Events } from '../events/events.js'
+import type { MailRequest, Mails } from '../mails/mails.js'
+import type { Client } from '../sessions/client.js'
+import type { SessionCaller, Sessions } from '../sessions/sessions.js'
+import { type Undoable, type Undos, undoLifetime } from '../undos/undos.js'
+import type { User } from '../users/users.js'
+import type { Webhooks } from '../webhooks/webhooks.js'
+import { type ChangeKind, type Consequences, consequencesOf } from './account-change-table.js'
+import type { Voiding } from './account-voiding.js'
+import type { AnyDetails, ChangedFactor } from './change-details.js'
+
+type Dependencies = {
+  sessions: Pick<Sessions, 'endAll'>
+  undos: Pick<Undos, 'add'>
+  mails: Pick<Mails, 'queue'>
+  webhooks: Pick<Webhooks, 'queue'>
+  events: Pick<Events, 'recordInside'>
+  voiding: Voiding
+}
+
+/** The account as it was before the change, whose row is held, and who changes it. */
+export type HeldAccount = { user: User; client: Client; caller?: SessionCaller | undefined }
+
+const factorsOf = ({ webhook }: Consequences, details: AnyDetails): readonly ChangedFactor[] => {
+  if (webhook === 'factor.changed each') return details.factors ?? []
+  const [type, factor] = (webhook ?? '').split(' ')
+  return type === 'factor.changed' ? [factor as ChangedFactor] : []
+}
+
+export type AccountConsequences = ReturnType<typeof createAccountConsequences>
+
+/** Applies a row of the table, in the transaction of the change. */
+export const createAccountConsequences = ({ sessions, undos, mails, webhooks, events, voiding }: Dependencies) => {
+  const endSessions = async (sql: Transaction, { user, caller }: HeldAccount, row: Consequences) => {
+    if (row.otherSessions !== 'end') return 0
+    const kept = row.thisSession === 'ends' ? undefined : caller?.sessionId
+    return sessions.endAll(user.id, { ...(kept !== undefined && { except: kept }), sql })
+  }
+
+  const undoLink = async (sql: Transaction, user: User, { undo: kind }: Consequences, details: AnyDetails) => {
+    if (kind === null) return undefined
+    // The compiler has compared the details with the table.
+    const undoToken = await undos.add(sql, user, { ...details.undo, kind } as Undoable)
+    return { undoToken, undoFor: undoLifetime }
+  }
+
+  const tellOwner = async (sql: Transaction, { user, client }: HeldAccount, row: Consequences, details: AnyDetails) => {
+    const link = await undoLink(sql, user, row, details)
+    if (row.mail === null) return
+    const { to = [user.email], ...values } = details.mail ?? {}
+    for (const address of to)
+      await mails.queue(sql, {
+        to: address,
+        userId: user.id,
+        template: row.mail,
+        values: { username: user.username, ...link, ...values },
+        client,
+      } as MailRequest)
+  }
+
+  /** How many sessions ended. */
+  return async (sql: Transaction, account: HeldAccount, kind: ChangeKind, details: AnyDetails) => {
+    const row = consequencesOf(kind)
+    const { user, client, caller } = account
+    for (const voided of row.voids) await voiding[voided](sql, user.id)
+    const ended = await endSessions(sql, account, row)
+    for (const factor of factorsOf(row, details))
+      await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor })
+    await tellOwner(sql, account, row, details)
+    const session = caller && { sessionId: caller.sessionId }
+    if (row.event !== null)
+      await events.recordInside(sql, { kind: row.event, userId: user.id, ...session, ...details.event }, client)
+    return ended
+  }
+}

@@ -1,0 +1,38 @@
+import type { WebhookData } from '../../contract/webhooks.js'
+import type { Event } from '../events/events.js'
+import type { MailValues } from '../mails/letters.js'
+import type { Undoable } from '../undos/undos.js'
+import type { accountChangeTable, ChangeKind } from './account-change-table.js'
+
+type Row<Kind extends ChangeKind> = (typeof accountChangeTable)[Kind]
+
+/** The values of a mail that are not known from the account and its undo link. */
+type MailRest<Mail> = Mail extends keyof MailValues
+  ? Omit<MailValues[Mail], 'username' | 'undoToken' | 'undoFor'>
+  : never
+type UndoRest<Kind> = Omit<Extract<Undoable, { kind: Kind }>, 'kind'>
+
+/** Needed only if there is anything to say. */
+type Needed<Name extends string, Values, More = unknown> = [keyof Values] extends [never]
+  ? { readonly [Property in Name]?: (Values & More) | undefined }
+  : { readonly [Property in Name]: Values & More }
+
+/** Where the mail goes and which name it says, if not to the address and with the name that the account had before. */
+type Addressed = { readonly to?: readonly string[]; readonly username?: string }
+
+export type ChangedFactor = WebhookData<'factor.changed'>['factor']
+
+/** What the table cannot know: of which passkey, which provider, what the account had before. */
+export type ChangeDetails<Kind extends ChangeKind> = Needed<'mail', MailRest<Row<Kind>['mail']>, Addressed> &
+  Needed<'undo', UndoRest<Row<Kind>['undo']>> &
+  (Row<Kind>['webhook'] extends 'factor.changed each' ? { readonly factors: readonly ChangedFactor[] } : unknown) & {
+    readonly event?: Pick<Event, 'sessionId' | 'provider' | 'reason'>
+  }
+
+/** The same as the program reads it, whatever the kind. */
+export type AnyDetails = {
+  readonly mail?: Addressed | undefined
+  readonly undo?: object | undefined
+  readonly factors?: readonly ChangedFactor[]
+  readonly event?: Pick<Event, 'sessionId' | 'provider' | 'reason'>
+}
