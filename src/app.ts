@@ -56,9 +56,9 @@ import { registerRoutes } from './flows/register/register.routes.js'
 import { createResetPassword } from './flows/reset-password/reset-password.js'
 import { resetPasswordRoutes } from './flows/reset-password/reset-password.routes.js'
 import { secondFactorRoutes } from './flows/second-factor/second-factor.routes.js'
-import { createRevocations } from './flows/service/revocations.js'
-import { serviceRoutes } from './flows/service/service.routes.js'
-import { createServiceUsers } from './flows/service/service-users.js'
+import { revocationsRoutes } from './flows/service/revocations.routes.js'
+import { signOutUserRoutes } from './flows/service/sign-out-user.routes.js'
+import { userLookupRoutes } from './flows/service/user-lookup.routes.js'
 import { createOwnSessions } from './flows/sessions/sessions.js'
 import { sessionsRoutes } from './flows/sessions/sessions.routes.js'
 import { createSocialSignIn } from './flows/social-sign-in/social-sign-in.js'
@@ -204,11 +204,9 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   csrfTokenRoutes(server, dependencies)
   csrfExampleRoutes(server, dependencies)
   contentRoutes(server, dependencies)
-  serviceRoutes(server, {
-    ...dependencies,
-    serviceUsers: createServiceUsers(dependencies),
-    revocations: createRevocations(dependencies),
-  })
+  userLookupRoutes(server, dependencies)
+  signOutUserRoutes(server, dependencies)
+  revocationsRoutes(server, dependencies)
   if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, accent: config.accentColor })
   return pagesRoutes(server, {
     assets: await loadAssets(),

@@ -15,6 +15,17 @@ export type ServiceCallers = ReturnType<typeof createServiceCallers>
 /** None of the addresses needs these. A proxy may read them in another way, and take the address for one that it passes on. */
 const isOddPath = ({ url }: FastifyRequest) => /[%.;\\]/.test(url.replace(/\?.*$/s, ''))
 
+/** What a route for other programs may refuse. The gate itself gives all of them but a query that is not understood. */
+export const serviceRefusals = [
+  'bad_request',
+  'not_authenticated',
+  'scope_required',
+  'not_found',
+  'too_many_requests',
+  'too_many_logins',
+  'unavailable',
+] as const
+
 const bearer = /^Bearer +(\S+)$/i
 
 /** A program with an expired key tries again and again. One event says it. */

@@ -1,0 +1,53 @@
+import { Type } from 'typebox'
+import { Revocations } from '../../contract/schemas.js'
+import type { EndedSessions } from '../../domain/sessions/ended-sessions.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import { type ServiceCallers, serviceRefusals } from '../../http/service-callers.js'
+import { seconds } from '../../lib/durations.js'
+
+const { responses } = routeRefusals(...serviceRefusals)
+
+const longestWait = 25
+const schema = {
+  tags: ['for other programs'],
+  summary: 'Sessions whose access tokens are refused before they expire, for programs that check tokens themselves',
+  querystring: Type.Object({
+    after: Type.Optional(Type.String({ maxLength: 4_096, description: 'The cursor of the answer before' })),
+    wait: Type.Optional(
+      Type.String({
+        pattern: '^(?:1?\\d|2[0-5])$',
+        description: `How many seconds to wait for news, 0 to ${longestWait}`,
+      }),
+    ),
+  }),
+  response: { 200: Revocations, ...responses },
+}
+
+/** How long one wait lasts before it checks whether the client still waits. */
+const slice = 1 * seconds
+
+type Dependencies = {
+  endedSessions: Pick<EndedSessions, 'since' | 'waitForNews'>
+  serviceCallers: ServiceCallers
+  isClosing: () => boolean
+}
+
+/** The ended sessions for verifiers in other programs. An answer without news waits for some. */
+export const revocationsRoutes = (server: Server, { endedSessions, serviceCallers, isClosing }: Dependencies) => {
+  const onRequest = serviceCallers.withScope('revocations:read')
+
+  server.get('/api/service/revocations', { schema, onRequest }, async (request) => {
+    const { after, wait = '0' } = request.query
+    const end = performance.now() + Number(wait) * seconds
+    // Waits before it asks: what ends in between is then told.
+    let news = endedSessions.waitForNews(slice)
+    const found = await endedSessions.since(after)
+    if (found.complete || found.entries.length > 0) return found
+    while (performance.now() < end && !isClosing() && !request.raw.socket.destroyed) {
+      if (await news) return endedSessions.since(found.cursor)
+      news = endedSessions.waitForNews(Math.min(slice, end - performance.now()))
+    }
+    return wait === '0' ? found : endedSessions.since(found.cursor)
+  })
+}

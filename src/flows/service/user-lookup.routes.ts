@@ -1,0 +1,44 @@
+import { Type } from 'typebox'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { ServiceUser } from '../../contract/schemas.js'
+import type { User, Users } from '../../domain/users/users.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import { type ServiceCallers, serviceRefusals } from '../../http/service-callers.js'
+import { isUuid } from '../../lib/uuid.js'
+
+const { responses, sendRefusal } = routeRefusals(...serviceRefusals)
+
+const tags = ['for other programs']
+const response = { 200: Type.Object({ user: ServiceUser }), ...responses }
+const byIdSchema = { tags, summary: 'A user by id', params: Type.Object({ id: Type.String() }), response }
+const byEmailSchema = {
+  tags,
+  summary: 'A user by email',
+  querystring: Type.Object({ email: Type.String({ minLength: 1, maxLength: 320 }) }),
+  response,
+}
+
+/** What other programs may know of a user. */
+const asSeenByServices = (user: User | undefined) => {
+  if (!user) return refuse('not_found')
+  const { id, email, username, name, provider, providers, disabled, createdAt } = user
+  return { id, email, username, name, provider, providers, disabled, createdAt: createdAt.toISOString() }
+}
+
+type Dependencies = { users: Users; serviceCallers: ServiceCallers }
+
+export const userLookupRoutes = (server: Server, { users, serviceCallers }: Dependencies) => {
+  const onRequest = serviceCallers.withScope('users:read')
+
+  server.get('/api/service/users/:id', { schema: byIdSchema, onRequest }, async (request, reply) => {
+    const { id } = request.params
+    const user = asSeenByServices(isUuid(id) ? await users.findById(id) : undefined)
+    return isRefused(user) ? sendRefusal(reply, user) : reply.send({ user })
+  })
+
+  server.get('/api/service/users', { schema: byEmailSchema, onRequest }, async (request, reply) => {
+    const user = asSeenByServices(await users.findByEmail(request.query.email))
+    return isRefused(user) ? sendRefusal(reply, user) : reply.send({ user })
+  })
+}
