@@ -1,18 +1,32 @@
 import { readFile } from 'node:fs/promises'
+import { posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { filesBelow } from '../../scripts/publish.mjs'
 import { contrast } from './accent.js'
 import { designStyle } from './design-style.js'
 import { colours } from './design-tokens.js'
 
+const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
+const importedBy = async (path: string) =>
+  [...(await read(path)).matchAll(/@import "([^"]+)"/g)].map(([, file = '']) => posix.join(posix.dirname(path), file))
+const ofPages = [...(await importedBy('web/styles/base.css')), ...(await importedBy('web/styles/dashboard.css'))]
+
 /** Everything that has a look of its own. Mails use the tokens' values, so they have no custom properties. */
 const styled = [
-  'web/styles/base.css',
-  'web/styles/dashboard.css',
+  ...ofPages,
   'src/flows/dev-mailbox/mailbox-style.ts',
   'src/dev-providers/chooser-page.ts',
   'src/domain/mails/layout.ts',
 ]
-const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+describe('the style of the pages', () => {
+  it('has every style sheet in web/', async () => {
+    const found = (await filesBelow(fileURLToPath(new URL('../../web', import.meta.url)))).map((path) => `web/${path}`)
+    const lists = ['web/styles/base.css', 'web/styles/dashboard.css']
+    expect(found.filter((path) => path.endsWith('.css')).sort()).toEqual([...ofPages, ...lists].sort())
+  })
+})
 
 describe('the design tokens', () => {
   const defined = new Set(designStyle('#1f6f5c').match(/--[\w-]+(?=:)/g))
@@ -38,7 +52,7 @@ describe('the design tokens', () => {
 
 describe('a button', () => {
   it('has a border that can be seen', async () => {
-    const [, rule] = /\n\.button \{([^}]+)\}/.exec(await read('web/styles/base.css')) ?? []
+    const [, rule] = /^\.button \{([^}]+)\}/.exec(await read('web/components/button.css')) ?? []
     expect(rule).toContain('border: 1px solid var(--edge)')
   })
 })

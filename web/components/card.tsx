@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useSettings, useWords } from '../settings.js'
+import { useSettings, useWords } from '../hooks/settings.js'
 
 /** The card of a small page, and the line below it. */
 export const Card = ({ children, footer }: { children: ComponentChildren; footer?: ComponentChildren }) => {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { timeSpan } from '#contract/time-spans.js'
-import { useSettings, useWords } from '../settings.js'
-import { useStableCallback } from '../stable-callback.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { useStableCallback } from '../hooks/stable-callback.js'
 import { fill } from '../words/format.js'
 import { exactWait } from '../words/waits.js'
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren, RefObject } from 'preact'
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks'
-import { useWords } from '../settings.js'
-import { useStableCallback } from '../stable-callback.js'
+import { useWords } from '../hooks/settings.js'
+import { useStableCallback } from '../hooks/stable-callback.js'
 import { FormContext } from './form.js'
 import { AlertIcon, EyeIcon } from './icons.js'
 

@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useWords } from '../settings.js'
+import { useWords } from '../hooks/settings.js'
 import { Button } from './button.js'
 import { Countdown, SpokenWait } from './countdown.js'
 import { Notice } from './notice.js'

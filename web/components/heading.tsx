@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { moveFocusTo } from '../focus.js'
-import { useSettings } from '../settings.js'
+import { moveFocusTo } from '../browser/focus.js'
+import { useSettings } from '../hooks/settings.js'
 import { withWholeWords } from './whole-words.js'
 
 /** A word that is too long for a narrow screen says where it may be divided. */

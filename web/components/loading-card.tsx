@@ -1,4 +1,4 @@
-import { useWords } from '../settings.js'
+import { useWords } from '../hooks/settings.js'
 import { Card } from './card.js'
 
 /** Shown until it is known what the page should show. */

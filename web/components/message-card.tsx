@@ -1,4 +1,4 @@
-import { useWords } from '../settings.js'
+import { useWords } from '../hooks/settings.js'
 import { Card } from './card.js'
 import { Heading } from './heading.js'
 import { Notice } from './notice.js'

@@ -1,5 +1,5 @@
 import { useContext, useState } from 'preact/hooks'
-import { useWords } from '../settings.js'
+import { useWords } from '../hooks/settings.js'
 import { Field } from './field.js'
 import { FormContext } from './form.js'
 import { StrengthMeter } from './strength-meter.js'

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { moveFocusTo } from '../focus.js'
-import { useWords } from '../settings.js'
+import { moveFocusTo } from '../browser/focus.js'
+import { useWords } from '../hooks/settings.js'
 import { AlertIcon, CheckIcon, CrossIcon, InfoIcon } from './icons.js'
 import { withWholeWords } from './whole-words.js'
 

@@ -1,5 +1,5 @@
 import type { Refusal } from '#client/client.js'
-import { useSentences } from '../refusals.js'
+import { useSentences } from '../words/refusals.js'
 import { Card } from './card.js'
 import { Heading } from './heading.js'
 import { Notice } from './notice.js'

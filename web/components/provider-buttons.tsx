@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { ProviderId } from '#contract/providers.js'
-import { moveFocusTo } from '../focus.js'
-import { storeReturnTo, withReturnTo } from '../navigation.js'
-import { useSettings, useWords } from '../settings.js'
+import { moveFocusTo } from '../browser/focus.js'
+import { storeReturnTo, withReturnTo } from '../browser/navigation.js'
+import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { ProviderLogo } from './provider-logo.js'
 

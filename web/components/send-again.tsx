@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Answer, Refusal } from '#client/client.js'
 import { timeSpan } from '#contract/time-spans.js'
-import { useSentences } from '../refusals.js'
-import { useSettings, useWords } from '../settings.js'
+import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
+import { useSentences } from '../words/refusals.js'
 import { Button } from './button.js'
 
 /** A mail takes a while to arrive, and a new mail makes the link of the first one invalid. */

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { isFocusLost, moveFocusTo } from '../focus.js'
-import { useWords } from '../settings.js'
+import { isFocusLost, moveFocusTo } from '../browser/focus.js'
+import { useWords } from '../hooks/settings.js'
 import { Button } from './button.js'
 
 export const TryAgain = ({ onPress }: { onPress: () => Promise<void> }) => {

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Button } from '../components/button.js'
-import { useDisclosure } from '../focus.js'
-import { useWords } from '../settings.js'
+import { useDisclosure } from '../hooks/focus.js'
+import { useWords } from '../hooks/settings.js'
 
 type QuestionProps = {
   /** What the second press does, unless the panel says so. */

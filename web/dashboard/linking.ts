@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { linkingParameter, providerOfFailure } from '#contract/pages.js'
-import { client } from '../client.js'
-import { queryValue } from '../navigation.js'
-import { useSettings, useWords } from '../settings.js'
-import { useStableCallback } from '../stable-callback.js'
+import { client } from '../browser/client.js'
+import { queryValue } from '../browser/navigation.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { useStableCallback } from '../hooks/stable-callback.js'
 import { fill } from '../words/format.js'
 import type { DashboardActions } from './dashboard-actions.js'
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { useFocusAfter } from '../focus.js'
+import { useFocusAfter } from '../hooks/focus.js'
 
 type Props = {
   title: string

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
-import { client } from '../client.js'
+import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
-import { useWords } from '../settings.js'
+import { useWords } from '../hooks/settings.js'
 import { leaveSignedOut } from './sign-out.js'
 
 type Props = { look?: 'plain' | 'quiet'; onRefused: (refusal: Refusal) => void }

@@ -1,5 +1,5 @@
-import { client } from '../client.js'
-import { useWords } from '../settings.js'
+import { client } from '../browser/client.js'
+import { useWords } from '../hooks/settings.js'
 import { AskFirst } from './ask-first.js'
 import { useDashboardActions } from './dashboard-actions.js'
 import { Panel } from './panel.js'

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
 import type { Account, AccountEvent, Factors, Session } from '#contract/schemas.js'
-import { client } from '../client.js'
-import { useStableCallback } from '../stable-callback.js'
+import { client } from '../browser/client.js'
+import { useStableCallback } from '../hooks/stable-callback.js'
 
 /** A part that could not be loaded is missing. */
 export type Loaded = {

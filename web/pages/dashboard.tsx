@@ -1,4 +1,5 @@
 import type { Account } from '#contract/schemas.js'
+import { mount } from '../browser/mount.js'
 import { AccountPanel } from '../dashboard/account-panel.js'
 import { type DashboardActions, DashboardActionsContext } from '../dashboard/dashboard-actions.js'
 import { DataPanel, DeletePanel } from '../dashboard/data-panel.js'
@@ -15,11 +16,10 @@ import { SignOutEverywherePanel } from '../dashboard/sign-out-everywhere-panel.j
 import { Toast, useMessage } from '../dashboard/toast.js'
 import { TwoStepPanel } from '../dashboard/two-step-panel.js'
 import { type Loaded, useLoaded } from '../dashboard/use-loaded.js'
-import { mount } from '../mount.js'
-import { useSentences } from '../refusals.js'
-import { useSettings, useWords } from '../settings.js'
+import { useSettings, useWords } from '../hooks/settings.js'
 import { StepUpDialog, useStepUp } from '../step-up/use-step-up.js'
 import { fill } from '../words/format.js'
+import { useSentences } from '../words/refusals.js'
 
 const Dashboard = () => {
   const sentenceFor = useSentences()

@@ -1,14 +1,7 @@
 import { loginNotices, providerParameter } from '#contract/pages.js'
 import { providerPath } from '#contract/provider-paths.js'
-import { client } from '../client.js'
-import { Card } from '../components/card.js'
-import { Field } from '../components/field.js'
-import { Form, type Values } from '../components/form.js'
-import { LoadingCard } from '../components/loading-card.js'
-import { Notice } from '../components/notice.js'
-import { ProviderButtons } from '../components/provider-buttons.js'
-import { SendAgain } from '../components/send-again.js'
-import { mount } from '../mount.js'
+import { client } from '../browser/client.js'
+import { mount } from '../browser/mount.js'
 import {
   queryValue,
   redirectAfterSignIn,
@@ -17,12 +10,19 @@ import {
   storeEmail,
   storeReturnTo,
   withReturnTo,
-} from '../navigation.js'
+} from '../browser/navigation.js'
+import { forgetTyped, keepTypedLogin, loginTypedBefore } from '../browser/typed-values.js'
+import { Card } from '../components/card.js'
+import { Field } from '../components/field.js'
+import { Form, type Values } from '../components/form.js'
+import { LoadingCard } from '../components/loading-card.js'
+import { Notice } from '../components/notice.js'
+import { ProviderButtons } from '../components/provider-buttons.js'
+import { SendAgain } from '../components/send-again.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { useVisitor } from '../hooks/visitor.js'
 import { PasskeySignIn } from '../passkeys/passkey-sign-in.js'
-import { providerErrorFor, useProblems } from '../refusals.js'
-import { useSettings, useWords } from '../settings.js'
-import { forgetTyped, keepTypedLogin, loginTypedBefore } from '../typed.js'
-import { useVisitor } from '../visitor.js'
+import { providerErrorFor, useProblems } from '../words/refusals.js'
 
 const Login = () => {
   const words = useWords('login')

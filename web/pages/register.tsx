@@ -1,13 +1,13 @@
+import { mount } from '../browser/mount.js'
+import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../browser/navigation.js'
 import { Card } from '../components/card.js'
 import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
 import { ProviderButtons } from '../components/provider-buttons.js'
 import { RegisterForm } from '../components/register-form.js'
-import { mount } from '../mount.js'
-import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../navigation.js'
-import { useSettings, useWords } from '../settings.js'
-import { useVisitor } from '../visitor.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { useVisitor } from '../hooks/visitor.js'
 
 const Register = () => {
   const words = useWords('register')

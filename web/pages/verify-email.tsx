@@ -2,17 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
 import type { RefusalCode } from '#contract/refusals.js'
 import type { LinkState, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
-import { client } from '../client.js'
-import { Card } from '../components/card.js'
-import { Field } from '../components/field.js'
-import { Form, type Problems, type Values } from '../components/form.js'
-import { Heading } from '../components/heading.js'
-import { LoadingCard } from '../components/loading-card.js'
-import { MailIcon } from '../components/mail-icon.js'
-import { Notice } from '../components/notice.js'
-import { SendAgain } from '../components/send-again.js'
-import { useLinkToken } from '../link-token.js'
-import { mount } from '../mount.js'
+import { client } from '../browser/client.js'
+import { mount } from '../browser/mount.js'
 import {
   forgetToken,
   redirectAfterSignIn,
@@ -21,12 +12,21 @@ import {
   storeEmail,
   storeReturnTo,
   withReturnTo,
-} from '../navigation.js'
-import { usePendingRegistration } from '../pending-registration.js'
-import { useProblems } from '../refusals.js'
-import { useSettings, useWords } from '../settings.js'
-import { useStableCallback } from '../stable-callback.js'
+} from '../browser/navigation.js'
+import { Card } from '../components/card.js'
+import { Field } from '../components/field.js'
+import { Form, type Problems, type Values } from '../components/form.js'
+import { Heading } from '../components/heading.js'
+import { LoadingCard } from '../components/loading-card.js'
+import { MailIcon } from '../components/mail-icon.js'
+import { Notice } from '../components/notice.js'
+import { SendAgain } from '../components/send-again.js'
+import { useLinkToken } from '../hooks/link-token.js'
+import { usePendingRegistration } from '../hooks/pending-registration.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { useStableCallback } from '../hooks/stable-callback.js'
 import { fill } from '../words/format.js'
+import { useProblems } from '../words/refusals.js'
 
 type Result = keyof typeof results
 

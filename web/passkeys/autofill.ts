@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import type { PasskeyCredential } from '#client/client.js'
-import { client } from '../client.js'
-import { useStableCallback } from '../stable-callback.js'
+import { client } from '../browser/client.js'
+import { useStableCallback } from '../hooks/stable-callback.js'
 import { getPasskey, passkeySupport } from './ceremonies.js'
 
 /** Before the challenge expires after 5 minutes. */

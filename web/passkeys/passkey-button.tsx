@@ -3,8 +3,8 @@ import type { Answer, PasskeyCredential, PasskeyRequestOptions, Refusal } from '
 import { Button } from '../components/button.js'
 import { KeyIcon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
-import { useSentences } from '../refusals.js'
-import { useWords } from '../settings.js'
+import { useWords } from '../hooks/settings.js'
+import { useSentences } from '../words/refusals.js'
 import { getPasskey, passkeySupport } from './ceremonies.js'
 
 type Props = {

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { PasskeyCredential } from '#client/client.js'
-import { client } from '../client.js'
+import { client } from '../browser/client.js'
 import { Notice } from '../components/notice.js'
-import { useSentences } from '../refusals.js'
+import { useSentences } from '../words/refusals.js'
 import { usePasskeysInAutofill } from './autofill.js'
 import { PasskeyButton } from './passkey-button.js'
 

@@ -3,8 +3,8 @@ import type { Answer } from '#client/client.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { SendAgain } from '../components/send-again.js'
-import { useProblems } from '../refusals.js'
-import { useWords } from '../settings.js'
+import { useWords } from '../hooks/settings.js'
+import { useProblems } from '../words/refusals.js'
 
 type Props = { send: () => Promise<Answer<unknown>>; enter: (code: string) => Promise<Problems | undefined> }
 

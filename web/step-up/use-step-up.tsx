@@ -1,9 +1,9 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Answer } from '#client/client.js'
 import type { ProofMethod } from '#contract/proofs.js'
+import { moveFocusTo } from '../browser/focus.js'
 import { Button } from '../components/button.js'
-import { moveFocusTo } from '../focus.js'
-import { useWords } from '../settings.js'
+import { useWords } from '../hooks/settings.js'
 import { StepUpForm } from './step-up-form.js'
 
 /** Makes a call, and makes it again after the user has proven who they are, if it was refused for the lack of that. */

@@ -4,8 +4,8 @@ import type { TotpBegun } from '#contract/schemas.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
-import { useProblems } from '../refusals.js'
-import { useWords } from '../settings.js'
+import { useWords } from '../hooks/settings.js'
+import { useProblems } from '../words/refusals.js'
 
 type AddProps = {
   begun: TotpBegun

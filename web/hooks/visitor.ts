@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { User } from '#client/client.js'
-import { client } from './client.js'
-import { queryValue } from './navigation.js'
+import { client } from '../browser/client.js'
+import { queryValue } from '../browser/navigation.js'
 import { useStableCallback } from './stable-callback.js'
 
 /** How long a slow answer may hide the form. */

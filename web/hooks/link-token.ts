@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { takeToken } from './navigation.js'
+import { takeToken } from '../browser/navigation.js'
 
 /** The token of the mailed link. A link opened in a tab that already shows its page changes only the fragment. */
 export const useLinkToken = () => {

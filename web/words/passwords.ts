@@ -1,10 +1,10 @@
 import type { Refusal } from '#client/client.js'
 import type { PasswordFindings } from '#contract/password-rules.js'
 import type { RefusalCode } from '#contract/refusals.js'
-import type { Problems } from './components/form.js'
+import type { Problems } from '../components/form.js'
+import { useWords } from '../hooks/settings.js'
+import type { Words } from './catalogue.js'
 import { useProblems } from './refusals.js'
-import { useWords } from './settings.js'
-import type { Words } from './words/catalogue.js'
 
 type PasswordWords = Pick<Words['password'], 'rules' | 'missing' | 'errors' | 'feedback'>
 

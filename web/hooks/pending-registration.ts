@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { client } from './client.js'
+import { client } from '../browser/client.js'
 import { useStableCallback } from './stable-callback.js'
 
 type State = 'unknown' | 'waiting' | 'confirmed' | 'none'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { ClientRefusalCode } from '#client/client.js'
 import type { PasswordFindings } from '#contract/password-rules.js'
+import { de } from './de.js'
+import { en } from './en.js'
 import { errorsOf, feedbackOf } from './passwords.js'
 import { providerErrorFor, sentenceOf } from './refusals.js'
-import { de } from './words/de.js'
-import { en } from './words/en.js'
 
 const refusal = (status: number, code = 'unknown') => ({ status, refused: code as ClientRefusalCode })
 const providers = [

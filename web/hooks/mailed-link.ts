@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Answer, Refusal } from '#client/client.js'
-import { forgetToken } from './navigation.js'
+import { forgetToken } from '../browser/navigation.js'
 import { useStableCallback } from './stable-callback.js'
 
 /** A link that was cut off or changed on its way does not even have the form of one. */

@@ -1,8 +1,6 @@
-import { createContext } from 'preact'
-import { useContext } from 'preact/hooks'
 import { type PageSettings, settingsElement } from '#contract/pages.js'
-import type { Words } from './words/catalogue.js'
-import { regional } from './words/format.js'
+import type { Words } from '../words/catalogue.js'
+import { regional } from '../words/format.js'
 
 /** What the server gives to the page. Nothing in it is about the visitor. */
 export type Settings = PageSettings & {
@@ -17,19 +15,4 @@ export const readSettings = (): Settings => {
   if (!element?.textContent) throw new Error('The page came without its settings')
   const settings = JSON.parse(element.textContent) as Omit<Settings, 'locale'>
   return { ...settings, locale: regional(settings.language, navigator.languages) }
-}
-
-export const SettingsContext = createContext<Settings | undefined>(undefined)
-
-export const useSettings = () => {
-  const settings = useContext(SettingsContext)
-  if (!settings) throw new Error('A component was used outside of its page')
-  return settings
-}
-
-/** One part of the catalogue, in the language of the page. */
-export const useWords = <Part extends keyof Words>(part: Part): Words[Part] => {
-  const words = useSettings().words[part]
-  if (!words) throw new Error(`words/catalogue.ts does not list "${part}" for this page`)
-  return words
 }

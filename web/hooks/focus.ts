@@ -1,16 +1,7 @@
 import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { isFocusLost, moveFocusTo } from '../browser/focus.js'
 import { useStableCallback } from './stable-callback.js'
-
-/** Moves the focus to any element, also to one that the Tab key skips, so that a screen reader reads it out. */
-export const moveFocusTo = (element: HTMLElement | null | undefined) => {
-  if (!element) return
-  if (element.tabIndex < 0) element.setAttribute('tabindex', '-1')
-  element.focus()
-}
-
-/** Whether the focused element was removed. The browser then gives the focus to the body. */
-export const isFocusLost = () => document.activeElement === null || document.activeElement === document.body
 
 /** When `step` changes and the focused element went away with the old one, the place of the new one gets the focus. */
 export const useFocusAfter = (place: RefObject<HTMLElement | null>, step: string | undefined) => {

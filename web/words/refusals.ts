@@ -1,10 +1,10 @@
 import type { Refusal } from '#client/client.js'
 import { callbackFailed, type ProviderButton, type PublicReason, providerOfFailure } from '#contract/pages.js'
 import type { RefusalCode } from '#contract/refusals.js'
-import type { Problems } from './components/form.js'
-import { useWords } from './settings.js'
-import type { Words } from './words/catalogue.js'
-import { fill } from './words/format.js'
+import type { Problems } from '../components/form.js'
+import { useWords } from '../hooks/settings.js'
+import type { Words } from './catalogue.js'
+import { fill } from './format.js'
 
 /** Enough of the id to find the request in the log, and short enough to be read out. */
 const shownOf = (requestId: string) => requestId.slice(0, 8)

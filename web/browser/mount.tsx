@@ -1,5 +1,6 @@
 import { type ComponentType, render } from 'preact'
-import { readSettings, SettingsContext } from './settings.js'
+import { SettingsContext } from '../hooks/settings.js'
+import { readSettings } from './settings.js'
 
 /** Renders a page into the document that the server sent. */
 export const mount = (Page: ComponentType) => {

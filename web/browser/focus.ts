@@ -1,0 +1,9 @@
+/** Moves the focus to any element, also to one that the Tab key skips, so that a screen reader reads it out. */
+export const moveFocusTo = (element: HTMLElement | null | undefined) => {
+  if (!element) return
+  if (element.tabIndex < 0) element.setAttribute('tabindex', '-1')
+  element.focus()
+}
+
+/** Whether the focused element was removed. The browser then gives the focus to the body. */
+export const isFocusLost = () => document.activeElement === null || document.activeElement === document.body
