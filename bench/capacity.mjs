@@ -120,9 +120,10 @@ const measureRoom = async (/** @type {Pool} */ sql, /** @type {number} */ rows) 
       'somebody-' || n, 'somebody-' || n, 'Somebody ' || n, repeat('h', 60), now() from generate_series(1, $1::int) as n`
   await sql.query(fillUsers, [rows])
   await sql.query(`insert into refresh_token_records (id, user_id, token_hash, previous_hash, generation, issued_at, rotated_at,
-      expires_at, ip, user_agent, created_at, last_used_at)
+      expires_at, ip, user_agent, created_at, last_used_at, methods, authenticated_at, second_factor_required, signed_in_as)
     select gen_random_uuid(), id, sha256(id::text::bytea), sha256(id::text::bytea), 3, now(), now(),
-      now() + interval '30 days', '203.0.113.77', repeat('Mozilla/5.0 ', 10), now(), now() from users where username like 'somebody-%'`)
+      now() + interval '30 days', '203.0.113.77', repeat('Mozilla/5.0 ', 10), now(), now(), '{pwd}', now(), false,
+      username from users where username like 'somebody-%'`)
   await sql.query('vacuum analyze users, refresh_token_records')
   const after = await sizes()
   return { user: (after.users - before.users) / rows, session: (after.sessions - before.sessions) / rows }

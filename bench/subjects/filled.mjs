@@ -37,10 +37,10 @@ const ownerOf = (n, users) => 1 + ((n * 7_919) % users)
 /** @type {(sql: Pool, kind: 'session' | 'expired', count: number, users: number) => Promise<unknown>} */
 const fillSessions = (sql, kind, count, users) =>
   sql.query(`insert into refresh_token_records (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
-      user_agent, created_at, last_used_at)
+      user_agent, created_at, last_used_at, methods, authenticated_at, second_factor_required, signed_in_as)
     select ${idInSql(kind, 'n')}, ${idInSql('user', `1 + (n::bigint * 7919) % ${users}`)}, sha256(n::text::bytea), 0,
       now(), now(), now() + interval '${kind === 'session' ? '30 days' : '-1 day'}', '203.0.113.77',
-      repeat('Mozilla/5.0 ', 10), now(), now() from generate_series(1, ${count}) as n`)
+      repeat('Mozilla/5.0 ', 10), now(), now(), '{pwd}', now(), false, 'user-' || n from generate_series(1, ${count}) as n`)
 
 /**
  * Fills the tables of a migrated database as sign-ins would: pages and indexes as PostgreSQL makes them. Foreign keys are not

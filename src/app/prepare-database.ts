@@ -33,7 +33,7 @@ export const prepareDatabase = async ({ config, database, log, signal, load }: P
   for (let pause = firstPause; !signal.aborted; pause = Math.min(2 * pause, longestPause)) {
     try {
       const applied = await migrateDatabase(config, database)
-      for (const name of applied) log.info({ migration: name }, 'migration applied')
+      if (applied.length > 0) log.info({ migrations: applied }, 'migrations applied')
       const { newer } = await schemaStatus({ database, directory: migrationsDirectory })
       if (newer.length > 0)
         log.warn({ migrations: newer }, 'the database schema is newer than this program, and compatible with it')

@@ -32,8 +32,8 @@ it('lets a user change their names, download their data and delete the account',
   await press(page, 'Save')
   await page.getByText('This username is taken').waitFor()
   await latchkey.sql.query(
-    `insert into reserved_usernames (username_key, user_id, reserved_until)
-     select 'ada' || n, id, now() + n * interval '1 day' from users, generate_series(3, 7) n where username = 'ada'`,
+    `insert into reserved_usernames (username_key, username, user_id, reserved_until)
+     select 'ada' || n, 'ada' || n, id, now() + n * interval '1 day' from users, generate_series(3, 7) n where username = 'ada'`,
   )
   await fillIn(page, { Username: 'lovelace' })
   await press(page, 'Save')

@@ -30,8 +30,8 @@ const toolsFor = (sql: Database) => {
     const id = uuidv7(new Date())
     await sql.query(
       `insert into refresh_token_records (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
-         user_agent, created_at, last_used_at)
-       values ($1, $2, '', 3, now(), now(), now() + $3::interval, '192.0.2.7', 'Test', now(), now())`,
+         user_agent, created_at, last_used_at, methods, authenticated_at, second_factor_required, signed_in_as)
+       values ($1, $2, '', 3, now(), now(), now() + $3::interval, '192.0.2.7', 'Test', now(), now(), '{pwd}', now(), false, '')`,
       [id, userId, lifetime],
     )
     return id

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -189,33 +189,6 @@ describe.each([{ name: 'the embedded database' }, { name: 'PostgreSQL' }])('migr
   it('make the program’s own schema', async () => {
     expect(await migrate({ database, directory: migrationsDirectory })).not.toEqual([])
     expect(await tablesOf(database)).toEqual([...writableTables, ...readableTables].sort())
-  })
-
-  it('know which accounts have been used, so that their next sign-in does not count as the first', async () => {
-    await rm(directory, { recursive: true })
-    await cp(migrationsDirectory, directory, { recursive: true })
-    const names = (await readdir(directory)).sort()
-    const later = names.slice(names.findIndex((each) => each.endsWith('-taken-back.sql')))
-    await Promise.all(later.map((each) => rm(join(directory, each))))
-    await migrate({ database, directory })
-    await database.transaction((sql) =>
-      sql.script(`
-        insert into users (id, email, email_key, username, username_key, provider, created_at)
-          select gen_random_uuid(), given, given, given, given, from_provider, now() - age::interval
-          from (values ('added', null, '1 day'), ('old', null, '91 days'), ('signed-in', null, '1 day'),
-            ('in-session', null, '1 day'), ('social', 'provider_a', '1 day')) as made (given, from_provider, age);
-        insert into events (id, kind, user_id, ip, user_agent, created_at)
-          select gen_random_uuid(), kind, users.id, '', '', now() from users
-          join (values ('added', 'user_added'), ('signed-in', 'signed_in')) as made (given, kind) on username = given;
-        insert into refresh_token_records
-            (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at)
-          select gen_random_uuid(), id, '', 0, now(), now(), now(), '', '', now(), now() from users
-          where username = 'in-session';`),
-    )
-    await migrate({ database, directory: migrationsDirectory })
-    const used = 'select username from users where first_signed_in_at is not null order by 1'
-    const rows = await database.query<{ username: string }>(used)
-    expect(rows.map(({ username }) => username)).toEqual(['in-session', 'old', 'signed-in', 'social'])
   })
 })
 

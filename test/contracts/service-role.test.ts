@@ -88,7 +88,7 @@ describe('the role of the running service', () => {
     await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })
   })
 
-  it('causes webhooks, even without rights on their tables: an older program has none', async () => {
+  it('causes webhooks, even without rights on their tables', async () => {
     const owner = testPostgres(urls.ownerUrl)
     await owner.query("insert into webhooks_wanted (until) values (now() + interval '1 day')")
     await owner.query(`revoke all on outgoing_webhooks, webhooks_wanted from ${quoted(serviceRole)}`)
@@ -104,7 +104,7 @@ describe('the role of the running service', () => {
     await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })
   })
 
-  it('leaves an entry for a session that it ends, even without rights on the list: an older program has none', async () => {
+  it('leaves an entry for a session that it ends, even without rights on the list', async () => {
     const owner = testPostgres(urls.ownerUrl)
     const id = '0190c0de-0000-7000-8000-000000000001'
     await service.query(
@@ -113,8 +113,8 @@ describe('the role of the running service', () => {
     )
     await service.query(
       `insert into refresh_token_records (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
-         user_agent, created_at, last_used_at)
-       values ($1, $1, '', 0, now(), now(), now() + interval '1 day', '', '', now(), now())`,
+         user_agent, created_at, last_used_at, methods, authenticated_at, second_factor_required, signed_in_as)
+       values ($1, $1, '', 0, now(), now(), now() + interval '1 day', '', '', now(), now(), '{pwd}', now(), false, 'a')`,
       [id],
     )
     await owner.query(`revoke all on ended_sessions from ${quoted(serviceRole)}`)

@@ -47,15 +47,4 @@ describe('access tokens', () => {
     expect(claimsIn(tab, 'refresh_token')).toMatchObject({ username: 'bea', gen: 1 })
     expect(Object.keys(claimsIn(tab, 'refresh_token'))).toHaveLength(7)
   })
-
-  it('are issued for a session that an earlier release has begun', async () => {
-    const tab = await latchkey.signedUp('cy')
-    const { sid, auth_time } = claimsIn(tab, 'refresh_token')
-    await latchkey.sql.query("update refresh_token_records set methods = '{}', authenticated_at = null where id = $1", [
-      sid,
-    ])
-    latchkey.clock.advance(10 * minutes)
-    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
-    expect(claimsIn(tab, 'access_token')).toMatchObject({ amr: [], auth_time })
-  })
 })

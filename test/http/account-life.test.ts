@@ -142,7 +142,7 @@ describe('the owner of an account', () => {
     const take = () => outside.query("update users set username_key = 'wanted' where username = 'greedy'")
     const { taken } = await latchkey.sql.transaction(async (sql) => {
       await sql.query(
-        "insert into reserved_usernames select 'wanted', id, now() + interval '1 day' from users where username = 'wanted'",
+        "insert into reserved_usernames select 'wanted', 'wanted', id, now() + interval '1 day' from users where username = 'wanted'",
       )
       await sql.query("update users set username = 'gone', username_key = 'gone' where username = 'wanted'")
       const refusal = take().catch((error: unknown) => error)

@@ -214,8 +214,8 @@ describe('changing the email', () => {
     const { taken } = await latchkey.sql.transaction(async (sql) => {
       await sql.query("update users set email_key = 'quin@example.org' where username = 'quin'")
       await sql.query(
-        `insert into undos (hash, user_id, kind, email, email_key, since, expires_at)
-         select '\\x51', id, 'email', 'quin@example.com', 'quin@example.com', now(), now() + interval '7 days'
+        `insert into undos (hash, user_id, kind, email, email_key, since, made_at, expires_at)
+         select '\\x51', id, 'email', 'quin@example.com', 'quin@example.com', now(), now(), now() + interval '7 days'
          from users where username = 'quin'`,
       )
       const taking = "update users set email_key = 'quin@example.com' where username = 'rob'"

@@ -289,8 +289,9 @@ it('keeps the last factor, also in two requests at once, and a trusted device sk
   const inserted = await latchkey.sql.query(
     `insert into refresh_token_records
        (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
-        trusted_device, second_factor_required)
-     values (gen_random_uuid(), $2, '\\x00', 0, now(), now(), now() + interval '1 day', '', '', now(), now(), $1, true)
+        trusted_device, second_factor_required, methods, authenticated_at, signed_in_as)
+     values (gen_random_uuid(), $2, '\\x00', 0, now(), now(), now() + interval '1 day', '', '', now(), now(), $1, true,
+       '{pwd}', now(), 'hal')
      returning id`,
     [device?.id, device?.user_id],
   )

@@ -228,8 +228,9 @@ describe('an account with two-step sign-in', () => {
       const inserted = await latchkey.sql.query(
         `insert into refresh_token_records
            (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at,
-            last_used_at, trusted_device)
-         select gen_random_uuid(), id, '\\x00', 0, now(), now(), now() + interval '1 day', '', '', now(), now(), $1
+            last_used_at, trusted_device, second_factor_required, methods, authenticated_at, signed_in_as)
+         select gen_random_uuid(), id, '\\x00', 0, now(), now(), now() + interval '1 day', '', '', now(), now(), $1,
+           false, '{pwd}', now(), username
          from users where username = 'rolling' returning id`,
         [device],
       )

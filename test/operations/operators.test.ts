@@ -109,7 +109,7 @@ describe('why a user could not sign in', () => {
     expect(missing).toMatchObject({ code: 1, err: expect.stringContaining('A registration under this name waits') })
     const odd = await command('user', 'show', '\u001b[31mx')
     await service.sql.query(
-      `insert into reserved_usernames select $1, id, now() + interval '1 day' from users where username = 'grace'`,
+      `insert into reserved_usernames select $1, 'gracie', id, now() + interval '1 day' from users where username = 'grace'`,
       [usernameKey('gracie')],
     )
     const former = await command('user', 'show', 'Gracie')

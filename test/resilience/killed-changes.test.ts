@@ -54,8 +54,8 @@ const prepareLinks = async () => {
     [await idOf('changing'), hashOf(tokens.changing)],
   )
   await sql.query(
-    `insert into undos (hash, user_id, kind, email, email_key, since, expires_at)
-     values ($2, $1, 'email', 'before@example.org', 'before@example.org', now(), now() + interval '7 days')`,
+    `insert into undos (hash, user_id, kind, email, email_key, since, made_at, expires_at)
+     values ($2, $1, 'email', 'before@example.org', 'before@example.org', now(), now(), now() + interval '7 days')`,
     [await idOf('undoing'), hashOf(tokens.undoing)],
   )
 }

@@ -249,9 +249,7 @@ describe('the migrate command', () => {
     const programs = asked.map((args) => run({}, args))
     expect(await Promise.all(programs.map(({ exited }) => exited))).toEqual([0, 0, 0, 0])
     const names = await migrationNames()
-    expect(programs[1]?.output.stdout).toContain(
-      `Would apply all ${names.length} migrations to the embedded database in `,
-    )
+    expect(programs[1]?.output.stdout).toContain('Would create the tables of the embedded database in ')
     expect(programs[2]?.output.stdout.match(/^\S+ {2}not applied(?=;|$)/gm)).toHaveLength(names.length)
     expect(await readdir(folder)).toEqual([])
   })
@@ -259,7 +257,7 @@ describe('the migrate command', () => {
   it('applies what is missing once, and says so', async () => {
     const first = run({}, ['migrate'])
     expect(await first.exited).toBe(0)
-    expect(first.output.stdout).toMatch(/Applied 0001-initial\.sql/)
+    expect(first.output.stdout).toMatch(/^Created the tables of the embedded database in .*\/database\.\n$/)
     const second = run({}, ['migrate'])
     expect(await second.exited).toBe(0)
     expect(second.output.stdout).toMatch(/^Nothing to apply: the embedded database in .*\/database is up to date\.\n$/)

@@ -20,6 +20,12 @@ const nothingToApply = ({ newer }: SchemaStatus, name: string) =>
     ? `Nothing to apply: ${name} is up to date.`
     : `Nothing to apply: ${name} has ${newer.join(', ')} of a newer version, and this version can run on it.`
 
+const whatWasDone = (applied: readonly string[], status: SchemaStatus, name: string) => {
+  if (applied.length === 0) return nothingToApply(status, name)
+  const isFirstRun = applied.length === status.applied.length
+  return isFirstRun ? `Created the tables of ${name}.` : `Applied ${applied.join(', ')} to ${name}.`
+}
+
 const noRole =
   'Nothing was granted to a role of the service. If it uses another role, name it with --grant-to or in DATABASE_URL.'
 const noGrantTo = (role: string) =>
@@ -45,9 +51,10 @@ const showStatus = async (
 
 const showPlan = async (status: SchemaStatus, name: string, json: boolean, { stdout }: CommandContext) => {
   const names = status.pending.map(({ name }) => name)
-  const listed = status.applied.length === 0 ? `all ${names.length} migrations` : names.join(', ')
+  const would =
+    status.applied.length === 0 ? `Would create the tables of ${name}.` : `Would apply ${names.join(', ')} to ${name}.`
   if (json) await print(stdout, statusAsJson(status))
-  else await print(stdout, names.length === 0 ? nothingToApply(status, name) : `Would apply ${listed} to ${name}.`)
+  else await print(stdout, names.length === 0 ? nothingToApply(status, name) : would)
   return 0
 }
 
@@ -96,7 +103,7 @@ No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) g
     if (values.status) return showStatus(await statusOf(place), json, context)
     if (values['dry-run']) return showPlan(await planFor(place, role), name, json, context)
     const { applied, status } = await applyMissing(place, role)
-    const done = applied.length === 0 ? nothingToApply(status, name) : `Applied ${applied.join(', ')} to ${name}.`
+    const done = whatWasDone(applied, status, name)
     await print(context.stdout, json ? printableJson({ applied, pending: [], newer: status.newer }) : done)
     if (role !== undefined && status.newer.length > 0) await print(context.stderr, noGrantTo(role))
     if ('ownerUrl' in place && role === undefined && !context.environment.DATABASE_URL)

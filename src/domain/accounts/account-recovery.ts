@@ -90,7 +90,7 @@ export const createAccountRecovery = (deps: Dependencies) => {
       const open = await undos.openOf(user.id, sql)
       const undo = await undos.take(sql, token)
       if (!undo) return refuse('invalid_link')
-      const email = undo.email ?? user.email
+      const { email } = undo
       const isMoved = user.email !== email
       const moved = isMoved ? await putBack(sql, user, email) : user
       await undos.forgetFrom(sql, user.id, email, undo.since)
@@ -157,7 +157,7 @@ export const createAccountRecovery = (deps: Dependencies) => {
       undo,
       user,
       /** What the account has afterwards. */
-      email: undo.email ?? user.email,
+      email: undo.email,
       username,
       language,
       totp,

@@ -65,7 +65,7 @@ export const insertEvent = (
       event.ip,
       event.userAgent,
       event.now,
-      event.logPending ? true : null,
+      event.logPending,
     ],
   )
 
@@ -73,7 +73,7 @@ export const insertEvent = (
 export const takeUnlogged = (sql: Sql, limit: number) =>
   sql.query<EventRow>(
     `with taken as (
-       update events set log_pending = null
+       update events set log_pending = false
        where id in (select id from events where log_pending order by id limit $1 for update skip locked)
        returning ${columns}
      )

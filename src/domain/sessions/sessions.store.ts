@@ -14,7 +14,7 @@ export type SessionRow = {
   expires_at: Date
   methods: string[]
   provider: string | null
-  signed_in_as: string | null
+  signed_in_as: string
 }
 
 const session = selectList<SessionRow>({
@@ -106,7 +106,7 @@ export const insertRecord = (
 
 const proofColumns = {
   methods: true,
-  authenticated_at: 'coalesce(authenticated_at, r.created_at)',
+  authenticated_at: true,
   second_factor_at: true,
 } as const
 
@@ -149,7 +149,7 @@ export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean }
     ],
   )
 
-type LockedRow = ProofRow & { generation: number; signed_in_as: string | null; created_at: Date }
+type LockedRow = ProofRow & { generation: number; signed_in_as: string; created_at: Date }
 const locked = selectList<LockedRow>({
   generation: true,
   signed_in_as: true,
@@ -241,12 +241,12 @@ export const selectRecord = (
     [id, clockOffset, refreshGrace, renewGrace, now, begunAfter],
   )
 
-type ProvenRow = { authenticated_at: Date }
-const proven = selectList<ProvenRow>({ authenticated_at: proofColumns.authenticated_at })
-
 /** The last proof in a session that is valid. */
 export const selectProof = (sql: Sql, caller: Caller, at: LiveAt) =>
-  sql.query<ProvenRow>(`select ${proven} from refresh_token_records as r where ${ofCaller}`, callerValues(caller, at))
+  sql.query<{ authenticated_at: Date }>(
+    `select authenticated_at from refresh_token_records as r where ${ofCaller}`,
+    callerValues(caller, at),
+  )
 
 export const selectOfUser = (sql: Sql, userId: string, { now, begunAfter }: LiveAt) =>
   sql.query<SessionRow>(

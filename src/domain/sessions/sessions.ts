@@ -246,7 +246,7 @@ export const createSessions = (options: Options) => {
     const [iat, authTime] = [inSeconds(now), inSeconds(record.created_at)]
     const claims = {
       userId: user.id,
-      username: record.signed_in_as ?? user.username, // that of the sign-in; an older program has stored none
+      username: record.signed_in_as,
       sid,
       gen: record.generation + 1,
       auth_time: authTime,

@@ -102,9 +102,9 @@ export const removeAll = (sql: Sql, userId: string) =>
 export type ExpiredRow = {
   user_id: string
   method: string
-  ip: string | null
-  user_agent: string | null
-  begun_at: Date | null
+  ip: string
+  user_agent: string
+  begun_at: Date
 }
 
 /**

@@ -39,10 +39,7 @@ export type AbandonedChallenge = { userId: string; client: Client; begunAt: Date
 
 const abandonedIn = (rows: readonly store.ExpiredRow[]): AbandonedChallenge[] =>
   rows.flatMap(({ user_id: userId, method, ip, user_agent: userAgent, begun_at: begunAt }) =>
-    // A program of an earlier version has not written down who began it.
-    method === 'pwd' && ip !== null && userAgent !== null && begunAt !== null
-      ? [{ userId, client: { ip, userAgent }, begunAt }]
-      : [],
+    method === 'pwd' ? [{ userId, client: { ip, userAgent }, begunAt }] : [],
   )
 
 const fromRow = (row: store.ChallengeRow): Challenge => {

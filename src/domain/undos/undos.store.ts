@@ -6,8 +6,7 @@ export type UndoRow = {
   user_id: string
   kind: string
   subject: string | null
-  /** Null in a row of an older program about a factor. */
-  email: string | null
+  email: string
   since: Date
 }
 
@@ -49,7 +48,7 @@ type FormerEmailRow = { email: string; reserved_until: Date }
 export const selectFormerEmails = (sql: Sql, userId: string, now: Date) =>
   sql.query<FormerEmailRow>(
     `select min(email) as email, max(expires_at) as reserved_until from undos
-     where user_id = $1 and email is not null and expires_at > $2
+     where user_id = $1 and expires_at > $2
        and email_key <> (select email_key from users where id = $1) group by email_key order by 2, 1`,
     [userId, now],
   )

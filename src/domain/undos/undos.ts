@@ -26,8 +26,8 @@ export type Undoable =
 
 export type UndoKind = Undoable['kind']
 
-/** `email`: the address to which the mail with the link went. Undefined for a factor that an older program has added. */
-export type Undo = Undoable & { userId: string; email: string | undefined; since: Date }
+/** `email`: the address to which the mail with the link went. */
+export type Undo = Undoable & { userId: string; email: string; since: Date }
 
 /** Which of the two calls takes the token. */
 export const undoOf = ({ kind }: Undoable): UndoOf => (kind === 'email' ? 'email' : 'factor')
@@ -52,7 +52,7 @@ const undoableOf = ({ kind, subject }: store.UndoRow): Undoable => {
 const fromRow = (row: store.UndoRow): Undo => ({
   ...undoableOf(row),
   userId: row.user_id,
-  email: row.email ?? undefined,
+  email: row.email,
   since: row.since,
 })
 

@@ -22,8 +22,7 @@ export const selectFormerOwner = (sql: Sql, key: string, now: Date) =>
     [key, now],
   )
 
-/** `username` is null in rows of an older program. */
-export type ReservedRow = { username_key: string; username: string | null; reserved_until: Date }
+export type ReservedRow = { username_key: string; username: string; reserved_until: Date }
 
 export const selectOfUser = (sql: Sql, userId: string, now: Date) =>
   sql.query<ReservedRow>(

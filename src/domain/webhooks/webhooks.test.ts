@@ -110,8 +110,8 @@ describe.each(testStores)('webhooks on $name', ({ open }) => {
     await database.query("update users set password_hash = 'x', disabled_at = now() where id = $1", [id])
     await database.query(
       `insert into refresh_token_records (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
-         user_agent, created_at, last_used_at, methods)
-       values ($1, $2, '\\x00', 0, now(), now(), now() + interval '1 hour', '192.0.2.7', 'curl', now(), now(), '{pwd}')`,
+         user_agent, created_at, last_used_at, methods, authenticated_at, second_factor_required, signed_in_as)
+       values ($1, $2, '\\x00', 0, now(), now(), now() + interval '1 hour', '192.0.2.7', 'curl', now(), now(), '{pwd}', now(), false, '')`,
       [uuidv7(new Date()), id],
     )
     webhooks.wake()

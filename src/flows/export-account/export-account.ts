@@ -152,7 +152,7 @@ export const createAccountData = (deps: Dependencies) => {
         reservedUntil: row.reserved_until.toISOString(),
       })),
       formerUsernames: (await usernames.formerOf(userId)).map((row) => ({
-        username: row.username ?? row.username_key,
+        username: row.username,
         reservedUntil: row.reserved_until.toISOString(),
       })),
     }
