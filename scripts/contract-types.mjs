@@ -5,7 +5,7 @@ import { build } from 'esbuild'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 
-/** @typedef {{ title?: string, type?: string, const?: unknown, enum?: unknown[], anyOf?: Schema[], items?: Schema, properties?: Record<string, Schema>, required?: string[] }} Schema */
+/** @typedef {{ title?: string, type?: string | string[], const?: unknown, enum?: unknown[], anyOf?: Schema[], items?: Schema, properties?: Record<string, Schema>, required?: string[] }} Schema */
 
 export const contractTypes = async () => {
   const { schemas, refusalCodes, proofMethods, languages } = await readContract()
@@ -67,6 +67,7 @@ export const typeOf = (schema) => {
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.enum) return unionOf(schema.enum)
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(' | ')
+  if (Array.isArray(schema.type)) return schema.type.map((type) => typeOf({ ...schema, type })).join(' | ')
   if (schema.type === 'array' && schema.items) return `(${typeOf(schema.items)})[]`
   if (schema.type === 'object') return objectOf(schema)
   const plain = { string: 'string', boolean: 'boolean', null: 'null', integer: 'number', number: 'number' }

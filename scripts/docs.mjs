@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from './build.mjs'
+import { compactJson } from './compact-json.mjs'
 import { withRefusals } from './troubleshooting.mjs'
 
 await build()
@@ -28,6 +29,6 @@ const files = {
   'docs/configuration.md': configurationGuide(),
   '.env.example': environmentExample(),
   'docs/troubleshooting.md': withRefusals(await readFile(new URL('docs/troubleshooting.md', root), 'utf8'), refusals),
-  'docs/openapi.json': `${JSON.stringify(document, null, 2)}\n`,
+  'docs/openapi.json': `${compactJson(document)}\n`,
 }
 for (const [path, text] of Object.entries(files)) await writeFile(new URL(path, root), text)

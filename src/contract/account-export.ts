@@ -8,7 +8,7 @@ const Place = { ip: Type.String(), userAgent: Type.String() }
 export const AccountExport = Type.Object(
   {
     exportedAt: Moment,
-    account: Type.Object({ ...Account.properties }),
+    account: Account,
     emailChange: Type.Union([Type.Object({ email: Type.String(), askedAt: Moment, expiresAt: Moment }), Null], {
       description: 'A new address that is not confirmed yet',
     }),

@@ -3,8 +3,8 @@ import { feedbackIds, passwordErrorIds } from './password-rules.js'
 import { type ProofMethod, proofMethods } from './proofs.js'
 import { type RefusalCode, refusalCodes, refusals } from './refusals.js'
 
-export const OneOf = <const Value extends string>(values: readonly Value[]) =>
-  Type.Unsafe<Value>({ type: 'string', enum: values })
+export const OneOf = <const Value extends string>(values: readonly Value[], options?: { description: string }) =>
+  Type.Unsafe<Value>({ type: 'string', enum: values, ...options })
 
 /** The bodies of refusals. Most look like `ErrorBody`; the others have more, or no code. */
 const limitCodes = refusalCodes.filter((code) => refusals[code].status === 429)

@@ -39,7 +39,10 @@ export type Strength = Static<typeof Strength>
 /** The answer to every sign-in. The tokens are in cookies only, never in a body. */
 export const SignedIn = Type.Object(
   {
-    user: Type.Object({ id: Id, username: Type.String(), email: Type.String(), name: Nullable(Type.String()) }),
+    user: Type.Object(
+      { id: Id, username: Type.String(), email: Type.String(), name: Nullable(Type.String()) },
+      { title: 'SignedInUser' },
+    ),
     accessTokenExpiresAt: Moment,
   },
   { title: 'SignedIn' },
@@ -202,12 +205,7 @@ export type AccountEvent = Static<typeof AccountEvent>
 /** The state of a mailed link, or of this browser's registration. `passwordRequired`: another browser registered. */
 export const LinkState = Type.Object(
   {
-    state: Type.Union([
-      Type.Literal('waiting'),
-      Type.Literal('confirmed'),
-      Type.Literal('replaced'),
-      Type.Literal('unknown'),
-    ]),
+    state: OneOf(['waiting', 'confirmed', 'replaced', 'unknown']),
     passwordRequired: Type.Boolean(),
     newerMail: Type.Boolean(),
     codeUsable: Type.Boolean({ description: 'Whether this browser has attempts left for the code' }),
@@ -220,7 +218,7 @@ export type LinkState = Static<typeof LinkState>
 export const EmailLink = Type.Object(
   {
     email: Type.String(),
-    proof: Type.Union([Type.Literal('session'), Type.Literal('password'), Type.Literal('sign_in')], {
+    proof: OneOf(['session', 'password', 'sign_in'], {
       description: 'What confirms the address: the session of this browser, the password, or a sign-in first',
     }),
   },
@@ -234,18 +232,9 @@ export type WaitingEmail = Static<typeof WaitingEmail>
 /** A link in a mail about a change of the account. */
 export const UndoState = Type.Object(
   {
-    kind: Type.Union(
-      [
-        Type.Literal('totp'),
-        Type.Literal('passkey'),
-        Type.Literal('provider'),
-        Type.Literal('username'),
-        Type.Literal('language'),
-        Type.Literal('password'),
-        Type.Literal('email'),
-      ],
-      { description: 'What the mail with the link was about' },
-    ),
+    kind: OneOf(['totp', 'passkey', 'provider', 'username', 'language', 'password', 'email'], {
+      description: 'What the mail with the link was about',
+    }),
     username: Type.String({ description: 'The present one' }),
     email: Type.String({ description: 'The address to which the mail went, and which the account has afterwards' }),
     changesBack: Type.Object({

@@ -1,8 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { type Refused, refuse } from '../contract/outcome.js'
-import { rejectPassword } from '../contract/password-rules.js'
-import { proofMethods } from '../contract/proofs.js'
+import type { Refused } from '../contract/outcome.js'
 import {
   ErrorBody,
   FailureBody,
@@ -13,7 +11,7 @@ import {
   TooManyUsernames,
 } from '../contract/refusal-bodies.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
-import { bodyOf, sendRefusal } from './errors.js'
+import { sendRefusal } from './errors.js'
 
 /** The refusals whose bodies have another shape than the usual one. */
 const otherBodies = {
@@ -71,12 +69,3 @@ export const routeRefusals = <const Code extends RefusalCode>(...codes: Code[]) 
   ) as unknown as Responses<Code>,
   sendRefusal: (reply: FastifyReply, refused: Refused<Code>) => sendRefusal(reply, refused),
 })
-
-/** A body with this code, for the API document. A 429 has none. */
-export const exampleOf = (code: RefusalCode) => {
-  if (code === 'password_rejected') return bodyOf(rejectPassword({ errors: ['digit'], feedback: [] }))
-  if (code === 'fresh_sign_in_required') return bodyOf(refuse(code, { methods: [...proofMethods] }))
-  if (code === 'too_many_usernames') return bodyOf(refuse(code, { freeFrom: '2026-12-15T12:00:00.000Z' }))
-  const { status, ...body } = refusals[code]
-  return status === 429 ? body : bodyOf(refuse(code), '5f0c3a52-7d1e-4b8a-9c36-e2f40d715a98')
-}

@@ -1,7 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { refusalCodes } from '#contract/refusals.js'
+import { documentedOperations } from '../support/api-document.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+const limitHeaders = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'RateLimit-Remaining', 'RateLimit-Reset']
 
 let latchkey: Latchkey
 beforeAll(async () => {
@@ -18,65 +22,67 @@ it('docs/openapi.json is what the routes say: run npm run docs', async () => {
 it('is OpenAPI 3.1, and every operation says what it does and how it can be refused', async () => {
   const { body } = await latchkey.browser().get('/api/openapi.json')
   expect(body.openapi).toBe('3.1.0')
-  const paths = Object.entries(body.paths as Record<string, Record<string, { summary?: string; responses: object }>>)
-  const operations = paths.flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, each]) => ({ path, method, each })),
-  )
+  const operations = documentedOperations(body)
   expect(operations.length).toBeGreaterThan(25)
-  for (const { path, method, each } of operations) {
-    expect(each.summary, `${method} ${path}`).toBeTruthy()
-    expect(Object.keys(each.responses).length, `${method} ${path}`).toBeGreaterThan(0)
+  for (const { path, method, summary, description, answers } of operations) {
+    expect(summary, `${method} ${path}`).toBeTruthy()
+    expect(description, `${method} ${path}`).toBeTruthy()
+    expect(Object.keys(answers).length, `${method} ${path}`).toBeGreaterThan(1)
   }
 })
 
-it('passes a validator of OpenAPI, and each error schema stands once', async () => {
+it('passes a validator of OpenAPI, is small, and has equal answers and schemas once', async () => {
   const text = await readFile(new URL('../../docs/openapi.json', import.meta.url), 'utf8')
   const { valid, errors } = await new Validator().validate(JSON.parse(text))
   expect([valid, errors]).toEqual([true, undefined])
   const schemas = JSON.stringify(JSON.parse(text).components.schemas)
   expect(schemas.match(/"tries_used_up"/g)).toHaveLength(1)
+  expect(text.length).toBeLessThan(150_000)
+  const whole = documentedOperations(JSON.parse(text)).flatMap(({ responses }) => Object.values(responses))
+  const inPlace = whole.filter((answer) => !('$ref' in answer)).map((answer) => JSON.stringify(answer))
+  expect(whole.length).toBeGreaterThan(3 * inPlace.length)
 })
 
 it('says for every operation its id, which is unique, and what a request needs', async () => {
   const { body } = await latchkey.browser().get('/api/openapi.json')
-  type Operation = { operationId: string; security: object[] }
-  const paths = body.paths as Record<string, Record<string, Operation>>
-  const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
+  const operations = documentedOperations(body)
   expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
   for (const { operationId, security } of operations) expect(security, operationId).toBeInstanceOf(Array)
-  expect(paths['/login']?.post?.security).toEqual([])
-  expect(paths['/api/auth/me']?.get?.security).toEqual([{ accessToken: [] }])
-  expect(paths['/api/auth/change-password']?.post?.security).toEqual([{ accessToken: [], csrfToken: [] }])
+  const byId = new Map(operations.map((each) => [each.operationId, each]))
+  expect(byId.get('postLogin')?.security).toEqual([])
+  expect(byId.get('getAuthMe')?.security).toEqual([{ accessToken: [] }])
+  expect(byId.get('postAuthChangePassword')?.security).toEqual([{ accessToken: [], csrfToken: [] }])
+  expect(byId.get('getServiceUsers')?.description).toContain('users:read')
 })
 
-type Answer = { description: string; headers?: object; content?: Record<string, { examples?: object }> }
-
-it('says for every operation what its gates refuse, with the headers and an example for each code', async () => {
+it('says for every operation what its gates refuse, with the headers, and what each code means', async () => {
   const { body } = await latchkey.browser().get('/api/openapi.json')
-  const paths = body.paths as Record<string, Record<string, { responses: Record<string, Answer> }>>
-  const answers = (path: string, method: string) => paths[path]?.[method]?.responses ?? {}
-  expect(answers('/api/auth/change-password', 'post')['403']?.description).toContain('invalid_csrf_token')
-  expect(Object.keys(answers('/api/auth/change-password', 'post'))).toEqual([
-    ...['204', '400', '401', '403', '409', '413', '415', '422', '429', '500', '503'],
+  const operations = documentedOperations(body)
+  const answers = (id: string) => operations.find(({ operationId }) => operationId === id)?.answers ?? {}
+  expect(answers('postAuthChangePassword')['403']?.description).toContain('invalid_csrf_token')
+  expect(Object.keys(answers('postAuthChangePassword'))).toEqual([
+    ...['204', '400', '401', '403', '409', '422', '429', '503', 'default'],
   ])
-  const limited = answers('/login', 'post')['429']
-  expect(Object.keys(limited?.headers ?? {})).toEqual(expect.arrayContaining(['Retry-After', 'RateLimit']))
-  expect(limited?.content?.['application/json']?.examples).toHaveProperty('too_many_logins')
-  expect(answers('/login', 'post')['200']?.headers).toHaveProperty('Set-Cookie')
-  expect(answers('/api/auth/verify', 'get')['204']?.headers).toHaveProperty('x-auth-user-id')
-  expect(answers('/api/auth/verify', 'get')['403']?.headers).toHaveProperty('X-Auth-Step-Up')
-  expect(answers('/api/service/users', 'get')['401']?.headers).toHaveProperty('WWW-Authenticate')
-  for (const [path, operations] of Object.entries(paths))
-    for (const [method, { responses }] of Object.entries(operations))
-      for (const [status, { description, content }] of Object.entries(responses).filter(([each]) => each >= '400')) {
-        const codes = Object.keys(content?.['application/json']?.examples ?? {})
-        if (!path.startsWith('/health')) expect(codes.join(', '), `${method} ${path} ${status}`).toBe(description)
-      }
+  expect(answers('postLogin')['429']?.description).toBe('too_many_logins')
+  expect(answers('postLogin')['200']?.headers).toHaveProperty('Set-Cookie')
+  expect(answers('getAuthVerify')['204']?.headers).toHaveProperty('x-auth-user-id')
+  expect(answers('getAuthVerify')['403']?.headers).toHaveProperty('X-Auth-Step-Up')
+  expect(answers('getServiceUsers')['401']?.headers).toHaveProperty('WWW-Authenticate')
+  const { schemas } = body.components as { schemas: { RefusalCode: { oneOf: { const: string }[] } } }
+  const described = schemas.RefusalCode.oneOf.map((each) => each.const)
+  for (const each of operations.filter(({ path }) => !path.startsWith('/health')))
+    for (const [status, { description, headers = {} }] of Object.entries(each.answers)) {
+      if (status < '400') continue
+      const place = `${each.method} ${each.path} ${status}`
+      expect(headers, place).toHaveProperty('X-Request-Id')
+      if (status === '429') expect(Object.keys(headers), place).toEqual(expect.arrayContaining(limitHeaders))
+      else expect(described, place).toEqual(expect.arrayContaining(description.split(', ')))
+    }
 })
 
 it('a request gets the answers that the document names', async () => {
   const { body } = await latchkey.browser().get('/api/openapi.json')
-  const paths = body.paths as Record<string, Record<string, { responses: Record<string, Answer> }>>
+  const operations = documentedOperations(body)
   const crossSite = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }
   const asked: [path: string, method: string, options: RequestInit][] = [
     ['/api/auth/me', 'get', { headers: crossSite }],
@@ -90,8 +96,10 @@ it('a request gets the answers that the document names', async () => {
   for (const [path, method, options] of asked) {
     const answer = await fetch(`${latchkey.url}${path}`, { method: method.toUpperCase(), ...options })
     const { code } = (await answer.json()) as { code: string }
-    const named = paths[path]?.[method]?.responses[answer.status]?.description.split(', ')
+    const answers = operations.find((each) => each.path === path && each.method === method)?.answers
+    const named = (answers?.[answer.status] ?? answers?.default)?.description.split(', ')
     expect(named, `${method} ${path}: ${answer.status}`).toContain(code)
+    expect(answer.headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/)
   }
 })
 
@@ -107,8 +115,7 @@ it('the reference page has every operation and every code, and no script', async
   const paths = body.paths as Record<string, Record<string, { operationId: string }>>
   for (const operations of Object.values(paths))
     for (const { operationId } of Object.values(operations)) expect(text).toContain(`<article id="${operationId}">`)
-  const { examples } = body.components as { examples: Record<string, object> }
-  for (const code of Object.keys(examples)) expect(text).toContain(`<code>${code}</code>`)
+  for (const code of refusalCodes) expect(text).toContain(`<code>${code}</code>`)
   const ids = [...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
   expect(new Set(ids).size).toBe(ids.length)
   for (const [, target] of text.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(target)

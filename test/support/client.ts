@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { documentedOperations } from './api-document.js'
 import { createCookieJar } from './cookie-jar.js'
 
 type Options = { headers?: Record<string, string>; csrf?: boolean; address?: string }
@@ -11,21 +12,18 @@ export type Answer = {
   body: Record<string, unknown>
 }
 
-type ApiDocument = { paths: Record<string, Record<string, { responses: Record<string, { headers?: object }> }>> }
-
 let cookieAnswers: Map<string, { pattern: RegExp; sets: Set<string> }[]> | undefined
 
 /** By method: which answers of each operation set cookies, as docs/openapi.json says. */
 const readCookieAnswers = () => {
-  const { paths }: ApiDocument = JSON.parse(readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'))
+  const document = JSON.parse(readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'))
   const byMethod = new Map<string, { pattern: RegExp; sets: Set<string> }[]>()
-  for (const [path, operations] of Object.entries(paths))
-    for (const [method, { responses }] of Object.entries(operations)) {
-      const answers = Object.entries(responses).filter(([, { headers }]) => headers && 'Set-Cookie' in headers)
-      const pattern = new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`)
-      const known = byMethod.get(method.toUpperCase()) ?? []
-      byMethod.set(method.toUpperCase(), [...known, { pattern, sets: new Set(answers.map(([status]) => status)) }])
-    }
+  for (const { method, path, answers } of documentedOperations(document)) {
+    const setting = Object.entries(answers).filter(([, { headers = {} }]) => 'Set-Cookie' in headers)
+    const pattern = new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`)
+    const known = byMethod.get(method.toUpperCase()) ?? []
+    byMethod.set(method.toUpperCase(), [...known, { pattern, sets: new Set(setting.map(([status]) => status)) }])
+  }
   return byMethod
 }
 

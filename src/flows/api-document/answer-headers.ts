@@ -3,6 +3,7 @@ import type { RouteFacts } from './route-codes.js'
 
 /** The headers that several answers have, under the names by which the document refers to them. */
 const sharedHeaders = {
+  RequestId: ['X-Request-Id', 'The id of the request in the log of the service', 'string'],
   RetryAfter: ['Retry-After', 'Seconds to wait before the next try', 'integer'],
   RateLimit: [
     'RateLimit',
@@ -18,16 +19,6 @@ const sharedHeaders = {
   WwwAuthenticate: [
     'WWW-Authenticate',
     'Bearer; with the missing scope, if the key is right and may not do this',
-    'string',
-  ],
-  AccessControlAllowOrigin: [
-    'Access-Control-Allow-Origin',
-    'The origin of the request, if it is one of ALLOWED_ORIGINS',
-    'string',
-  ],
-  AccessControlAllowCredentials: [
-    'Access-Control-Allow-Credentials',
-    'true, if the origin is one of ALLOWED_ORIGINS',
     'string',
   ],
 } as const satisfies Record<string, readonly [header: string, description: string, type: string]>
@@ -53,12 +44,10 @@ const namesFor = (facts: RouteFacts, { status, signsIn, codes }: Answer): Header
   return [
     ...(signsIn ? (['SessionCookies'] as const) : []),
     ...(status >= 300 && status < 400 ? (['Location'] as const) : []),
+    ...(codes.length > 0 ? (['RequestId'] as const) : []),
     ...(retries ? (['RetryAfter'] as const) : []),
-    ...(status === 429 || facts.limits.length > 0 || facts.serviceScope ? ofLimits : []),
+    ...(status === 429 ? ofLimits : []),
     ...((status === 401 || status === 403) && facts.serviceScope ? (['WwwAuthenticate'] as const) : []),
-    ...(facts.url.startsWith('/api/auth/')
-      ? (['AccessControlAllowOrigin', 'AccessControlAllowCredentials'] as const)
-      : []),
   ]
 }
 

@@ -19,11 +19,14 @@ const document = {
     version: '1',
     description: `A self-hosted authentication service. Tokens travel in cookies that no script can read.
 
-**Refusals** have a body of \`error\`, \`message\` and \`code\`. The code is stable. A 429 has no code: its \`error\` tells which limit it was. The codes of each answer are in its description and its examples. Besides, any request can get 404 \`not_found\`, 405 \`method_not_allowed\`, 417 \`expectation_failed\`, outside production 421 \`unknown_host\`, and 431 \`headers_too_large\`.
+**Refusals** have a body of \`error\`, \`message\` and \`code\`. The code is stable. A 429 has no code: its \`error\` tells which limit it was. The codes of each answer are in its description and its examples; \`default\` has those that any request can get (\`unknown_host\` outside production only, \`https_required\` from a proxy).
+
+**Headers**: every answer has X-Request-Id, the id of the request in the log; access checks and probes only if they are refused. The answers of an operation whose number of requests is limited have the RateLimit headers of 429.
 
 **Changes** (POST, PATCH, DELETE) take JSON of at most 16 KB, from our own pages only. Most need the header X-CSRF-Token.
 
 **CORS**: pages of the sites in ALLOWED_ORIGINS may use \`/api/auth/\` with credentials. They may send Content-Type and X-CSRF-Token, and read Retry-After and RateLimit headers. Without that setting, no other site may.`,
+    contact: { name: 'The operator of this installation' },
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '/', description: 'PUBLIC_URL of the installation' }],

@@ -1,38 +1,50 @@
 import { STATUS_CODES } from 'node:http'
-import { type RefusalCode, refusalCodes, refusals } from '../../contract/refusals.js'
-import { exampleOf } from '../../http/route-refusals.js'
+import { refusalCodes, refusals } from '../../contract/refusals.js'
 import { headerComponents, headersFor } from './answer-headers.js'
 import { needsOf } from './operations.js'
-import { codesIn, type RouteFacts } from './route-codes.js'
+import { anyRequest, codesIn, type RouteFacts } from './route-codes.js'
+import { type Answer, shareAnswers } from './shared-answers.js'
+import { webhookComponents } from './webhook-operations.js'
 
-type Media = { schema?: { title?: string; $ref?: string }; examples?: object }
-type Response = { description: string; headers?: object; content?: Record<string, Media> }
-type Operation = { operationId?: string; description?: string; tags?: string[]; responses: Record<string, Response> }
+type Operation = { operationId?: string; description?: string; tags?: string[]; responses: Record<string, Answer> }
 type Paths = Record<string, Record<string, Operation>>
 
-const examples = (codes: ReadonlySet<RefusalCode>) => {
-  const used = refusalCodes.filter((code) => codes.has(code))
-  return Object.fromEntries(used.map((code) => [code, { summary: refusals[code].message, value: exampleOf(code) }]))
+/** Each code with its status and its sentence. A limit has no code in its body. */
+const RefusalCode = {
+  type: 'string',
+  oneOf: refusalCodes
+    .filter((code) => refusals[code].status !== 429)
+    .map((code) => ({ const: code, description: `${refusals[code].status}: ${refusals[code].message}` })),
 }
-const examplesFor = (codes: readonly RefusalCode[]) =>
-  Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]))
 
-const completeResponse = (status: string, response: Response, facts: RouteFacts): Response => {
-  const codes = codesIn(response.description)
-  const json = response.content?.['application/json']
-  const answer = { status: Number(status), signsIn: json?.schema?.$ref?.endsWith('/SignedIn') ?? false, codes }
-  const description = response.description === 'Default Response' ? STATUS_CODES[status] : undefined
-  const headers = { ...headersFor(facts, answer), ...response.headers }
+const forAnyRequest: Answer = {
+  description: anyRequest.join(', '),
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+}
+
+const completeAnswer = (status: string, answer: Answer, facts: RouteFacts): Answer => {
+  const codes = codesIn(answer.description)
+  const signsIn = answer.content?.['application/json']?.schema?.$ref?.endsWith('/SignedIn') ?? false
+  const description = answer.description === 'Default Response' ? STATUS_CODES[status] : undefined
+  const headers = { ...headersFor(facts, { status: Number(status), signsIn, codes }), ...answer.headers }
   return {
-    ...response,
-    description: description ?? response.description,
+    ...answer,
+    description: description ?? answer.description,
     ...(Object.keys(headers).length > 0 && { headers }),
-    ...(json && codes.length > 0 && { content: { 'application/json': { ...json, examples: examplesFor(codes) } } }),
   }
 }
 
-/** What the document says about each answer beyond its schema: headers, and each refusal as an example. */
-export const completeDocument = <Document extends { paths: unknown; components: object }>(
+const complete = (operation: Operation, facts: RouteFacts): Operation => {
+  const answers = Object.entries({ ...operation.responses, default: forAnyRequest }).map(
+    ([status, answer]) => [status, completeAnswer(status, answer, facts)] as const,
+  )
+  return { description: needsOf(facts), ...operation, responses: Object.fromEntries(answers) }
+}
+
+type Components = { schemas: Readonly<Record<string, unknown>> }
+
+/** What the document says beyond the schemas: what each operation needs, the headers of its answers, the meaning of each code. */
+export const completeDocument = <Document extends { paths: unknown; components: Components }>(
   document: Document,
   factsOf: ReadonlyMap<string, RouteFacts>,
   tags: Readonly<Record<string, string>>,
@@ -42,25 +54,28 @@ export const completeDocument = <Document extends { paths: unknown; components: 
     if (description === undefined) throw new Error(`The tag "${name}" has no description`)
     return { name, description }
   }
-  const complete = (operation: Operation): Operation => {
+  const completed = (operation: Operation) => {
     const facts = factsOf.get(operation.operationId ?? '')
-    if (!facts) return operation
-    const responses = Object.entries(operation.responses).map(
-      ([status, response]) => [status, completeResponse(status, response, facts)] as const,
-    )
-    return { description: needsOf(facts), ...operation, responses: Object.fromEntries(responses) }
+    return facts ? complete(operation, facts) : operation
   }
-  const paths = Object.entries(document.paths as Paths).map(([path, operations]) => {
-    const completed = Object.entries(operations).map(([method, each]) => [method, complete(each)] as const)
-    return [path, Object.fromEntries(completed)] as const
-  })
-  const all = paths.flatMap(([, operations]) => Object.values(operations))
-  const used = new Set(all.flatMap((each) => each.tags ?? []))
-  const codes = new Set(all.flatMap((each) => Object.values(each.responses).flatMap((one) => codesIn(one.description))))
+  const all = Object.fromEntries(
+    Object.entries(document.paths as Paths).map(([path, operations]) => [
+      path,
+      Object.fromEntries(Object.entries(operations).map(([method, each]) => [method, completed(each)] as const)),
+    ]),
+  )
+  const used = Object.values(all).flatMap((operations) => Object.values(operations).flatMap(({ tags = [] }) => tags))
+  const { paths, responses } = shareAnswers(all)
   return {
     ...document,
-    tags: [...used].map(described),
-    components: { ...document.components, headers: headerComponents, examples: examples(codes) },
-    paths: Object.fromEntries(paths),
+    tags: [...new Set(used)].map(described),
+    paths,
+    components: {
+      ...document.components,
+      schemas: { ...document.components.schemas, RefusalCode },
+      parameters: webhookComponents.parameters,
+      responses: { ...responses, ...webhookComponents.responses },
+      headers: headerComponents,
+    },
   }
 }

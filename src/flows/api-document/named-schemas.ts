@@ -2,6 +2,14 @@ type Json = { [key: string]: unknown }
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** A plain type or null, as OpenAPI 3.1 writes it. */
+const nullable = (schema: Json): Json => {
+  const { anyOf, ...rest } = schema
+  const [value, other, ...more] = Array.isArray(anyOf) ? (anyOf as Json[]) : []
+  if (typeof value?.type !== 'string' || 'enum' in value || other?.type !== 'null' || more.length > 0) return schema
+  return { ...value, ...rest, type: [value.type, 'null'] }
+}
+
 /** A schema with a title is moved to the named schemas, and a reference takes its place: each stands once. */
 export const withNamedSchemas = <Document extends object>(document: Document) => {
   const schemas: Json = {}
@@ -10,7 +18,7 @@ export const withNamedSchemas = <Document extends object>(document: Document) =>
     if (Array.isArray(value)) return value.map(visit)
     if (!isObject(value)) return value
     const { title, ...rest } = value
-    const visited = Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, visit(each)]))
+    const visited = nullable(Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, visit(each)])))
     // A property may be called `title`; then it holds a schema and not a name.
     if (typeof title !== 'string') return title === undefined ? visited : { title: visit(title), ...visited }
     schemas[title] ??= visited

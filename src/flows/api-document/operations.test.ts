@@ -21,7 +21,7 @@ describe('an operation of the API document', () => {
     expect(securityOf({ ...none, byAccessToken: true, byCsrfToken: true })).toEqual([
       { accessToken: [], csrfToken: [] },
     ])
-    expect(securityOf({ ...none, serviceScope: 'users:read' })).toEqual([{ serviceKey: ['users:read'] }])
+    expect(securityOf({ ...none, serviceScope: 'users:read' })).toEqual([{ serviceKey: [] }])
   })
 })
 
@@ -47,5 +47,15 @@ describe('named schemas', () => {
       },
       paths: { '/a': [toOuter, toInner], '/b': toOuter },
     })
+  })
+
+  it('say in their type that a plain value may be null', () => {
+    const [text, none] = [{ type: 'string' }, { type: 'null' }]
+    const values = [{ anyOf: [text, none] }, { anyOf: [inner, none] }, { anyOf: [text, { type: 'integer' }] }]
+    expect(withNamedSchemas({ components: {}, paths: values }).paths).toEqual([
+      { type: ['string', 'null'] },
+      { anyOf: [{ $ref: '#/components/schemas/Inner' }, none] },
+      { anyOf: [text, { type: 'integer' }] },
+    ])
   })
 })

@@ -5,7 +5,7 @@ export const securityOf = (gated: Pick<RouteFacts, 'byAccessToken' | 'byCsrfToke
   const needed = {
     ...(gated.byAccessToken && { accessToken: [] }),
     ...(gated.byCsrfToken && { csrfToken: [] }),
-    ...(gated.serviceScope && { serviceKey: [gated.serviceScope] }),
+    ...(gated.serviceScope && { serviceKey: [] }),
   }
   return Object.keys(needed).length === 0 ? [] : [needed]
 }
@@ -23,15 +23,13 @@ export const operationId = ({ method, url }: { method: string | string[]; url: s
   return [first.toLowerCase(), ...words.map(capitalized)].join('')
 }
 
-const needs = [
-  ['byAccessToken', 'the access token'],
-  ['byCsrfToken', 'X-CSRF-Token'],
-  ['serviceScope', 'a service key'],
-] as const
-
 /** The same in words, for an operation that has no description of its own. */
 export const needsOf = (facts: RouteFacts) => {
-  const needed = needs.filter(([fact]) => facts[fact]).map(([, words]) => words)
+  const needed = [
+    ...(facts.byAccessToken ? ['the access token'] : []),
+    ...(facts.byCsrfToken ? ['X-CSRF-Token'] : []),
+    ...(facts.serviceScope ? [`a service key with the scope \`${facts.serviceScope}\``] : []),
+  ]
   return [
     needed.length === 0 ? 'Needs no sign-in.' : `Needs ${needed.join(' and ')}.`,
     ...(facts.limits.length > 0 || facts.serviceScope ? ['The number of requests is limited.'] : []),

@@ -1,10 +1,12 @@
+import { refusals } from '../../contract/refusals.js'
 import { pagePolicy } from '../../http/headers.js'
 import { designStyle } from '../../lib/design-style.js'
 import { escapeHtml } from '../../lib/escape-html.js'
 import { referenceStyle } from './reference-style.js'
+import { codesIn } from './route-codes.js'
 
 type Schema = { readonly [key: string]: unknown }
-type Media = { schema?: Schema; examples?: Record<string, { $ref: string }> }
+type Media = { schema?: Schema }
 type Response = { description: string; headers?: Record<string, object>; content?: Record<string, Media> }
 type Parameter = { name: string; in: string; required?: boolean; description?: string; schema?: Schema }
 type ReferenceOperation = {
@@ -14,20 +16,22 @@ type ReferenceOperation = {
   tags?: string[]
   parameters?: Parameter[]
   requestBody?: { content: Record<string, Media> }
-  responses: Record<string, Response>
+  responses: Record<string, Response | { $ref: string }>
 }
 export type ReferenceDocument = {
   info: { title: string; description?: string }
   tags: { name: string; description: string }[]
   paths: Record<string, Record<string, ReferenceOperation>>
-  components: { schemas: Record<string, Schema>; examples: Record<string, { summary: string; value: unknown }> }
+  components: {
+    schemas: Record<string, Schema>
+    responses: Record<string, Response>
+  }
 }
 
 type Listed = { method: string; path: string; operation: ReferenceOperation }
 
 const code = (text: string) => `<code>${escapeHtml(text)}</code>`
 const anchor = (text: string) => encodeURIComponent(text.replaceAll(' ', '-'))
-const json = (value: unknown) => `<pre tabindex="0">${escapeHtml(JSON.stringify(value, null, 2))}</pre>`
 
 /** The few marks that the descriptions use: paragraphs, bold words and code. */
 const prose = (text: string) =>
@@ -43,16 +47,21 @@ const prose = (text: string) =>
 
 const nameOf = (ref: unknown) => String(ref).split('/').at(-1) ?? ''
 
+const constantOf = ({ const: value, description }: Schema) =>
+  `<li>${code(String(value))} ${escapeHtml(String(description))}</li>`
+
 /** A schema in one line: its name, or its type. */
 const typeOf = (schema: Schema | undefined): string => {
   if (!schema) return ''
   if (typeof schema.$ref === 'string')
     return `<a href="#schema-${anchor(nameOf(schema.$ref))}">${code(nameOf(schema.$ref))}</a>`
+  if (Array.isArray(schema.oneOf)) return `<ul>${schema.oneOf.map(constantOf).join('')}</ul>`
   if (Array.isArray(schema.anyOf)) return schema.anyOf.map((each: Schema) => typeOf(each)).join(' or ')
   if ('const' in schema) return code(JSON.stringify(schema.const))
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => code(JSON.stringify(value))).join(', ')
   if (schema.type === 'array') return `list of ${typeOf(schema.items as Schema | undefined)}`
-  return code([schema.type, schema.format].filter((part) => typeof part === 'string').join(', '))
+  const type = [schema.type].flat().join(' or ')
+  return code([type, schema.format].filter((part) => typeof part === 'string').join(', '))
 }
 
 const bounds = ({ minLength, maxLength, minimum, maximum }: Schema) => {
@@ -94,18 +103,17 @@ const bodyOf = (content: Record<string, Media> | undefined, caption: string) => 
   return schema.properties ? fields(schema, caption) : `<p>${escapeHtml(caption)}: ${typeOf(schema)}</p>`
 }
 
-const responseOf = (status: string, response: Response, { components }: ReferenceDocument) => {
-  const examples = Object.entries(response.content?.['application/json']?.examples ?? {})
-  const [first] = examples
-  const codes = examples.map(
-    ([name]) => `<li>${code(name)} ${escapeHtml(components.examples[name]?.summary ?? '')}</li>`,
+const responseOf = (status: string, given: Response | { $ref: string }, { components }: ReferenceDocument) => {
+  const response = '$ref' in given ? components.responses[nameOf(given.$ref)] : given
+  if (!response) return ''
+  const codes = codesIn(response.description).map(
+    (name) => `<li>${code(name)} ${refusals[name].status}: ${escapeHtml(refusals[name].message)}</li>`,
   )
   const headers = Object.keys(response.headers ?? {}).filter((name) => !/^(Access-Control|RateLimit)-/.test(name))
   const about = codes.length > 0 ? `<ul>${codes.join('')}</ul>` : `<p>${escapeHtml(response.description)}</p>`
-  const example = first && components.examples[first[0]]?.value
-  return `<dt>${code(status)}</dt><dd>${about}${codes.length > 0 ? '' : bodyOf(response.content, 'Body')}${
+  return `<dt>${code(status)}</dt><dd>${about}${bodyOf(response.content, 'Body')}${
     headers.length > 0 ? `<p class="about">Headers: ${headers.map(code).join(', ')}</p>` : ''
-  }${example ? `<details><summary>Example of ${status}</summary>${json(example)}</details>` : ''}</dd>`
+  }</dd>`
 }
 
 const operationOf = ({ method, path, operation }: Listed, document: ReferenceDocument) => {
@@ -130,7 +138,7 @@ ${bodyOf(requestBody?.content, 'JSON body')}
 }
 
 const schemaOf = ([name, schema]: [string, Schema]) =>
-  `<article id="schema-${anchor(name)}"><h3>${escapeHtml(name)}</h3>${schema.properties ? fields(schema, name) : `<p class="values">${typeOf(schema)}</p>`}</article>`
+  `<article id="schema-${anchor(name)}"><h3>${escapeHtml(name)}</h3>${schema.properties ? fields(schema, name) : `<div class="values">${typeOf(schema)}</div>`}</article>`
 
 /** The whole API on one page: plain HTML, no script, nothing from elsewhere. */
 export const renderReference = (document: ReferenceDocument, accent: string) => {

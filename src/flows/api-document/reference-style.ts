@@ -4,7 +4,7 @@ export const referenceStyle = `
 html{scroll-padding-top:1rem}
 body{margin:0 auto;max-width:78rem;padding:1.5rem 1rem 4rem;color:var(--text);background:var(--background);overflow-wrap:anywhere;
 display:grid;grid-template-columns:minmax(0,1fr);gap:1.5rem}
-h1,h2,h3,h4,p,ul,dl,dd,pre{margin:0;padding:0}
+h1,h2,h3,h4,p,ul,dl,dd{margin:0;padding:0}
 h1{font-size:var(--size-subtitle);line-height:1.3}
 h2{margin-bottom:.25rem;font-size:var(--size-brand)}
 h3{font-size:var(--size-medium)}
@@ -15,7 +15,7 @@ h3 a:hover{text-decoration:underline}
 :focus-visible{outline:2px solid var(--accent-text);outline-offset:2px}
 .skip{position:absolute;left:-100rem}
 .skip:focus{position:static}
-code,pre,.path,.method{font-family:var(--font-code);font-size:var(--size-small)}
+code,.path,.method{font-family:var(--font-code);font-size:var(--size-small)}
 .method{font-weight:700}
 main,section,article,dd{display:grid;grid-template-columns:minmax(0,1fr);gap:.75rem;align-content:start}
 main{gap:2.5rem}
@@ -33,7 +33,6 @@ caption{text-align:left;padding-bottom:.25rem}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;width:100%;min-width:28rem;font-size:var(--size-small)}
 th,td{padding:.375rem .75rem .375rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
-pre{margin-top:.5rem;padding:.75rem;overflow-x:auto;background:var(--raised);border-radius:var(--radius-control)}
 @media (max-width:40rem){
 table{min-width:0}
 thead{position:absolute;left:-100rem}

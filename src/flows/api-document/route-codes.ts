@@ -1,5 +1,5 @@
 import type { LimitCode } from '../../contract/limits.js'
-import { isRefusalCode, type RefusalCode } from '../../contract/refusals.js'
+import { isRefusalCode, type RefusalCode, refusalCodes } from '../../contract/refusals.js'
 import type { ServiceScope } from '../../domain/service-keys/service-keys.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 
@@ -21,10 +21,22 @@ export type RouteFacts = {
 
 const isSafe = ({ method }: RouteFacts) => method === 'GET' || method === 'HEAD'
 
+/** What any request can get: the document says it once for all operations. */
+export const anyRequest: readonly RefusalCode[] = [
+  'https_required',
+  'not_found',
+  'method_not_allowed',
+  'too_large',
+  'unsupported_media_type',
+  'expectation_failed',
+  'unknown_host',
+  'headers_too_large',
+  'internal',
+]
+
 /** The refusals of what stands in front of the handler, whether the route names them or not. */
 const codesOfGates = (facts: RouteFacts): RefusalCode[] => [
   'bad_request',
-  ...(isSafe(facts) ? [] : (['too_large', 'unsupported_media_type'] as const)),
   ...(!isSafe(facts) || facts.url.startsWith('/api/') ? [facts.crossSite] : []),
   ...(facts.byAccessToken || facts.serviceScope ? (['not_authenticated'] as const) : []),
   ...(facts.byCsrfToken ? (['invalid_csrf_token'] as const) : []),
@@ -32,7 +44,6 @@ const codesOfGates = (facts: RouteFacts): RefusalCode[] => [
   ...(facts.url.includes('/:') ? (['not_found'] as const) : []),
   ...facts.limits,
   ...(facts.isProbe ? [] : (['unavailable'] as const)),
-  'internal',
 ]
 
 export type Responses = Readonly<
@@ -46,7 +57,9 @@ export const codesIn = (description: string | undefined): RefusalCode[] =>
 /** The responses that a route names, with the refusals of its gates among its own. */
 export const completeResponses = (named: Responses, facts: RouteFacts) => {
   const own = Object.values(named).flatMap((response) => codesIn(response['x-response-description']))
-  const { responses } = routeRefusals(...new Set([...own, ...codesOfGates(facts)]))
+  const codes = new Set([...own, ...codesOfGates(facts)])
+  // In the order of the table, so that answers with the same codes are equal.
+  const { responses } = routeRefusals(...refusalCodes.filter((code) => codes.has(code)))
   const refused: Readonly<Record<string, object>> = responses
   const kept = Object.entries(named).map(([status, each]) => {
     const isRefusal = codesIn(each['x-response-description']).length > 0

@@ -8,18 +8,33 @@ const header = (name: string, description: string) => ({
   schema: { type: 'string' },
 })
 
-const parameters = [
-  header('webhook-id', 'The same at every attempt, and of this event only'),
-  header('webhook-timestamp', 'When this attempt was made, in seconds'),
-  header('webhook-signature', 'Standard Webhooks: v1 and its HMAC-SHA256; several while a secret is replaced'),
-]
+/** What all webhooks have in common, for the components of the document. */
+export const webhookComponents = {
+  parameters: {
+    WebhookId: header('webhook-id', 'The same at every attempt, and of this event only'),
+    WebhookTimestamp: header('webhook-timestamp', 'When this attempt was made, in seconds'),
+    WebhookSignature: header(
+      'webhook-signature',
+      'Standard Webhooks: v1 and its HMAC-SHA256; several while a secret is replaced',
+    ),
+  },
+  responses: {
+    WebhookTaken: { description: 'Taken; it is not sent again' },
+    WebhooksUnwanted: {
+      description: 'No webhooks are wanted any more: nothing is sent until `latchkey webhooks retry` or a restart',
+    },
+    WebhookNotTaken: { description: 'Not taken; it is sent again later' },
+  },
+}
+
+const parameters = Object.keys(webhookComponents.parameters).map((name) => ({
+  $ref: `#/components/parameters/${name}`,
+}))
 
 const responses = {
-  '2XX': { description: 'Taken; it is not sent again' },
-  '410': {
-    description: 'No webhooks are wanted any more: nothing is sent until `latchkey webhooks retry` or a restart',
-  },
-  default: { description: 'Not taken; it is sent again later' },
+  '2XX': { $ref: '#/components/responses/WebhookTaken' },
+  '410': { $ref: '#/components/responses/WebhooksUnwanted' },
+  default: { $ref: '#/components/responses/WebhookNotTaken' },
 }
 
 const operationOf = (type: WebhookType) => ({

@@ -1,18 +1,19 @@
 import { Type } from 'typebox'
+import { OneOf } from '../../contract/refusal-bodies.js'
 import type { Server } from '../../http/server.js'
 import type { createHealth } from './health.js'
 
-const CheckValue = Type.Union([Type.Literal('ok'), Type.Literal('error'), Type.Literal('checking')])
+const CheckValue = OneOf(['ok', 'error', 'checking'])
 const Health = Type.Object(
   {
-    status: Type.Union([Type.Literal('healthy'), Type.Literal('unhealthy')]),
+    status: OneOf(['healthy', 'unhealthy']),
     checks: Type.Object({ server: CheckValue, database: CheckValue, cache: CheckValue }),
     timestamp: Type.String({ format: 'date-time' }),
   },
   { title: 'Health' },
 )
 const Ready = Type.Object({ status: Type.Literal('ready') })
-const NotReady = Type.Object({ status: Type.Union([Type.Literal('starting'), Type.Literal('draining')]) })
+const NotReady = Type.Object({ status: OneOf(['starting', 'draining']) })
 const Live = Type.Object({ status: Type.Literal('live') })
 
 const schema = {
