@@ -19,7 +19,10 @@ const linksIn = (text: string) => [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, t
 /** A second heading of the same name has another address: a link would lead to the first. */
 const isNamedOnce = (anchors: string[], anchor: string) => anchors.filter((each) => each === anchor).length === 1
 
-const others = ['README.md', 'examples/README.md', 'packages/verify/README.md', 'packages/client/README.md']
+const others = [
+  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'bench/results.md'],
+  ...['examples/README.md', 'examples/spa/README.md', 'packages/verify/README.md', 'packages/client/README.md'],
+]
 
 describe.each([...others, ...guides.map((name) => `docs/${name}`)])('%s', (guide) => {
   it('links to files and headings that are there', async () => {
@@ -43,6 +46,26 @@ describe('the list of guides', () => {
     expect(guides.filter((name) => name !== 'README.md' && !listed.includes(name))).toEqual([])
     expect(linksIn(await read('README.md'))).toContain('docs/README.md')
   })
+
+  it('has every guide that the code, the deployment files and the packages name', async () => {
+    const folders = ['src', 'deploy', 'packages', 'examples', 'scripts', 'test', 'migrations']
+    const paths = await Promise.all(
+      folders.map(async (folder) => {
+        const files = await readdir(new URL(`../../${folder}`, import.meta.url), { recursive: true })
+        return files.filter((file) => !/node_modules|dist|secrets/.test(file)).map((file) => `${folder}/${file}`)
+      }),
+    )
+    const texts = await Promise.all(paths.flat().map((path) => read(path).catch(() => '')))
+    const named = new Set(texts.flatMap((text) => text.match(/\bdocs\/[\w-]+\.md\b/g) ?? []))
+    expect([...named].filter((path) => !guides.includes(path.slice('docs/'.length)))).toEqual([])
+    expect(named.size).toBeGreaterThan(5)
+  })
+})
+
+it('the first page starts a protected application as the guide does, whose commands are tested', async () => {
+  const [, commands = ''] = /## Five minutes.*?```sh\n(.*?)```/s.exec(await read('README.md')) ?? []
+  expect(commands.split('\n').length).toBeGreaterThan(3)
+  expect(await read('docs/five-minutes.md')).toContain(commands)
 })
 
 describe('the guide for trouble', () => {
