@@ -1,19 +1,7 @@
 import { readDevice } from '../lib/device.js'
-import type { Language } from './languages.js'
+import { type DeviceWords, deviceWords } from './languages.js'
 
 type Device = { browser: string | null; system: string | null }
-type DeviceWords = { unknownDevice: string; device: string; onAppleDevice: string }
-
-/** Pages, mails and passkeys name a device alike. */
-export const deviceWords: Record<Language, DeviceWords> = {
-  en: { unknownDevice: 'Unknown device', device: '{browser} on {system}', onAppleDevice: '{browser} on {system}' },
-  de: {
-    unknownDevice: 'Unbekanntes Gerät',
-    device: '{browser} unter {system}',
-    onAppleDevice: '{browser} auf dem {system}',
-  },
-  fr: { unknownDevice: 'Appareil inconnu', device: '{browser} sur {system}', onAppleDevice: '{browser} sur {system}' },
-}
 
 /** They are named in the place of their system, which makes a difference in German: "auf dem iPhone". */
 const appleDevices = ['iPhone', 'iPad']

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { languageFrom } from './languages.js'
+import { languageFrom, languageName, ownNameOf } from './languages.js'
 
 describe('the language of a mail', () => {
   it.each([
@@ -16,5 +16,16 @@ describe('the language of a mail', () => {
     [`${'x'.repeat(100_000)},de`, 'en'],
   ] as const)('answers %s with %s', (header, language) => {
     expect(languageFrom(header)).toBe(language)
+  })
+})
+
+describe('a language', () => {
+  it('has a name in each of our languages', () => {
+    expect([languageName('de', 'en'), languageName('en', 'de'), languageName('de', 'fr')]).toEqual([
+      'German',
+      'Englisch',
+      'allemand',
+    ])
+    expect([ownNameOf('de'), ownNameOf('fr')]).toEqual(['Deutsch', 'Français'])
   })
 })

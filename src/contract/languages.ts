@@ -1,16 +1,27 @@
+/** Every language of pages and mails. For a new one the compiler asks for its words. */
 export const languages = ['en', 'de', 'fr'] as const
 export type Language = (typeof languages)[number]
 
-/** What each language is called in each language: `languageNames.de.fr` is German in French. */
-export const languageNames: Record<Language, Record<Language, string>> = {
-  en: { en: 'English', de: 'Englisch', fr: 'anglais' },
-  de: { en: 'German', de: 'Deutsch', fr: 'allemand' },
-  fr: { en: 'French', de: 'Französisch', fr: 'français' },
+export type DeviceWords = { unknownDevice: string; device: string; onAppleDevice: string }
+
+/** Pages, mails and passkeys name a device alike. */
+export const deviceWords: Record<Language, DeviceWords> = {
+  en: { unknownDevice: 'Unknown device', device: '{browser} on {system}', onAppleDevice: '{browser} on {system}' },
+  de: {
+    unknownDevice: 'Unbekanntes Gerät',
+    device: '{browser} unter {system}',
+    onAppleDevice: '{browser} auf dem {system}',
+  },
+  fr: { unknownDevice: 'Appareil inconnu', device: '{browser} sur {system}', onAppleDevice: '{browser} sur {system}' },
 }
+
+/** `languageName('de', 'fr')` is German in French: "allemand". */
+export const languageName = (language: Language, reader: Language) =>
+  new Intl.DisplayNames(reader, { type: 'language' }).of(language) ?? language
 
 /** As its speakers write it at the beginning of a line: "Deutsch". */
 export const ownNameOf = (language: Language) => {
-  const name = languageNames[language][language]
+  const name = languageName(language, language)
   return name.charAt(0).toUpperCase() + name.slice(1)
 }
 

@@ -130,6 +130,10 @@ describe('what is allowed', () => {
     expect(found).toEqual([])
   })
 
+  it('is a long list of the words of a language', () => {
+    expect(judge({ 'web/words/eo.ts': linesOf(700) })).toEqual([])
+  })
+
   it('is a long factory of short functions', () => {
     const functions = Array.from({ length: 5 }, (_, at) => `f${at}: () => {\n${linesOf(30)}}`).join(',\n')
 

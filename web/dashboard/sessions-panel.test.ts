@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Language } from '#contract/languages.js'
 import type { Session } from '#contract/schemas.js'
 import { catalogue } from '../words/catalogue.js'
 import { endSessionLabel, proofsOf } from './sessions-panel.js'
@@ -31,7 +32,7 @@ describe('the button that ends a session', () => {
 
 describe('how a session was proven', () => {
   const providers = [{ id: 'provider_a', name: 'Google' }]
-  const written = (language: 'en' | 'de' | 'fr', given: Partial<Session>) =>
+  const written = (language: Language, given: Partial<Session>) =>
     proofsOf({ ...session, ...given }, providers, catalogue[language].dashboard, language)
 
   it('is said in the words of the page, with the name of the provider', () => {

@@ -1,4 +1,4 @@
-import { type Language, languageNames } from '#contract/languages.js'
+import { type Language, languageName } from '#contract/languages.js'
 import type { UndoState } from '#contract/schemas.js'
 import { isUndoOfEmail } from '#contract/undo-tokens.js'
 import { client } from '../browser/client.js'
@@ -34,7 +34,7 @@ const effectsOf = (
 ) => [
   ...(email === null ? [] : [fill(words.email, { email })]),
   ...(username === null ? [] : [fill(words.username, { username })]),
-  ...(language === null ? [] : [fill(words.language, { language: languageNames[language][ofPage] })]),
+  ...(language === null ? [] : [fill(words.language, { language: languageName(language, ofPage) })]),
   ...(removes.totp ? [words.totp] : []),
   ...(removes.recoveryCodes ? [words.recoveryCodes] : []),
   ...removes.passkeys.map((name) => fill(words.passkey, { name })),

@@ -14,10 +14,6 @@ const flat = (texts: Texts, path = ''): [string, string][] =>
 const places = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).sort()
 
 describe('the catalogue', () => {
-  it('has the languages that mails are written in', () => {
-    expect(Object.keys(catalogue)).toEqual([...languages])
-  })
-
   it.each(Object.entries(catalogue))('in %s leaves nothing empty and no place unfilled', (_language, words) => {
     const english = new Map(flat(en))
     for (const [path, text] of flat(words)) {
@@ -28,8 +24,8 @@ describe('the catalogue', () => {
 
   it('is translated, not copied', () => {
     const english = new Map(flat(en))
-    for (const language of ['de', 'fr'] as const) {
-      const same = flat(catalogue[language] ?? {}).filter(([path, text]) => english.get(path) === text)
+    for (const language of languages.filter((each) => each !== 'en')) {
+      const same = flat(catalogue[language]).filter(([path, text]) => english.get(path) === text)
       expect(same.map(([path]) => path).length, language).toBeLessThan(5)
     }
   })

@@ -1,4 +1,4 @@
-import { languageNames } from '../../contract/languages.js'
+import { languageName } from '../../contract/languages.js'
 import { timeSpan } from '../../contract/time-spans.js'
 import { footers } from './footers.js'
 import type { AccountLetters } from './letters.js'
@@ -11,7 +11,7 @@ export const accountEnglish: AccountLetters = {
     subject: `Emails about your account at ${productName} come in another language now`,
     blocks: [
       {
-        text: `From now on, emails about your account ${username} at ${productName} are written in ${languageNames[newLanguage].en}. This was just changed on the account page. For ${timeSpan(undoFor, 'en')}, warnings still come in the language from before.`,
+        text: `From now on, emails about your account ${username} at ${productName} are written in ${languageName(newLanguage, 'en')}. This was just changed on the account page. For ${timeSpan(undoFor, 'en')}, warnings still come in the language from before.`,
       },
       { text: undoEnglish(undoFor) },
       { link: addresses.undo(undoToken), label: 'This was not me' },

@@ -1,4 +1,4 @@
-import { languageNames } from '../../contract/languages.js'
+import { languageName } from '../../contract/languages.js'
 import { timeSpan } from '../../contract/time-spans.js'
 import { footers } from './footers.js'
 import type { AccountLetters } from './letters.js'
@@ -11,7 +11,7 @@ export const accountFrench: AccountLetters = {
     subject: `Les e-mails sur votre compte ${productName} changent de langue`,
     blocks: [
       {
-        text: `Désormais, les e-mails sur votre compte ${username} sur ${productName} sont écrits en ${languageNames[newLanguage].fr}. Cela vient d’être modifié sur la page du compte. Pendant ${timeSpan(undoFor, 'fr')}, les avertissements restent dans la langue précédente.`,
+        text: `Désormais, les e-mails sur votre compte ${username} sur ${productName} sont écrits en ${languageName(newLanguage, 'fr')}. Cela vient d’être modifié sur la page du compte. Pendant ${timeSpan(undoFor, 'fr')}, les avertissements restent dans la langue précédente.`,
       },
       { text: undoFrench(undoFor) },
       { link: addresses.undo(undoToken), label: 'Ce n’était pas moi' },

@@ -1,4 +1,4 @@
-import { languageNames } from '../../contract/languages.js'
+import { languageName } from '../../contract/languages.js'
 import { timeSpan } from '../../contract/time-spans.js'
 import { footers } from './footers.js'
 import type { AccountLetters } from './letters.js'
@@ -11,7 +11,7 @@ export const accountGerman: AccountLetters = {
     subject: `E-Mails zu Ihrem Konto bei ${productName} kommen jetzt in einer anderen Sprache`,
     blocks: [
       {
-        text: `E-Mails zu Ihrem Konto ${username} bei ${productName} werden ab jetzt auf ${languageNames[newLanguage].de} geschrieben. Das wurde gerade auf der Kontoseite geändert. Warnungen kommen noch ${timeSpan(undoFor, 'de')} lang in der bisherigen Sprache.`,
+        text: `E-Mails zu Ihrem Konto ${username} bei ${productName} werden ab jetzt auf ${languageName(newLanguage, 'de')} geschrieben. Das wurde gerade auf der Kontoseite geändert. Warnungen kommen noch ${timeSpan(undoFor, 'de')} lang in der bisherigen Sprache.`,
       },
       { text: undoGerman(undoFor) },
       { link: addresses.undo(undoToken), label: 'Das war ich nicht' },

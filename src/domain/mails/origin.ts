@@ -1,5 +1,5 @@
-import { deviceName, deviceWords } from '../../contract/device-names.js'
-import type { Language } from '../../contract/languages.js'
+import { deviceName } from '../../contract/device-names.js'
+import { deviceWords, type Language } from '../../contract/languages.js'
 import { readDevice } from '../../lib/device.js'
 import { type Client, isOperator } from '../sessions/client.js'
 import type { MailKind } from './letters.js'

@@ -1,4 +1,5 @@
-import { deviceName, deviceWords } from '../../contract/device-names.js'
+import { deviceName } from '../../contract/device-names.js'
+import { deviceWords } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { PasskeyCredential } from '../../contract/passkeys.js'
 import type { Events } from '../../domain/events/events.js'
