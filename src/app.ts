@@ -1,7 +1,8 @@
 import { openMetrics, prepareMetrics } from './app/app-metrics.js'
+import { createBackground, createLoad } from './app/background.js'
 import { withPort } from './app/free-port.js'
-import { createBackground, createLoad, makeNouns, type Nouns, type Platform } from './app/nouns.js'
-import { openPlatform } from './app/open-platform.js'
+import { makeNouns, type NounPlatform, type Nouns } from './app/nouns.js'
+import { type Platform as OpenedPlatform, openPlatform } from './app/open-platform.js'
 import { gated } from './app/prepare-database.js'
 import { readServiceKeys } from './app/service-keys-file.js'
 import { closeApp, type OpenedApp, type ServeOptions, serveApp } from './app/serving.js'
@@ -9,7 +10,7 @@ import { themeOf } from './config/theme.js'
 import type { Config } from './config.js'
 import { signInPath } from './contract/provider-paths.js'
 import type { Workers } from './domain/passwords/workers.js'
-import { createServiceKeys } from './domain/service-keys/service-keys.js'
+import { createServiceKeys, type ServiceKeys } from './domain/service-keys/service-keys.js'
 import { createActiveUsers } from './domain/stats/active-users.js'
 import { accessCheckRoutes } from './flows/access-check/access-check.routes.js'
 import { createFastLane } from './flows/access-check/fast-lane.js'
@@ -87,6 +88,8 @@ import { createServiceCallers } from './http/service-callers.js'
 import { typedNamesPurpose } from './http/typed-names.js'
 import { type Clock, systemClock } from './lib/clock.js'
 import { createLog, type Log } from './platform/log.js'
+
+type Platform = OpenedPlatform & NounPlatform & { serviceKeys: ServiceKeys }
 
 /** What routes use: cookies, the access check, CSRF, limits. */
 const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Clock) => {
@@ -243,8 +246,17 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   const metrics = await openMetrics(config)
   const unprepared = opened.database
   const prepared = gated(unprepared, () => status.isReady)
-  const platform = { ...opened, metrics, serviceKeys, unprepared, database: prepared }
-  const nouns = makeNouns(config, platform, clock, log)
+  const platform = {
+    ...opened,
+    clock,
+    log,
+    metrics,
+    serviceKeys,
+    unprepared,
+    database: prepared,
+    leavesEventsToService: false,
+  }
+  const nouns = makeNouns(config, platform)
   const gates = makeGates(config, platform, nouns, clock)
   const { production, publicUrl, trustProxy, developmentHosts, healthTimeout: deadline } = config
   const allowedOrigins = createAllowedOrigins(config.allowedOrigins)
@@ -262,7 +274,7 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   const [isStarting, isDraining] = [() => !status.isReady, () => drainState.isDraining]
   healthRoutes(server, { health: createHealth({ clock, deadline, log, database, cache, isStarting, isDraining }) })
   answerUnknown(pages.notFound)
-  const background = createBackground(platform, nouns, log)
+  const background = createBackground(platform, nouns)
   const { content } = nouns
   return {
     config,
@@ -271,7 +283,7 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
     nouns,
     database: unprepared,
     content,
-    load: createLoad(platform, nouns, log),
+    load: createLoad(platform, nouns),
     background,
     server,
     drainState,

@@ -3,18 +3,18 @@ import type { Config } from '../config.js'
 import { createContent } from '../domain/content/content.js'
 import { createEmailChanges } from '../domain/email-changes/email-changes.js'
 import { createEvents } from '../domain/events/events.js'
-import { createNameMarks, type NameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
-import { createHousekeeping } from '../domain/housekeeping/housekeeping.js'
+import { createNameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
 import { createMailedCodes } from '../domain/mailed-codes/mailed-codes.js'
 import { createMails } from '../domain/mails/mails.js'
 import { createOneTimeTokens } from '../domain/one-time-tokens/one-time-tokens.js'
+import type { LeakedList } from '../domain/passwords/leaked-list.js'
 import { createPasswords } from '../domain/passwords/passwords.js'
+import type { Workers } from '../domain/passwords/workers.js'
 import { createAttempts } from '../domain/providers/attempt.js'
 import { createPendingLinks } from '../domain/providers/pending-link.js'
-import { createProviders } from '../domain/providers/providers.js'
+import { createProviders, type ProviderSettings } from '../domain/providers/providers.js'
 import { sealedColumns } from '../domain/sealed-values/sealed-columns.js'
 import { createSealedValues } from '../domain/sealed-values/sealed-values.js'
-import type { ServiceKeys } from '../domain/service-keys/service-keys.js'
 import { createEndedSessions } from '../domain/sessions/ended-sessions.js'
 import { createRotations } from '../domain/sessions/rotations.js'
 import { createSessions } from '../domain/sessions/sessions.js'
@@ -24,42 +24,55 @@ import { createTokens } from '../domain/tokens/tokens.js'
 import { createUndos } from '../domain/undos/undos.js'
 import { createUsernames } from '../domain/users/usernames.js'
 import { createUsers } from '../domain/users/users.js'
-import { createWebhooks, type Webhooks } from '../domain/webhooks/webhooks.js'
+import type { Receiver } from '../domain/webhooks/webhook-sender.js'
+import { createWebhooks } from '../domain/webhooks/webhooks.js'
 import type { Clock } from '../lib/clock.js'
-import { minutes } from '../lib/durations.js'
 import { deriveKey } from '../lib/keys.js'
 import { createSeal } from '../lib/seal.js'
+import type { Cache } from '../platform/cache/cache.js'
 import { createClockWatch } from '../platform/database/clock-watch.js'
+import type { Database } from '../platform/database/database.js'
 import type { Log } from '../platform/log.js'
+import type { Mailer } from '../platform/mail/mail.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
-import type { Platform as OpenedPlatform } from './open-platform.js'
+import type { Outbound } from '../platform/outbound/outbound.js'
 import { makeRegistrationNouns } from './registration-nouns.js'
 import { makeSignInNouns } from './sign-in-nouns.js'
 
-/** The database refuses statements until it is prepared, except for what prepares it. */
-export type Platform = OpenedPlatform & {
+/** What nouns are made of. The service opens one (`open-platform`), and commands open a smaller one (`commands/open-stores`). */
+export type NounPlatform = {
+  clock: Clock
+  log: Log
+  database: Database
+  /** The same database without the gate that refuses statements until it is prepared. */
+  unprepared: Database
+  cache: Cache
+  secrets: readonly string[]
+  sealingSecrets: readonly string[]
+  workers: Workers
+  leakedPasswords: Pick<LeakedList, 'has'> | undefined
+  mailer: Mailer
+  outbound: Outbound
+  providerSettings: ProviderSettings
+  webhookReceiver: Receiver | undefined
   metrics: Metrics | undefined
-  serviceKeys: ServiceKeys
-  unprepared: OpenedPlatform['database']
+  /** For commands, which have no log that anyone collects: a running service logs their events. */
+  leavesEventsToService: boolean
 }
 
-type ForEvents = { clock: Clock; log: Log; nameMarks: NameMarks; webhooks: Webhooks }
+/** Each purpose has keys of its own, one for each secret. */
+const makeKeys = ({ secrets }: NounPlatform) => {
+  const keysFor = (purpose: string) => secrets.map((secret) => deriveKey(secret, purpose))
+  return { keysFor, sealFor: (purpose: string) => createSeal(keysFor(purpose)) }
+}
 
-const makeEvents = ({ database, metrics }: Platform, { clock, log, nameMarks, webhooks }: ForEvents) =>
-  createEvents({
-    database,
-    clock,
-    nameMarks,
-    // Listeners are told after the commit, and webhooks are written with the change: so there may be one to send.
-    listeners: [(recorded) => log.info(recorded, 'event'), (_, event) => metrics?.countEvent(event), webhooks.wake],
-    onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
-  })
+type Keys = ReturnType<typeof makeKeys>
 
 /** What tokens are signed and checked with. It is read before the database counts as prepared. */
-const makeTokens = (config: Config, platform: Platform, clock: Clock, log: Log) => {
-  const { secrets, unprepared: database } = platform
+const makeTokenNouns = (config: Config, platform: NounPlatform) => {
+  const { secrets, sealingSecrets, unprepared: database, clock, log } = platform
   const endedSessions = createEndedSessions({ database, clock, log })
-  const sealedValues = createSealedValues(platform.sealingSecrets, sealedColumns)
+  const sealedValues = createSealedValues(sealingSecrets, sealedColumns)
   const signingKeys = createSigningKeys({ database, clock, sealedValues })
   const signs = config.accessTokenAlgorithm === 'ES256'
   const loadedKeys = createLoadedKeys({ signingKeys, clock, log, signs })
@@ -68,112 +81,83 @@ const makeTokens = (config: Config, platform: Platform, clock: Clock, log: Log) 
   return { endedSessions, sealedValues, signingKeys, loadedKeys, tokens }
 }
 
-/** What the links in mails are about. */
-const makeEmailNouns = (deps: Omit<Parameters<typeof createEmailChanges>[0], 'undos' | 'oneTimeTokens'>) => {
-  const [oneTimeTokens, undos] = [createOneTimeTokens(deps), createUndos(deps)]
-  return { oneTimeTokens, undos, emailChanges: createEmailChanges({ ...deps, undos, oneTimeTokens }) }
-}
+type TokenNouns = ReturnType<typeof makeTokenNouns>
 
-/** The nouns: things with rules and a table. */
-export const makeNouns = (config: Config, platform: Platform, clock: Clock, log: Log) => {
-  const { database, secrets, workers, mailer, outbound, providerSettings } = platform
-  const keysFor = (purpose: string) => secrets.map((secret) => deriveKey(secret, purpose))
-  const { publicUrl, productName, mailFrom: from } = config
-  const { endedSessions, sealedValues, signingKeys, loadedKeys, tokens } = makeTokens(config, platform, clock, log)
+/** Users, and what tells them and their applications of changes. */
+const makeUserNouns = (config: Config, platform: NounPlatform, { keysFor, sealFor }: Keys) => {
+  const { database, clock, log, metrics, mailer, webhookReceiver: receiver } = platform
   const usernames = createUsernames({ database, clock, kept: config.reservedUsernames })
   const users = createUsers({ database, clock, usernames })
-  const brand = themeOf(config)
-  const sealFor = (purpose: string) => createSeal(keysFor(purpose))
-  const seal = sealFor('outgoing mail')
-  const providers = createProviders(providerSettings, { outbound, clock })
-  const { webhookReceiver: receiver, metrics } = platform
   const webhooks = createWebhooks({ database, clock, receiver, onOutcome: metrics?.countWebhook, log })
-  const events = makeEvents(platform, { clock, log, nameMarks: createNameMarks(keysFor(nameMarksPurpose)), webhooks })
-  const outbox = { seal, mailer, publicUrl, brand, from, onOutcome: metrics?.countMail }
-  const mails = createMails({ database, clock, log, events, ...outbox })
-  const ofSessions = { tokens, webhooks, users, mails, onEnded: endedSessions.add }
-  const sessions = createSessions({ ...config, database, clock, ...ofSessions })
-  const mailedCodes = createMailedCodes({ database, clock, mails, codeKeys: keysFor('mailed code') })
-  const codeKeys = keysFor('registration code')
-  const registering = makeRegistrationNouns(config, { database, clock, users, mails, codeKeys })
-  const ofUsers = { usernames, users, sessions, mails, mailedCodes, events }
-  const ofEmails = makeEmailNouns({ database, clock, users, sessions, mails })
-  const made = { ...ofUsers, ...ofEmails, webhooks, providers, sealedValues, ...registering }
-  return {
-    ...made,
-    keysFor,
-    signingKeys,
-    loadedKeys,
-    tokens,
+  const events = createEvents({
+    database,
+    clock,
+    nameMarks: createNameMarks(keysFor(nameMarksPurpose)),
+    // Listeners are told after the commit, and webhooks are written with the change: so there may be one to send.
+    listeners: [(recorded) => log.info(recorded, 'event'), (_, event) => metrics?.countEvent(event), webhooks.wake],
+    leftToService: platform.leavesEventsToService,
+    onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
+  })
+  const mails = createMails({
+    database,
+    clock,
+    log,
+    events,
+    mailer,
+    seal: sealFor('outgoing mail'),
+    publicUrl: config.publicUrl,
+    brand: themeOf(config),
+    from: config.mailFrom,
+    onOutcome: metrics?.countMail,
+  })
+  return { usernames, users, webhooks, events, mails }
+}
+
+/** Sessions, and what is mailed to prove who asks. */
+const makeSessionNouns = (
+  config: Config,
+  { database, clock, metrics }: NounPlatform,
+  { keysFor }: Keys,
+  nouns: TokenNouns & ReturnType<typeof makeUserNouns>,
+) => {
+  const { endedSessions, events, mails, users } = nouns
+  const sessions = createSessions({ ...config, ...nouns, database, clock, onEnded: endedSessions.add })
+  const rotate = createRotations({
+    sessions,
     endedSessions,
-    clockWatch: createClockWatch({ database, clock, log }),
-    passwords: createPasswords({
-      workers,
-      cost: config.bcryptCost,
-      words: [productName, ...config.passwordWords],
-      leaked: platform.leakedPasswords,
-    }),
+    events,
+    onRotation: (outcome) => metrics?.countRefresh(outcome),
+  })
+  const mailedCodes = createMailedCodes({ database, clock, mails, codeKeys: keysFor('mailed code') })
+  const oneTimeTokens = createOneTimeTokens({ database, clock })
+  const undos = createUndos({ database, clock })
+  const emailChanges = createEmailChanges({ database, clock, users, sessions, mails, undos, oneTimeTokens })
+  return { sessions, rotate, mailedCodes, oneTimeTokens, undos, emailChanges }
+}
+
+/** The nouns: things with rules and a table. The service and every command have them from here. */
+export const makeNouns = (config: Config, platform: NounPlatform) => {
+  const { database, clock, log, outbound, workers, leakedPasswords: leaked } = platform
+  const keys = makeKeys(platform)
+  const ofTokens = makeTokenNouns(config, platform)
+  const ofUsers = { ...ofTokens, ...makeUserNouns(config, platform, keys) }
+  const ofSessions = { ...ofUsers, ...makeSessionNouns(config, platform, keys, ofUsers) }
+  const { keysFor, sealFor } = keys
+  const ofRegistrations = makeRegistrationNouns(config, { ...platform, ...ofUsers, keysFor })
+  const providers = createProviders(platform.providerSettings, { outbound, clock })
+  const words = [config.productName, ...config.passwordWords]
+  return {
+    ...ofSessions,
+    ...ofRegistrations,
+    ...makeSignInNouns(config, { ...platform, ...ofSessions, ...ofRegistrations, ...keys, providers }),
+    keysFor,
+    providers,
+    passwords: createPasswords({ workers, cost: config.bcryptCost, words, leaked }),
     content: createContent({ database, clock }),
+    clockWatch: createClockWatch({ database, clock, log }),
     attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),
     links: createPendingLinks({ seal: sealFor('pending link'), clock }),
-    ...makeSignInNouns(config, { ...platform, ...made, clock, sealFor, keysFor }),
-    rotate: createRotations({
-      sessions,
-      endedSessions,
-      events,
-      onRotation: (outcome) => metrics?.countRefresh(outcome),
-    }),
   }
 }
 
 export type Nouns = ReturnType<typeof makeNouns>
-
-/** What requests need from the database before the first of them is answered. */
-export const createLoad =
-  ({ unprepared }: Platform, { sealedValues, loadedKeys, endedSessions, webhooks }: Nouns, log: Log) =>
-  async () => {
-    const values = await sealedValues.reseal(unprepared)
-    if (values > 0) log.info({ values }, 'stored secrets were sealed again with the first SEALING_KEY')
-    await loadedKeys.load()
-    await endedSessions.load()
-    await webhooks.load(unprepared)
-  }
-
-/**
- * Runs in the background once the database is ready: the purge, the senders of mails and webhooks, the readers of ended
- * sessions and signing keys.
- */
-export const createBackground = (platform: Platform, nouns: Nouns, log: Log) => {
-  const { mails, webhooks, events, sessions, endedSessions, oneTimeTokens, registrations, signingKeys, loadedKeys } =
-    nouns
-  const { mailedCodes, invitations, users, usernames, undos, emailChanges } = nouns
-  const { factors, trustedDevices, passkeys, unfinishedSignIns, clockWatch } = nouns
-  const purged = {
-    ...{ sessions, endedSessions, oneTimeTokens, mailedCodes, registrations, invitations, usernames, events, mails },
-    ...{ users, webhooks, signingKeys, undos, emailChanges, factors, trustedDevices, passkeys, unfinishedSignIns },
-  }
-  const housekeeping = createHousekeeping({
-    database: platform.database,
-    interval: 1 * minutes,
-    jobs: [
-      { name: 'keep webhooks wanted', run: webhooks.stayWanted },
-      { name: 'log what commands did', run: events.tellOfCommands },
-      ...Object.entries(purged).map(([noun, { purge }]) => ({ name: `purge ${noun}`, run: purge })),
-    ],
-    onFailure: (err, job) => log.warn({ err, job }, 'a clean-up failed'),
-  })
-  return {
-    start: () => {
-      endedSessions.start()
-      loadedKeys.start()
-      mails.start()
-      webhooks.start()
-      clockWatch.start()
-      housekeeping.start()
-    },
-    stop: () => {
-      const parts = [housekeeping, clockWatch, mails, webhooks, endedSessions, loadedKeys]
-      return Promise.allSettled(parts.map((part) => part.stop()))
-    },
-  }
-}

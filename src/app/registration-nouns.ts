@@ -7,11 +7,19 @@ import type { Users } from '../domain/users/users.js'
 import type { Clock } from '../lib/clock.js'
 import type { Database } from '../platform/database/database.js'
 
-type Dependencies = { database: Database; clock: Clock; users: Users; mails: Mails; codeKeys: readonly Buffer[] }
+type Dependencies = {
+  database: Database
+  clock: Clock
+  users: Users
+  mails: Mails
+  keysFor: (purpose: string) => Buffer[]
+}
 
 /** The nouns that decide who gets an account. */
 export const makeRegistrationNouns = (config: Config, deps: Dependencies) => {
   const registrationGate = createRegistrationGate({ mode: config.registration, domains: config.registrationDomains })
   const invitations = createInvitations({ ...deps, gate: registrationGate })
-  return { registrationGate, invitations, registrations: createRegistrations({ ...deps, invitations }) }
+  const codeKeys = deps.keysFor('registration code')
+  const registrations = createRegistrations({ ...deps, invitations, codeKeys })
+  return { registrationGate, invitations, registrations }
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../config.js'
-import type { ProviderId } from '../contract/providers.js'
+import { type ProviderId, providerLabel } from '../contract/providers.js'
 import { createAccountClearing } from '../domain/accounts/account-clearing.js'
 import { createAccountDeletion } from '../domain/accounts/account-deletion.js'
 import { createAccountRecovery } from '../domain/accounts/account-recovery.js'
@@ -59,9 +59,9 @@ type Dependencies = {
 /** The nouns that decide who gets a session, and what proves who a user is. */
 export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const { trustedDevices: trusted, productName } = config
-  const { database, clock, users, mails, undos, invitations, providers, metrics } = deps
-  const nameOf = (provider: ProviderId) => providers[provider]?.name ?? provider
-  const identities = createIdentities({ database, users, mails, undos, nameOf, invitations })
+  const { database, clock, users, mails, undos, invitations, metrics } = deps
+  const providerName = (id: ProviderId) => config.providers[id]?.name ?? providerLabel(id)
+  const identities = createIdentities({ database, users, mails, undos, nameOf: providerName, invitations })
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: trusted === 'off' ? undefined : trusted })
   const knownDevices = createKnownDevices({ keys: deps.keysFor('known device'), clock })
   const factors = createFactors({
@@ -87,5 +87,5 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const clear = createAccountClearing({ ...deps, factors, passkeys })
   const recovery = createAccountRecovery({ ...deps, factors, passkeys, clear })
   const proofs = createProofs({ users, factors, passkeys })
-  return { ...nouns, unfinishedSignIns, deleteAccount, recovery, signIns, proofs }
+  return { ...nouns, unfinishedSignIns, deleteAccount, recovery, signIns, proofs, providerName }
 }

@@ -1,29 +1,15 @@
 import type { Readable, Writable } from 'node:stream'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
+import type { Nouns } from '../app/nouns.js'
 import type { Environment } from '../config.js'
 import { isRefused, type Refused } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
 import { refusals } from '../contract/refusals.js'
 import type { UsernameRefusal } from '../contract/username-rules.js'
-import type { AccountRecovery } from '../domain/accounts/account-recovery.js'
-import type { Content } from '../domain/content/content.js'
-import type { EmailChanges } from '../domain/email-changes/email-changes.js'
-import type { Events } from '../domain/events/events.js'
-import type { Factors } from '../domain/factors/factors.js'
-import type { TrustedDevices } from '../domain/factors/trusted-devices.js'
-import type { Invitations } from '../domain/invitations/invitations.js'
 import type { Addresses } from '../domain/mails/letters.js'
-import type { Mails } from '../domain/mails/mails.js'
-import type { PasskeyRecords } from '../domain/passkeys/passkey-records.js'
 import { operatorClient } from '../domain/sessions/client.js'
-import type { Sessions } from '../domain/sessions/sessions.js'
-import type { SigningKeys } from '../domain/signing-keys/signing-keys.js'
-import type { Undos } from '../domain/undos/undos.js'
 import type { BulkUsers } from '../domain/users/bulk.js'
 import { type EmailRefusal, readEmail } from '../domain/users/email.js'
-import type { Usernames } from '../domain/users/usernames.js'
-import type { Users } from '../domain/users/users.js'
-import type { Webhooks } from '../domain/webhooks/webhooks.js'
 import type { createAccountData } from '../flows/export-account/export-account.js'
 import type { Clock } from '../lib/clock.js'
 import { OperatorError } from '../lib/operator-error.js'
@@ -38,52 +24,21 @@ export type CommandPasswords = {
   hash(password: string): Promise<string>
 }
 
-export type Stores = OperatorStores & {
-  database: Database
-  clock: Clock
-  users: Pick<
-    Users,
-    | 'findById'
-    | 'findByLogin'
-    | 'lock'
-    | 'lockForDeletion'
-    | 'remove'
-    | 'createWithPassword'
-    | 'reservedFor'
-    | 'emailHistoryOf'
-    | 'identitiesOf'
-    | 'undoLinks'
-    | 'expirePassword'
-    | 'disable'
-    | 'enable'
-  >
-  usernames: Pick<Usernames, 'formerOf' | 'formerOwner'>
-  undos: Pick<Undos, 'formerEmailsOf'>
-  bulkUsers: BulkUsers
-  /** Those that are configured. */
-  providers: readonly ProviderId[]
-  /** As users know it. */
-  providerName(provider: ProviderId): string
-  secondFactor: 'optional' | 'required'
-  sessions: Pick<Sessions, 'endAll' | 'endOfProvider' | 'endSome' | 'list'>
-  passwords: CommandPasswords
-  content: Pick<Content, 'load'>
-  events: Pick<Events, 'record' | 'recordInside' | 'between' | 'about' | 'forgetNames'>
-  signingKeys: Pick<SigningKeys, 'list' | 'rotate' | 'replaceAll'>
-  webhooks: Pick<Webhooks, 'oldest' | 'retryAll' | 'stoppedSince' | 'queue'>
-  emailChanges: Pick<EmailChanges, 'changing' | 'apply'>
-  recovery: Pick<AccountRecovery, 'recover'>
-  factors: Pick<Factors, 'hasTotp' | 'remove' | 'describe'>
-  passkeys: PasskeyRecords
-  trustedDevices: Pick<TrustedDevices, 'list'>
-  /** What is stored about a user, as the user could download it. */
-  accountData: ReturnType<typeof createAccountData>
-  mails: Pick<Mails, 'queue'>
-  invitations: Pick<Invitations, 'invite' | 'open' | 'revoke'>
-  /** Of our pages, for links. */
-  addresses: Addresses
-  close(): Promise<void>
-}
+/** The nouns of the service, and what only commands ask for. */
+export type Stores = Omit<Nouns, 'passwords'> &
+  OperatorStores & {
+    database: Database
+    clock: Clock
+    bulkUsers: BulkUsers
+    configuredProviders: readonly ProviderId[]
+    secondFactor: 'optional' | 'required'
+    passwords: CommandPasswords
+    /** What is stored about a user, as the user could download it. */
+    accountData: ReturnType<typeof createAccountData>
+    /** Of our pages, for links. */
+    addresses: Addresses
+    close(): Promise<void>
+  }
 
 export type Terminal = {
   stdin: Readable & { isTTY?: boolean; setRawMode?(mode: boolean): unknown }

@@ -1,6 +1,7 @@
 import { whyUnwritable } from '../lib/file-faults.js'
+import { OperatorError } from '../lib/operator-error.js'
 import { programVersion } from '../platform/version.js'
-import { type Command, type CommandContext, CommandFailure, OutputFailure, print, UsageFault } from './command.js'
+import { type Command, type CommandContext, OutputFailure, print, UsageFault } from './command.js'
 import { doctor } from './doctor/doctor.js'
 import { contentLoad } from './import/content-load.js'
 import { passwordsBuild } from './import/passwords-build.js'
@@ -148,7 +149,7 @@ const runNamed = async (args: readonly string[], context: CommandContext): Promi
   try {
     return await command.run(rest, context)
   } catch (error) {
-    if (!(error instanceof UsageFault) && !(error instanceof CommandFailure)) throw error
+    if (!(error instanceof UsageFault) && !(error instanceof OperatorError)) throw error
     const isUsage = error instanceof UsageFault
     await print(context.stderr, isUsage ? `${error.message} Try: latchkey ${name} --help` : error.message)
     return isUsage ? 2 : 1

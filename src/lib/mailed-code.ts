@@ -5,10 +5,16 @@ const letters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
 const bytesOfLetter = 4
 
 /**
- * A short code for a mail, computed from the id of its row with a key of ours: every mail about the row has the same code, and
+ * A short code for a mail, computed from the id of its row with a key of ours, the first of the list: every mail about the row has the same code, and
  * the database does not contain it.
  */
-export const codeOf = (key: Buffer, id: string) => {
+export const codeOf = (keys: readonly Buffer[], id: string) => {
+  const [newest] = keys
+  if (!newest) throw new Error('There is no key to make codes with')
+  return codeWith(newest, id)
+}
+
+const codeWith = (key: Buffer, id: string) => {
   const digest = createHmac('sha256', key).update(id).digest()
   const starts = Array.from({ length: digest.length / bytesOfLetter }, (_, index) => index * bytesOfLetter)
   return starts.map((start) => letters[digest.readUInt32BE(start) % letters.length]).join('')
@@ -17,5 +23,5 @@ export const codeOf = (key: Buffer, id: string) => {
 /** Users may type the code in lower case, and with spaces or dashes. */
 export const isCodeOf = (keys: readonly Buffer[], id: string, typed: string) => {
   const given = Buffer.from(typed.toUpperCase().replaceAll(/[^A-Z0-9]/g, ''))
-  return keys.some((key) => sameBytes(Buffer.from(codeOf(key, id)), given))
+  return keys.some((key) => sameBytes(Buffer.from(codeWith(key, id)), given))
 }

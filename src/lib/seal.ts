@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { OperatorError } from './operator-error.js'
 
 export type Seal = {
   /** With `boundTo`, the sealed text opens only together with the same words, such as the name of its row. */
@@ -34,10 +35,10 @@ const openWith = (key: Buffer, boundTo: string, bytes: Buffer) => {
  * (`lib/keys`); what a text is bound to is authenticated too.
  */
 export const createSeal = (keys: readonly Buffer[]): Seal => {
-  const [newest] = keys
-  if (!newest) throw new Error('A seal needs at least one key.')
-
   const seal = (text: string, boundTo = '') => {
+    const [newest] = keys
+    // Most commands run without the secret, and seal nothing.
+    if (!newest) throw new OperatorError('JWT_SECRET is missing: it encrypts what is stored. Nothing was changed.')
     const nonce = randomBytes(nonceLength)
     const encipher = createCipheriv(cipher, newest, nonce, { authTagLength: tagLength })
     encipher.setAAD(contextOf(boundTo))

@@ -86,7 +86,7 @@ const noteIgnored = (fieldNamed: ImportFieldNamed) => {
 
 /** Collects users into batches and writes each batch with one statement. Remarks are reported in the order of their lines. */
 const createImporter = (
-  { bulkUsers, clock, providers }: Stores,
+  { bulkUsers, clock, configuredProviders: providers }: Stores,
   { forms, dryRun }: Plan,
   report: (remark: Remark) => Promise<void>,
 ) => {
@@ -145,7 +145,7 @@ const importAll = async (stores: Stores, input: Input, plan: Plan, context: Comm
     progress.clear()
     await print(context.stderr, `line ${line}: ${text}`)
   })
-  const { fieldNamed, ignored } = noteIgnored(importFieldsWith(stores.providers))
+  const { fieldNamed, ignored } = noteIgnored(importFieldsWith(stores.configuredProviders))
   let bytesRead = 0
   let rows = 0
   let isDone = false

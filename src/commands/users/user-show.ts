@@ -111,7 +111,7 @@ const gather = async (stores: Stores, user: User) => {
     lastSignIn,
     mustAddFactor: stores.secondFactor === 'required' && !totp && passkeys.length === 0,
     unknownCounters: typeof inForce === 'string' ? inForce : undefined,
-    hasOtherWay: passkeys.length > 0 || providers.some((provider) => stores.providers.includes(provider)),
+    hasOtherWay: passkeys.length > 0 || providers.some((provider) => stores.configuredProviders.includes(provider)),
     shown: {
       ...{ id, username, email, name, language, createdAt: moment(createdAt), disabled },
       formerEmails: formerEmails.map((former) => ({ email: former.email, replacedAt: moment(former.replaced_at) })),

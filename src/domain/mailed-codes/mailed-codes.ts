@@ -26,9 +26,6 @@ type CodeMail = 'step-up-code' | 'enrolment-code'
 
 /** Short codes that prove that the user can read the mails of the account. */
 export const createMailedCodes = ({ database, clock, codeKeys, mails }: Dependencies) => {
-  const [codeKey] = codeKeys
-  if (!codeKey) throw new Error('There is no key to make codes with')
-
   return {
     /** Mails a new code, which replaces the one before it. */
     send: async (
@@ -39,7 +36,7 @@ export const createMailedCodes = ({ database, clock, codeKeys, mails }: Dependen
     ) => {
       const id = randomUUID()
       const expiresAt = later(clock.now(), mailedCodeLifetime)
-      const values = { code: codeOf(codeKey, id), validFor: mailedCodeLifetime, username }
+      const values = { code: codeOf(codeKeys, id), validFor: mailedCodeLifetime, username }
       await database.transaction(async (sql) => {
         const queued = await mails.queue(sql, { to, userId, template, values, client })
         // Without a new mail the code of the last one still works.

@@ -71,9 +71,6 @@ type Dependencies = {
 
 export const createRegistrations = (deps: Dependencies) => {
   const { database, users, invitations, mails, clock, codeKeys } = deps
-  const [codeKey] = codeKeys
-  if (!codeKey) throw new Error('There is no key to make codes with')
-
   /**
    * The owner of an email that has an account, or had one until a short time ago, gets a mail that says so; otherwise the
    * mail has the link, and the code while there are tries for it. The result and the written rows do not show which of the
@@ -93,7 +90,7 @@ export const createRegistrations = (deps: Dependencies) => {
     }
     const values = {
       token,
-      code: triesLeft > 0 ? codeOf(codeKey, id) : undefined,
+      code: triesLeft > 0 ? codeOf(codeKeys, id) : undefined,
       validFor: inWholeUnits(expiresAt.getTime() - clock.now().getTime()),
     }
     return mails.queue(sql, { to: email, userId: null, template: 'verify-email', values, client, withheld })

@@ -1,0 +1,63 @@
+import { createHousekeeping } from '../domain/housekeeping/housekeeping.js'
+import { minutes } from '../lib/durations.js'
+import type { NounPlatform, Nouns } from './nouns.js'
+
+/** What requests need from the database before the first of them is answered. */
+export const createLoad =
+  (
+    { unprepared, log }: Pick<NounPlatform, 'unprepared' | 'log'>,
+    { sealedValues, loadedKeys, endedSessions, webhooks }: Nouns,
+  ) =>
+  async () => {
+    const values = await sealedValues.reseal(unprepared)
+    if (values > 0) log.info({ values }, 'stored secrets were sealed again with the first SEALING_KEY')
+    await loadedKeys.load()
+    await endedSessions.load()
+    await webhooks.load(unprepared)
+  }
+
+/**
+ * Runs in the background once the database is ready: the purge, the senders of mails and webhooks, the readers of ended
+ * sessions and signing keys.
+ */
+export const createBackground = ({ database, log }: NounPlatform, nouns: Nouns) => {
+  const { mails, webhooks, events, endedSessions, loadedKeys, clockWatch } = nouns
+  const purged = {
+    sessions: nouns.sessions,
+    endedSessions,
+    oneTimeTokens: nouns.oneTimeTokens,
+    mailedCodes: nouns.mailedCodes,
+    registrations: nouns.registrations,
+    invitations: nouns.invitations,
+    usernames: nouns.usernames,
+    events,
+    mails,
+    users: nouns.users,
+    webhooks,
+    signingKeys: nouns.signingKeys,
+    undos: nouns.undos,
+    emailChanges: nouns.emailChanges,
+    factors: nouns.factors,
+    trustedDevices: nouns.trustedDevices,
+    passkeys: nouns.passkeys,
+    unfinishedSignIns: nouns.unfinishedSignIns,
+  }
+  const housekeeping = createHousekeeping({
+    database,
+    interval: 1 * minutes,
+    jobs: [
+      { name: 'keep webhooks wanted', run: webhooks.stayWanted },
+      { name: 'log what commands did', run: events.tellOfCommands },
+      ...Object.entries(purged).map(([noun, { purge }]) => ({ name: `purge ${noun}`, run: purge })),
+    ],
+    onFailure: (err, job) => log.warn({ err, job }, 'a clean-up failed'),
+  })
+  // Stopped in the order of the list: what cleans up first, then what sends and reads.
+  const parts = [housekeeping, clockWatch, mails, webhooks, endedSessions, loadedKeys]
+  return {
+    start: () => {
+      for (const part of parts.toReversed()) part.start()
+    },
+    stop: () => Promise.allSettled(parts.map((part) => part.stop())),
+  }
+}
