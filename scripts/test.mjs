@@ -1,12 +1,12 @@
 // `npm test`: parts, build, then gates and tests side by side, and one line that says how it went. With arguments
-// (`npm test -- src/domain`) only those tests, without gates. `npm run test:long`: only test/resilience/long.
+// (`npm test -- src/domain`) only those tests, without gates. `npm run test:long`: see vitest.long.config.ts.
 // `npm run coverage`: all tests, with the share of the lines that they run. test/support/servers/ starts the servers that
 // the tests use.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, showFault } from './build.mjs'
 import { check } from './check.mjs'
@@ -15,15 +15,17 @@ const home = fileURLToPath(new URL('..', import.meta.url))
 
 const main = async () => {
   const given = process.argv.slice(2)
-  const chosen = given.includes('--long') ? ['--config', 'vitest.long.config.ts'] : given
-  await installParts(given.includes('--long') ? ['--long'] : [])
+  const isLong = given.includes('--long')
+  const chosen = isLong ? ['--config', 'vitest.long.config.ts', ...given.filter((each) => each !== '--long')] : given
+  await installParts(isLong ? ['--long'] : [])
   await build()
   // The gates take what the tests leave: many tests wait, and some measure time.
   const [gatesPassed, results] = await Promise.all([chosen.length > 0 || check(19), runVitest(chosen)])
-  const { code, passed, skipped, ...counted } = results
+  const { code, passed, skipped, slowest, ...counted } = results
   // An error outside of the tests, or a run that was stopped, must not look like a success.
   const failed = code !== 0 && counted.failed === 0 ? 1 : counted.failed
 
+  if (slowest.length > 1) console.log(`The slowest files, in seconds:\n${slowest.join('\n')}`)
   if (skipped > 0) console.log(`${skipped} skipped`)
   if (!gatesPassed) console.log('A gate found something: see above, or run npm run check')
   if (failed > counted.failed) console.log('The test run itself failed: see above')
@@ -46,6 +48,8 @@ const runVitest = async (args) => {
   try {
     const vitest = join(home, 'node_modules/vitest/vitest.mjs')
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
+    // A change of words alone has no tests.
+    if (args.includes('--changed')) reporters.push('--passWithNoTests')
     const code = await run(process.execPath, [vitest, 'run', ...reporters, ...args])
     return { code, ...(await readCounts(file)) }
   } finally {
@@ -53,7 +57,7 @@ const runVitest = async (args) => {
   }
 }
 
-/** @typedef {{ status: string, assertionResults: { status: string }[] }} FileResult */
+/** @typedef {{ name: string, startTime: number, endTime: number, status: string, assertionResults: { status: string }[] }} FileResult */
 
 /** @param {string} file */
 const readCounts = async (file) => {
@@ -70,8 +74,17 @@ const readCounts = async (file) => {
     passed: count('passed'),
     failed: count('failed') + broken.length,
     skipped: count('skipped', 'pending', 'todo', 'disabled'),
+    slowest: slowestOf(testResults),
   }
 }
+
+/** So that what a test costs is known: the twenty files that took longest, a line for each. @param {FileResult[]} files */
+const slowestOf = (files) =>
+  files
+    .map(({ name, startTime, endTime }) => ({ path: relative(home, name), seconds: (endTime - startTime) / 1000 }))
+    .sort((one, other) => other.seconds - one.seconds)
+    .slice(0, 20)
+    .map(({ path, seconds }) => `${seconds.toFixed(1).padStart(6)}  ${path}`)
 
 /** @type {(command: string, args: string[]) => Promise<number>} */
 const run = (command, args) =>
