@@ -44,22 +44,26 @@ const configFor = (settings: Settings) => {
   return settings.BCRYPT_COST ? config : Object.freeze({ ...config, bcryptCost: quickBcryptCost })
 }
 
+/** Long, because the machine may be busy with other tests. */
+const workerDeadline = 1 * minutes
+
 let sharedWorkers: Promise<Workers> | undefined
 
 const warmedWorkers = async () => {
-  const workers = createWorkers({ threads: 2, deadline: 1 * minutes })
+  const workers = createWorkers({ threads: 2, deadline: workerDeadline })
   await workers.estimate(goodPassword, [])
   return workers
 }
 
-/**
- * The threads load dictionaries, which takes most of a second: the services of a test process share them, loaded. The
- * deadline is long because the machine may be busy with other tests.
- */
+/** The threads load dictionaries, which takes most of a second: the services of a test process share them, loaded. */
 const workersFor = async ({ WORKER_THREADS, WORKER_QUEUE }: Settings) => {
-  if (WORKER_THREADS || WORKER_QUEUE) return undefined
+  if (WORKER_THREADS || WORKER_QUEUE) {
+    const numbers = { threads: Number(WORKER_THREADS ?? 2), queueLimit: Number(WORKER_QUEUE ?? 100) }
+    const workers = createWorkers({ ...numbers, deadline: workerDeadline })
+    return { workers, close: workers.close }
+  }
   sharedWorkers ??= warmedWorkers()
-  return sharedWorkers
+  return { workers: await sharedWorkers, close: async () => {} }
 }
 
 const storesFor = async (kind: StoreKind, dataDir: string): Promise<{ settings: Settings; drop(): Promise<void> }> => {
@@ -87,12 +91,12 @@ export const startLatchkey = async (
   })
   const given = { ...testSettings, ...settings, ...options.settings }
   const config = configFor(given)
-  const workers = await workersFor(given)
+  const { workers, close: closeWorkers } = await workersFor(given)
   const log = createLog({ level: config.logLevel, destination })
   const app = await startApp(config, {
     clock,
     log,
-    ...(workers && { workers }),
+    workers,
     onFatal: (error) => {
       throw error
     },
@@ -138,6 +142,7 @@ export const startLatchkey = async (
     sql: app.platform.database,
     stop: async () => {
       await app.close()
+      await closeWorkers()
       await drop()
       await rm(dataDir, { recursive: true, force: true })
     },
