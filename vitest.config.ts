@@ -13,7 +13,7 @@ export default defineConfig({
       'packages/*/**/*.test.ts',
     ],
     // The benchmark's peers bring their own tests in their node_modules.
-    exclude: [...configDefaults.exclude, 'test/resilience/long/**'],
+    exclude: [...configDefaults.exclude, 'test/**/long/**'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     // Loading the service's modules takes longer than most tests, so the files of a process share them. A file that

@@ -1,13 +1,27 @@
 import { defineConfig } from 'vitest/config'
+import ordinary from './vitest.config.js'
 
-/** For `npm run test:long`: what takes too long for every run of `npm test`. One file after the other. */
+/**
+ * For `npm run test:long`: what takes too long for every run of `npm test`. That is whole files in folders called `long`,
+ * and files that try more there (`test/support/long-run.ts`).
+ */
+const include = [
+  'test/**/long/*.test.ts',
+  'test/browser/planted-cookies.test.ts',
+  'test/deployment/{caddy,forward-auth,haproxy,pgbouncer}.test.ts',
+  'test/http/{fuzz,guessing,slow-clients,taken-back}.test.ts',
+  'test/resilience/{embedded-faults,ended-sessions,killed-instances}.test.ts',
+]
+
 export default defineConfig({
   resolve: { tsconfigPaths: true },
   test: {
-    include: ['test/resilience/long/*.test.ts'],
-    globalSetup: ['test/resilience/long/global-setup.ts'],
-    pool: 'forks',
-    maxWorkers: 1,
-    env: { TZ: 'UTC' },
+    ...ordinary.test,
+    include,
+    exclude: [],
+    globalSetup: ['test/support/global-setup.ts', 'test/resilience/long/global-setup.ts'],
+    // Some measure how long a fault lasts, so they have the machine almost for themselves.
+    maxWorkers: 2,
+    env: { TZ: 'UTC', LONG_RUN: '1' },
   },
 })

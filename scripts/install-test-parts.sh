@@ -21,7 +21,6 @@ need nginx nginx
 need openssl openssl
 need curl curl
 need jq jq
-need testssl.sh testssl testssl.sh
 need caddy caddy
 # The shell is Chromium without the windows around its pages, which take most of the time of a browser test.
 if apt-cache show chromium-headless-shell >/dev/null 2>&1; then
@@ -35,6 +34,7 @@ need haproxy haproxy
 need oathtool oathtool
 
 if [[ "${1:-}" == --long ]]; then
+  need testssl.sh testssl testssl.sh
   need patroni patroni
   need etcd-server etcd
   need buildah buildah

@@ -6,6 +6,7 @@ import { fastify } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createCookies } from '../../src/http/cookies/cookies.js'
 import { browserNames, openBrowser } from '../support/browsers.js'
+import { inLongRun } from '../support/long-run.js'
 import { freePort, ownFolder } from '../support/servers/server.js'
 import { makeCertificate } from '../support/site/nginx.js'
 
@@ -28,8 +29,12 @@ const bytes = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)
   (byte) => !['\0', '\n', '\r'].includes(byte),
 )
 
-const spellings = names.flatMap((name) =>
-  places.flatMap((place) => bytes.map((byte) => `${prefix.slice(0, place)}${byte}${prefix.slice(place)}${name}`)),
+/** A browser looks at the byte and not at the rest of the name: one name for each byte, or all of them. */
+const namesFor = (at: number) => inLongRun(names, [names[at % names.length] ?? ''])
+const spellings = places.flatMap((place) =>
+  bytes.flatMap((byte, at) =>
+    namesFor(at).map((name) => `${prefix.slice(0, place)}${byte}${prefix.slice(place)}${name}`),
+  ),
 )
 /** A browser keeps fewer cookies for a domain than there are spellings. */
 const batchSize = 100

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { identityHeaders } from '../../src/flows/access-check/identity-headers.js'
 import { freshPostgres } from '../support/databases.js'
+import { isLongRun } from '../support/long-run.js'
 import { freePort } from '../support/servers/server.js'
 import { createVisitor, type FrontEnd, type Visitor } from '../support/site/https-client.js'
 import { type Instance, startInstance } from '../support/site/instance.js'
@@ -25,7 +26,7 @@ import {
   navigation,
   speak,
 } from './proxy-answers.js'
-import { itRenewsSessions } from './renewal-journeys.js'
+import { beginSlowAnswer, itRenewsSessions } from './renewal-journeys.js'
 
 describe('an application behind Caddy and the access check', () => {
   const leftovers: (() => Promise<void>)[] = []
@@ -183,10 +184,15 @@ describe('an application behind Caddy and the access check', () => {
     expect(fits.status).not.toBe(413)
   })
 
+  if (isLongRun)
+    it('signs nobody out by an answer that takes a minute', async () => {
+      const expectSlowAnswer = await beginSlowAnswer(await signedInAnew(), application)
+      await expectSlowAnswer()
+    })
+
   itRenewsSessions(() => ({
     front: door,
     signedIn: signedInAnew,
-    tabs: 3,
     place: { application, databaseUrl, username: 'ada' },
   }))
 

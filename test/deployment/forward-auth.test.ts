@@ -21,7 +21,7 @@ import {
   forged,
   navigation,
 } from './proxy-answers.js'
-import { expectAttributesOfCookies, itRenewsSessions } from './renewal-journeys.js'
+import { beginSlowAnswer, expectAttributesOfCookies, itRenewsSessions } from './renewal-journeys.js'
 
 const leftovers: (() => Promise<void>)[] = []
 afterAll(async () => {
@@ -32,6 +32,7 @@ let application: Application
 let instance: Instance
 let front: Front
 let databaseUrl: string
+let expectSlowAnswer: () => Promise<void>
 
 beforeAll(async () => {
   const database = await freshPostgres()
@@ -60,6 +61,7 @@ beforeAll(async () => {
     ],
   })
   leftovers.push(front.stop)
+  expectSlowAnswer = await beginSlowAnswer(await signedIn(), application)
 })
 
 const signedIn = async () => {
@@ -278,7 +280,9 @@ describe('in a browser, an application behind the access check', () => {
 })
 
 describe('a session', () => {
-  itRenewsSessions(() => ({ front, signedIn, tabs: 10, place: { application, databaseUrl, username: 'zoë' } }))
+  itRenewsSessions(() => ({ front, signedIn, place: { application, databaseUrl, username: 'zoë' } }))
+
+  it('is not ended by an answer that takes a minute', () => expectSlowAnswer())
 
   it('has cookies for a domain where there is one, and for no longer than it lasts', async () =>
     expectAttributesOfCookies(await signedIn(), instance))

@@ -1,12 +1,9 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
 import { request as requestPlain } from 'node:http'
-import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { securityHeaders } from '../../src/http/headers.js'
-import { testProgram } from '../support/servers/programs.js'
 import { createVisitor } from '../support/site/https-client.js'
 import { addPeople, password, type Site, startSite } from '../support/site/site.js'
 import { until } from '../support/until.js'
@@ -14,7 +11,6 @@ import { expectPlainRefused } from './proxy-answers.js'
 
 const run = promisify(execFile)
 const hsts = 'max-age=31536000; includeSubDomains'
-const testssl = testProgram('testssl')
 
 describe('the TLS front end', () => {
   let site: Site
@@ -196,18 +192,6 @@ describe('the TLS front end', () => {
     for (const address of spare) expect(logs).toContain(`"instance":"${address}"`)
     expect(logs).toContain('"path":"/api/auth/me"')
     expect(logs).not.toContain(secret)
-  })
-
-  // Every check takes three times as long; docs/deployment.md has the command. These are the ones that a setting decides.
-  it('gives testssl nothing of medium or above to complain about', async () => {
-    const file = join(site.front.folder, 'testssl.json')
-    const checks = ['--protocols', '--std', '--server-preference', '--header']
-    const quick = ['--quiet', '--color', '0', '--warnings', 'off', '--ip', '127.0.0.1', '--sneaky']
-    const place = `https://localhost:${site.front.port}/login`
-    await run(testssl, [...quick, ...checks, '--jsonfile', file, '--severity', 'MEDIUM', place]).catch(() => {})
-    const findings: { id: string; severity: string; finding: string }[] = JSON.parse(await readFile(file, 'utf8'))
-    const grave = findings.filter(({ severity }) => ['MEDIUM', 'HIGH', 'CRITICAL', 'FATAL'].includes(severity))
-    expect(grave).toEqual([])
   })
 
   it('answers by itself when no instance is there, without a word about the query', async () => {

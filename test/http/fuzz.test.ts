@@ -5,10 +5,11 @@ import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import { createServer } from '../../src/http/server.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { inLongRun } from '../support/long-run.js'
 import { type Credentials, fuzz } from './fuzz.js'
 import { type Operation, operationsOf } from './fuzz-requests.js'
 
-const requests = Number(process.env.FUZZ_REQUESTS ?? 3_000)
+const requests = Number(process.env.FUZZ_REQUESTS ?? inLongRun(20_000, 1_000))
 const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31 - 1))
 
 /** Beside the API document: addresses that answer people. */

@@ -10,6 +10,7 @@ import { type Database, StoreUnavailable } from '../../src/platform/database/dat
 import { lockDirectory } from '../../src/platform/database/directory-lock.js'
 import { openDatabase } from '../../src/platform/database/open.js'
 import { createPglite, DataDirectoryInUse, DataDirectoryUnwritable } from '../../src/platform/database/pglite.js'
+import { inLongRun, isLongRun } from '../support/long-run.js'
 
 const writerFile = fileURLToPath(new URL('./embedded-writer.mjs', import.meta.url))
 const modules = fileURLToPath(new URL('../../dist/modules', import.meta.url))
@@ -26,8 +27,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** A few are enough to notice a mistake. `KILL_ROUNDS=100` makes more. */
-const rounds = Number(process.env.KILL_ROUNDS ?? 3)
+/** One is enough to notice a mistake. `KILL_ROUNDS=100` makes more. */
+const rounds = Number(process.env.KILL_ROUNDS ?? inLongRun(5, 1))
 
 const open = (statementTimeoutMs = 20_000) => openDatabase({ embedded: { directory, statementTimeoutMs } })
 
@@ -105,7 +106,7 @@ describe('the embedded database', () => {
   })
 
   it('is whole or not there when its first start is interrupted', async () => {
-    for (const moment of [150, 400, 650]) {
+    for (const moment of inLongRun([150, 400, 650], [400])) {
       const writer = startWriter()
       await Promise.race([wait(moment), writer.ended])
       await writer.kill()
@@ -117,11 +118,13 @@ describe('the embedded database', () => {
     expect(await readdir(folder)).toEqual(['database'])
   })
 
-  it('starts without a prepared template, only slower', async () => {
-    const database = await createPglite({ directory })
-    expect(await database.query('select 1 as one')).toEqual([{ one: 1 }])
-    await database.close()
-  })
+  // A build that left the template out would make every first start slow, and nothing else would notice.
+  if (isLongRun)
+    it('starts without a prepared template, only slower', async () => {
+      const database = await createPglite({ directory })
+      expect(await database.query('select 1 as one')).toEqual([{ one: 1 }])
+      await database.close()
+    })
 
   it('takes an empty folder that somebody made, and leaves a full one alone', async () => {
     await mkdir(directory)

@@ -12,7 +12,6 @@ const needed: { program: TestProgram; name: string; debian: string; macos: strin
   { program: 'openssl', name: 'OpenSSL', debian: 'openssl', macos: 'openssl' },
   { program: 'curl', name: 'curl', debian: 'curl', macos: 'curl' },
   { program: 'jq', name: 'jq', debian: 'jq', macos: 'jq' },
-  { program: 'testssl', name: 'testssl.sh', debian: 'testssl.sh', macos: 'testssl' },
   { program: 'caddy', name: 'Caddy', debian: 'caddy', macos: 'caddy' },
   { program: 'chromium', name: 'Chromium', debian: 'chromium', macos: '--cask chromium' },
   { program: 'firefox', name: 'Firefox', debian: 'firefox-esr', macos: '--cask firefox' },

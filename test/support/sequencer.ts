@@ -3,10 +3,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** Where files take long: they start first, so that none of them is left over when the others are done. */
 const longest = [
   'test/resilience/start.test.ts',
-  'test/resilience/failover.test.ts',
   'test/resilience/instances.test.ts',
   'test/resilience/embedded-faults.test.ts',
-  'test/deployment/nginx.test.ts',
+  'test/deployment/forward-auth.test.ts',
   'test/http/slow-clients.test.ts',
   'test/browser/',
   'test/deployment/',

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
-import { freshPostgres, testPostgres } from '../support/databases.js'
-import { startPostgres } from '../support/servers/postgres.js'
-import type { Visitor } from '../support/site/https-client.js'
-import { addPeople, password, startSite } from '../support/site/site.js'
-import { until } from '../support/until.js'
-import { pauseMs } from './load.js'
-import { createRedisCluster, createSentinelGroup } from './redis-groups.js'
+import { freshPostgres, testPostgres } from '../../support/databases.js'
+import { startPostgres } from '../../support/servers/postgres.js'
+import type { Visitor } from '../../support/site/https-client.js'
+import { addPeople, password, startSite } from '../../support/site/site.js'
+import { until } from '../../support/until.js'
+import { pauseMs } from '../load.js'
+import { createRedisCluster, createSentinelGroup } from '../redis-groups.js'
 
 const leftovers: (() => Promise<void>)[] = []
 afterAll(async () => {
@@ -137,40 +137,5 @@ describe('counters on several Redis servers', () => {
       return tried === limit
     })
     await until('every instance is healthy', async () => (await site.visitor().get('/health')).status === 200)
-  })
-})
-
-/** docs/deployment.md says how many were made by hand; a few are enough to notice a mistake. */
-const rounds = Number(process.env.KILL_ROUNDS ?? 4)
-
-describe('an instance killed in the middle of rotations', { timeout: 240_000 + rounds * 8_000 }, () => {
-  it(`leaves the client with a token that works, ${rounds} times`, async () => {
-    const site = later(await startSite({ instances: 2 }))
-    await addPeople(site.databaseUrl, names)
-    const people = await Promise.all(names.map((name) => site.signedIn(name)))
-    let going = true
-    const rotate = async (person: Visitor) => {
-      while (going) {
-        await person.refresh().catch(() => undefined)
-        await pause(Math.random() * 2 * pauseMs)
-      }
-    }
-    const work = people.map(rotate)
-    for (let round = 0; round < rounds; round += 1) {
-      await pause(Math.random() * 150)
-      const instance = site.instances[round % 2]
-      instance?.signal('SIGKILL')
-      await until('it is gone', () => !instance?.alive())
-      await instance?.again()
-    }
-    going = false
-    await Promise.all(work)
-    await until('both instances serve', async () => {
-      const answers = await Promise.all(Array.from({ length: 4 }, () => site.visitor().get('/health')))
-      return answers.every(({ status }) => status === 200)
-    })
-    const statuses = await Promise.all(people.map(async (person) => (await person.refresh()).status))
-    expect(statuses).toEqual(people.map(() => 200))
-    expect(people.filter(({ jar }) => !jar.has('refresh_token'))).toEqual([])
   })
 })
