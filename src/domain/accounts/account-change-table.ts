@@ -45,6 +45,40 @@ export const accountChangeTable = {
     voids: ['resets', 'trusted devices', 'waiting sign-ins'],
     event: 'password_changed',
   },
+  username_changed: {
+    by: ['caller'],
+    mail: 'username-changed',
+    undo: 'username',
+    webhook: 'user.updated',
+    otherSessions: 'stay',
+    thisSession: 'new tokens',
+    withdraws: [],
+    voids: [],
+    event: 'username_changed',
+  },
+  name_changed: {
+    by: ['caller'],
+    mail: null,
+    undo: null,
+    webhook: 'user.updated',
+    otherSessions: 'stay',
+    thisSession: 'new tokens',
+    withdraws: [],
+    voids: [],
+    event: 'name_changed',
+  },
+  // The undo makes that this mail and further warnings are in the language before: a thief must not make them unreadable.
+  language_changed: {
+    by: ['caller'],
+    mail: 'language-changed',
+    undo: 'language',
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'new tokens',
+    withdraws: [],
+    voids: [],
+    event: 'language_changed',
+  },
 } as const satisfies Record<string, Consequences>
 
 type Table = typeof accountChangeTable

@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../../platform/database/database.js'
 import type { CallerContext } from '../sessions/request-context.js'
 import type { Issued, Sessions } from '../sessions/sessions.js'
 import type { User, Users } from '../users/users.js'
-import { type ChangeKind, consequencesOf, type KindBy } from './account-change-table.js'
+import { type accountChangeTable, type ChangeKind, consequencesOf, type KindBy } from './account-change-table.js'
 import type { AccountConsequences, HeldAccount } from './account-consequences.js'
 import type { AnyDetails, ChangeDetails } from './change-details.js'
 
@@ -11,8 +11,11 @@ import type { AnyDetails, ChangeDetails } from './change-details.js'
 type Changes<Kind extends ChangeKind> = { readonly [Each in Kind]?: ChangeDetails<Each> }
 type Changed<Kind extends ChangeKind> = { readonly changes: Changes<Kind>; readonly result?: unknown }
 
-/** `user` is the account afterwards. `issued`: new tokens for the caller, if the table says so. */
-type Applied<Result> = { result: Result; user: User; issued: Issued | undefined; endedSessions: number }
+/** `user` is the account afterwards. */
+type Applied<Result, Tokens> = { result: Result; user: User; issued: Tokens; endedSessions: number }
+type TokensAfter<Kind extends ChangeKind> = 'new tokens' extends (typeof accountChangeTable)[Kind]['thisSession']
+  ? Issued
+  : undefined
 type ResultOf<Outcome> = Exclude<Outcome, Refused> extends { result: infer Result } ? Result : undefined
 
 type Work<Outcome> = (sql: Transaction, user: User) => Promise<Outcome>
@@ -34,17 +37,20 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
     const rows = kinds.map(consequencesOf)
     if (!caller || !rows.some(({ thisSession }) => thisSession === 'new tokens')) return undefined
     const withdrawn = rows.flatMap(({ withdraws }) => withdraws)
-    return sessions.rotateWithoutGrace(sql, caller, user, client, { withdrawn })
+    const issued = await sessions.rotateWithoutGrace(sql, caller, user, client, { withdrawn })
+    if (!issued) throw new Error('A session has ended although its row is locked')
+    return issued
   }
 
-  const change = async <Outcome extends Changed<ChangeKind> | Refused>(
+  const change = async <Kind extends ChangeKind, Outcome extends Changed<Kind> | Refused>(
     sql: Transaction,
     account: HeldAccount,
-    kinds: readonly ChangeKind[],
+    kind: Kind | readonly Kind[],
     work: Work<Outcome>,
   ) => {
+    const kinds: readonly ChangeKind[] = [kind].flat() as Kind[]
     const outcome = await work(sql, account.user)
-    if (isRefused(outcome)) return outcome
+    if (isRefused(outcome)) return outcome as Extract<Outcome, Refused>
     const { changes, result } = outcome as Changed<ChangeKind>
     let endedSessions = 0
     for (const kind of kinds) {
@@ -53,7 +59,7 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
     }
     const user = (await users.findById(account.user.id, sql)) ?? account.user
     const issued = await renew(sql, account, user, kinds)
-    return { result, user, issued, endedSessions } as Applied<ResultOf<Outcome>>
+    return { result, user, issued, endedSessions } as Applied<ResultOf<Outcome>, TokensAfter<Kind>>
   }
 
   return {
@@ -67,7 +73,7 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
         const user = await users.lock(sql, caller.userId)
         const isAllowed = user && !user.disabled && (await sessions.lockOfCaller(sql, caller))
         if (!isAllowed) return refuse('not_authenticated')
-        return change(sql, { user, client, caller }, [kind].flat() as Kind[], work)
+        return change(sql, { user, client, caller }, kind, work)
       }),
   }
 }

@@ -9,8 +9,10 @@ type Row<Kind extends ChangeKind> = (typeof accountChangeTable)[Kind]
 /** The values of a mail that are not known from the account and its undo link. */
 type MailRest<Mail> = Mail extends keyof MailValues
   ? Omit<MailValues[Mail], 'username' | 'undoToken' | 'undoFor'>
-  : never
-type UndoRest<Kind> = Omit<Extract<Undoable, { kind: Kind }>, 'kind'>
+  : Record<never, never>
+type UndoRest<Kind> = Kind extends Undoable['kind']
+  ? Omit<Extract<Undoable, { kind: Kind }>, 'kind'>
+  : Record<never, never>
 
 /** Needed only if there is anything to say. */
 type Needed<Name extends string, Values, More = unknown> = [keyof Values] extends [never]

@@ -65,8 +65,8 @@ export const accountRoutes = (server: Server, deps: Dependencies) => {
   const path = '/api/auth/account'
 
   server.get(path, { schema, onRequest: [callers.required, limits.bySession] }, async (request, reply) => {
-    const user = await users.findById(callers.of(request).userId)
-    if (!user || user.disabled) return sendRefusal(reply, refuse('not_authenticated'))
+    const user = await users.findEnabled(callers.of(request).userId)
+    if (!user) return sendRefusal(reply, refuse('not_authenticated'))
     const { id, email, username, name, provider, providers, language = null } = user
     const hasPassword = user.passwordHash !== undefined
     return reply.send({
@@ -91,7 +91,7 @@ export const accountRoutes = (server: Server, deps: Dependencies) => {
 
   const onRequest = [callers.required, csrf.required, limits.bySession]
   server.patch(path, { schema: changeSchema, onRequest, preHandler: freshForUsername }, async (request, reply) => {
-    const issued = await profile.change({ changes: request.body, ...callers.requestOf(request) })
-    return isRefused(issued) ? changeRefusals.sendRefusal(reply, issued) : sendRenewed(reply, cookies, issued)
+    const changed = await profile.change(callers.requestOf(request), request.body)
+    return isRefused(changed) ? changeRefusals.sendRefusal(reply, changed) : sendRenewed(reply, cookies, changed.issued)
   })
 }
