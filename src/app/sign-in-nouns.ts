@@ -66,7 +66,6 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const knownDevices = createKnownDevices({ keys: deps.keysFor('known device'), clock })
   const factors = createFactors({
     ...deps,
-    trustedDevices,
     productName,
     onProof: (method, outcome) => metrics?.countSecondFactor(method, outcome),
   })

@@ -8,8 +8,8 @@ import type { AccountConsequences, HeldAccount } from './account-consequences.js
 import type { AnyDetails, ChangeDetails } from './change-details.js'
 
 /** What was changed, by kind: nothing if the account was like that already. */
-type Changes<Kind extends ChangeKind> = { readonly [Each in Kind]?: ChangeDetails<Each> }
-type Changed<Kind extends ChangeKind> = { readonly changes: Changes<Kind>; readonly result?: unknown }
+export type Changes<Kind extends ChangeKind> = { readonly [Each in Kind]?: ChangeDetails<Each> }
+export type Changed<Kind extends ChangeKind> = { readonly changes: Changes<Kind>; readonly result?: unknown }
 
 /** `user` is the account afterwards. */
 type Applied<Result, Tokens> = { result: Result; user: User; issued: Tokens; endedSessions: number }
@@ -42,6 +42,14 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
     return issued
   }
 
+  /** How many sessions ended. */
+  const applyAll = async (sql: Transaction, account: HeldAccount, changes: Changes<ChangeKind>) => {
+    let ended = 0
+    for (const [kind, details] of Object.entries(changes) as [ChangeKind, AnyDetails | undefined][])
+      if (details) ended += await applyConsequences(sql, account, kind, details)
+    return ended
+  }
+
   const change = async <Kind extends ChangeKind, Outcome extends Changed<Kind> | Refused>(
     sql: Transaction,
     account: HeldAccount,
@@ -52,11 +60,7 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
     const outcome = await work(sql, account.user)
     if (isRefused(outcome)) return outcome as Extract<Outcome, Refused>
     const { changes, result } = outcome as Changed<ChangeKind>
-    let endedSessions = 0
-    for (const kind of kinds) {
-      const details: AnyDetails | undefined = changes[kind]
-      if (details) endedSessions += await applyConsequences(sql, account, kind, details)
-    }
+    const endedSessions = await applyAll(sql, account, changes)
     const user = (await users.findById(account.user.id, sql)) ?? account.user
     const issued = await renew(sql, account, user, kinds)
     return { result, user, issued, endedSessions } as Applied<ResultOf<Outcome>, TokensAfter<Kind>>
@@ -75,5 +79,8 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
         if (!isAllowed) return refuse('not_authenticated')
         return change(sql, { user, client, caller }, kind, work)
       }),
+    /** On the way of a sign-in, whose transaction holds the user's row. `caller` is the session that has begun in it. */
+    bySignIn: (sql: Transaction, account: HeldAccount, changes: Changes<KindBy<'sign-in'>>) =>
+      applyAll(sql, account, changes),
   }
 }

@@ -15,7 +15,6 @@ import { createCodeLimit } from './code-limit.js'
 import * as store from './factors.store.js'
 import { newRecoveryCodes, readCode } from './recovery-codes.js'
 import { newSecret, otpauthUri, stepOf } from './totp.js'
-import type { TrustedDevices } from './trusted-devices.js'
 
 const pendingLifetime = 10 * minutes
 
@@ -47,7 +46,6 @@ type Dependencies = {
   clock: Clock
   users: Pick<Users, 'lock' | 'findById'>
   sealedValues: SealedValues
-  trustedDevices: TrustedDevices
   mails: Pick<Mails, 'queue'>
   events: Pick<Events, 'record'>
   /** The name that an authenticator app shows. */
@@ -59,7 +57,7 @@ export type Factors = ReturnType<typeof createFactors>
 
 /** TOTP and recovery codes of an account. */
 export const createFactors = (deps: Dependencies) => {
-  const { database, cache, clock, users, sealedValues, trustedDevices, mails, events, productName } = deps
+  const { database, cache, clock, users, sealedValues, mails, events, productName } = deps
   const onProof = deps.onProof ?? (() => undefined)
   const codeLimit = createCodeLimit({ database, cache, clock })
   const [confirmed, pending] = [sealedValues.of(totpColumn), sealedValues.of(pendingTotpColumn)]
@@ -229,7 +227,6 @@ export const createFactors = (deps: Dependencies) => {
     /** Undefined while TOTP is off. The caller holds a lock on the user's row. */
     renewRecoveryCodes: async (sql: Transaction, userId: string) => {
       if (!(await find(userId, sql))) return undefined
-      await trustedDevices.removeAll(sql, userId)
       return writeRecoveryCodes(sql, userId)
     },
     prove,

@@ -5,13 +5,9 @@ import type { Clock } from '../../lib/clock.js'
 import { fingerprint } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import type { Mails } from '../mails/mails.js'
 import type { Providers } from '../providers/providers.js'
-import type { Client } from '../sessions/client.js'
-import { type Undos, undoLifetime } from '../undos/undos.js'
 import { displayName } from '../users/display-name.js'
 import type { User } from '../users/users.js'
-import type { Webhooks } from '../webhooks/webhooks.js'
 import { type Ceremonies, type Ceremony, ceremonyLifetime, type Purpose } from './ceremonies.js'
 import { createPasskeyRecords, shownPasskey } from './passkey-records.js'
 import * as store from './passkeys.store.js'
@@ -50,9 +46,6 @@ type Dependencies = {
   clock: Clock
   ceremonies: Ceremonies
   relyingParty: RelyingParty
-  mails: Pick<Mails, 'queue'>
-  webhooks: Pick<Webhooks, 'queue'>
-  undos: Pick<Undos, 'add'>
   /** By id: those that are configured. */
   providers: Providers
 }
@@ -64,7 +57,7 @@ export type Passkeys = ReturnType<typeof createPasskeys>
  * knows sessions.
  */
 export const createPasskeys = (deps: Dependencies) => {
-  const { database, clock, ceremonies, relyingParty, mails, webhooks, undos } = deps
+  const { database, clock, ceremonies, relyingParty } = deps
 
   const usableOf = async (userId: string) =>
     (await store.selectOfUser(database, userId)).filter((row) => row.relying_party === relyingParty.id)
@@ -138,10 +131,10 @@ export const createPasskeys = (deps: Dependencies) => {
     return verified ? { id: row.id, userId: row.user_id, ...verified } : reject('wrong_passkey', row.user_id)
   }
 
-  /** The mail is one transaction with the passkey: none is added without it. The caller holds a lock on the user's row. */
-  const add = async (sql: Transaction, user: User, made: NewPasskey, how: { name: string; client: Client }) => {
+  /** The caller holds a lock on the user's row. */
+  const add = async (sql: Transaction, user: User, made: NewPasskey, wantedName: string) => {
     if ((await store.selectOfUser(sql, user.id)).length >= mostPasskeys) return refuse('too_many_passkeys')
-    const name = passkeyName(how.name) ?? 'Passkey'
+    const name = passkeyName(wantedName) ?? 'Passkey'
     const [row] = await store.insert(sql, {
       id: uuidv7(clock.now()),
       user_id: user.id,
@@ -154,25 +147,14 @@ export const createPasskeys = (deps: Dependencies) => {
       synced: made.synced,
       clockOffset: clock.offset(),
     })
-    if (!row) return reject('wrong_passkey', user.id)
-    const undoToken = await undos.add(sql, user, { kind: 'passkey', id: row.id })
-    const values = { username: user.username, passkeyName: name, undoToken, undoFor: undoLifetime }
-    const { client } = how
-    await mails.queue(sql, { to: user.email, userId: user.id, template: 'passkey-added', values, client })
-    await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor: 'passkey' })
-    return shownPasskey(row)
+    return row ? shownPasskey(row) : reject('wrong_passkey', user.id)
   }
 
   /**
    * The last way in stays, and with `isNeeded` the last passkey. The caller holds a lock on the user's row: of two removals at
    * once the second sees the first.
    */
-  const remove = async (
-    sql: Transaction,
-    user: User,
-    id: string,
-    { client, isNeeded }: { client: Client; isNeeded: boolean },
-  ) => {
+  const remove = async (sql: Transaction, user: User, id: string, { isNeeded }: { isNeeded: boolean }) => {
     const rows = await store.selectOfUser(sql, user.id)
     const removed = rows.find((row) => row.id === id)
     if (!removed) return refuse('not_found')
@@ -183,10 +165,7 @@ export const createPasskeys = (deps: Dependencies) => {
     const hasOtherWay = user.passwordHash !== undefined || hasProvider || hasOtherPasskey
     if (!hasOtherWay) return refuse('last_way_in')
     await store.remove(sql, id)
-    const values = { username: user.username, passkeyName: removed.name }
-    await mails.queue(sql, { to: user.email, userId: user.id, template: 'passkey-removed', values, client })
-    await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor: 'passkey' })
-    return undefined
+    return shownPasskey(removed)
   }
 
   return {

@@ -2,6 +2,7 @@ import { enrolmentMethods, type NextStep, type SecondFactorMethod } from '../../
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
+import type { AccountChanges, Changes } from '../accounts/account-changes.js'
 import type { Events } from '../events/events.js'
 import type { Factors } from '../factors/factors.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'
@@ -37,7 +38,8 @@ type Dependencies = {
   sessions: Sessions
   users: Pick<Users, 'findById' | 'lock' | 'lockLinked' | 'noteSignIn'>
   mails: Pick<Mails, 'queue'>
-  events: Pick<Events, 'record' | 'recordInside'>
+  events: Pick<Events, 'record'>
+  accountChanges: Pick<AccountChanges, 'bySignIn'>
   factors: Factors
   knownDevices: KnownDevices
   trustedDevices: TrustedDevices
@@ -59,8 +61,6 @@ type ByProvider = {
 /** What a challenge keeps of the first proof, and the identity that must still be linked. */
 type FirstStep = Omit<Begun, 'user' | 'kind' | 'client'> & { identity?: Identity | undefined }
 type SecondProof = { token: string; code: string; trustDevice: boolean }
-
-const addedEvents = { otp: 'totp_added', passkey: 'passkey_added' } as const
 
 /** Rolls a transaction back: a factor must not stay without the session, or its recovery codes would never be shown. */
 class Undone extends Error {
@@ -252,10 +252,14 @@ export const createSignIns = (deps: Dependencies) => {
      * Adds the first factor of an account and begins its session, in one transaction: the user's row is locked, and both
      * happen or none. `add` gets the id of the sign-in, which what it confirms is bound to.
      */
-    byEnrolment: async <Added extends object, Code extends string>(
+    byEnrolment: async <Added, Code extends string>(
       { token, second }: { token: string; second: 'otp' | 'passkey' },
       visit: Visit,
-      add: (sql: Transaction, user: User, challengeId: string) => Promise<Added | Refused<Code>>,
+      add: (
+        sql: Transaction,
+        user: User,
+        challengeId: string,
+      ) => Promise<{ result: Added; changes: Changes<'totp_added' | 'passkey_added'> } | Refused<Code>>,
     ) => {
       const open = await enrolments.findOpen(token)
       if (isRefused(open)) return open
@@ -267,14 +271,14 @@ export const createSignIns = (deps: Dependencies) => {
           // Added in another browser just before this sign-in began to wait.
           if (await hasFactor(user.id, sql)) return refuse('challenge_over')
           const added = await add(sql, user, challenge.id)
-          if (isRefused(added)) return added
+          if ('refused' in added) return added
           await challenges.remove(sql, token)
           const { method, provider, link } = challenge
           const issued = await begin(sql, user, { methods: [method, second], provider }, link, visit)
           if (!issued) throw new Undone()
-          const event = { kind: addedEvents[second], userId: user.id, sessionId: issued.sessionId }
-          await events.recordInside(sql, event, visit.client)
-          return { issued, added: added as Added }
+          const caller = { userId: user.id, sessionId: issued.sessionId, generation: 0 }
+          await deps.accountChanges.bySignIn(sql, { user, client: visit.client, caller }, added.changes)
+          return { issued, added: added.result }
         }),
       )
       if ('issued' in finished) await beganByChallenge(finished.issued, challenge, visit)

@@ -117,13 +117,13 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
   server.post('/api/auth/totp/confirm', { schema: schemas.confirm, onRequest: adding }, async (request, reply) => {
     const [by, { code }] = [enrolling.of(request), request.body]
     if ('challenge' in by) return confirmAtEnrolment(code, by.challenge, request, reply)
-    const confirmed = await ownFactors.confirm(code, callers.requestOf(request))
+    const confirmed = await ownFactors.confirm(callers.requestOf(request), code)
     return isRefused(confirmed) ? confirmRefusals.sendRefusal(reply, confirmed) : reply.send(confirmed)
   })
 
   server.delete('/api/auth/totp', { schema: schemas.remove, onRequest: sensitive }, async (request, reply) => {
     const removed = await ownFactors.remove(callers.requestOf(request))
-    return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : sendRotated(reply, cookies, removed)
+    return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : sendRotated(reply, cookies, removed.issued)
   })
 
   server.post('/api/auth/recovery-codes', { schema: schemas.renew, onRequest: sensitive }, async (request, reply) => {
@@ -133,7 +133,7 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
 
   const device = { schema: schemas.removeDevice, onRequest: sensitive }
   server.delete('/api/auth/trusted-devices/:id', device, async (request, reply) => {
-    const removed = await ownFactors.removeTrustedDevice(request.params.id, callers.requestOf(request))
+    const removed = await ownFactors.removeTrustedDevice(callers.requestOf(request), request.params.id)
     return isRefused(removed) ? deviceRefusals.sendRefusal(reply, removed) : reply.status(204).send()
   })
 }

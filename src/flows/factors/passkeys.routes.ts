@@ -99,7 +99,7 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
     return reply.send(begun.options)
   })
 
-  type Made = Parameters<typeof ownPasskeys.add>[0]
+  type Made = Parameters<typeof ownPasskeys.add>[1]
   const addAtEnrolment = async (made: Made, token: string, request: FastifyRequest, reply: FastifyReply) => {
     const finished = await ownPasskeys.addAtEnrolment(made, token, signInCookies.visitOf(request))
     if (isRefused(finished)) {
@@ -115,17 +115,17 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
     const kept = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
     const [by, made] = [enrolling.of(request), { credential, kept, name: given }]
     if ('challenge' in by) return addAtEnrolment(made, by.challenge, request, reply)
-    const added = await ownPasskeys.add(made, callers.requestOf(request))
+    const added = await ownPasskeys.add(callers.requestOf(request), made)
     return isRefused(added) ? addRefusals.sendRefusal(reply, added) : reply.status(201).send(added)
   })
 
   server.patch(`${path}/:id`, { schema: schemas.rename, onRequest: changing }, async (request, reply) => {
-    const renamed = await ownPasskeys.rename(request.params.id, request.body.name, callers.requestOf(request))
+    const renamed = await ownPasskeys.rename(callers.requestOf(request), request.params.id, request.body.name)
     return isRefused(renamed) ? renameRefusals.sendRefusal(reply, renamed) : reply.send(renamed)
   })
 
   server.delete(`${path}/:id`, { schema: schemas.remove, onRequest: sensitive }, async (request, reply) => {
-    const removed = await ownPasskeys.remove(request.params.id, callers.requestOf(request))
-    return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : sendRotated(reply, cookies, removed)
+    const removed = await ownPasskeys.remove(callers.requestOf(request), request.params.id)
+    return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : sendRotated(reply, cookies, removed.issued)
   })
 }

@@ -2,32 +2,30 @@ import { deviceName } from '../../contract/device-names.js'
 import { deviceWords } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { PasskeyCredential } from '../../contract/passkeys.js'
-import type { Events } from '../../domain/events/events.js'
+import type { AccountChanges } from '../../domain/accounts/account-changes.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import { sessionBinding } from '../../domain/passkeys/ceremonies.js'
-import { type Passkeys, passkeyName } from '../../domain/passkeys/passkeys.js'
+import { type NewPasskey, type Passkeys, passkeyName } from '../../domain/passkeys/passkeys.js'
 import type { Client } from '../../domain/sessions/client.js'
-import { createLockedAccount } from '../../domain/sessions/locked-account.js'
+import type { CallerContext } from '../../domain/sessions/request-context.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Enrolments } from '../../domain/sign-in/enrolments.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
-import type { Users } from '../../domain/users/users.js'
+import type { User, Users } from '../../domain/users/users.js'
 import { readDevice } from '../../lib/device.js'
-import type { Database } from '../../platform/database/database.js'
+import type { Transaction } from '../../platform/database/database.js'
 
 type Dependencies = {
-  database: Database
-  users: Users
-  sessions: Sessions
+  accountChanges: AccountChanges
+  users: Pick<Users, 'findById'>
+  sessions: Pick<Sessions, 'isLive'>
   passkeys: Passkeys
   factors: Pick<Factors, 'hasTotp'>
-  events: Events
   signIns: Pick<SignIns, 'byEnrolment'>
   enrolments: Pick<Enrolments, 'findOpen'>
   /** Whether every account needs a second factor. */
   required: boolean
 }
-type Request = { caller: SessionCaller; client: Client }
 type Made = { credential: PasskeyCredential; kept: string | undefined; name: string | undefined }
 
 /** In the language of the page, as its list of devices has it. */
@@ -36,8 +34,14 @@ const nameFor = (name: string | undefined, { userAgent, language = 'en' }: Clien
 
 /** The passkeys of the caller's account. A route lets only fresh sessions add and remove them. */
 export const createOwnPasskeys = (deps: Dependencies) => {
-  const { users, sessions, passkeys, factors, events, signIns, enrolments, required } = deps
-  const change = createLockedAccount(deps)
+  const { accountChanges, users, sessions, passkeys, factors, signIns, enrolments, required } = deps
+
+  const addTo = async (sql: Transaction, user: User, made: NewPasskey, name: string) => {
+    const added = await passkeys.add(sql, user, made, name)
+    if (isRefused(added)) return added
+    const details = { mail: { passkeyName: added.name }, undo: { id: added.id } }
+    return { result: added, changes: { passkey_added: details } }
+  }
 
   return {
     begin: async (caller: SessionCaller) => {
@@ -46,15 +50,14 @@ export const createOwnPasskeys = (deps: Dependencies) => {
       return passkeys.registrationOptions(user, sessionBinding(caller))
     },
 
-    add: async ({ credential, kept, name }: Made, { caller, client }: Request) => {
-      const { userId, sessionId } = caller
+    add: async (context: CallerContext, { credential, kept, name }: Made) => {
+      const { caller, client } = context
       const made = await passkeys.verifyNew({ credential, kept, binding: sessionBinding(caller) })
       if (isRefused(made)) return made
-      return change(caller, async (sql, user) => {
-        const added = await passkeys.add(sql, user, made, { name: nameFor(name, client), client })
-        if (!isRefused(added)) await events.recordInside(sql, { kind: 'passkey_added', userId, sessionId }, client)
-        return added
-      })
+      const added = await accountChanges.byCaller(context, 'passkey_added', (sql, user) =>
+        addTo(sql, user, made, nameFor(name, client)),
+      )
+      return isRefused(added) ? added : added.result
     },
 
     /** For a sign-in that cannot go on without a factor. */
@@ -74,34 +77,26 @@ export const createOwnPasskeys = (deps: Dependencies) => {
       if (isRefused(made)) return made
       const { client } = visit
       return signIns.byEnrolment({ token, second: 'passkey' }, visit, (sql, user) =>
-        passkeys.add(sql, user, made, { name: nameFor(name, client), client }),
+        addTo(sql, user, made, nameFor(name, client)),
       )
     },
 
-    rename: async (id: string, wanted: string, { caller, client }: Request) => {
+    rename: async (context: CallerContext, id: string, wanted: string) => {
       const name = passkeyName(wanted)
       if (name === null) return refuse('bad_request', { message: 'Choose a name that can be seen' })
-      const { userId, sessionId } = caller
-      return change(caller, async (sql) => {
-        const renamed = await passkeys.rename(sql, id, userId, name)
-        if (!renamed) return refuse('not_found')
-        await events.recordInside(sql, { kind: 'passkey_renamed', userId, sessionId }, client)
-        return renamed
+      const renamed = await accountChanges.byCaller(context, 'passkey_renamed', async (sql, user) => {
+        const result = await passkeys.rename(sql, id, user.id, name)
+        return result ? { result, changes: { passkey_renamed: {} } } : refuse('not_found')
       })
+      return isRefused(renamed) ? renamed : renamed.result
     },
 
-    /** Ends the other sessions: one of them may have begun with this passkey. */
-    remove: async (id: string, { caller, client }: Request) => {
-      const { userId, sessionId } = caller
-      return change(caller, async (sql, user) => {
-        const isNeeded = required && !(await factors.hasTotp(userId, sql))
-        const refused = await passkeys.remove(sql, user, id, { client, isNeeded })
-        if (refused) return refused
-        await sessions.endAll(userId, { except: sessionId, sql })
-        await events.recordInside(sql, { kind: 'passkey_removed', userId, sessionId }, client)
-        // Which passkey was used in this session is not stored: another one is asked for again.
-        return sessions.rotateWithoutGrace(sql, caller, user, client, { withdrawn: ['passkey'] })
-      })
-    },
+    remove: (context: CallerContext, id: string) =>
+      accountChanges.byCaller(context, 'passkey_removed', async (sql, user) => {
+        const isNeeded = required && !(await factors.hasTotp(user.id, sql))
+        const removed = await passkeys.remove(sql, user, id, { isNeeded })
+        if (isRefused(removed)) return removed
+        return { changes: { passkey_removed: { mail: { passkeyName: removed.name } } } }
+      }),
   }
 }
