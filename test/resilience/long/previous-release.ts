@@ -8,8 +8,11 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const home = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** The commit from which people upgrade to this one. Change it with each release. */
-const commit = process.env.PREVIOUS_RELEASE ?? 'e6ffba3'
+/**
+ * The commit from which the test upgrades. The migrations that it has are applied by it, so this program refuses its database if one
+ * of them was changed since.
+ */
+const commit = '046e6163f4e61e727e422ded110e6e126a06b859'
 
 /** The previous release, built in a folder of its own from the history of this repository. */
 export const buildPreviousRelease = async () => {
