@@ -6,7 +6,7 @@ import { DataDirectoryUnwritable } from './database/directory-lock.js'
 
 const isCode = (error: unknown, code: string) => error instanceof Error && 'code' in error && error.code === code
 
-/** The content of the file; undefined if it is missing, or empty after a crash of an older release. */
+/** The content of the file; undefined if it is missing or empty. */
 const readIfFull = async (file: string) => {
   try {
     return (await readFile(file, 'utf8')).trim() || undefined

@@ -62,7 +62,7 @@ describe('asking for a new password', () => {
     expect(await resetsOf('bob')).toEqual([])
   })
 
-  it('a confirmed reset voids every other one, also one that an earlier release left behind', async () => {
+  it('a confirmed reset voids every other one, however it came into the table', async () => {
     const tab = await latchkey.signedUp('cas')
     await ask('cas')
     const [token] = await tokensTo('cas', 1)

@@ -268,7 +268,7 @@ describe('a name that a shell would read', () => {
 
   it('is quoted in the commands that an operator copies, and its limits are cleared and counted together', async () => {
     const tab = await service.signedUp('odd', { email: 'odd@example.com' })
-    // No user can choose such a name any more; it may stand in a database from before.
+    // No user can choose such a name; an import can bring one.
     const names = [name, usernameKey(name)]
     await service.sql.query("update users set username = $1, username_key = $2 where username = 'odd'", names)
     await tab.act('/api/auth/email', { email: 'odder@example.com' })

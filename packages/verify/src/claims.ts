@@ -11,11 +11,11 @@ export type AccessClaims = {
   readonly iat: number
   readonly exp: number
   readonly nbf?: number
-  readonly gen?: number
-  readonly email?: string
+  readonly gen: number
+  readonly email: string
   readonly name?: string
-  readonly auth_time?: number
-  readonly amr?: readonly string[]
+  readonly auth_time: number
+  readonly amr: readonly string[]
   readonly mfa_time?: number
 }
 
@@ -27,7 +27,7 @@ export type Verified = {
     readonly id: string
     readonly username: string
     readonly name: string | null
-    readonly email: string | null
+    readonly email: string
   }
   /** The same for all requests of one sign-in in one browser. */
   readonly sessionId: string
@@ -75,11 +75,11 @@ const checks: Record<keyof AccessClaims, (value: unknown) => boolean> = {
   iat: isMoment,
   exp: isMoment,
   nbf: optional(isMoment),
-  gen: optional(isGeneration),
-  email: optional(isText),
+  gen: isGeneration,
+  email: isText,
   name: optional(isText),
-  auth_time: optional(isMoment),
-  amr: optional(isMethods),
+  auth_time: isMoment,
+  amr: isMethods,
   mfa_time: optional(isMoment),
 }
 
@@ -99,13 +99,13 @@ const deepFrozen = (verified: Verified): Verified => {
 
 /** Frozen, because several requests with one token share it. */
 export const verifiedOf = (claims: AccessClaims): Verified => {
-  const { userId: id, username, name = null, email = null, sid, auth_time, mfa_time, iat, exp, amr = [] } = claims
+  const { userId: id, username, name = null, email, sid, auth_time, mfa_time, exp, amr } = claims
   return deepFrozen({
     ok: true,
     user: { id, username, name, email },
     sessionId: sid,
     factors: factorsOf(amr),
-    authTime: new Date((auth_time ?? iat) * 1000),
+    authTime: new Date(auth_time * 1000),
     secondFactorTime: mfa_time === undefined ? null : new Date(mfa_time * 1000),
     amr,
     expiresAt: new Date(exp * 1000),

@@ -48,7 +48,7 @@ const createCurrentCheck = (settings: Settings, list: ReturnType<typeof listFor>
     const { loaded, age = 0 } = list.state()
     return loaded ? age <= revocations.maxAge : revocations.whileUnknown === 'accept'
   }
-  return ({ iat, nbf = 0, exp, sid, gen = 0 }: AccessClaims): VerifyRefusal | undefined => {
+  return ({ iat, nbf = 0, exp, sid, gen }: AccessClaims): VerifyRefusal | undefined => {
     const seconds = now() / 1000
     if (exp <= seconds) return 'expired'
     if (Math.max(iat, nbf) > seconds + leeway) return 'not_yet_valid'

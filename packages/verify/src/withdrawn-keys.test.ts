@@ -11,8 +11,9 @@ const makeKey = (kid: string) => {
   const sign = (seconds: number) => {
     const [userId, sid] = [randomUUID(), randomUUID()]
     const address = { iss: publicUrl, aud: publicUrl }
-    const claims = { userId, sub: userId, username: 'ada', sid, iat: seconds, exp: seconds + 900, ...address }
-    const text = `${encode({ alg: 'ES256', typ: 'at+jwt', kid })}.${encode(claims)}`
+    const user = { userId, sub: userId, username: 'ada', email: 'ada@example.com' }
+    const session = { sid, gen: 0, iat: seconds, exp: seconds + 900, auth_time: seconds, amr: ['pwd'] }
+    const text = `${encode({ alg: 'ES256', typ: 'at+jwt', kid })}.${encode({ ...user, ...session, ...address })}`
     return `${text}.${createSign('sha256').update(text).sign({ key, dsaEncoding: 'ieee-p1363' }, 'base64url')}`
   }
   return { sign, jwk: { ...publicKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' } }

@@ -24,7 +24,7 @@ const columnsWith = (providers: readonly ProviderId[]): readonly Column[] => [
   { name: 'id', of: ({ id }) => id },
   { name: 'email', of: ({ email }) => email },
   { name: 'username', of: ({ username }) => username },
-  // Old names may hold characters that are no longer allowed, and that the import refuses.
+  // A name from a provider or plain SQL may hold characters that the import refuses.
   { name: 'name', of: ({ name }) => displayName(name) },
   { name: 'provider', of: ({ provider }) => provider },
   ...providers.map((provider) => ({

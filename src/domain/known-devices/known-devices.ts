@@ -27,7 +27,7 @@ export type KnownDevices = ReturnType<typeof createKnownDevices>
  */
 export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; clock: Clock }) => {
   /** When an account was taken back, the browsers from before are not known any more: a thief's may be among them. */
-  const markOf = ({ id, undoCount }: Account) => (undoCount > 0 ? `${id} ${undoCount} ` : `${id} `)
+  const markOf = ({ id, undoCount }: Account) => `${id} ${undoCount} `
 
   const macWith = (key: Buffer, account: Account, nonce: Uint8Array) =>
     createHmac('sha256', key).update(markOf(account)).update(nonce).digest().subarray(0, macBytes)

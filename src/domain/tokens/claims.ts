@@ -2,11 +2,9 @@ import { isCleanText } from '../../lib/strict-json.js'
 import { isUuid } from '../../lib/uuid.js'
 
 /*
- * Claims are a stored format: browsers keep tokens across an upgrade, an access token for 15 minutes and a refresh token for
- * 30 days, and both for as long when you go back a release. So a claim that is added is optional when it is read, and one that
- * is dropped may still be there. The two kinds are checked apart: what access tokens must have from now on is no reason to
- * refuse the refresh tokens that are out. `stored-tokens.test.ts` has a token of every shape that must be read: add one there
- * when you change what is signed.
+ * Claims are a stored format: browsers keep tokens across an upgrade and a way back, an access token for 15 minutes and a refresh
+ * token for 30 days. So a claim that a release adds is optional when it is read. `stored-tokens.test.ts` has a token of each
+ * release: add one there when you change what is signed.
  */
 
 /** The ways to prove who one is. A later release may know more of them, so any short word is read. */
@@ -77,7 +75,7 @@ const isMethods = (value: unknown): value is string[] =>
 
 const isAbsentOr = (value: unknown, isValid: (value: unknown) => boolean) => value === undefined || isValid(value)
 
-// Only we can sign a token; but what an older release or another program with our secret has signed may be odd.
+// Another program with our secret may have signed something odd.
 
 /** Issued by this service for this service, and about the user whom it names. */
 const isOf = (claims: Payload, issuer: string) =>

@@ -27,7 +27,7 @@ export class MigrationsBroken extends OperatorError {
  */
 type Migration = { name: string; text: string; checksum: string; oldestProgram: number | null }
 type Applied = { name: string; checksum: string; appliedAt: Date; oldestProgram: number | null }
-type AppliedRow = { name: string; checksum: string; applied_at: Date; oldest_program?: number | null }
+type AppliedRow = { name: string; checksum: string; applied_at: Date; oldest_program: number | null }
 
 export type SchemaStatus = {
   applied: Pick<Applied, 'name' | 'appliedAt' | 'oldestProgram'>[]
@@ -199,11 +199,14 @@ const compare = async (sql: Sql, migrations: Migration[]) => {
 const readApplied = async (sql: Sql): Promise<Applied[]> => {
   const [table] = await sql.query<{ exists: boolean }>(`select to_regclass('schema_migrations') is not null as exists`)
   if (!table?.exists) return []
-  // All columns: the table of an older or a newer program may have other ones.
-  const rows = await sql.query<AppliedRow>('select * from schema_migrations order by name')
-  return rows.map(({ applied_at: appliedAt, oldest_program: oldestProgram = null, ...row }) => {
-    return { ...row, appliedAt, oldestProgram }
-  })
+  const rows = await sql.query<AppliedRow>(
+    'select name, checksum, applied_at, oldest_program from schema_migrations order by name',
+  )
+  return rows.map(({ applied_at: appliedAt, oldest_program: oldestProgram, ...row }) => ({
+    ...row,
+    appliedAt,
+    oldestProgram,
+  }))
 }
 
 const numberOf = (name: string) => Number.parseInt(name, 10) || 0
