@@ -40,6 +40,20 @@ describe.each([...others, ...guides.map((name) => `docs/${name}`)])('%s', (guide
   })
 })
 
+/** Files of frameworks and of examples, which are not ours. */
+const ofOthers = ['src/hooks.server.ts', 'src/middleware.ts', 'src/x.ts', 'migrations/NNNN-name.sql']
+const filePath =
+  /\b(?:src|web|packages|test|deploy|scripts|bench|examples|migrations)\/[\w./@-]+\.(?:tsx?|mjs|sql|conf|cfg|ya?ml|json|sh)\b/g
+
+it.each([...others.filter((name) => name !== 'CHANGELOG.md'), ...guides.map((name) => `docs/${name}`)])(
+  '%s names files that are there',
+  async (guide) => {
+    const named = [...new Set((await read(guide)).match(filePath) ?? [])].filter((path) => !ofOthers.includes(path))
+    const found = await Promise.all(named.map(exists))
+    expect(named.filter((_, at) => !found[at])).toEqual([])
+  },
+)
+
 describe('the list of guides', () => {
   it('has every guide, and the first page of the project links to it', async () => {
     const listed = linksIn(await read('docs/README.md'))
