@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { refusalCodes, refusals } from '#contract/refusals.js'
 import { causesIn, withRefusals } from '../../scripts/troubleshooting.mjs'
+import { commandNames } from '../../src/commands/commands.js'
+import { eventKinds } from '../../src/domain/events/events.js'
 import { anchorsIn, knownMetrics, metricsNamedIn, read } from '../support/project.js'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
@@ -54,6 +56,37 @@ it.each([...others.filter((name) => name !== 'CHANGELOG.md'), ...guides.map((nam
   },
 )
 
+/** Code inside of sentences and tables, of all guides that are written by hand. */
+const codeInGuides = async () => {
+  const texts = await Promise.all([...others, ...guides.map((name) => `docs/${name}`)].map(read))
+  const written = texts.filter((text) => !/^# (?:Configuration|Changelog)$/m.test(text))
+  return written.flatMap((text) => text.replaceAll(/^```.*?^```$/gms, '').match(/`[^`\n]+`/g) ?? [])
+}
+
+describe('all guides together', () => {
+  it('name only settings that exist', async () => {
+    const reference = await read('docs/configuration.md')
+    /** Of Node, of the tests, and of guides that use them as examples. */
+    const notOurs =
+      /^(?:APP_PORTS|LATCHKEY_PORT|NODE_EXTRA_CA_CERTS|OLD_DATABASE_URL|TRUST_EMAIL|(?:FAULT|KILL)_ROUNDS|(?:FUZZ|TEST|PROVIDER)_\w+)$/
+    const named = new Set(
+      (await codeInGuides()).flatMap((code) => code.match(/(?<!\w)[A-Z]+(?:_[A-Z]+)+(?!\w)/g) ?? []),
+    )
+    expect(named.size).toBeGreaterThan(40)
+    expect([...named].filter((name) => !notOurs.test(name) && !reference.includes(`\`${name}\``))).toEqual([])
+  })
+
+  it('name only commands that exist', async () => {
+    const named = (await codeInGuides()).flatMap((code) => {
+      const [, command] = /^`latchkey ([a-z][a-z -]*[a-z])/.exec(code) ?? []
+      return command === undefined ? [] : [command]
+    })
+    expect(named.length).toBeGreaterThan(50)
+    const isKnown = (command: string) => commandNames.some((name) => `${command} `.startsWith(`${name} `))
+    expect(named.filter((command) => !isKnown(command))).toEqual([])
+  })
+})
+
 describe('the list of guides', () => {
   it('has every guide, and the first page of the project links to it', async () => {
     const listed = linksIn(await read('docs/README.md'))
@@ -97,6 +130,13 @@ describe('the guide for operators', () => {
     const named = [...metricsNamedIn(await read('docs/operating.md'))]
     expect(named.filter((name) => !existing.includes(name) && !existing.includes(`${name}_count`))).toEqual([])
     expect(named.length).toBeGreaterThan(5)
+  })
+
+  it('names every kind of event, and no other', async () => {
+    const [, section = ''] = /\n## Kinds of events\n(.*?)\n## /s.exec(await read('docs/operating.md')) ?? []
+    const rows = section.split('\n').filter((line) => line.startsWith('| `'))
+    const named = rows.flatMap((row) => row.split(' | ')[0]?.match(/(?<=`)[a-z_]+(?=`)/g) ?? [])
+    expect(named.sort()).toEqual([...eventKinds].sort())
   })
 
   it('quotes the log word for word', async () => {
