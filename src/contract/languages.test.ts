@@ -1,5 +1,6 @@
+import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { languageFrom, languageName, ownNameOf } from './languages.js'
+import { languageFrom, languageName, languages, ownNameOf } from './languages.js'
 
 describe('the language of a mail', () => {
   it.each([
@@ -27,5 +28,10 @@ describe('a language', () => {
       'allemand',
     ])
     expect([ownNameOf('de'), ownNameOf('fr')]).toEqual(['Deutsch', 'Français'])
+  })
+
+  it.each(languages)('is named in the guide for operators: %s', async (language) => {
+    const guide = await readFile(new URL('../../docs/looks-and-words.md', import.meta.url), 'utf8')
+    expect(guide).toMatch(new RegExp(`Pages are in .*${languageName(language, 'en')}`))
   })
 })

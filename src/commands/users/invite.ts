@@ -28,7 +28,7 @@ const invite = (context: CommandContext, address: string, language: Language, { 
     const made = await invitations.invite(email, { ...operator(context), language })
     if (isRefused(made)) throw new CommandFailure(`${email.email} has an account. Nothing was sent.`)
     await events.record({ kind: 'user_invited' }, { ...operator(context), typedName: email.email })
-    const link = addresses.invite(made.token)
+    const link = addresses('invite', made.token)
     const expiresAt = made.expiresAt.toISOString()
     await print(
       context.stdout,

@@ -2,7 +2,7 @@ import type { Language } from '../../contract/languages.js'
 import { shadesOf } from '../../lib/accent.js'
 import { colours, fontSizes, fonts, lineHeight, radii } from '../../lib/design-tokens.js'
 import { escapeHtml } from '../../lib/escape-html.js'
-import type { Block, Letter } from './letters.js'
+import type { Block, Letter } from './write-letter.js'
 
 export const asText = (letter: Letter) =>
   [

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type Language, languages } from '../../contract/languages.js'
+import { deviceName } from '../../contract/device-names.js'
+import { deviceWords, type Language, languages } from '../../contract/languages.js'
 import { days, hours, minutes } from '../../lib/durations.js'
 import { operatorClient } from '../sessions/client.js'
 import { asHtml, asText, brandForMails } from './layout.js'
-import { addressesOf, type MailKind, type MailValues, writeLetter } from './letters.js'
+import type { MailKind, MailValues } from './letters.js'
+import { addressesOf, writeLetter } from './write-letter.js'
 
 const site = { productName: 'Ada & Söhne <b>', addresses: addressesOf('https://auth.example.com/') }
 const brand = { name: site.productName, accent: '#ffe066' }
@@ -74,6 +76,7 @@ describe.each(cases)('$kind in $language', ({ kind, language }) => {
       expect(html).toContain(`href="${link}"`)
     }
     expect(text.match(/https?:/g) ?? []).toHaveLength(links.length)
+    expect(text).not.toContain('undefined')
   })
 
   it('keeps a French sign of punctuation on the line of its word', () => {
@@ -122,12 +125,14 @@ describe('a mail with a way in', () => {
   })
 
   it.each(languages)('speaks of no new password to a user who has none yet (%s)', (language) => {
-    const wordsFor = (hasPassword: boolean) => {
-      const letter = write('reset-password', language, { ...values['reset-password'], hasPassword })
-      return `${letter.subject} ${asText(letter)}`
-    }
-    expect(wordsFor(true)).toMatch(/new password|neues Passwort|nouveau mot de passe/i)
-    expect(wordsFor(false)).not.toMatch(
+    const wordsFor = (hasPassword: boolean) =>
+      write('reset-password', language, { ...values['reset-password'], hasPassword })
+    const [withPassword, without] = [wordsFor(true), wordsFor(false)]
+    expect(without.subject).not.toBe(withPassword.subject)
+    expect(without.blocks.map((block) => ('label' in block ? block.label : ''))).not.toEqual(
+      withPassword.blocks.map((block) => ('label' in block ? block.label : '')),
+    )
+    expect(`${without.subject} ${asText(without)}`).not.toMatch(
       /new password|neues Passwort|nouveau mot de passe|reset the|zurücksetzen|réinit/i,
     )
   })
@@ -138,19 +143,21 @@ describe('a mail with a way in', () => {
     expect(writtenWith('K7QP-2MXW')).toContain('\nK7QP-2MXW\n')
     expect(writtenWith(undefined)).toContain('#token=TOKEN\n')
     expect(writtenWith(undefined)).not.toMatch(/K7QP|undefined|Both work|Link und Code|le code sont valables/)
+    expect(writtenWith(undefined).split('\n\n').at(-2)).not.toBe(writtenWith('K7QP-2MXW').split('\n\n').at(-2))
   })
 
   it.each(languages)('says "your account" only to a user who has one (%s)', (language) => {
-    const footers = kinds.map((kind) => [kind, write(kind, language).footer] as const)
-    const speaking = footers.filter(([, footer]) => /your account|Ihr Konto|votre compte/.test(footer))
     const strangers: MailKind[] = ['verify-email', 'invitation', 'confirm-email', 'email-taken', 'address-reserved']
-    expect(speaking.map(([kind]) => kind)).toEqual(kinds.filter((kind) => !strangers.includes(kind)))
+    const footerOf = (kind: MailKind) => write(kind, language).footer
+    const ofAccount = kinds.filter((kind) => footerOf(kind) === footerOf('new-device'))
+    expect(ofAccount).toEqual(kinds.filter((kind) => !strangers.includes(kind) && kind !== 'account-deleted'))
+    for (const kind of strangers) expect(footerOf(kind)).not.toMatch(/your account|Ihr Konto|votre compte/)
   })
 })
 
 describe('a mail about an account', () => {
   const strangers: MailKind[] = ['verify-email', 'already-registered', 'invitation', 'confirm-email', 'email-taken']
-  const told = { en: 'Firefox on Windows', de: 'Firefox unter Windows', fr: 'Firefox sur Windows' }
+  const device = { browser: 'Firefox', system: 'Windows' }
 
   it.each(languages)('names device, place and time, in front of what to do about it (%s)', (language) => {
     for (const kind of kinds) {
@@ -159,16 +166,40 @@ describe('a mail about an account', () => {
       const line = lines.findIndex((text) => text.includes('192.0.2.1'))
       const isStranger = strangers.includes(kind) || kind === 'address-reserved' || kind === 'email-withdrawn'
       expect([kind, line]).toEqual([kind, isStranger ? -1 : 1])
-      if (!isStranger) expect(lines[line]).toMatch(new RegExp(`${told[language]}.*1970`))
+      if (!isStranger) expect(lines[line]).toMatch(new RegExp(`${deviceName(device, deviceWords[language])}.*1970`))
     }
   })
 
   it.each(languages)('says that an administrator did it (%s)', (language) => {
     const by = { client: operatorClient('root'), at: new Date(0) }
     const written = asText(write('email-changed', language, values['email-changed'], by))
-    expect(written).toMatch(
-      { en: /An administrator of/, de: /die Administration von/, fr: /Un administrateur de/ }[language],
-    )
+    expect(written).toMatch(/admin/i)
     expect(written).not.toMatch(/root|command line|192\.0/)
+  })
+
+  it.each(languages)('names the username from before a change that can be undone (%s)', (language) => {
+    const request = { language, origin, formerUsername: 'hanna' }
+    const changed = writeLetter({ ...request, kind: 'totp-removed', values: { username: 'thief-of-hanna' } }, site)
+    expect(asText(changed)).toMatch(/ hanna \(\S+ thief-of-hanna\) /)
+    const same = writeLetter({ ...request, kind: 'totp-removed', values: { username: 'hanna' } }, site)
+    expect(asText(same)).not.toMatch(/hanna \(/)
+  })
+
+  it.each(languages)(
+    'shows the name of a passkey in quotation marks, and no program makes a link of it (%s)',
+    (language) => {
+      for (const name of ['https://evil.example/login', 'www.evil.example', 'evil.example', 'a@evil.example']) {
+        const text = asText(write('passkey-added', language, { ...values['passkey-added'], passkeyName: name }))
+        expect(text).not.toMatch(/evil\.example|www\.|https?:\/\/e|@evil/)
+        expect(text.replaceAll('\u200b', '')).toMatch(new RegExp(`[“„«]\\s?${name.replaceAll('.', '\\.')}\\s?[”“»]`))
+      }
+    },
+  )
+
+  it('leads to the page that its words speak of', () => {
+    const linkOf = (kind: MailKind) =>
+      write(kind, 'en').blocks.flatMap((block) => ('link' in block ? [new URL(block.link).pathname] : []))
+    expect(linkOf('email-withdrawn')).toEqual(['/forgot-password'])
+    expect(linkOf('factors-reset')).toEqual(['/login'])
   })
 })

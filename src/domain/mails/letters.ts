@@ -1,33 +1,26 @@
 import type { Language } from '../../contract/languages.js'
-import { english } from './letters-english.js'
-import { french } from './letters-french.js'
-import { german } from './letters-german.js'
-import { namesOrigin, type Origin, writtenOrigin } from './origin.js'
 
 /** The undo link of a mail about a change, and how long it works in milliseconds. */
 type UndoLink = { undoToken: string; undoFor: number }
 /** How long no other user can have a name or an address, in milliseconds. */
 type Reserved = { reservedFor: number }
+/** A link or a code that was asked for. It works for so many milliseconds. */
+type Expiring<Value> = Value & { validFor: number }
 
 /**
  * The values that each kind of mail needs. A mail to an unverified address contains nothing that the visitor typed:
  * otherwise anyone could send advertisements through the service.
  */
 export type MailValues = {
-  'verify-email': {
-    token: string
-    /** Missing when all tries for it are used up. */
-    code: string | undefined
-    /** Milliseconds. */
-    validFor: number
-  }
+  /** Without a code when all tries for it are used up. */
+  'verify-email': Expiring<{ token: string; code: string | undefined }>
   'already-registered': Record<never, never>
-  invitation: { token: string /** Milliseconds. */; validFor: number }
-  'reset-password': { token: string /** Milliseconds. */; validFor: number; hasPassword: boolean }
+  invitation: Expiring<{ token: string }>
+  'reset-password': Expiring<{ token: string; hasPassword: boolean }>
   'password-changed': { username: string } & UndoLink
   'password-reset': { username: string }
-  'step-up-code': { username: string; code: string /** Milliseconds. */; validFor: number }
-  'enrolment-code': { username: string; code: string /** Milliseconds. */; validFor: number }
+  'step-up-code': Expiring<{ username: string; code: string }>
+  'enrolment-code': Expiring<{ username: string; code: string }>
   'provider-linked': { username: string; providerName: string } & UndoLink
   'provider-unlinked': { username: string; providerName: string }
   'new-device': { username: string }
@@ -48,7 +41,7 @@ export type MailValues = {
   'username-changed': { username: string; formerUsername: string } & Reserved & UndoLink
   'account-deleted': { username: string; byOperator: boolean }
   /** To the new address. */
-  'confirm-email': { token: string /** Milliseconds. */; validFor: number }
+  'confirm-email': Expiring<{ token: string }>
   /** To an address that another user wants, and that has an account or had one until a short time ago. */
   'email-taken': Record<never, never>
   'address-reserved': Reserved
@@ -57,68 +50,101 @@ export type MailValues = {
   /** To the address before. */
   'email-changed': { username: string; newEmail: string } & UndoLink
   /** After an account was taken back, to its owner. With a token if no password was chosen yet. */
-  'account-restored': { username: string; byOperator: boolean; token?: string /** Milliseconds. */; validFor?: number }
+  'account-restored': { username: string; byOperator: boolean; token?: string; validFor?: number }
   /** To the address that the account had until then. */
   'email-withdrawn': { username: string }
 }
 export type MailKind = keyof MailValues
 
-/** The parts of a mail. A link has its own line, so that every mail program recognises it. */
-export type Block = { text: string } | { link: string; label: string } | { code: string }
-export type Letter = { subject: string; blocks: Block[]; footer: string }
+/** The pages that mails lead to. `setPassword` is that of `resetPassword`, for an account that has none yet. */
+export type PageInMails =
+  | 'login'
+  | 'forgotPassword'
+  | 'resetPassword'
+  | 'setPassword'
+  | 'verifyEmail'
+  | 'confirmEmail'
+  | 'invite'
+  | 'undo'
 
-export type Site = { productName: string; addresses: Addresses }
-export type Letters = { [Kind in MailKind]: (values: MailValues[Kind], site: Site) => Letter }
-export type AccountLetters = Pick<
-  Letters,
-  'language-changed' | 'username-changed' | 'account-deleted' | 'password-expired'
->
-export type SignInLetters = Pick<Letters, 'new-device' | 'device-trusted' | 'session-stolen' | 'sign-in-unfinished'>
+/** Why the recipient gets the mail. `visitor`: the address was typed by a visitor, and may have no account. */
+export type Footer = 'account' | 'visitor' | 'invited' | 'last'
 
-/** They stand in a file of their own for each language. */
-export type EmailLetters = Pick<
-  Letters,
-  | 'confirm-email'
-  | 'email-taken'
-  | 'address-reserved'
-  | 'email-change-asked'
-  | 'email-changed'
-  | 'account-restored'
-  | 'email-withdrawn'
->
+const mail = <const Part extends string>(footer: Footer, ...parts: Part[]) => ({ footer, parts })
 
-export type Addresses = ReturnType<typeof addressesOf>
+/**
+ * Every mail, part by part. A name is a sentence in the words of each language. `origin` says who did it, from where and when: mails
+ * to an address that a visitor has typed, or that belongs to a thief after an undo, do not say it. `undo` is the same in all mails.
+ */
+export const forms = {
+  'verify-email': mail('visitor', 'opening', 'link:verifyEmail', 'codeLead', 'code', 'closing'),
+  'already-registered': mail(
+    'account',
+    'happened',
+    'signIn',
+    'link:login',
+    'forgotten',
+    'link:forgotPassword',
+    'closing',
+  ),
+  'address-reserved': mail('visitor', 'happened', 'signIn', 'link:login', 'closing'),
+  invitation: mail('invited', 'opening', 'link:invite', 'closing'),
+  'reset-password': ({ hasPassword }: MailValues['reset-password']) =>
+    mail('account', 'opening', hasPassword ? 'link:resetPassword' : 'link:setPassword', 'origin', 'closing'),
+  'password-changed': mail('account', 'happened', 'origin', 'wasYou', 'undo', 'link:undo'),
+  'password-reset': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'password-expired': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'step-up-code': mail('account', 'opening', 'code', 'origin', 'closing'),
+  'enrolment-code': mail('account', 'opening', 'code', 'origin', 'closing', 'link:forgotPassword'),
+  'new-device': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'device-trusted': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'session-stolen': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'sign-in-unfinished': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'wrong-codes': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'provider-linked': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
+  'provider-unlinked': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'totp-added': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
+  'totp-removed': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'recovery-codes-renewed': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'recovery-code-used': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'passkey-added': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
+  'passkey-removed': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'factors-reset': mail('account', 'happened', 'origin', 'advice', 'link:login'),
+  'language-changed': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
+  'username-changed': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
+  'confirm-email': mail('visitor', 'opening', 'link:confirmEmail', 'closing'),
+  'email-taken': mail('visitor', 'happened', 'signIn', 'link:login', 'closing'),
+  'email-change-asked': mail('account', 'happened', 'origin', 'advice', 'link:undo'),
+  'email-changed': mail('account', 'happened', 'origin', 'advice', 'link:undo'),
+  'account-restored': ({ token }: MailValues['account-restored']) =>
+    token === undefined
+      ? mail('account', 'happened', 'origin', 'signIn', 'link:login', 'notChosen')
+      : mail('account', 'happened', 'origin', 'choose', 'link:resetPassword', 'expiry'),
+  'email-withdrawn': mail('account', 'happened', 'advice', 'link:forgotPassword'),
+  'account-deleted': mail('last', 'happened', 'origin', 'advice'),
+} as const satisfies Record<MailKind, object>
 
-/** Tokens are in the fragment, which appears in no log and no `Referer`. */
-export const addressesOf = (publicUrl: string) => {
-  const base = publicUrl.replace(/\/+$/, '')
-  return {
-    login: `${base}/login`,
-    forgotPassword: `${base}/forgot-password`,
-    invite: (token: string) => `${base}/invite#token=${token}`,
-    verifyEmail: (token: string) => `${base}/verify-email#token=${token}`,
-    resetPassword: (token: string) => `${base}/reset-password#token=${token}`,
-    confirmEmail: (token: string) => `${base}/confirm-email#token=${token}`,
-    undo: (token: string) => `${base}/undo#token=${token}`,
+type FormOf<Kind extends MailKind> = (typeof forms)[Kind] extends (values: never) => infer Form
+  ? Form
+  : (typeof forms)[Kind]
+type PartOf<Kind extends MailKind> =
+  FormOf<Kind> extends { parts: readonly (infer Part extends string)[] } ? Part : never
+type SentenceOf<Kind extends MailKind> = Exclude<PartOf<Kind>, `link:${PageInMails}` | 'code' | 'origin' | 'undo'>
+
+/** What mails say in one language. A sentence that is missing does not compile. */
+export type MailWords = {
+  /** The words of the button that leads to a page. */
+  labels: Record<PageInMails, string>
+  footers: Record<Footer, (productName: string) => string>
+  byOperator: (productName: string, time: string) => string
+  byClient: (device: string, ip: string, time: string) => string
+  /** An account whose username was changed, as long as that can be undone: its owner knows the name from before. */
+  renamed: (formerUsername: string, username: string) => string
+  /** `undoFor` in milliseconds. */
+  undo: (undoFor: number) => string
+  letters: {
+    [Kind in MailKind]: (
+      values: MailValues[Kind] & { productName: string },
+    ) => Record<'subject' | SentenceOf<Kind>, string>
   }
-}
-
-const lettersIn: Record<Language, Letters> = { en: english, de: german, fr: french }
-
-type Request<Kind extends MailKind> = { kind: Kind; values: MailValues[Kind]; language: Language; origin: Origin }
-
-/** Who did it stands between what happened, with its link or code, and what to do about it. */
-const withOrigin = (blocks: readonly Block[], origin: Block) => {
-  const advice = blocks.findIndex((block, index) => index > 0 && 'text' in block)
-  return advice === -1 ? [...blocks, origin] : [...blocks.slice(0, advice), origin, ...blocks.slice(advice)]
-}
-
-export const writeLetter = <Kind extends MailKind>(
-  { kind, values, language, origin }: Request<Kind>,
-  site: Site,
-): Letter => {
-  const letter = lettersIn[language][kind](values, site)
-  if (!namesOrigin(kind)) return letter
-  const text = writtenOrigin(origin, site.productName, language)
-  return { ...letter, blocks: withOrigin(letter.blocks, { text }) }
 }

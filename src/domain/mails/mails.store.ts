@@ -12,12 +12,12 @@ export type DueMail = {
   user_id: string | null
 }
 
-export type HeldUser = { language: string | null; earlier_language: string | null }
+export type HeldUser = { language: string | null; earlier_language: string | null; earlier_username: string | null }
 
 /**
  * Until the transaction ends, the user is not deleted. No row if that has happened. The language is that of the account with the
- * mail's address if there is one, which may be another user's. `earlier_language` is the one before the changes that can still be
- * undone.
+ * mail's address if there is one, which may be another user's. `earlier_language` and
+ * `earlier_username` are those before the changes that can still be undone.
  */
 export const holdUser = (sql: Sql, userId: string, recipient: string, now: Date) =>
   sql.query<HeldUser>(
@@ -28,7 +28,9 @@ export const holdUser = (sql: Sql, userId: string, recipient: string, now: Date)
        )
      select reader.language, (
        select subject from undos where user_id = reader.id and kind = 'language' and expires_at > $3 order by made_at, hash limit 1
-     ) as earlier_language
+     ) as earlier_language, (
+       select subject from undos where user_id = held.id and kind = 'username' and expires_at > $3 order by made_at, hash limit 1
+     ) as earlier_username
      from held, reader`,
     [userId, recipient, now],
   )

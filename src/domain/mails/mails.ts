@@ -12,11 +12,12 @@ import { resetLifetime } from '../one-time-tokens/one-time-tokens.js'
 import type { Client } from '../sessions/client.js'
 import { emailKey } from '../users/email.js'
 import { asHtml, asText, type Brand, brandForMails } from './layout.js'
-import { addressesOf, type MailKind, type MailValues, writeLetter } from './letters.js'
+import type { MailKind, MailValues } from './letters.js'
 import * as store from './mails.store.js'
 import { writeContent } from './sealed-mail.js'
 import { createSender, type MailOutcome } from './sender.js'
 import { createSentMails } from './sent-mails.js'
+import { addressesOf, writeLetter } from './write-letter.js'
 
 type RequestOf<Kind extends MailKind> = {
   to: string
@@ -109,7 +110,7 @@ const kept = 1 * days
  * The language of the recipient's account, or of the account that the mail is about. What warns the owner keeps the language from
  * before a change as long as that can be undone; a link or a code that was asked for does not.
  */
-const languageFor = ({ language, earlier_language }: store.HeldUser, { values }: MailRequest) => {
+const languageFor = ({ language, earlier_language }: store.HeldUser, values: object) => {
   const chosen = ('validFor' in values ? null : earlier_language) ?? language
   return isLanguage(chosen) ? chosen : undefined
 }
@@ -156,9 +157,11 @@ export const createMails = ({
   const site = { productName: brand.name, addresses: addressesOf(publicUrl) }
   const sender = createSender({ database, clock, seal, mailer, log, events, onOutcome })
 
-  const write = <Kind extends MailKind>(request: RequestOf<Kind>, language: Language) => {
+  const write = <Kind extends MailKind>(request: RequestOf<Kind>, user: store.HeldUser | undefined) => {
     const { to, template: kind, values, client, at = clock.now() } = request
-    const letter = writeLetter({ kind, values, language, origin: { client, at } }, site)
+    const language: Language = (user && languageFor(user, values)) ?? client.language ?? 'en'
+    const formerUsername = user?.earlier_username ?? undefined
+    const letter = writeLetter({ kind, values, language, origin: { client, at }, formerUsername }, site)
     const worthSendingFor = 'validFor' in values ? values.validFor : undefined
     const html = asHtml(letter, brand, language)
     return writeContent(seal, {
@@ -184,7 +187,7 @@ export const createMails = ({
       recipient: isLast ? null : recipient,
       userId,
       kind: request.template,
-      content: write(request, (user && languageFor(user, request)) ?? request.client.language ?? 'en'),
+      content: write(request, user),
     }
     const limit = ceilings[request.template]
     const ceiling = limit && { ...limit, kinds: kindsCountedWith(request.template) }

@@ -1,0 +1,221 @@
+import { languageName } from '../../../contract/languages.js'
+import { timeSpan } from '../../../contract/time-spans.js'
+import type { MailWords } from '../letters.js'
+
+export const fr: MailWords = {
+  labels: {
+    login: 'Se connecter',
+    forgotPassword: 'Choisir un nouveau mot de passe',
+    resetPassword: 'Choisir un nouveau mot de passe',
+    setPassword: 'Définir un mot de passe',
+    verifyEmail: 'Confirmer mon adresse e-mail',
+    confirmEmail: 'Confirmer cette adresse',
+    invite: 'Créer mon compte',
+    undo: 'Ce n’était pas moi',
+  },
+  footers: {
+    visitor: (productName) => `Vous recevez cet e-mail parce que cette adresse a été saisie sur ${productName}.`,
+    account: (productName) => `Cet e-mail concerne votre compte sur ${productName}.`,
+    invited: (productName) =>
+      `Vous recevez cet e-mail parce que l’administrateur de ${productName} a invité cette adresse.`,
+    last: (productName) => `Ceci est le dernier e-mail concernant votre compte sur ${productName}.`,
+  },
+  byOperator: (productName, time) => `Un administrateur de ${productName} l’a fait. Date : ${time}.`,
+  byClient: (device, ip, time) => `Appareil : ${device}. Adresse IP : ${ip}. Date : ${time}.`,
+  renamed: (formerUsername, username) => `${formerUsername} (maintenant ${username})`,
+  undo: (undoFor) =>
+    `Si ce n’était pas vous, reprenez votre compte ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Ce qui y a été ajouté ces derniers jours sera supprimé, tous les appareils seront déconnectés, et vous choisirez un nouveau mot de passe :`,
+
+  letters: {
+    'verify-email': ({ productName, code, validFor }) => ({
+      subject: `Confirmez votre adresse e-mail pour ${productName}`,
+      opening: `Bienvenue sur ${productName}. Pour terminer votre inscription, ouvrez ce lien, puis confirmez-y votre adresse :`,
+      codeLead:
+        code === undefined
+          ? 'Les cinq essais pour le code sont épuisés. Cet e-mail ne contient donc que le lien.'
+          : 'Ou saisissez ce code sur la page où vous avez commencé votre inscription. Vous avez cinq essais en tout :',
+      closing: `${code === undefined ? 'Le lien est valable' : 'Le lien et le code sont valables'} ${timeSpan(validFor, 'fr')}. Si cette inscription ne vient pas de vous, vous pouvez ignorer cet e-mail. Aucun compte ne sera créé.`,
+    }),
+    'already-registered': ({ productName }) => ({
+      subject: `Vous avez déjà un compte sur ${productName}`,
+      happened: `Quelqu’un, peut-être vous, a essayé de s’inscrire sur ${productName} avec cette adresse. Un compte existe déjà pour cette adresse. Rien n’a été modifié.`,
+      signIn: 'Connectez-vous ici :',
+      forgotten: 'Mot de passe oublié ? Choisissez-en un nouveau ici :',
+      closing: 'Si ce n’était pas vous, vous n’avez rien à faire.',
+    }),
+    'address-reserved': ({ productName, reservedFor }) => ({
+      subject: `Cette adresse ne peut pas encore être inscrite sur ${productName}`,
+      happened: `Quelqu’un, peut-être vous, a essayé de s’inscrire sur ${productName} avec cette adresse. Elle appartenait à un compte il y a quelques jours encore et lui reste réservée pendant ${timeSpan(reservedFor, 'fr')} après la modification.`,
+      signIn: 'Si vous avez un compte, connectez-vous avec votre nom d’utilisateur ou votre nouvelle adresse :',
+      closing: 'Sinon, réessayez après ce délai ou inscrivez-vous avec une autre adresse.',
+    }),
+    invitation: ({ productName, validFor }) => ({
+      subject: `Votre invitation à ${productName}`,
+      opening: `Vous avez une invitation pour créer un compte sur ${productName}. Pour l’utiliser, ouvrez ce lien :`,
+      closing: `L’invitation est réservée à cette adresse. Elle ne sert qu’une fois et reste valable ${timeSpan(validFor, 'fr')}. Si vous ne souhaitez pas de compte, vous pouvez ignorer cet e-mail.`,
+    }),
+    'reset-password': ({ productName, validFor, hasPassword }) => ({
+      subject: hasPassword
+        ? `Choisissez un nouveau mot de passe pour ${productName}`
+        : `Définissez un mot de passe pour ${productName}`,
+      opening: hasPassword
+        ? `Quelqu’un, peut-être vous, a demandé à réinitialiser le mot de passe de votre compte sur ${productName}. Choisissez un nouveau mot de passe ici :`
+        : `Quelqu’un, peut-être vous, a demandé à définir un mot de passe pour votre compte sur ${productName}. Choisissez-en un ici :`,
+      closing: `Ce lien fonctionne une seule fois et reste valable ${timeSpan(validFor, 'fr')}. Si cette demande ne vient pas de vous, vous pouvez ignorer cet e-mail. Rien ne changera.`,
+    }),
+    'password-changed': ({ productName, username }) => ({
+      subject: `Votre mot de passe pour ${productName} a été modifié`,
+      happened: `Le mot de passe de votre compte ${username} sur ${productName} vient d’être modifié. Tous les autres appareils ont été déconnectés.`,
+      wasYou: 'Si c’était vous, vous n’avez rien à faire.',
+    }),
+    'password-reset': ({ productName, username }) => ({
+      subject: `Votre mot de passe pour ${productName} a été réinitialisé`,
+      happened: `Le mot de passe de votre compte ${username} sur ${productName} vient d’être réinitialisé au moyen d’un lien envoyé à cette adresse. Tous les appareils ont été déconnectés.`,
+      advice:
+        'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe et vérifiez qui peut lire vos e-mails :',
+    }),
+    'password-expired': ({ productName, username }) => ({
+      subject: `Choisissez un nouveau mot de passe pour ${productName}`,
+      happened: `Un administrateur a rendu inutilisable le mot de passe de votre compte ${username} sur ${productName}, car d’autres personnes pourraient le connaître. Tous les appareils ont été déconnectés.`,
+      advice:
+        'Choisissez un nouveau mot de passe pour vous reconnecter. N’utilisez plus l’ancien, y compris sur d’autres sites.',
+    }),
+    'step-up-code': ({ productName, username, validFor }) => ({
+      subject: `Votre code pour ${productName}`,
+      opening: `Votre compte ${username} sur ${productName} vous demande de confirmer encore une fois que c’est bien vous. Saisissez ce code sur la page qui le demande :`,
+      closing: `Ce code reste valable ${timeSpan(validFor, 'fr')}. Ne le donnez à personne. Si aucune page ne vous le demande, quelqu’un d’autre utilise peut-être votre compte : connectez-vous et déconnectez tous les autres appareils.`,
+    }),
+    'enrolment-code': ({ productName, username, validFor }) => ({
+      subject: `Votre code pour ${productName}`,
+      opening: `Vous êtes en train de vous connecter à ${productName} en tant que ${username}, et une deuxième étape doit être configurée pour ce compte. Saisissez ce code sur la page qui le demande :`,
+      closing: `Ce code reste valable ${timeSpan(validFor, 'fr')}. Ne le donnez à personne. Si vous n’êtes pas en train de vous connecter, quelqu’un d’autre connaît peut-être votre mot de passe. Choisissez-en un nouveau dès maintenant :`,
+    }),
+    'new-device': ({ productName, username }) => ({
+      subject: `Nouvelle connexion à ${productName}`,
+      happened: `Quelqu’un vient de se connecter à votre compte ${username} sur ${productName} depuis un appareil ou un navigateur qui n’avait pas encore été utilisé.`,
+      advice:
+        'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe. Tous les appareils seront alors déconnectés :',
+    }),
+    'device-trusted': ({ productName, username }) => ({
+      subject: `Un navigateur n’a plus besoin de code pour ${productName}`,
+      happened: `Dans ce navigateur, votre compte ${username} sur ${productName} ne demandera pas de code lors des prochaines connexions : la case correspondante vient d’être cochée. Vous pouvez y mettre fin sur la page de votre compte.`,
+      advice:
+        'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe. Tous les appareils seront alors déconnectés, et tous auront de nouveau besoin d’un code :',
+    }),
+    'session-stolen': ({ productName, username }) => ({
+      subject: `Un appareil a été déconnecté de ${productName} : sa session a peut-être été copiée`,
+      happened: `Une ancienne clé d’un appareil connecté vient d’être utilisée pour votre compte ${username} sur ${productName}. Cela arrive si quelqu’un a copié la session, mais aussi si un navigateur est restauré à partir d’une sauvegarde. Par sécurité, nous avons déconnecté cet appareil.`,
+      advice:
+        'Si vous n’avez restauré ni navigateur ni appareil, choisissez dès maintenant un nouveau mot de passe. Tous les appareils seront alors déconnectés :',
+    }),
+    'sign-in-unfinished': ({ productName, username }) => ({
+      subject: `Une connexion à ${productName} n’a pas été terminée`,
+      happened: `Quelqu’un, peut-être vous, a saisi le bon mot de passe de votre compte ${username} sur ${productName} sans terminer la deuxième étape. Personne n’a été connecté.`,
+      advice:
+        'Si c’était vous, vous n’avez rien à faire. Sinon, quelqu’un connaît votre mot de passe. Choisissez-en un nouveau dès maintenant :',
+    }),
+    'wrong-codes': ({ productName, username }) => ({
+      subject: `Quelqu’un connaît peut-être votre mot de passe pour ${productName}`,
+      happened: `Quelqu’un, peut-être vous, a saisi trois codes erronés pour votre compte ${username} sur ${productName}. Le code n’est demandé qu’après le bon mot de passe ou une connexion avec un fournisseur.`,
+      advice: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe :',
+    }),
+    'provider-linked': ({ productName, providerName, username }) => ({
+      subject: `Vous pouvez maintenant vous connecter à ${productName} avec ${providerName}`,
+      happened: `Votre compte ${username} sur ${productName} vient d’être associé à ${providerName}. Vous pouvez maintenant vous connecter aussi avec ${providerName}.`,
+    }),
+    'provider-unlinked': ({ productName, providerName, username }) => ({
+      subject: `Vous ne pouvez plus vous connecter à ${productName} avec ${providerName}`,
+      happened: `Votre compte ${username} sur ${productName} vient d’être dissocié de ${providerName}. Vous ne pouvez plus vous connecter avec ${providerName}.`,
+      advice: 'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe :',
+    }),
+    'totp-added': ({ productName, username }) => ({
+      subject: `La connexion en deux étapes à ${productName} est activée`,
+      happened: `La connexion en deux étapes vient d’être activée pour votre compte ${username} sur ${productName} : pour vous connecter, il faut maintenant un code d’une application d’authentification. Tous les autres appareils ont été déconnectés.`,
+    }),
+    'totp-removed': ({ productName, username }) => ({
+      subject: `La connexion en deux étapes à ${productName} est désactivée`,
+      happened: `La connexion en deux étapes vient d’être désactivée pour votre compte ${username} sur ${productName}. Tous les autres appareils ont été déconnectés.`,
+      advice: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe et réactivez-la :',
+    }),
+    'recovery-codes-renewed': ({ productName, username }) => ({
+      subject: `Nouveaux codes de secours pour ${productName}`,
+      happened: `De nouveaux codes de secours viennent d’être créés pour votre compte ${username} sur ${productName}. Les anciens ne fonctionnent plus.`,
+      advice:
+        'Si ce n’était pas vous, quelqu’un d’autre a des codes pour votre compte. Choisissez dès maintenant un nouveau mot de passe, connectez-vous avec votre application d’authentification et créez de nouveaux codes de secours : les autres ne fonctionneront plus. Si vous ne pouvez pas vous connecter, contactez l’administrateur.',
+    }),
+    'recovery-code-used': ({ productName, username, left }) => ({
+      subject: `Un code de secours pour ${productName} a été utilisé`,
+      happened: `Un code de secours vient d’être utilisé pour votre compte ${username} sur ${productName}. Codes restants : ${left}.`,
+      advice:
+        'Si c’était vous, créez de nouveaux codes avant d’utiliser le dernier. Sinon, choisissez dès maintenant un nouveau mot de passe :',
+    }),
+    'passkey-added': ({ productName, username, passkeyName }) => ({
+      subject: `Une clé d’accès pour ${productName} a été ajoutée`,
+      happened: `Une clé d’accès vient d’être ajoutée à votre compte ${username} sur ${productName} : « ${passkeyName} ». Elle vous permet de vous connecter sans mot de passe ni code de connexion.`,
+    }),
+    'passkey-removed': ({ productName, username, passkeyName }) => ({
+      subject: `Une clé d’accès pour ${productName} a été supprimée`,
+      happened: `Une clé d’accès vient d’être supprimée de votre compte ${username} sur ${productName} : « ${passkeyName} ». Elle ne vous permet plus de vous connecter. Tous les autres appareils ont été déconnectés.`,
+      advice: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe :',
+    }),
+    'factors-reset': ({ productName, username }) => ({
+      subject: `La connexion en deux étapes à ${productName} a été réinitialisée`,
+      happened: `Un administrateur a désactivé la connexion en deux étapes de votre compte ${username} sur ${productName} et supprimé ses clés d’accès. Tous les appareils ont été déconnectés.`,
+      advice:
+        'Connectez-vous et configurez de nouveau les deux. Si vous ne l’avez pas demandé, dites-le à l’administrateur :',
+    }),
+    'language-changed': ({ productName, username, newLanguage, undoFor }) => ({
+      subject: `Les e-mails sur votre compte ${productName} changent de langue`,
+      happened: `Désormais, les e-mails sur votre compte ${username} sur ${productName} sont écrits en ${languageName(newLanguage, 'fr')}. Cela vient d’être modifié sur la page du compte. Pendant ${timeSpan(undoFor, 'fr')}, les avertissements restent dans la langue précédente.`,
+    }),
+    'username-changed': ({ productName, formerUsername, username, reservedFor }) => ({
+      subject: `Votre nom d’utilisateur sur ${productName} a été modifié`,
+      happened: `Votre nom d’utilisateur sur ${productName} vient de passer de ${formerUsername} à ${username}. Utilisez le nouveau pour vous connecter. Pendant ${timeSpan(reservedFor, 'fr')}, personne d’autre ne peut prendre l’ancien, et vous pouvez y revenir.`,
+    }),
+    'confirm-email': ({ productName, validFor }) => ({
+      subject: `Confirmez votre nouvelle adresse e-mail pour ${productName}`,
+      opening: `Cette adresse a été saisie comme nouvelle adresse e-mail d’un compte sur ${productName}. Ouvrez ce lien, puis confirmez-y l’adresse :`,
+      closing: `Ce lien reste valable ${timeSpan(validFor, 'fr')}. Si cette demande ne vient pas de vous, vous pouvez ignorer cet e-mail. Rien ne changera.`,
+    }),
+    'email-taken': ({ productName }) => ({
+      subject: `Cette adresse est déjà utilisée sur ${productName}`,
+      happened: `Quelqu’un, peut-être vous, a voulu utiliser cette adresse pour un autre compte sur ${productName}. Elle appartient à un compte, ou lui appartenait encore il y a quelques jours. Rien n’a été modifié.`,
+      signIn: 'Connectez-vous ici :',
+      closing: 'Si ce n’était pas vous, vous n’avez rien à faire.',
+    }),
+    'email-change-asked': ({ productName, username, newEmail, undoFor }) => ({
+      subject: `Votre adresse e-mail sur ${productName} va changer`,
+      happened: `Une nouvelle adresse e-mail a été saisie pour votre compte ${username} sur ${productName} : ${newEmail}. Elle remplacera celle-ci dès qu’elle sera confirmée.`,
+      advice: `Si c’était vous, vous n’avez rien à faire. Sinon, quelqu’un d’autre a accès à votre compte. Reprenez votre compte ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Ce qui y a été ajouté ces derniers jours sera supprimé, tous les appareils seront déconnectés, et vous choisirez un nouveau mot de passe :`,
+    }),
+    'email-changed': ({ productName, username, newEmail, undoFor }) => ({
+      subject: `Votre adresse e-mail sur ${productName} a été modifiée`,
+      happened: `L’adresse e-mail de votre compte ${username} sur ${productName} vient d’être remplacée par ${newEmail}. L’adresse à laquelle vous lisez ce message n’est plus utilisée pour ce compte.`,
+      advice: `Si ce n’était pas vous, reprenez votre compte ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Cette adresse sera rétablie, ce qui a été ajouté au compte ces derniers jours sera supprimé, tous les appareils seront déconnectés, et vous choisirez un nouveau mot de passe :`,
+    }),
+    'account-restored': ({ productName, username, byOperator, validFor = 0 }) => ({
+      subject: `Votre compte sur ${productName} est de nouveau à vous`,
+      happened: byOperator
+        ? `Un administrateur vous a rendu votre compte ${username} sur ${productName}. Il utilise maintenant cette adresse e-mail. Tous les appareils ont été déconnectés, et la connexion en deux étapes, les clés d’accès et les fournisseurs associés ont été supprimés.`
+        : `Votre compte ${username} sur ${productName} a été repris au moyen du lien d’un e-mail envoyé à cette adresse, qui est maintenant celle du compte. Tous les appareils ont été déconnectés, et ce qui avait été ajouté au compte ces sept derniers jours a été supprimé.`,
+      choose: 'L’ancien mot de passe ne fonctionne plus. Choisissez-en un nouveau ici :',
+      expiry: `Ce lien fonctionne une seule fois et reste valable ${timeSpan(validFor, 'fr')}. S’il a expiré, demandez-en un nouveau sur la page de connexion.`,
+      signIn: 'Connectez-vous désormais avec le mot de passe choisi à cette occasion :',
+      notChosen:
+        'Si vous ne l’avez pas choisi vous-même, quelqu’un d’autre peut lire vos e-mails. Changez le mot de passe de votre messagerie, puis celui de ce compte.',
+    }),
+    'email-withdrawn': ({ productName, username }) => ({
+      subject: `Votre adresse e-mail sur ${productName} a été rétablie`,
+      happened: `Le compte ${username} sur ${productName} a de nouveau son ancienne adresse e-mail : le lien de l’e-mail envoyé à cette adresse a été utilisé. L’adresse à laquelle vous lisez ce message n’est plus utilisée pour ce compte, et tous les appareils ont été déconnectés.`,
+      advice:
+        'Si c’est une erreur, choisissez un nouveau mot de passe. Le lien pour cela est envoyé à l’ancienne adresse :',
+    }),
+    'account-deleted': ({ productName, byOperator, username }) => ({
+      subject: `Votre compte sur ${productName} a été supprimé`,
+      happened: byOperator
+        ? `Un administrateur a supprimé votre compte ${username} sur ${productName}, avec toutes les données qui s’y rattachaient.`
+        : `Votre compte ${username} sur ${productName} vient d’être supprimé, avec toutes les données qui s’y rattachaient. Il ne peut pas être restauré.`,
+      advice: `Si ce n’était pas votre intention, contactez l’administrateur de ${productName}.`,
+    }),
+  },
+}

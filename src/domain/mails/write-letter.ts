@@ -1,0 +1,86 @@
+import type { Language } from '../../contract/languages.js'
+import { type Footer, forms, type MailKind, type MailValues, type MailWords, type PageInMails } from './letters.js'
+import { type Origin, writtenOrigin } from './origin.js'
+import { de } from './words/de.js'
+import { en } from './words/en.js'
+import { fr } from './words/fr.js'
+
+/** The parts of a mail. A link has its own line, so that every mail program recognises it. */
+export type Block = { text: string } | { link: string; label: string } | { code: string }
+export type Letter = { subject: string; blocks: Block[]; footer: string }
+
+export type Site = { productName: string; addresses: Addresses }
+export type Addresses = ReturnType<typeof addressesOf>
+
+const paths: Record<PageInMails, string> = {
+  login: '/login',
+  forgotPassword: '/forgot-password',
+  resetPassword: '/reset-password',
+  setPassword: '/reset-password',
+  verifyEmail: '/verify-email',
+  confirmEmail: '/confirm-email',
+  invite: '/invite',
+  undo: '/undo',
+}
+const pagesWithoutToken: readonly PageInMails[] = ['login', 'forgotPassword']
+
+/** Tokens are in the fragment, which appears in no log and no `Referer`. */
+export const addressesOf = (publicUrl: string) => {
+  const base = publicUrl.replace(/\/+$/, '')
+  return (page: PageInMails, token?: string) => {
+    if (pagesWithoutToken.includes(page)) return base + paths[page]
+    if (token === undefined) throw new Error(`A link to ${paths[page]} needs a token`)
+    return `${base}${paths[page]}#token=${token}`
+  }
+}
+
+const wordsIn: Record<Language, MailWords> = { en, de, fr }
+
+/** A name that a user has chosen. No mail program makes a link of it: what it looks for is divided by a space without width. */
+const unlinked = (name: string) => name.replaceAll(/[.:/@]/g, '\u200b$&\u200b')
+
+type Request<Kind extends MailKind> = {
+  kind: Kind
+  values: MailValues[Kind]
+  language: Language
+  origin: Origin
+  /** The username before a change that can still be undone. */
+  formerUsername?: string | undefined
+}
+
+/** The values as the words show them. The mail about a new username names both by itself. */
+const shownValues = <Kind extends MailKind>({ kind, values, formerUsername }: Request<Kind>, words: MailWords) => {
+  const shown: MailValues[Kind] & { username?: string; passkeyName?: string } = { ...values }
+  if (shown.passkeyName !== undefined) shown.passkeyName = unlinked(shown.passkeyName)
+  const isRenamed = formerUsername !== undefined && formerUsername !== shown.username && kind !== 'username-changed'
+  if (shown.username !== undefined && isRenamed) shown.username = words.renamed(formerUsername, shown.username)
+  return shown
+}
+
+type AnyValues = { token?: string; undoToken?: string; undoFor?: number; code?: string | undefined }
+type AnyForm = { footer: Footer; parts: readonly string[] }
+
+export const writeLetter = <Kind extends MailKind>(request: Request<Kind>, site: Site): Letter => {
+  const { kind, language, origin } = request
+  const { productName, addresses } = site
+  const words = wordsIn[language]
+  const sentences: Record<string, string> = words.letters[kind]({ ...shownValues(request, words), productName })
+  const { token, undoToken, undoFor = 0, code } = request.values as MailValues[Kind] & AnyValues
+  const form = forms[kind] as AnyForm | ((values: MailValues[Kind]) => AnyForm)
+  const { footer, parts } = typeof form === 'function' ? form(request.values) : form
+
+  const blocksOf = (part: string): Block[] => {
+    if (part === 'origin') return [{ text: writtenOrigin(origin, productName, language, words) }]
+    if (part === 'undo') return [{ text: words.undo(undoFor) }]
+    if (part === 'code') return code === undefined ? [] : [{ code }]
+    if (!part.startsWith('link:')) return [{ text: sentences[part] ?? '' }]
+    const page = part.slice('link:'.length) as PageInMails
+    return [{ link: addresses(page, token ?? undoToken), label: words.labels[page] }]
+  }
+
+  return {
+    subject: sentences.subject ?? '',
+    blocks: parts.flatMap(blocksOf),
+    footer: words.footers[footer](productName),
+  }
+}
