@@ -1,7 +1,8 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { leaving, useBusy } from '../hooks/busy.js'
 import { useWords } from '../hooks/settings.js'
-import { Button } from './button.js'
+import { SubmitButton } from './button.js'
 import { Countdown, SpokenWait } from './countdown.js'
 import { Notice } from './notice.js'
 
@@ -51,7 +52,7 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
   const [problems, setProblems] = useState<Problems>({})
   const [submissions, setSubmissions] = useState(0)
   const [answers, setAnswers] = useState(0)
-  const [busy, setBusy] = useState(false)
+  const { isBusy, run } = useBusy()
   const [waitUntil, setWaitUntil] = useState<number>()
 
   useEffect(() => {
@@ -61,22 +62,18 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
   }, [answers])
 
   const countAnswer = () => setAnswers((count) => count + 1)
-  const submit = async () => {
-    if (busy || !form.current) return
+  const submit = async (sent: HTMLFormElement) => {
     // The notice says again how long it takes.
     if (waitUntil !== undefined) return countAnswer()
     setSubmissions(submissions + 1)
-    setBusy(true)
-    const values = valuesOf(form.current)
-    const invalid = findInvalid(form.current, { required, emailShape })
+    const values = valuesOf(sent)
+    const invalid = findInvalid(sent, { required, emailShape })
     const wrong = check ? await check(values, invalid) : invalid
     const found = Object.keys(wrong).length > 0 ? { fields: wrong } : await onSubmit(values)
-    // Another page or another step follows. The button stays busy until then.
-    if (!found) return
-    setBusy(false)
+    if (!found) return leaving
     setProblems(found)
     setWaitUntil(found.retryAfter === undefined ? undefined : Date.now() + found.retryAfter * 1_000)
-    countAnswer()
+    return countAnswer()
   }
   const onEdit = (field: string) => setProblems((known) => without(field, known))
 
@@ -87,15 +84,16 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
         noValidate
         onSubmit={(event) => {
           event.preventDefault()
-          void submit()
+          const sent = event.currentTarget
+          void run(() => submit(sent))
         }}
       >
         {/* A new one each time, so that a screen reader reads it out again. */}
         <FormNotice key={answers} problems={problems} waitUntil={waitUntil} onWaited={() => setWaitUntil(undefined)} />
         {children}
-        <Button type="submit" look={look} busy={busy} disabled={waitUntil !== undefined}>
+        <SubmitButton look={look} isBusy={isBusy} disabled={waitUntil !== undefined}>
           {submitLabel}
-        </Button>
+        </SubmitButton>
       </form>
     </FormContext.Provider>
   )

@@ -22,14 +22,14 @@ export const SendAgain = ({ send, sent, onSent, onRefused }: Props) => {
   const words = useWords('common')
   const sentenceFor = useSentences()
   const { locale } = useSettings()
-  const [state, setState] = useState<'idle' | 'busy' | 'sent'>('idle')
+  const [isSent, setSent] = useState(false)
   const [message, setMessage] = useState<string>()
 
   useEffect(() => {
-    if (state !== 'sent') return
-    const timer = setTimeout(() => setState('idle'), pause)
+    if (!isSent) return
+    const timer = setTimeout(() => setSent(false), pause)
     return () => clearTimeout(timer)
-  }, [state])
+  }, [isSent])
 
   const withWait = (refusal: Refusal) =>
     refusal.retryAfter === undefined
@@ -37,9 +37,8 @@ export const SendAgain = ({ send, sent, onSent, onRefused }: Props) => {
       : `${sentenceFor(refusal)} ${fill(words.tryAgainInAbout, { time: timeSpan(1_000 * refusal.retryAfter, locale) })}`
 
   const press = async () => {
-    setState('busy')
     const answer = await send()
-    setState(answer.refused ? 'idle' : 'sent')
+    setSent(!answer.refused)
     setMessage(answer.refused ? withWait(answer) : sent)
     if (answer.refused) onRefused?.(answer)
     else onSent?.()
@@ -47,7 +46,7 @@ export const SendAgain = ({ send, sent, onSent, onRefused }: Props) => {
 
   return (
     <div class="send-again">
-      <Button busy={state === 'busy'} disabled={state === 'sent'} onPress={press}>
+      <Button disabled={isSent} onPress={press}>
         {words.sendAgain}
       </Button>
       <p role="status">{message}</p>

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import { Button } from '../components/button.js'
 import { useDisclosure } from '../hooks/focus.js'
 import { useWords } from '../hooks/settings.js'
@@ -14,17 +13,11 @@ type QuestionProps = {
 /** The second press, or none. */
 export const Question = ({ question, sure, onSure, onCancel }: QuestionProps) => {
   const { cancel } = useWords('dashboard')
-  const [busy, setBusy] = useState(false)
-  const press = async () => {
-    setBusy(true)
-    await onSure()
-    setBusy(false)
-  }
   return (
     <>
       {question !== undefined && <p class="panel-lead">{question}</p>}
       <div class="button-row">
-        <Button look="danger" busy={busy} onPress={press}>
+        <Button look="danger" onPress={onSure}>
           {sure}
         </Button>
         <Button look="quiet" onPress={onCancel}>

@@ -50,12 +50,9 @@ const Waiting = ({ waiting, onCancelled }: { waiting: WaitingEmail; onCancelled:
   const words = useWords('change-email')
   const { locale } = useSettings()
   const actions = useDashboardActions()
-  const [busy, setBusy] = useState(false)
   const { email, expiresAt } = waiting
   const cancel = async () => {
-    setBusy(true)
     const answer = await actions.withFreshSignIn(client.cancelEmailChange)
-    setBusy(false)
     if (answer.refused) return actions.showRefusal(answer)
     actions.showSuccess(words.cancelled)
     await Promise.all([onCancelled(), actions.reload()])
@@ -63,9 +60,7 @@ const Waiting = ({ waiting, onCancelled }: { waiting: WaitingEmail; onCancelled:
   return (
     <div class="waiting-email">
       <p class="panel-lead">{fill(words.waiting, { email, date: fullDate(expiresAt, locale) })}</p>
-      <Button busy={busy} onPress={cancel}>
-        {words.cancel}
-      </Button>
+      <Button onPress={cancel}>{words.cancel}</Button>
     </div>
   )
 }

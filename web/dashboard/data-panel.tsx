@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import type { Account } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
@@ -23,12 +22,9 @@ const saveAsFile = (value: object, name: string) => {
 export const DataPanel = () => {
   const words = useWords('account-life')
   const actions = useDashboardActions()
-  const [busy, setBusy] = useState(false)
 
   const download = async () => {
-    setBusy(true)
     const answer = await actions.withFreshSignIn(client.exportData)
-    setBusy(false)
     if (answer.refused) return actions.showRefusal(answer)
     saveAsFile(answer.value, 'account-data.json')
     actions.showSuccess(words.downloaded)
@@ -36,9 +32,7 @@ export const DataPanel = () => {
 
   return (
     <Panel title={words.data} lead={words.dataLead}>
-      <Button busy={busy} onPress={download}>
-        {words.download}
-      </Button>
+      <Button onPress={download}>{words.download}</Button>
     </Panel>
   )
 }

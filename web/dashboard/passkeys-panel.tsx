@@ -40,13 +40,13 @@ export const PasskeysPanel = ({ factors }: Props) => {
 const AddPasskey = ({ factors }: Props) => {
   const words = useWords('passkeys')
   const actions = useDashboardActions()
-  const [busy, setBusy] = useState(false)
   /** It is about the passkeys that there were at that time. */
   const [problem, setProblem] = useState<{ text: string; of: Factors }>()
   const support = passkeySupport()
   if (support !== 'yes') return <p class="panel-lead">{support === 'no' ? words.unsupported : words.numericAddress}</p>
 
   const add = async () => {
+    setProblem(undefined)
     const options = await actions.withFreshSignIn(client.passkeyOptions)
     if (options.refused) return actions.showRefusal(options)
     const credential = await makePasskey(options.value)
@@ -58,12 +58,6 @@ const AddPasskey = ({ factors }: Props) => {
     actions.showSuccess(fill(words.added, { name: added.value.name }))
     return actions.reload()
   }
-  const press = async () => {
-    setBusy(true)
-    setProblem(undefined)
-    await add()
-    setBusy(false)
-  }
 
   return (
     <>
@@ -72,9 +66,7 @@ const AddPasskey = ({ factors }: Props) => {
           {problem?.text}
         </p>
       )}
-      <Button busy={busy} onPress={press}>
-        {words.add}
-      </Button>
+      <Button onPress={add}>{words.add}</Button>
     </>
   )
 }

@@ -1,11 +1,10 @@
-import { useState } from 'preact/hooks'
 import type { AccountPage } from '#client/client.js'
 import type { ProviderButton } from '#contract/pages.js'
-import type { ProviderId } from '#contract/providers.js'
 import type { Account } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { ProviderLogo } from '../components/provider-logo.js'
+import { leaving } from '../hooks/busy.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { AskFirst } from './ask-first.js'
@@ -16,17 +15,14 @@ export const ProvidersPanel = ({ account }: { account: Account }) => {
   const words = useWords('dashboard')
   const { providers } = useSettings()
   const actions = useDashboardActions()
-  const [busy, setBusy] = useState<ProviderId>()
 
   const link = async (provider: ProviderButton) => {
-    setBusy(provider.id)
     const answer = await actions.withFreshSignIn(() =>
       client.linkProvider(provider.id, { returnTo: location.pathname as AccountPage }),
     )
-    // The button stays busy until the browser has left for the provider.
-    if (!answer.refused) return location.assign(answer.value.location)
-    setBusy(undefined)
-    actions.showRefusal(answer, { provider: provider.name })
+    if (answer.refused) return actions.showRefusal(answer, { provider: provider.name })
+    location.assign(answer.value.location)
+    return leaving
   }
 
   const unlink = async (provider: ProviderButton) => {
@@ -44,7 +40,6 @@ export const ProvidersPanel = ({ account }: { account: Account }) => {
             key={provider.id}
             provider={provider}
             isLinked={account.providers.includes(provider.id)}
-            busy={busy === provider.id}
             onLink={() => link(provider)}
             onUnlink={() => unlink(provider)}
           />
@@ -57,12 +52,11 @@ export const ProvidersPanel = ({ account }: { account: Account }) => {
 type RowProps = {
   provider: ProviderButton
   isLinked: boolean
-  busy: boolean
-  onLink: () => Promise<void>
+  onLink: () => Promise<unknown>
   onUnlink: () => Promise<void>
 }
 
-const ProviderRow = ({ provider: { name }, isLinked, busy, onLink, onUnlink }: RowProps) => {
+const ProviderRow = ({ provider: { name }, isLinked, onLink, onUnlink }: RowProps) => {
   const words = useWords('dashboard')
   return (
     <li>
@@ -83,7 +77,7 @@ const ProviderRow = ({ provider: { name }, isLinked, busy, onLink, onUnlink }: R
             onSure={onUnlink}
           />
         ) : (
-          <Button label={fill(words.linkTo, { provider: name })} busy={busy} onPress={onLink}>
+          <Button label={fill(words.linkTo, { provider: name })} onPress={onLink}>
             {words.link}
           </Button>
         )}

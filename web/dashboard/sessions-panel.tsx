@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { deviceName } from '#contract/device-names.js'
 import type { Session } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
@@ -15,7 +15,6 @@ import { Panel } from './panel.js'
 export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
   const words = useWords('dashboard')
   const actions = useDashboardActions()
-  const [ending, setEnding] = useState<readonly string[]>([])
   const list = useRef<HTMLUListElement>(null)
   const ended = useRef<readonly string[]>([])
   useEffect(() => {
@@ -30,12 +29,10 @@ export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
   const end = async (chosen: Session[], done: string) => {
     const ids = chosen.map(({ id }) => id)
     ended.current = ids
-    setEnding(ids)
     const answers = await Promise.all(ids.map((id) => actions.withFreshSignIn(() => client.endSession(id))))
     // A session that had ended before is what the user wanted.
     const refused = answers.find((answer) => answer.refused && answer.refused !== 'not_found')
     await actions.reload()
-    setEnding([])
     if (refused?.refused) actions.showRefusal(refused)
     else actions.showSuccess(done)
   }
@@ -44,26 +41,17 @@ export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
     <Panel title={words.sessions} lead={words.sessionsLead}>
       <ul class="row-list session-list" ref={list} aria-label={words.sessions}>
         {[...sessions.filter(({ current }) => current), ...others].map((session) => (
-          <SessionRow
-            key={session.id}
-            session={session}
-            busy={ending.includes(session.id)}
-            onEnd={() => end([session], words.sessionEnded)}
-          />
+          <SessionRow key={session.id} session={session} onEnd={() => end([session], words.sessionEnded)} />
         ))}
       </ul>
-      {others.length > 1 && (
-        <Button busy={ending.length > 1} onPress={() => end(others, words.othersEnded)}>
-          {words.endOthers}
-        </Button>
-      )}
+      {others.length > 1 && <Button onPress={() => end(others, words.othersEnded)}>{words.endOthers}</Button>}
     </Panel>
   )
 }
 
-type RowProps = { session: Session; busy: boolean; onEnd: () => Promise<void> }
+type RowProps = { session: Session; onEnd: () => Promise<void> }
 
-const SessionRow = ({ session, busy, onEnd }: RowProps) => {
+const SessionRow = ({ session, onEnd }: RowProps) => {
   const words = useWords('dashboard')
   const { locale } = useSettings()
   return (
@@ -74,7 +62,7 @@ const SessionRow = ({ session, busy, onEnd }: RowProps) => {
         {session.current ? (
           <span class="badge">{words.thisDevice}</span>
         ) : (
-          <Button label={endSessionLabel(session, words, locale)} busy={busy} onPress={onEnd}>
+          <Button label={endSessionLabel(session, words, locale)} onPress={onEnd}>
             {words.endSession}
           </Button>
         )}

@@ -1,7 +1,7 @@
-import { useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
+import { leaving } from '../hooks/busy.js'
 import { useWords } from '../hooks/settings.js'
 import { leaveSignedOut } from './sign-out.js'
 
@@ -9,16 +9,14 @@ type Props = { look?: 'plain' | 'quiet'; onRefused: (refusal: Refusal) => void }
 
 export const SignOutButton = ({ look = 'plain', onRefused }: Props) => {
   const words = useWords('common')
-  const [busy, setBusy] = useState(false)
   const signOut = async () => {
-    setBusy(true)
     const answer = await client.logout()
-    if (!answer.refused) return leaveSignedOut('signed_out')
-    setBusy(false)
-    onRefused(answer)
+    if (answer.refused) return onRefused(answer)
+    leaveSignedOut('signed_out')
+    return leaving
   }
   return (
-    <Button look={look} busy={busy} onPress={signOut}>
+    <Button look={look} onPress={signOut}>
       {words.signOut}
     </Button>
   )

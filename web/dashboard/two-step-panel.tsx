@@ -20,7 +20,6 @@ export const TwoStepPanel = ({ factors }: Props) => {
   const actions = useDashboardActions()
   const [begun, setBegun] = useState<TotpBegun>()
   const [codes, setCodes] = useState<Codes>()
-  const [busy, setBusy] = useState(false)
 
   const changed = async (made?: Codes) => {
     setBegun(undefined)
@@ -29,9 +28,7 @@ export const TwoStepPanel = ({ factors }: Props) => {
   }
 
   const begin = async () => {
-    setBusy(true)
     const answer = await actions.withFreshSignIn(client.beginTotp)
-    setBusy(false)
     if (answer.refused) actions.showRefusal(answer)
     else setBegun(answer.value)
   }
@@ -55,9 +52,7 @@ export const TwoStepPanel = ({ factors }: Props) => {
       {factors.totp ? (
         <SwitchedOn factors={factors} onChanged={changed} />
       ) : (
-        <Button busy={busy} onPress={begin}>
-          {words.switchOn}
-        </Button>
+        <Button onPress={begin}>{words.switchOn}</Button>
       )}
     </Panel>
   )

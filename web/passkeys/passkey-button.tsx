@@ -3,6 +3,7 @@ import type { Answer, PasskeyCredential, PasskeyRequestOptions, Refusal } from '
 import { Button } from '../components/button.js'
 import { KeyIcon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
+import { leaving } from '../hooks/busy.js'
 import { useWords } from '../hooks/settings.js'
 import { useSentences } from '../words/refusals.js'
 import { getPasskey, passkeySupport } from './ceremonies.js'
@@ -12,14 +13,13 @@ type Props = {
   options: () => Promise<Answer<PasskeyRequestOptions>>
   /** Returns how it was refused, or nothing when it is done. */
   prove: (credential: PasskeyCredential) => Promise<Refusal | undefined>
-  onBusy?: (busy: boolean) => void
+  onAsk?: (isAsking: boolean) => void
 }
 
 /** Asks the browser for a passkey. Not shown where there can be none. */
-export const PasskeyButton = ({ look = 'plain', options, prove, onBusy }: Props) => {
+export const PasskeyButton = ({ look = 'plain', options, prove, onAsk }: Props) => {
   const words = useWords('passkeys')
   const sentenceFor = useSentences()
-  const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<{ kind: 'error' | 'info'; text: string }>()
   if (passkeySupport() !== 'yes') return null
 
@@ -33,23 +33,18 @@ export const PasskeyButton = ({ look = 'plain', options, prove, onBusy }: Props)
     return refused && { kind: 'error' as const, text: sentenceFor(refused) }
   }
   const press = async () => {
-    const setAll = (busy: boolean) => {
-      setBusy(busy)
-      onBusy?.(busy)
-    }
-    setAll(true)
+    onAsk?.(true)
     setProblem(undefined)
     const found = await ask()
-    // Another page follows. The button stays busy until then.
-    if (!found) return
+    if (!found) return leaving
     setProblem(found)
-    setAll(false)
+    return onAsk?.(false)
   }
 
   return (
     <>
       {problem && <Notice kind={problem.kind}>{problem.text}</Notice>}
-      <Button look={look} busy={isBusy} onPress={press}>
+      <Button look={look} onPress={press}>
         <KeyIcon /> {words.use}
       </Button>
     </>

@@ -28,7 +28,7 @@ export const PasskeySignIn = ({ onSignedIn }: { onSignedIn: () => void }) => {
   return (
     <div class="other-way">
       {problem !== undefined && <Notice kind="error">{problem}</Notice>}
-      <PasskeyButton options={client.passkeyLoginOptions} prove={signIn} onBusy={ask} />
+      <PasskeyButton options={client.passkeyLoginOptions} prove={signIn} onAsk={ask} />
     </div>
   )
 }

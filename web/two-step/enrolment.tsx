@@ -9,6 +9,7 @@ import { Form, type Problems } from '../components/form.js'
 import { Heading } from '../components/heading.js'
 import { KeyIcon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
+import { leaving } from '../hooks/busy.js'
 import { useWords } from '../hooks/settings.js'
 import { makePasskey, passkeySupport } from '../passkeys/ceremonies.js'
 import { MailedCode } from '../step-up/mailed-code.js'
@@ -131,7 +132,6 @@ const Choice = ({ returnTo, onBegun, endIfOver }: ChoiceProps) => {
 const ByPasskey = ({ returnTo, endIfOver }: StepProps & { returnTo: string | undefined }) => {
   const words = useWords('passkeys')
   const sentenceFor = useSentences()
-  const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<string>()
 
   const refuse = (refusal: Refusal) => (endIfOver(refusal) ? undefined : sentenceFor(refusal))
@@ -146,19 +146,16 @@ const ByPasskey = ({ returnTo, endIfOver }: StepProps & { returnTo: string | und
     return undefined
   }
   const press = async () => {
-    setBusy(true)
     setProblem(undefined)
     const found = await add()
-    // Without a problem another page follows, and the button stays busy until then.
-    if (found === undefined) return
     setProblem(found)
-    setBusy(false)
+    return found === undefined ? leaving : undefined
   }
 
   return (
     <div class="other-way">
       {problem !== undefined && <Notice kind="info">{problem}</Notice>}
-      <Button busy={busy} onPress={press}>
+      <Button onPress={press}>
         <KeyIcon /> {words.add}
       </Button>
     </div>
