@@ -56,6 +56,18 @@ it.each([...others.filter((name) => name !== 'CHANGELOG.md'), ...guides.map((nam
   },
 )
 
+it('the plan of the house names modules and folders that are there', async () => {
+  // `domain/sign-in/sign-ins.byPassword` is a function of a module, and `src/domain/` a folder.
+  const parts =
+    /(?<=`)(?:src\/)?((?:app|commands|config|contract|domain|flows|http|lib|platform)\/[\w/-]*)(?:\.(?!test|tsx?)\w+)*(?=`)/g
+  const named = [...new Set([...(await read('ARCHITECTURE.md')).matchAll(parts)].map(([, path = '']) => path))]
+  const isThere = async (path: string) =>
+    (await exists(`src/${path}`)) || (await exists(`src/${path}.ts`)) || (await exists(`src/${path}.routes.ts`))
+  const found = await Promise.all(named.map(isThere))
+  expect(named.filter((_, at) => !found[at])).toEqual([])
+  expect(named.length).toBeGreaterThan(20)
+})
+
 /** Code inside of sentences and tables, of all guides that are written by hand. */
 const codeInGuides = async () => {
   const texts = await Promise.all([...others, ...guides.map((name) => `docs/${name}`)].map(read))
