@@ -80,6 +80,7 @@ import { createSignInCookies } from './http/cookies/sign-in-cookies.js'
 import { createCsrf } from './http/csrf.js'
 import { createEnrolling } from './http/enrolling.js'
 import { createFreshness } from './http/freshness.js'
+import { createGuards } from './http/guards.js'
 import { createLimitedEvents } from './http/limited-events.js'
 import { createLimits } from './http/limits.js'
 import { createReturnToNotes } from './http/return-to-notes.js'
@@ -130,7 +131,9 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
   const ceremonyCookies = createCeremonyCookies({ cookies })
   const pendingLink = createPendingLinkCookie({ cookies, links })
   const serviceCallers = createServiceCallers({ serviceKeys: platform.serviceKeys, limits, events, clock })
+  const guards = createGuards({ callers, csrf, limits, freshness, enrolling, serviceCallers })
   return {
+    guards,
     cookies,
     callers,
     csrf,
@@ -174,7 +177,7 @@ const registerFactorVerbs = (server: Server, dependencies: Dependencies) => {
 /** The verbs. Each routes file names its addresses; docs/openapi.json lists all of them. */
 const registerVerbs = async (server: Server, config: Config, platform: Platform, nouns: Nouns, gates: Gates) => {
   const dependencies = { ...platform, ...nouns, ...gates, required: config.secondFactor === 'required' }
-  apiDocumentRoutes(server, { ...gates, accent: config.accentColor })
+  const routes = apiDocumentRoutes(server, { guards: gates.guards, accent: config.accentColor })
   loginRoutes(server, { ...dependencies, login: createLogin(dependencies) })
   registerRoutes(server, { ...dependencies, register: createRegister(dependencies) })
   inviteRoutes(server, dependencies)
@@ -211,7 +214,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
   signOutUserRoutes(server, dependencies)
   revocationsRoutes(server, dependencies)
   if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, accent: config.accentColor })
-  return pagesRoutes(server, {
+  const pages = pagesRoutes(server, {
     assets: await loadAssets(),
     noteReturnTo,
     cookies: gates.cookies,
@@ -227,6 +230,7 @@ const registerVerbs = async (server: Server, config: Config, platform: Platform,
     allowedOrigins: config.allowedOrigins,
     hasMailbox: platform.mailbox !== undefined,
   })
+  return { pages, routes }
 }
 
 type Options = ServeOptions & {
@@ -266,7 +270,7 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   server.addHook('onRequest', gates.callers.learnKey)
   const activeUsers = createActiveUsers({ database: prepared, clock })
   const startMetrics = prepareMetrics(config, metrics, { ...platform, ...nouns, activeUsers }, server)
-  const pages = await registerVerbs(server, config, platform, nouns, {
+  const { pages, routes } = await registerVerbs(server, config, platform, nouns, {
     ...gates,
     isClosing: () => drainState.isClosing,
   })
@@ -290,6 +294,7 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
     drain,
     startMetrics,
     status,
+    routes,
   }
 }
 
@@ -301,10 +306,10 @@ export const startApp = async (given: Config, options: Options) => {
   const close = () => closeApp(app)
   try {
     const { prepared } = await serveApp(app, options)
-    const { config, server, log, platform, nouns, status } = app
+    const { config, server, log, platform, nouns, status, routes } = app
     /** What can be changed without a restart. With a fault in the file the earlier keys stay. */
     const reload = async () => platform.serviceKeys.replace(await readServiceKeys(config.serviceKeysFile))
-    return { config, server, log, platform, nouns, prepared, isReady: () => status.isReady, reload, close }
+    return { config, server, log, platform, nouns, prepared, isReady: () => status.isReady, routes, reload, close }
   } catch (error) {
     await close()
     throw error

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Events } from '../domain/events/events.js'
-import type { LimiterName } from '../domain/limiters/limiters.js'
+import { type LimiterName, limiters } from '../domain/limiters/limiters.js'
 import type { Clock } from '../lib/clock.js'
 import { clientOf } from './client.js'
 import { createOncePerWindow } from './once-per-window.js'
@@ -9,18 +9,6 @@ import { createOncePerWindow } from './once-per-window.js'
 export type Whom = () => Promise<{ userId: string | undefined; typedName: string }>
 
 export type Rejection = { limiter: LimiterName; key: string; resetsIn: number; whom?: Whom | undefined }
-
-/** The limits that can prevent a sign-in or a mail; the others are only in the log and the metrics. */
-const worthAnEvent: ReadonlySet<LimiterName> = new Set([
-  'login',
-  'account',
-  'confirm',
-  'sensitive',
-  'sign_ins',
-  'known_sign_ins',
-  'network_sign_ins',
-  'network_mails',
-])
 
 /** With so many client networks at once, further events would say nothing new. */
 const mostKeys = 10_000
@@ -36,7 +24,7 @@ export const createLimitedEvents = ({ events, clock }: { events: Pick<Events, 'r
   const find = (whom: Whom | undefined) => whom?.().catch(() => undefined)
 
   return async ({ limiter, key, resetsIn, whom }: Rejection, request: FastifyRequest) => {
-    if (!worthAnEvent.has(limiter) || !isNew(key, resetsIn)) return
+    if (!limiters[limiter].isEvent || !isNew(key, resetsIn)) return
     const { userId, typedName } = (await find(whom)) ?? {}
     await events.record(
       { kind: 'rate_limited', reason: limiter, ...(userId !== undefined && { userId }) },

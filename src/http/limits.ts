@@ -1,9 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LimitCode } from '../contract/limits.js'
 import type { KnownDevices } from '../domain/known-devices/known-devices.js'
-import { limiterKey, sessionSubject, userSubject } from '../domain/limiters/limiters.js'
+import { type LimiterName, limiterKey, limiters, sessionSubject, userSubject } from '../domain/limiters/limiters.js'
 import type { Users } from '../domain/users/users.js'
-import { hours, minutes } from '../lib/durations.js'
 import type { Cache, Limit } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
 import { clientConnection, clientNetwork } from './client.js'
@@ -16,25 +15,15 @@ import { createSignInLimits } from './sign-in-limits.js'
 type Subject = (request: FastifyRequest) => string
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
-const ofServiceKeys: Limiter = {
-  name: 'service',
-  limit: { maximum: 600, window: 1 * minutes },
-  code: 'too_many_requests',
-}
+/** What a hook counts, and how it refuses: the routes and their documents are made of it. */
+type Counting = { names: readonly LimiterName[]; code: LimitCode }
 
-/** The mails to one account with a code, whichever session asks for them. */
-const ofMailedCodes: Limiter = {
-  name: 'mailed_codes',
-  limit: { maximum: 5, window: 1 * hours },
+const fixed = (name: 'service' | 'mailed_codes' | 'email_changes'): Limiter => ({
+  name,
+  limit: limiters[name].limit,
   code: 'too_many_requests',
-}
-
-/** New email addresses that one account asks for: each sends two mails. */
-const ofEmailChanges: Limiter = {
-  name: 'email_changes',
-  limit: { maximum: 10, window: 1 * hours },
-  code: 'too_many_requests',
-}
+})
+const ofMailedCodes = fixed('mailed_codes')
 
 type Dependencies = {
   cache: Cache
@@ -79,15 +68,16 @@ const createPasswordLimits = (
   deps: Dependencies,
   counted: CountedRequests,
   login: Limiter,
-  answering: (code: LimitCode, hook: Hook) => Hook,
+  counting: (what: Counting, hook: Hook) => Hook,
 ) => {
   const { account: ofNames, loginOfKnownDevices: knownDevicesCount } = deps
   const guesses = createPasswordGuesses({ ...deps, counted, login, ofNames, knownDevicesCount })
+  const ofGuesses: Counting = { names: ['login', 'account'], code: 'too_many_logins' }
   return {
     /** `beforeName` and `byName` in front of a sign-in form, `byCaller` for a caller. */
-    passwordBeforeName: answering('too_many_logins', guesses.beforeName),
-    passwordByName: answering('too_many_logins', guesses.byName),
-    passwordByCaller: answering('too_many_logins', guesses.byCaller),
+    passwordBeforeName: counting({ ...ofGuesses, names: ['login'] }, guesses.beforeName),
+    passwordByName: counting(ofGuesses, guesses.byName),
+    passwordByCaller: counting(ofGuesses, guesses.byCaller),
     passwordOf: guesses.byUser,
     /** After a password that was right. */
     ...createSignInLimits({
@@ -126,15 +116,17 @@ export const createLimits = (deps: Dependencies) => {
   const counted = createCountedRequests({ cache, onRejection })
 
   const { sessionOf, userOf, keyOf, sessionOrClientNetwork, callerOrClientNetwork } = createSubjects(callers)
-  const codes = new Map<unknown, LimitCode>()
+  const countings = new Map<unknown, Counting>()
 
-  const answering = (code: LimitCode, hook: Hook) => {
-    codes.set(hook, code)
+  const counting = (what: Counting, hook: Hook) => {
+    countings.set(hook, what)
     return hook
   }
 
   const hook = (limiter: Limiter, subject: Subject) =>
-    answering(limiter.code, (request, reply) => counted.count(limiter, subject(request), request, reply))
+    counting({ names: [limiter.name], code: limiter.code }, (request, reply) =>
+      counted.count(limiter, subject(request), request, reply),
+    )
 
   const ofLogins: Limiter = { name: 'login', limit: deps.login, code: 'too_many_logins', refundsSuccess: true }
   const ofRequests: Limiter = { name: 'general', limit: general, code: 'too_many_requests' }
@@ -151,7 +143,7 @@ export const createLimits = (deps: Dependencies) => {
 
   return {
     login: hook(ofLogins, clientNetwork),
-    ...createPasswordLimits(deps, counted, ofLogins, answering),
+    ...createPasswordLimits(deps, counted, ofLogins, counting),
     confirm: hook({ ...ofRequests, name: 'confirm', limit: deps.login, refundsSuccess: true }, clientNetwork),
     sensitive: hook({ name: 'sensitive', limit: sensitive, code: 'too_many_attempts' }, clientNetwork),
     /** For routes without sign-in, by network: a token does not change what is counted. */
@@ -162,15 +154,15 @@ export const createLimits = (deps: Dependencies) => {
     bySessionOrNetwork: hook(ofRequests, callerOrClientNetwork),
     mailedCodes: hook(ofMailedCodes, userOf),
     ...createMailLimits(deps, counted),
-    emailChanges: hook(ofEmailChanges, userOf),
+    emailChanges: hook(fixed('email_changes'), userOf),
     /** Separate from the general limit and from each other: a session can always be refreshed, and always be ended. */
     session: hook(ofSessions, sessionOrClientNetwork),
     logout: hook({ ...ofRequests, name: 'logout' }, sessionOrClientNetwork),
     /** For other programs: each key has its own count. */
-    service: hook(ofServiceKeys, keyOf),
+    service: hook(fixed('service'), keyOf),
     reserveRotation,
-    /** How this hook refuses, if it is one of these limiters: the API document is made of it. */
-    codeOf: (hook: unknown) => codes.get(hook),
+    /** What this hook counts, if it is one of these. */
+    countingOf: (hook: unknown) => countings.get(hook),
     countAsSuccess: counted.countAsSuccess,
     refundSuccess: counted.refundSuccess,
   }

@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { KnownDevices } from '../domain/known-devices/known-devices.js'
-import { deviceSubject, userSubject } from '../domain/limiters/limiters.js'
+import { deviceSubject, limiters, userSubject } from '../domain/limiters/limiters.js'
 import type { User, Users } from '../domain/users/users.js'
-import { hours } from '../lib/durations.js'
 import { nilUuid } from '../lib/uuid.js'
 import type { Limit } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
@@ -14,14 +13,14 @@ import { typedNameSubject } from './typed-names.js'
 
 const ofDevices: Limiter = {
   name: 'device',
-  limit: { maximum: 10, window: 1 * hours },
+  limit: limiters.device.limit,
   code: 'too_many_logins',
   refundsSuccess: true,
   silent: true,
 }
 
 /** Of all known devices of an account together: a user who signs in often has many of them. */
-const ofKnownDevices: Limiter = { ...ofDevices, name: 'known', limit: { maximum: 50, window: 1 * hours } }
+const ofKnownDevices: Limiter = { ...ofDevices, name: 'known', limit: limiters.known.limit }
 
 type Account = Pick<User, 'id' | 'undoCount'>
 

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import type { Refused } from '../contract/outcome.js'
+import { isRefused, type Refused } from '../contract/outcome.js'
 import {
   ErrorBody,
   FailureBody,
@@ -55,6 +55,9 @@ export const gateRefusals = [
   'unavailable',
 ] as const satisfies RefusalCode[]
 
+/** What the schemas of the route let a handler send. */
+type BodyTaken<Reply extends FastifyReply> = Parameters<Reply['send']>[0]
+
 /**
  * The refusals of one route, named once: its response schemas come from this list, and a refusal that is not on it does not
  * compile. A gate's refusal must be on it too if it shares its status with another one: the schema of the status serialises both.
@@ -68,4 +71,7 @@ export const routeRefusals = <const Code extends RefusalCode>(...codes: Code[]) 
     }),
   ) as unknown as Responses<Code>,
   sendRefusal: (reply: FastifyReply, refused: Refused<Code>) => sendRefusal(reply, refused),
+  /** The refusal, or the result as the body of this status. */
+  answer: <Reply extends FastifyReply>(reply: Reply, result: BodyTaken<Reply> | Refused<Code>, status = 200) =>
+    isRefused(result) ? sendRefusal(reply, result as Refused<Code>) : reply.status(status).send(result),
 })

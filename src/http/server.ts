@@ -12,6 +12,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import { type Refused, refuse } from '../contract/outcome.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
+import type { LimiterName } from '../domain/limiters/limiters.js'
 import type { UsedKey } from '../domain/service-keys/service-keys.js'
 import { seconds } from '../lib/durations.js'
 import { isCleanText, parseStrictJson } from '../lib/strict-json.js'
@@ -283,5 +284,9 @@ declare module 'fastify' {
     probe?: boolean
     /** The answer to a request from another site's page, where 403 would be wrong. */
     crossSite?: Refused<RefusalCode>
+    /** The limiters in which its handler counts. Those of its hooks are known. */
+    countsIn?: readonly LimiterName[]
+    /** Why it has no limiter. */
+    unlimited?: string
   }
 }

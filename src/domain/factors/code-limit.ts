@@ -1,16 +1,12 @@
 import { refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
-import { hours } from '../../lib/durations.js'
 import type { Cache, CounterWindow } from '../../platform/cache/cache.js'
 import type { Database, Sql } from '../../platform/database/database.js'
-import { limiterKey, userSubject } from '../limiters/limiters.js'
+import { limiterKey, limiters, userSubject } from '../limiters/limiters.js'
 import * as store from './code-limit.store.js'
 
 /** The owner gets one mail a day about wrong codes: after this many. */
 const wrongBeforeMail = 3
-
-/** Of all known devices of an account together: a user may have many. */
-const ofDevices = { maximum: 10, window: 1 * hours }
 
 /** Where a code was counted. */
 type Counted = { at: 'account' } | { at: 'device'; key: string; window: CounterWindow }
@@ -24,7 +20,7 @@ export const createCodeLimit = ({ database, cache, clock }: { database: Database
   reserve: async (userId: string, device: string | undefined) => {
     if (device !== undefined) {
       const key = limiterKey('device_codes', userSubject(userId))
-      const { granted, window } = await cache.reserve(key, ofDevices)
+      const { granted, window } = await cache.reserve(key, limiters.device_codes.limit)
       if (granted) return { at: 'device', key, window } satisfies Counted
     }
     const [granted] = await store.reserve(database, userId, clock.offset())

@@ -1,29 +1,129 @@
+import { hours, minutes } from '../../lib/durations.js'
+
 /**
  * What a counter is for: a client network, the connection of a customer (which may have many networks), a session, a user, a
  * typed name, a device, the key of a program.
  */
 type Counted = 'network' | 'connection' | 'session' | 'user' | 'name' | 'device' | 'key'
 
-/** Every limiter, and what it counts. `latchkey limits clear` finds the counters by it. */
-const limiters = {
-  login: ['network', 'device'],
-  confirm: ['network'],
-  sensitive: ['network'],
-  general: ['network', 'session'],
-  session: ['network', 'session'],
-  logout: ['network', 'session'],
-  account: ['name'],
-  device: ['device'],
-  known: ['user'],
-  sign_ins: ['user'],
-  known_sign_ins: ['device'],
-  network_sign_ins: ['network'],
-  network_mails: ['connection'],
-  device_codes: ['user'],
-  mailed_codes: ['user'],
-  email_changes: ['user'],
-  service: ['key'],
-} as const satisfies Record<string, readonly Counted[]>
+type LimiterRow = {
+  counts: readonly Counted[]
+  /** The setting that says how much is allowed, or that itself. */
+  limit: `${string}_LIMIT` | { readonly maximum: number; readonly window: number }
+  /** Whether a refusal is an event: it can prevent a sign-in or a mail. The others are only in the log and the metrics. */
+  isEvent: boolean
+  /** What is counted, for docs/api.md. */
+  about: string
+}
+
+/** Every limiter: the hooks of routes, the labels of metrics, `latchkey limits clear` and docs/api.md are made from it. */
+export const limiters = {
+  login: {
+    counts: ['network', 'device'],
+    limit: 'LOGIN_LIMIT',
+    isEvent: true,
+    about:
+      'failed sign-ins, password changes, step-ups and email changes with a password, by client network; with `LOGIN_LIMIT_KNOWN_DEVICES=own` by each known device',
+  },
+  account: {
+    counts: ['name'],
+    limit: 'ACCOUNT_LIMIT',
+    isEvent: true,
+    about: 'the same, by the name that was typed, from unknown devices',
+  },
+  device: {
+    counts: ['device'],
+    limit: { maximum: 10, window: 1 * hours },
+    isEvent: false,
+    about: 'the same, by known device; above that it counts as unknown',
+  },
+  known: {
+    counts: ['user'],
+    limit: { maximum: 50, window: 1 * hours },
+    isEvent: false,
+    about: 'the same, of all known devices of an account together; above that they count as unknown',
+  },
+  sign_ins: {
+    counts: ['user'],
+    limit: 'SIGN_IN_LIMIT',
+    isEvent: true,
+    about: 'sign-ins with the right password, by account, of all new devices together. A new password starts it anew',
+  },
+  known_sign_ins: {
+    counts: ['device'],
+    limit: 'SIGN_IN_LIMIT',
+    isEvent: true,
+    about: 'the same, by known device',
+  },
+  network_sign_ins: {
+    counts: ['network'],
+    limit: 'NETWORK_SIGN_IN_LIMIT',
+    isEvent: true,
+    about: 'the same, by client network, of all accounts; with `LOGIN_LIMIT_KNOWN_DEVICES=own` not for known devices',
+  },
+  network_mails: {
+    counts: ['connection'],
+    limit: 'NETWORK_MAIL_LIMIT',
+    isEvent: true,
+    about:
+      'mails to addresses that the client has not proven, by IPv4 address or IPv6 /56. Above it no mail is sent, and the answers are the same',
+  },
+  general: {
+    counts: ['network', 'session'],
+    limit: 'GENERAL_LIMIT',
+    isEvent: false,
+    about: 'requests: by session where access is needed, else by client network',
+  },
+  session: {
+    counts: ['network', 'session'],
+    limit: 'GENERAL_LIMIT',
+    isEvent: false,
+    about: 'refreshes, and rotations by the access check, by session, else by client network',
+  },
+  logout: {
+    counts: ['network', 'session'],
+    limit: 'GENERAL_LIMIT',
+    isEvent: false,
+    about: 'logout and logout-all, by session, else by client network',
+  },
+  sensitive: {
+    counts: ['network'],
+    limit: 'SENSITIVE_LIMIT',
+    isEvent: true,
+    about: 'requests for a reset mail, by client network',
+  },
+  confirm: {
+    counts: ['network'],
+    limit: 'LOGIN_LIMIT',
+    isEvent: true,
+    about: 'failed tries to confirm a reset or to undo a change, by client network',
+  },
+  device_codes: {
+    counts: ['user'],
+    limit: { maximum: 10, window: 1 * hours },
+    isEvent: false,
+    about:
+      'wrong codes of the second step, of all known devices of an account together; as many of all others are counted in the database',
+  },
+  mailed_codes: {
+    counts: ['user'],
+    limit: { maximum: 5, window: 1 * hours },
+    isEvent: false,
+    about: 'mails with a code, by user; begins anew after a reset of the password',
+  },
+  email_changes: {
+    counts: ['user'],
+    limit: { maximum: 10, window: 1 * hours },
+    isEvent: false,
+    about: 'new email addresses that are asked for, by user: each sends two mails',
+  },
+  service: {
+    counts: ['key'],
+    limit: { maximum: 600, window: 1 * minutes },
+    isEvent: false,
+    about: 'requests with a service key, by key',
+  },
+} as const satisfies Record<string, LimiterRow>
 
 export type LimiterName = keyof typeof limiters
 
@@ -33,7 +133,7 @@ export const limiterNames = Object.keys(limiters) as LimiterName[]
 
 /** The limiters that count this. */
 export const limitersOf = (counted: Counted) =>
-  limiterNames.filter((name) => (limiters[name] as readonly Counted[]).includes(counted))
+  limiterNames.filter((name) => (limiters[name].counts as readonly Counted[]).includes(counted))
 
 /** What a limiter counts a user by. */
 export const userSubject = (userId: string) => `user:${userId}`

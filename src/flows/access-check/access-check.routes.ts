@@ -61,7 +61,7 @@ type Dependencies = {
 
 export const accessCheckRoutes = (server: Server, dependencies: Dependencies) => {
   const { callers, cookies, tokens, renewal, clock } = dependencies
-  const quiet = { quiet: true }
+  const quiet = { quiet: true, unlimited: 'An application asks for each of its requests, and it asks no store' }
 
   server.get('/api/auth/me', { schema: meSchema, onRequest: callers.required, config: quiet }, async (request) => {
     const { userId, username, sessionId, expiresAt } = callers.of(request)
@@ -90,7 +90,7 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
   }
 
   // For a proxy, a request from another site is one without cookies: the proxy then sends the user to the login page.
-  const config = { quiet: true, crossSite: refuse('not_authenticated') }
+  const config = { ...quiet, crossSite: refuse('not_authenticated'), countsIn: ['session'] as const }
   // `readConditions` takes the place of the schema, which would drop a parameter that it does not know.
   const validatorCompiler = () => () => true
 

@@ -6,9 +6,8 @@ import { Account, LanguageCode, SignedIn } from '../../contract/schemas.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Callers } from '../../http/caller.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
-import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
-import type { Limits } from '../../http/limits.js'
+import type { Guards } from '../../http/guards.js'
 import { sendRenewed, withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -51,20 +50,19 @@ const changeSchema = {
 }
 
 type Dependencies = {
+  guards: Guards
   profile: ReturnType<typeof createProfile>
   callers: Callers
   users: Users
-  limits: Limits
-  csrf: Csrf
   freshness: Freshness
   cookies: Cookies
 }
 
 export const accountRoutes = (server: Server, deps: Dependencies) => {
-  const { profile, callers, users, limits, csrf, freshness, cookies } = deps
+  const { guards, profile, callers, users, freshness, cookies } = deps
   const path = '/api/auth/account'
 
-  server.get(path, { schema, onRequest: [callers.required, limits.bySession] }, async (request, reply) => {
+  server.get(path, { schema, onRequest: guards.read }, async (request, reply) => {
     const user = await users.findEnabled(callers.of(request).userId)
     if (!user) return sendRefusal(reply, refuse('not_authenticated'))
     const { id, email, username, name, provider, providers, language = null } = user
@@ -89,7 +87,7 @@ export const accountRoutes = (server: Server, deps: Dependencies) => {
     return username === undefined ? undefined : freshness.required(request, reply)
   }
 
-  const onRequest = [callers.required, csrf.required, limits.bySession]
+  const onRequest = guards.change
   server.patch(path, { schema: changeSchema, onRequest, preHandler: freshForUsername }, async (request, reply) => {
     const changed = await profile.change(callers.requestOf(request), request.body)
     return isRefused(changed) ? changeRefusals.sendRefusal(reply, changed) : sendRenewed(reply, cookies, changed.issued)

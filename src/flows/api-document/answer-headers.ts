@@ -1,5 +1,5 @@
 import { type RefusalCode, refusals } from '../../contract/refusals.js'
-import type { RouteFacts } from './route-codes.js'
+import type { RouteFacts } from '../../http/guards.js'
 
 /** The headers that several answers have, under the names by which the document refers to them. */
 const sharedHeaders = {

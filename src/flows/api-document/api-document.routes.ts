@@ -1,15 +1,12 @@
 import { fastify, type RouteOptions } from 'fastify'
-import type { Callers } from '../../http/caller.js'
-import type { Csrf } from '../../http/csrf.js'
-import type { Limits } from '../../http/limits.js'
+import type { Guards, RouteFacts } from '../../http/guards.js'
 import { compileSchemasWhenNeeded } from '../../http/schema-compilers.js'
 import type { Server } from '../../http/server.js'
-import type { ServiceCallers } from '../../http/service-callers.js'
 import { completeDocument } from './complete-document.js'
 import { withNamedSchemas } from './named-schemas.js'
-import { operationId, securityOf } from './operations.js'
+import { needsOf, operationId, type Security, securityOf } from './operations.js'
 import type { ReferenceDocument } from './reference-page.js'
-import { completeResponses, type Responses, type RouteFacts } from './route-codes.js'
+import { codesOfGuards, completeResponses, type Responses, refusalsOf } from './route-codes.js'
 import { webhookOperations } from './webhook-operations.js'
 
 const document = {
@@ -21,7 +18,7 @@ const document = {
 
 **Refusals** have a body of \`error\`, \`message\` and \`code\`. The code is stable. A 429 has no code: its \`error\` tells which limit it was. The codes of each answer are in its description and its examples; \`default\` has those that any request can get (\`unknown_host\` outside production only, \`https_required\` from a proxy).
 
-**Headers**: every answer has X-Request-Id, the id of the request in the log; access checks and probes only if they are refused. The answers of an operation whose number of requests is limited have the RateLimit headers of 429.
+**Headers**: every answer has X-Request-Id, the id of the request in the log; access checks and probes only if they are refused. The answers of an operation with a limiter have the RateLimit headers of 429.
 
 **Changes** (POST, PATCH, DELETE) take JSON of at most 16 KB, from our own pages only. Most need the header X-CSRF-Token.
 
@@ -72,27 +69,11 @@ const tags = {
   health: 'For load balancers and monitoring.',
 }
 
-type Dependencies = { callers: Callers; csrf: Csrf; limits: Limits; serviceCallers: ServiceCallers }
-
-const factsOf = (route: RouteOptions, { callers, csrf, limits, serviceCallers }: Dependencies): RouteFacts => {
-  const gates: unknown[] = [route.onRequest ?? []].flat()
-  return {
-    method: String([route.method].flat()[0]),
-    url: route.url,
-    byAccessToken: gates.includes(callers.required),
-    byCsrfToken: gates.includes(csrf.required),
-    serviceScope: gates.map(serviceCallers.scopeOf).find((scope) => scope !== undefined),
-    limits: gates.flatMap((gate) => limits.codeOf(gate) ?? []),
-    crossSite: route.config?.crossSite?.refused ?? 'cross_site',
-    isProbe: route.config?.probe ?? false,
-  }
-}
-
 /**
  * The library collects routes while they are registered, so it gets a server of its own, to which the routes are added again
  * without their handlers. It is loaded and does its work when the document is first asked for.
  */
-const createDocument = async (routes: readonly RouteOptions[], dependencies: Dependencies) => {
+const createDocument = async (routes: readonly RouteOptions[], guards: Guards) => {
   const { default: swagger } = await import('@fastify/swagger')
   const server = fastify({ exposeHeadRoutes: false })
   compileSchemasWhenNeeded(server)
@@ -102,41 +83,70 @@ const createDocument = async (routes: readonly RouteOptions[], dependencies: Dep
     transform: ({ schema, url, route }) => {
       if (schema?.hide) return { schema, url }
       const id = operationId(route)
-      const known = factsOf(route, dependencies)
+      const known = guards.factsOf(route)
       facts.set(id, known)
       const response = completeResponses((schema?.response ?? {}) as Responses, known)
       return { schema: { security: securityOf(known), operationId: id, ...schema, response }, url }
     },
   })
-  for (const { method, url, schema = {}, onRequest = [], config = {} } of routes)
-    server.route({ method, url, schema, onRequest, config, handler: () => undefined })
+  for (const { method, url, schema = {}, onRequest = [], preHandler = [], config = {} } of routes)
+    server.route({ method, url, schema, onRequest, preHandler, config, handler: () => undefined })
   await server.ready()
   const collected = { ...server.swagger(), webhooks: webhookOperations() }
   return completeDocument(withNamedSchemas(collected), facts, tags)
 }
 
+type Described = { tags?: readonly string[]; summary?: string; security?: Security; hide?: boolean; response?: unknown }
+
+/** A line for each route, in the order of their registration, for docs/api.md and for the test that walks over all of them. */
+const listRoutes = (routes: readonly RouteOptions[], guards: Guards) =>
+  routes.map((route) => {
+    const facts = guards.factsOf(route)
+    const {
+      tags = [],
+      summary = '',
+      security = securityOf(facts),
+      hide = false,
+      response,
+    }: Described = {
+      ...route.schema,
+    }
+    return {
+      ...facts,
+      tag: tags[0] ?? '',
+      summary,
+      isHidden: hide,
+      needs: needsOf(facts, security),
+      refusals: refusalsOf((response ?? {}) as Responses),
+      guardRefusals: codesOfGuards(facts),
+    }
+  })
+export type ListedRoute = ReturnType<typeof listRoutes>[number]
+
 /**
  * Must come before the other routes: the document is made of those that are registered after it. The page is the same document
  * for people.
  */
-export const apiDocumentRoutes = (server: Server, dependencies: Dependencies & { accent: string }) => {
+export const apiDocumentRoutes = (server: Server, { guards, accent }: { guards: Guards; accent: string }) => {
   const routes: RouteOptions[] = []
   server.addHook('onRoute', (route) => {
     if (route.method !== 'HEAD') routes.push(route)
   })
   let created: ReturnType<typeof createDocument> | undefined
   const theDocument = () => {
-    created ??= createDocument(routes, dependencies)
+    created ??= createDocument(routes, guards)
     return created
   }
   let page: Promise<string> | undefined
   const thePage = async () => {
     const { renderReference } = await import('./reference-page.js')
-    return renderReference((await theDocument()) as unknown as ReferenceDocument, dependencies.accent)
+    return renderReference((await theDocument()) as unknown as ReferenceDocument, accent)
   }
-  server.get('/api/openapi.json', { schema: { hide: true } }, theDocument)
-  server.get('/api/docs', { schema: { hide: true } }, async (_request, reply) => {
+  const options = { schema: { hide: true }, config: { unlimited: 'Made once, and sent from memory' } }
+  server.get('/api/openapi.json', options, theDocument)
+  server.get('/api/docs', options, async (_request, reply) => {
     page ??= thePage()
     return reply.type('text/html; charset=utf-8').send(await page)
   })
+  return { list: () => listRoutes(routes, guards) }
 }

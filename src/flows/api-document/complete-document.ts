@@ -1,12 +1,19 @@
 import { STATUS_CODES } from 'node:http'
 import { refusalCodes, refusals } from '../../contract/refusals.js'
+import type { RouteFacts } from '../../http/guards.js'
 import { headerComponents, headersFor } from './answer-headers.js'
-import { needsOf } from './operations.js'
-import { anyRequest, codesIn, type RouteFacts } from './route-codes.js'
+import { describe } from './operations.js'
+import { anyRequest, codesIn } from './route-codes.js'
 import { type Answer, shareAnswers } from './shared-answers.js'
 import { webhookComponents } from './webhook-operations.js'
 
-type Operation = { operationId?: string; description?: string; tags?: string[]; responses: Record<string, Answer> }
+type Operation = {
+  operationId?: string
+  description?: string
+  security?: Record<string, string[]>[]
+  tags?: string[]
+  responses: Record<string, Answer>
+}
 type Paths = Record<string, Record<string, Operation>>
 
 /** Each code with its status and its sentence. A limit has no code in its body. */
@@ -38,7 +45,11 @@ const complete = (operation: Operation, facts: RouteFacts): Operation => {
   const answers = Object.entries({ ...operation.responses, default: forAnyRequest }).map(
     ([status, answer]) => [status, completeAnswer(status, answer, facts)] as const,
   )
-  return { description: needsOf(facts), ...operation, responses: Object.fromEntries(answers) }
+  return {
+    description: describe(facts, operation.security ?? []),
+    ...operation,
+    responses: Object.fromEntries(answers),
+  }
 }
 
 type Components = { schemas: Readonly<Record<string, unknown>> }

@@ -1,4 +1,4 @@
-import type { RouteFacts } from './route-codes.js'
+import type { RouteFacts } from '../../http/guards.js'
 
 /** What a request needs, from the gates before its handler. An empty list means that anyone may call. */
 export const securityOf = (gated: Pick<RouteFacts, 'byAccessToken' | 'byCsrfToken' | 'serviceScope'>) => {
@@ -23,15 +23,26 @@ export const operationId = ({ method, url }: { method: string | string[]; url: s
   return [first.toLowerCase(), ...words.map(capitalized)].join('')
 }
 
-/** The same in words, for an operation that has no description of its own. */
-export const needsOf = (facts: RouteFacts) => {
-  const needed = [
-    ...(facts.byAccessToken ? ['the access token'] : []),
-    ...(facts.byCsrfToken ? ['X-CSRF-Token'] : []),
-    ...(facts.serviceScope ? [`a service key with the scope \`${facts.serviceScope}\``] : []),
-  ]
-  return [
-    needed.length === 0 ? 'Needs no sign-in.' : `Needs ${needed.join(' and ')}.`,
-    ...(facts.limits.length > 0 || facts.serviceScope ? ['The number of requests is limited.'] : []),
-  ].join(' ')
+export type Security = readonly Readonly<Record<string, readonly string[]>>[]
+
+const schemeNames: Readonly<Record<string, string>> = {
+  accessToken: 'the access token',
+  refreshToken: 'the refresh token',
+  challenge: 'the challenge cookie',
+  csrfToken: 'X-CSRF-Token',
+}
+
+/** The same in words. Only a session can be stale. */
+export const needsOf = ({ serviceScope, isSensitive }: RouteFacts, security: Security) => {
+  const ways = security.map((schemes) => {
+    const names = Object.keys(schemes).map((name) => schemeNames[name] ?? `a service key with \`${serviceScope}\``)
+    return [...names, ...(isSensitive && 'accessToken' in schemes ? ['a fresh sign-in'] : [])].join(' and ')
+  })
+  return ways.length === 0 ? 'no sign-in' : ways.join(', or ')
+}
+
+/** For an operation that has no description of its own. */
+export const describe = (facts: RouteFacts, security: Security) => {
+  const limited = facts.limiters.length > 0 ? [`Limiter: ${facts.limiters.join(', ')}.`] : []
+  return [`Needs ${needsOf(facts, security)}.`, ...limited].join(' ')
 }

@@ -1,23 +1,6 @@
-import type { LimitCode } from '../../contract/limits.js'
 import { isRefusalCode, type RefusalCode, refusalCodes } from '../../contract/refusals.js'
-import type { ServiceScope } from '../../domain/service-keys/service-keys.js'
+import type { RouteFacts } from '../../http/guards.js'
 import { routeRefusals } from '../../http/route-refusals.js'
-
-/** What stands in front of the handler of a route. */
-export type RouteFacts = {
-  method: string
-  url: string
-  byAccessToken: boolean
-  byCsrfToken: boolean
-  /** What the key of another program must be for; undefined if the route takes no such key. */
-  serviceScope: ServiceScope | undefined
-  /** The answers of its limiters. */
-  limits: readonly LimitCode[]
-  /** What a request from another site's page gets. */
-  crossSite: RefusalCode
-  /** Called by load balancers. It answers whatever state the stores are in. */
-  isProbe: boolean
-}
 
 const isSafe = ({ method }: RouteFacts) => method === 'GET' || method === 'HEAD'
 
@@ -35,14 +18,15 @@ export const anyRequest: readonly RefusalCode[] = [
 ]
 
 /** The refusals of what stands in front of the handler, whether the route names them or not. */
-const codesOfGates = (facts: RouteFacts): RefusalCode[] => [
+export const codesOfGuards = (facts: RouteFacts): RefusalCode[] => [
   'bad_request',
   ...(!isSafe(facts) || facts.url.startsWith('/api/') ? [facts.crossSite] : []),
-  ...(facts.byAccessToken || facts.serviceScope ? (['not_authenticated'] as const) : []),
-  ...(facts.byCsrfToken ? (['invalid_csrf_token'] as const) : []),
+  ...(facts.byAccessToken || facts.byEnrolment || facts.serviceScope ? (['not_authenticated'] as const) : []),
+  ...(facts.byCsrfToken || facts.byEnrolment ? (['invalid_csrf_token'] as const) : []),
+  ...(facts.isSensitive ? (['fresh_sign_in_required'] as const) : []),
   ...(facts.serviceScope ? (['scope_required', 'too_many_requests', 'too_many_logins'] as const) : []),
   ...(facts.url.includes('/:') ? (['not_found'] as const) : []),
-  ...facts.limits,
+  ...facts.limitCodes,
   ...(facts.isProbe ? [] : (['unavailable'] as const)),
 ]
 
@@ -54,10 +38,13 @@ export type Responses = Readonly<
 export const codesIn = (description: string | undefined): RefusalCode[] =>
   (description ?? '').split(', ').filter(isRefusalCode)
 
+/** The refusals that a route names. */
+export const refusalsOf = (named: Responses) =>
+  Object.values(named).flatMap((response) => codesIn(response['x-response-description']))
+
 /** The responses that a route names, with the refusals of its gates among its own. */
 export const completeResponses = (named: Responses, facts: RouteFacts) => {
-  const own = Object.values(named).flatMap((response) => codesIn(response['x-response-description']))
-  const codes = new Set([...own, ...codesOfGates(facts)])
+  const codes = new Set([...refusalsOf(named), ...codesOfGuards(facts)])
   // In the order of the table, so that answers with the same codes are equal.
   const { responses } = routeRefusals(...refusalCodes.filter((code) => codes.has(code)))
   const refused: Readonly<Record<string, object>> = responses

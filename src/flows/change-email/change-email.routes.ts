@@ -7,8 +7,7 @@ import { atLeast, equalTime } from '../../http/at-least.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
-import type { Csrf } from '../../http/csrf.js'
-import type { Freshness } from '../../http/freshness.js'
+import type { Guards } from '../../http/guards.js'
 import type { Limits } from '../../http/limits.js'
 import { withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
@@ -77,16 +76,15 @@ const confirmSchema = {
 }
 
 type Dependencies = {
+  guards: Guards
   changeEmail: ReturnType<typeof createChangeEmail>
   callers: Callers
   cookies: Cookies
-  csrf: Csrf
-  freshness: Freshness
   limits: Limits
 }
 
 export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
-  const { changeEmail, callers, cookies, csrf, freshness, limits } = deps
+  const { guards, changeEmail, callers, cookies, limits } = deps
 
   /** No mail is sent to an address that cannot be one, so it is not counted as one. */
   const refuseMistyped = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -96,8 +94,9 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
 
   const asking = {
     schema: askSchema,
-    onRequest: [callers.required, csrf.required, limits.bySession, freshness.required],
+    onRequest: guards.sensitive,
     preHandler: [refuseMistyped, limits.emailChanges],
+    config: { countsIn: ['network_mails'] as const },
   }
   server.post('/api/auth/email', asking, async (request, reply) => {
     const withheld = !(await limits.mayMailStranger(request))
@@ -106,24 +105,23 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
     return refused ? askRefusals.sendRefusal(reply, refused) : reply.status(202).send(accepted)
   })
 
-  const reading = { schema: readSchema, onRequest: [callers.required, limits.bySession] }
+  const reading = { schema: readSchema, onRequest: guards.read }
   server.get('/api/auth/email', reading, async (request) => ({
     waiting: await changeEmail.waitingFor(callers.of(request)),
   }))
 
   const cancelling = {
     schema: cancelSchema,
-    onRequest: [callers.required, csrf.required, limits.bySession, freshness.required],
+    onRequest: guards.sensitive,
   }
   server.delete('/api/auth/email', cancelling, async (request, reply) => {
     const refused = await changeEmail.cancel(callers.of(request), clientOf(request))
-    return refused ? cancelRefusals.sendRefusal(reply, refused) : reply.status(204).send()
+    return cancelRefusals.answer(reply, refused, 204)
   })
 
   const checking = { schema: checkSchema, onRequest: limits.byNetwork }
   server.post('/api/auth/email/check', checking, async (request, reply) => {
-    const link = await changeEmail.look(request.body.token, callers.peek(request))
-    return isRefused(link) ? checkRefusals.sendRefusal(reply, link) : reply.send(link)
+    return checkRefusals.answer(reply, await changeEmail.look(request.body.token, callers.peek(request)))
   })
 
   /** Guesses of a password count as sign-ins do, also those from many networks. */
@@ -138,6 +136,7 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
     schema: confirmSchema,
     onRequest: limits.byNetwork,
     preHandler: countPassword,
+    config: { countsIn: ['login', 'account'] as const },
     onSend: limits.refundSuccess,
   }
   server.post('/api/auth/email/confirm', confirming, async (request, reply) => {

@@ -4,8 +4,8 @@ import { NoContent } from '../../contract/schemas.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import type { Callers } from '../../http/caller.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
-import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
+import type { Guards } from '../../http/guards.js'
 import type { Limits } from '../../http/limits.js'
 import { sendRotated, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -41,20 +41,20 @@ const schema = {
 }
 
 type Dependencies = {
+  guards: Guards
   changePassword: ReturnType<typeof createChangePassword>
   callers: Callers
   cookies: Cookies
-  csrf: Csrf
   factors: Pick<Factors, 'hasTotp'>
   freshness: Freshness
   limits: Limits
 }
 
 export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
-  const { changePassword, callers, cookies, csrf, factors, freshness, limits } = deps
+  const { guards, changePassword, callers, cookies, factors, freshness, limits } = deps
   const options = {
     schema,
-    onRequest: [callers.required, csrf.required, limits.passwordByCaller],
+    onRequest: guards.changeWith(limits.passwordByCaller),
     onSend: limits.refundSuccess,
   }
   server.post('/api/auth/change-password', options, async (request, reply) => {

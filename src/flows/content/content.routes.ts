@@ -1,8 +1,7 @@
 import { Type } from 'typebox'
 import { refuse } from '../../contract/outcome.js'
 import type { Content } from '../../domain/content/content.js'
-import type { Callers } from '../../http/caller.js'
-import type { Limits } from '../../http/limits.js'
+import type { Guards } from '../../http/guards.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 
@@ -28,10 +27,10 @@ const pageSchema = {
   response: { 200: Page, ...page.responses },
 }
 
-type Dependencies = { content: Content; callers: Callers; limits: Limits }
+type Dependencies = { guards: Guards; content: Content }
 
-export const contentRoutes = (server: Server, { content, callers, limits }: Dependencies) => {
-  const onRequest = [callers.required, limits.bySession]
+export const contentRoutes = (server: Server, { guards, content }: Dependencies) => {
+  const onRequest = guards.read
 
   server.get('/api/content', { schema: listSchema, onRequest }, async () => {
     const rows = await content.list()

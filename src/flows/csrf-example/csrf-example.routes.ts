@@ -16,7 +16,8 @@ const schema = {
 }
 
 export const csrfExampleRoutes = (server: Server, { callers, csrf }: { callers: Callers; csrf: Csrf }) => {
-  server.post('/api/sensitive', { schema, onRequest: [callers.required, csrf.required] }, async (request) => {
+  const config = { unlimited: 'An example that asks no store' }
+  server.post('/api/sensitive', { schema, config, onRequest: [callers.required, csrf.required] }, async (request) => {
     const { userId, username } = callers.of(request)
     return { user: { id: userId, username } }
   })

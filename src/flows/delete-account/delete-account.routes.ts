@@ -6,9 +6,7 @@ import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { PendingLinkCookie } from '../../http/cookies/pending-link-cookie.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
-import type { Csrf } from '../../http/csrf.js'
-import type { Freshness } from '../../http/freshness.js'
-import type { Limits } from '../../http/limits.js'
+import type { Guards } from '../../http/guards.js'
 import { withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -34,19 +32,17 @@ const schema = {
 }
 
 type Dependencies = {
+  guards: Guards
   deleteOwnAccount: ReturnType<typeof createDeleteOwnAccount>
   callers: Callers
-  csrf: Csrf
-  limits: Limits
-  freshness: Freshness
   cookies: Cookies
   signInCookies: SignInCookies
   pendingLink: PendingLinkCookie
 }
 
 export const deleteAccountRoutes = (server: Server, deps: Dependencies) => {
-  const { deleteOwnAccount, callers, csrf, limits, freshness, cookies, signInCookies, pendingLink } = deps
-  const onRequest = [callers.required, csrf.required, limits.bySession, freshness.required]
+  const { guards, deleteOwnAccount, callers, cookies, signInCookies, pendingLink } = deps
+  const onRequest = guards.sensitive
 
   server.post('/api/auth/delete-account', { schema, onRequest }, async (request, reply) => {
     const deleted = await deleteOwnAccount({

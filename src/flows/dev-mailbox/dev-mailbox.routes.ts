@@ -42,10 +42,11 @@ export const devMailboxRoutes = (
   server: Server,
   { mailbox, accent }: { mailbox: DevelopmentMailbox; accent: string },
 ) => {
+  const config = { unlimited: 'In development only' }
   const page = { hide: true, response: { 200: Type.String(), ...responses } }
-  const pageOfMail = { schema: { ...page, params: Type.Object({ id: Type.String({ maxLength: 100 }) }) } }
+  const pageOfMail = { config, schema: { ...page, params: Type.Object({ id: Type.String({ maxLength: 100 }) }) } }
 
-  server.get('/dev/mailbox', { schema: page }, async (_request, reply) =>
+  server.get('/dev/mailbox', { config, schema: page }, async (_request, reply) =>
     asPage(reply, renderMailbox(mailbox.mails(), accent)),
   )
 
@@ -63,6 +64,7 @@ export const devMailboxRoutes = (
   server.get(
     '/dev/mailbox.json',
     {
+      config,
       schema: {
         hide: true,
         querystring: Type.Object({ to: Type.Optional(Type.String()) }),

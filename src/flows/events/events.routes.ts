@@ -3,7 +3,7 @@ import { describeDevice } from '../../contract/device-names.js'
 import { AccountEvent } from '../../contract/schemas.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Callers } from '../../http/caller.js'
-import type { Limits } from '../../http/limits.js'
+import type { Guards } from '../../http/guards.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 
@@ -15,10 +15,10 @@ const schema = {
   response: { 200: Type.Object({ events: Type.Array(AccountEvent) }), ...responses },
 }
 
-type Dependencies = { events: Events; callers: Callers; limits: Limits }
+type Dependencies = { guards: Guards; events: Events; callers: Callers }
 
-export const eventsRoutes = (server: Server, { events, callers, limits }: Dependencies) => {
-  server.get('/api/auth/events', { schema, onRequest: [callers.required, limits.bySession] }, async (request) => {
+export const eventsRoutes = (server: Server, { guards, events, callers }: Dependencies) => {
+  server.get('/api/auth/events', { schema, onRequest: guards.read }, async (request) => {
     const rows = await events.recent(callers.of(request).userId)
     return {
       events: rows.map(({ id, kind, reason, ip, user_agent, created_at }) => ({

@@ -1,8 +1,7 @@
 import { AccountExport } from '../../contract/account-export.js'
 import { isRefused } from '../../contract/outcome.js'
 import type { Callers } from '../../http/caller.js'
-import type { Freshness } from '../../http/freshness.js'
-import type { Limits } from '../../http/limits.js'
+import type { Guards } from '../../http/guards.js'
 import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -26,14 +25,13 @@ const schema = {
 }
 
 type Dependencies = {
+  guards: Guards
   exportAccount: ReturnType<typeof createExportAccount>
   callers: Callers
-  limits: Limits
-  freshness: Freshness
 }
 
-export const exportAccountRoutes = (server: Server, { exportAccount, callers, limits, freshness }: Dependencies) => {
-  const onRequest = [callers.required, limits.bySession, freshness.required]
+export const exportAccountRoutes = (server: Server, { guards, exportAccount, callers }: Dependencies) => {
+  const onRequest = guards.sensitiveRead
   server.get('/api/auth/export', { schema, onRequest }, async (request, reply) => {
     const collected = await exportAccount(callers.of(request).userId)
     if (isRefused(collected)) return sendRefusal(reply, collected)

@@ -6,10 +6,8 @@ import { Factors, NoContent, RecoveryCodes, TotpBegun, TotpConfirmed } from '../
 import type { Callers } from '../../http/caller.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
-import type { Csrf } from '../../http/csrf.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
-import type { Freshness } from '../../http/freshness.js'
-import type { Limits } from '../../http/limits.js'
+import type { Guards } from '../../http/guards.js'
 import { sendRotated, sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -73,29 +71,22 @@ const schemas = {
 }
 
 type Dependencies = {
+  guards: Guards
   ownFactors: ReturnType<typeof createOwnFactors>
   callers: Callers
-  csrf: Csrf
-  limits: Limits
-  freshness: Freshness
   enrolling: Enrolling
   cookies: Cookies
   signInCookies: SignInCookies
 }
 
 export const factorsRoutes = (server: Server, deps: Dependencies) => {
-  const { ownFactors, callers, csrf, limits, freshness, enrolling, cookies, signInCookies } = deps
-  const reading = [callers.required, limits.bySession]
-  const changing = [callers.required, csrf.required, limits.bySession]
-  const sensitive = [...changing, freshness.required]
-  const adding = [enrolling.required, limits.bySessionOrNetwork, enrolling.fresh]
+  const { guards, ownFactors, callers, enrolling, cookies, signInCookies } = deps
 
-  server.get('/api/auth/factors', { schema: schemas.list, onRequest: reading }, async (request, reply) => {
-    const listed = await ownFactors.list(callers.of(request))
-    return isRefused(listed) ? listRefusals.sendRefusal(reply, listed) : reply.send(listed)
+  server.get('/api/auth/factors', { schema: schemas.list, onRequest: guards.read }, async (request, reply) => {
+    return listRefusals.answer(reply, await ownFactors.list(callers.of(request)))
   })
 
-  server.post('/api/auth/totp', { schema: schemas.begin, onRequest: adding }, async (request, reply) => {
+  server.post('/api/auth/totp', { schema: schemas.begin, onRequest: guards.enrol }, async (request, reply) => {
     const by = enrolling.of(request)
     const begun = await ('caller' in by ? ownFactors.begin(by.caller) : ownFactors.beginAtEnrolment(by.challenge))
     if (!isRefused(begun)) return reply.send({ ...begun, qr: renderSVG(begun.uri, { border: 4 }) })
@@ -114,26 +105,32 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
     return sendSignedIn(reply, cookies, issued, { recoveryCodes })
   }
 
-  server.post('/api/auth/totp/confirm', { schema: schemas.confirm, onRequest: adding }, async (request, reply) => {
-    const [by, { code }] = [enrolling.of(request), request.body]
-    if ('challenge' in by) return confirmAtEnrolment(code, by.challenge, request, reply)
-    const confirmed = await ownFactors.confirm(callers.requestOf(request), code)
-    return isRefused(confirmed) ? confirmRefusals.sendRefusal(reply, confirmed) : reply.send(confirmed)
-  })
+  server.post(
+    '/api/auth/totp/confirm',
+    { schema: schemas.confirm, onRequest: guards.enrol },
+    async (request, reply) => {
+      const [by, { code }] = [enrolling.of(request), request.body]
+      if ('challenge' in by) return confirmAtEnrolment(code, by.challenge, request, reply)
+      return confirmRefusals.answer(reply, await ownFactors.confirm(callers.requestOf(request), code))
+    },
+  )
 
-  server.delete('/api/auth/totp', { schema: schemas.remove, onRequest: sensitive }, async (request, reply) => {
+  server.delete('/api/auth/totp', { schema: schemas.remove, onRequest: guards.sensitive }, async (request, reply) => {
     const removed = await ownFactors.remove(callers.requestOf(request))
     return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : sendRotated(reply, cookies, removed.issued)
   })
 
-  server.post('/api/auth/recovery-codes', { schema: schemas.renew, onRequest: sensitive }, async (request, reply) => {
-    const renewed = await ownFactors.renewRecoveryCodes(callers.requestOf(request))
-    return isRefused(renewed) ? changeRefusals.sendRefusal(reply, renewed) : reply.send(renewed)
-  })
+  server.post(
+    '/api/auth/recovery-codes',
+    { schema: schemas.renew, onRequest: guards.sensitive },
+    async (request, reply) => {
+      return changeRefusals.answer(reply, await ownFactors.renewRecoveryCodes(callers.requestOf(request)))
+    },
+  )
 
-  const device = { schema: schemas.removeDevice, onRequest: sensitive }
+  const device = { schema: schemas.removeDevice, onRequest: guards.sensitive }
   server.delete('/api/auth/trusted-devices/:id', device, async (request, reply) => {
     const removed = await ownFactors.removeTrustedDevice(callers.requestOf(request), request.params.id)
-    return isRefused(removed) ? deviceRefusals.sendRefusal(reply, removed) : reply.status(204).send()
+    return deviceRefusals.answer(reply, isRefused(removed) ? removed : undefined, 204)
   })
 }

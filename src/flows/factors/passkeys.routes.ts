@@ -9,10 +9,8 @@ import type { Callers } from '../../http/caller.js'
 import type { CeremonyCookies } from '../../http/cookies/ceremony-cookies.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
-import type { Csrf } from '../../http/csrf.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
-import type { Freshness } from '../../http/freshness.js'
-import type { Limits } from '../../http/limits.js'
+import type { Guards } from '../../http/guards.js'
 import { sendRotated, sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -70,25 +68,20 @@ const schemas = {
 }
 
 type Dependencies = {
+  guards: Guards
   ownPasskeys: ReturnType<typeof createOwnPasskeys>
   ceremonyCookies: CeremonyCookies
   callers: Callers
-  csrf: Csrf
-  limits: Limits
-  freshness: Freshness
   enrolling: Enrolling
   cookies: Cookies
   signInCookies: SignInCookies
 }
 
 export const passkeysRoutes = (server: Server, deps: Dependencies) => {
-  const { ownPasskeys, ceremonyCookies, callers, csrf, limits, freshness, enrolling, cookies, signInCookies } = deps
+  const { guards, ownPasskeys, ceremonyCookies, callers, enrolling, cookies, signInCookies } = deps
   const path = '/api/auth/passkeys'
-  const changing = [callers.required, csrf.required, limits.bySession]
-  const sensitive = [...changing, freshness.required]
-  const adding = [enrolling.required, limits.bySessionOrNetwork, enrolling.fresh]
 
-  server.post(`${path}/options`, { schema: schemas.begin, onRequest: adding }, async (request, reply) => {
+  server.post(`${path}/options`, { schema: schemas.begin, onRequest: guards.enrol }, async (request, reply) => {
     const by = enrolling.of(request)
     const begun = await ('caller' in by ? ownPasskeys.begin(by.caller) : ownPasskeys.beginAtEnrolment(by.challenge))
     if (isRefused(begun)) {
@@ -110,21 +103,22 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
     return sendSignedIn(reply.status(201), cookies, finished.issued, finished.added)
   }
 
-  server.post(path, { schema: schemas.add, onRequest: adding }, async (request, reply) => {
+  server.post(path, { schema: schemas.add, onRequest: guards.enrol }, async (request, reply) => {
     const { credential, name: given } = request.body
     const kept = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
     const [by, made] = [enrolling.of(request), { credential, kept, name: given }]
     if ('challenge' in by) return addAtEnrolment(made, by.challenge, request, reply)
-    const added = await ownPasskeys.add(callers.requestOf(request), made)
-    return isRefused(added) ? addRefusals.sendRefusal(reply, added) : reply.status(201).send(added)
+    return addRefusals.answer(reply, await ownPasskeys.add(callers.requestOf(request), made), 201)
   })
 
-  server.patch(`${path}/:id`, { schema: schemas.rename, onRequest: changing }, async (request, reply) => {
-    const renamed = await ownPasskeys.rename(callers.requestOf(request), request.params.id, request.body.name)
-    return isRefused(renamed) ? renameRefusals.sendRefusal(reply, renamed) : reply.send(renamed)
+  server.patch(`${path}/:id`, { schema: schemas.rename, onRequest: guards.change }, async (request, reply) => {
+    return renameRefusals.answer(
+      reply,
+      await ownPasskeys.rename(callers.requestOf(request), request.params.id, request.body.name),
+    )
   })
 
-  server.delete(`${path}/:id`, { schema: schemas.remove, onRequest: sensitive }, async (request, reply) => {
+  server.delete(`${path}/:id`, { schema: schemas.remove, onRequest: guards.sensitive }, async (request, reply) => {
     const removed = await ownPasskeys.remove(callers.requestOf(request), request.params.id)
     return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : sendRotated(reply, cookies, removed.issued)
   })

@@ -29,7 +29,7 @@ const readySchema = {
 const liveSchema = { tags: ['health'], summary: 'Whether this process serves at all', response: { 200: Live } }
 
 export const healthRoutes = (server: Server, { health }: { health: ReturnType<typeof createHealth> }) => {
-  const config = { quiet: true, probe: true }
+  const config = { quiet: true, probe: true, unlimited: 'Probes ask often, and share one check of the stores' }
 
   server.get('/health', { schema, config }, async (_request, reply) => {
     const result = await health.full()

@@ -26,7 +26,8 @@ const schema = {
 
 /** The answer is made when the keys are read: a request asks no store. */
 export const jwksRoutes = (server: Server, { loadedKeys }: { loadedKeys: Pick<LoadedKeys, 'published'> }) => {
-  server.get('/.well-known/jwks.json', { schema, config: { quiet: true } }, async (_request, reply) => {
+  const config = { quiet: true, unlimited: 'Sent from memory' }
+  server.get('/.well-known/jwks.json', { schema, config }, async (_request, reply) => {
     const published = loadedKeys.published()
     // An empty set would be kept by caches.
     if (published === undefined) return sendRefusal(reply, refuse('unavailable'))

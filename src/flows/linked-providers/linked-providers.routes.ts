@@ -6,9 +6,7 @@ import { NoContent } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
 import type { AttemptCookies } from '../../http/cookies/attempt-cookies.js'
 import type { PendingLinkCookie } from '../../http/cookies/pending-link-cookie.js'
-import type { Csrf } from '../../http/csrf.js'
-import type { Freshness } from '../../http/freshness.js'
-import type { Limits } from '../../http/limits.js'
+import type { Guards } from '../../http/guards.js'
 import { withCookies, withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -82,28 +80,24 @@ const schemasFor = (paths: readonly string[]) => {
 }
 
 type Dependencies = {
+  guards: Guards
   link: ReturnType<typeof createLink>
   unlink: ReturnType<typeof createUnlink>
   attemptCookies: AttemptCookies
   pendingLink: PendingLinkCookie
   callers: Callers
-  csrf: Csrf
-  freshness: Freshness
-  limits: Limits
   /** By provider: those that there are. */
   redirectUris: Readonly<Record<ProviderId, string>>
 }
 
 export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
-  const { link, unlink, attemptCookies, pendingLink, callers, csrf, freshness, limits } = deps
+  const { guards, link, unlink, attemptCookies, pendingLink, callers } = deps
   const ids = byProvider(deps.redirectUris).map(([id]) => id)
   const providerByPath = (path: string) => ids.find((id) => providerPath(id) === path)
   const schemas = schemasFor(ids.map(providerPath))
-  const onRequest = [callers.required, csrf.required, limits.bySession]
-  const guarded = [...onRequest, freshness.required]
   const path = '/api/auth/providers/:provider'
 
-  server.post(`${path}/link`, { schema: schemas.link, onRequest: guarded }, async (request, reply) => {
+  server.post(`${path}/link`, { schema: schemas.link, onRequest: guards.sensitive }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
     const returnTo = request.body.returnTo ?? '/dashboard'
     const begun = await link.begin({ provider, caller: callers.of(request), returnTo })
@@ -113,19 +107,19 @@ export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
   })
 
   // Only what a fresh session has begun a few minutes ago can be finished.
-  server.post(`${path}/link/finish`, { schema: schemas.finish, onRequest }, async (request, reply) => {
+  server.post(`${path}/link/finish`, { schema: schemas.finish, onRequest: guards.change }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
     const caller = callers.of(request)
     const waiting = await link.waiting({ provider, caller, link: pendingLink.read(request) })
     if (isRefused(waiting)) return finishRefusals.sendRefusal(reply, waiting)
     pendingLink.clear(reply)
     const linked = await link.finish({ link: waiting, ...callers.requestOf(request) })
-    return isRefused(linked) ? finishRefusals.sendRefusal(reply, linked) : reply.status(204).send()
+    return finishRefusals.answer(reply, linked, 204)
   })
 
-  server.delete(path, { schema: schemas.unlink, onRequest: guarded }, async (request, reply) => {
+  server.delete(path, { schema: schemas.unlink, onRequest: guards.sensitive }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
     const unlinked = await unlink({ provider, ...callers.requestOf(request) })
-    return isRefused(unlinked) ? unlinkRefusals.sendRefusal(reply, unlinked) : reply.status(204).send()
+    return unlinkRefusals.answer(reply, unlinked, 204)
   })
 }

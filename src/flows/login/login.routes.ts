@@ -46,6 +46,7 @@ export const loginRoutes = (server: Server, { login, limits, cookies, signInCook
     onRequest: limits.passwordBeforeName,
     preHandler: limits.passwordByName,
     onSend: limits.refundSuccess,
+    config: { countsIn: ['device', 'known', 'sign_ins', 'known_sign_ins', 'network_sign_ins'] as const },
   }
   for (const path of ['/login', '/api/auth/login']) {
     server.post(path, options, async (request, reply) => {

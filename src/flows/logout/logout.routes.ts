@@ -4,6 +4,7 @@ import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
+import type { Guards } from '../../http/guards.js'
 import type { Limits } from '../../http/limits.js'
 import { withCookies, withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
@@ -21,6 +22,7 @@ const everywhereSchema = {
 }
 
 type Dependencies = {
+  guards: Guards
   logout: ReturnType<typeof createLogout>
   cookies: Cookies
   callers: Callers
@@ -28,7 +30,7 @@ type Dependencies = {
   limits: Limits
 }
 
-export const logoutRoutes = (server: Server, { logout, cookies, callers, csrf, limits }: Dependencies) => {
+export const logoutRoutes = (server: Server, { guards, logout, cookies, callers, csrf, limits }: Dependencies) => {
   server.post('/api/auth/logout', { schema, onRequest: [csrf.required, limits.logout] }, async (request, reply) => {
     const held = { caller: callers.peek(request), refreshed: callers.refreshedSessionOf(request) }
     await logout.here(held, clientOf(request))
@@ -36,7 +38,7 @@ export const logoutRoutes = (server: Server, { logout, cookies, callers, csrf, l
     return reply.status(204).send()
   })
 
-  const everywhere = { schema: everywhereSchema, onRequest: [callers.required, csrf.required, limits.logout] }
+  const everywhere = { schema: everywhereSchema, onRequest: guards.changeWith(limits.logout) }
   server.post('/api/auth/logout-all', everywhere, async (request, reply) => {
     const ended = await logout.everywhere(callers.of(request), callers.refreshedSessionOf(request), clientOf(request))
     cookies.clearSession(reply)

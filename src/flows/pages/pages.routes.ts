@@ -14,6 +14,9 @@ import { renderNotFound, renderPage, type Theme } from './shell.js'
 
 const { sendRefusal } = routeRefusals('not_found')
 
+/** Pages and their files are no part of the API. */
+const page = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
+
 type Dependencies = Omit<PageSettings, 'language' | 'productName'> & {
   assets: Assets
   theme: Theme
@@ -37,12 +40,12 @@ export const pagesRoutes = (
   )
 
   const addPage = (path: string, name: PageName) => {
-    server.get(path, { schema: { hide: true } }, (request, reply) => {
+    server.get(path, page, (request, reply) => {
       noteReturnTo(request)
       if (name === 'login') cookies.clearDoubled(request, reply)
       return sendPage(request, reply, rendered(name, languageOf(request)))
     })
-    server.get(`${path}/`, { schema: { hide: true } }, (request, reply) => {
+    server.get(`${path}/`, page, (request, reply) => {
       const query = request.url.indexOf('?')
       const address = query === -1 ? path : path + request.url.slice(query)
       return reply.header('cache-control', 'no-store').redirect(address)
@@ -54,16 +57,16 @@ export const pagesRoutes = (
 
   // The login page redirects to the page after a sign-in. If that is this address, it must not redirect back.
   const start = installation.afterSignIn === '/' ? '/dashboard' : '/login'
-  server.get('/', { schema: { hide: true } }, (_, reply) => reply.header('cache-control', 'no-store').redirect(start))
+  server.get('/', page, (_, reply) => reply.header('cache-control', 'no-store').redirect(start))
 
   // Where password managers send someone who wants to change the password (W3C, "A Well-Known URL for Changing Passwords").
-  server.get('/.well-known/change-password', { schema: { hide: true } }, (_, reply) =>
+  server.get('/.well-known/change-password', page, (_, reply) =>
     reply.header('cache-control', 'no-store').redirect('/api/auth/account-page#password'),
   )
 
   server.get(
     '/api/auth/assets/:name',
-    { schema: { hide: true, params: Type.Object({ name: Type.String({ maxLength: 200 }) }) } },
+    { ...page, schema: { hide: true, params: Type.Object({ name: Type.String({ maxLength: 200 }) }) } },
     (request, reply) => {
       const asset = assets.files.get(request.params.name)
       if (!asset) return sendRefusal(reply, refuse('not_found'))
@@ -74,7 +77,7 @@ export const pagesRoutes = (
     },
   )
 
-  server.get('/api/auth/client.js', { schema: { hide: true } }, (request, reply) => {
+  server.get('/api/auth/client.js', page, (request, reply) => {
     const { client } = assets
     vary(reply, 'accept-encoding').header('etag', client.tag).header('cache-control', 'public, max-age=300')
     if (isNamedIn(request.headers['if-none-match'], client.tag)) return reply.status(304).send()

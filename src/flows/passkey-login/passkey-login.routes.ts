@@ -56,8 +56,8 @@ export const passkeyLoginRoutes = (server: Server, deps: Dependencies) => {
   const { passkeyLogin, passkeys, ceremonyCookies, signInCookies, cookies, limits } = deps
   const path = '/api/auth/passkey-login'
 
-  // Without a limit: every visitor of the sign-in page asks for it, and it asks no store.
-  server.post(`${path}/options`, { schema: beginSchema }, async (request, reply) => {
+  const config = { unlimited: 'Every visitor of the sign-in page asks for it, and it asks no store' }
+  server.post(`${path}/options`, { schema: beginSchema, config }, async (request, reply) => {
     const { ceremony, options } = passkeys.signInOptions()
     ceremonyCookies.keep(request, reply, ceremony)
     return reply.send(options)

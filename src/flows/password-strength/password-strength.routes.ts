@@ -1,5 +1,4 @@
 import { Type } from 'typebox'
-import { isRefused } from '../../contract/outcome.js'
 import { Strength } from '../../contract/schemas.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import { clientOf } from '../../http/client.js'
@@ -7,13 +6,7 @@ import type { Limits } from '../../http/limits.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 
-const { responses, sendRefusal } = routeRefusals(
-  'bad_request',
-  'cross_site',
-  'too_many_requests',
-  'busy',
-  'unavailable',
-)
+const { responses, answer } = routeRefusals('bad_request', 'cross_site', 'too_many_requests', 'busy', 'unavailable')
 
 const schema = {
   tags: ['passwords'],
@@ -34,7 +27,6 @@ export const passwordStrengthRoutes = (
 ) => {
   server.post('/api/auth/password-strength', { schema, onRequest: limits.byNetwork }, async (request, reply) => {
     const { password, ...person } = request.body
-    const checked = await passwords.check(password, person, clientOf(request))
-    return isRefused(checked) ? sendRefusal(reply, checked) : reply.send(checked)
+    return answer(reply, await passwords.check(password, person, clientOf(request)))
   })
 }

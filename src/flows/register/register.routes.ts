@@ -53,7 +53,8 @@ const schema = {
 type Dependencies = { register: ReturnType<typeof createRegister>; limits: Limits; cookies: Cookies }
 
 export const registerRoutes = (server: Server, { register, limits, cookies }: Dependencies) => {
-  server.post('/api/auth/register', { schema, onRequest: limits.byNetwork }, async (request, reply) => {
+  const options = { schema, onRequest: limits.byNetwork, config: { countsIn: ['network_mails'] as const } }
+  server.post('/api/auth/register', options, async (request, reply) => {
     const mayMail = () => limits.mayMailStranger(request)
     const earlier = cookies.read(request, 'registration')
     const result = await register({ ...request.body, earlier }, clientOf(request), mayMail)

@@ -63,8 +63,13 @@ type Dependencies = {
 
 export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
   const { resetPassword, knownDevices, signInCookies, cookies, limits } = deps
+  const requesting = {
+    schema: requestSchema,
+    onRequest: limits.sensitive,
+    config: { countsIn: ['network_mails'] as const },
+  }
   for (const path of ['/reset-password', '/api/auth/reset-password']) {
-    server.post(path, { schema: requestSchema, onRequest: limits.sensitive }, async (request, reply) => {
+    server.post(path, requesting, async (request, reply) => {
       const withheld = !(await limits.mayMailStranger(request))
       await atLeast(equalTime, resetPassword.request(request.body.email, clientOf(request), withheld))
       return reply.status(202).send(accepted)
@@ -74,7 +79,7 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
   const checking = { schema: checkSchema, onRequest: limits.byNetwork }
   server.post('/api/auth/reset-password/check', checking, async (request, reply) => {
     const user = await resetPassword.look(request.body.token)
-    return isRefused(user) ? checkRefusals.sendRefusal(reply, user) : reply.send({ username: user.username })
+    return checkRefusals.answer(reply, isRefused(user) ? user : { username: user.username })
   })
 
   const confirming = { schema: confirmSchema, onRequest: limits.confirm, onSend: limits.refundSuccess }

@@ -105,7 +105,7 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
     return sendRefusal(reply, opened)
   }
 
-  server.post(path, { schema, onRequest }, async (request, reply) => {
+  server.post(path, { schema, onRequest, config: { countsIn: ['device_codes'] } }, async (request, reply) => {
     const token = signInCookies.challengeOf(request)
     const { code, mailedCode, trustDevice = false } = request.body
     if ((code === undefined) === (mailedCode === undefined))
@@ -126,7 +126,8 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
     return sendSignedIn(reply, cookies, finished.issued)
   })
 
-  server.post(`${path}/mail`, { schema: mailSchema, onRequest }, async (request, reply) => {
+  const mailing = { schema: mailSchema, onRequest, config: { countsIn: ['mailed_codes'] as const } }
+  server.post(`${path}/mail`, mailing, async (request, reply) => {
     const token = signInCookies.challengeOf(request)
     const challenge = token === undefined ? refuse('challenge_over') : await enrolments.find(token)
     if (isRefused(challenge)) {

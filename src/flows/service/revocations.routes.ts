@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
 import { Revocations } from '../../contract/schemas.js'
 import type { EndedSessions } from '../../domain/sessions/ended-sessions.js'
+import type { Guards } from '../../http/guards.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import { type ServiceCallers, serviceRefusals } from '../../http/service-callers.js'
+import { serviceRefusals } from '../../http/service-callers.js'
 import { seconds } from '../../lib/durations.js'
 
 const { responses } = routeRefusals(...serviceRefusals)
@@ -28,14 +29,14 @@ const schema = {
 const slice = 1 * seconds
 
 type Dependencies = {
+  guards: Guards
   endedSessions: Pick<EndedSessions, 'since' | 'waitForNews'>
-  serviceCallers: ServiceCallers
   isClosing: () => boolean
 }
 
 /** The ended sessions for verifiers in other programs. An answer without news waits for some. */
-export const revocationsRoutes = (server: Server, { endedSessions, serviceCallers, isClosing }: Dependencies) => {
-  const onRequest = serviceCallers.withScope('revocations:read')
+export const revocationsRoutes = (server: Server, { guards, endedSessions, isClosing }: Dependencies) => {
+  const onRequest = guards.service('revocations:read')
 
   server.get('/api/service/revocations', { schema, onRequest }, async (request) => {
     const { after, wait = '0' } = request.query

@@ -4,6 +4,7 @@ import { NoContent } from '../../contract/schemas.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
+import type { Guards } from '../../http/guards.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { type ServiceCallers, serviceRefusals } from '../../http/service-callers.js'
@@ -18,10 +19,13 @@ const schema = {
   response: { 204: NoContent, ...responses },
 }
 
-type Dependencies = { users: Users; sessions: Sessions; events: Events; serviceCallers: ServiceCallers }
+type Dependencies = { guards: Guards; users: Users; sessions: Sessions; events: Events; serviceCallers: ServiceCallers }
 
-export const signOutUserRoutes = (server: Server, { users, sessions, events, serviceCallers }: Dependencies) => {
-  const onRequest = serviceCallers.withScope('sessions:end')
+export const signOutUserRoutes = (
+  server: Server,
+  { guards, users, sessions, events, serviceCallers }: Dependencies,
+) => {
+  const onRequest = guards.service('sessions:end')
 
   server.post('/api/service/users/:id/sign-out', { schema, onRequest }, async (request, reply) => {
     const { id } = request.params

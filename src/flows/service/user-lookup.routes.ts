@@ -2,12 +2,13 @@ import { Type } from 'typebox'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { ServiceUser } from '../../contract/schemas.js'
 import type { User, Users } from '../../domain/users/users.js'
+import type { Guards } from '../../http/guards.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import { type ServiceCallers, serviceRefusals } from '../../http/service-callers.js'
+import { serviceRefusals } from '../../http/service-callers.js'
 import { isUuid } from '../../lib/uuid.js'
 
-const { responses, sendRefusal } = routeRefusals(...serviceRefusals)
+const { responses, answer } = routeRefusals(...serviceRefusals)
 
 const tags = ['for other programs']
 const response = { 200: Type.Object({ user: ServiceUser }), ...responses }
@@ -26,19 +27,19 @@ const asSeenByServices = (user: User | undefined) => {
   return { id, email, username, name, provider, providers, disabled, createdAt: createdAt.toISOString() }
 }
 
-type Dependencies = { users: Users; serviceCallers: ServiceCallers }
+type Dependencies = { guards: Guards; users: Users }
 
-export const userLookupRoutes = (server: Server, { users, serviceCallers }: Dependencies) => {
-  const onRequest = serviceCallers.withScope('users:read')
+export const userLookupRoutes = (server: Server, { guards, users }: Dependencies) => {
+  const onRequest = guards.service('users:read')
 
   server.get('/api/service/users/:id', { schema: byIdSchema, onRequest }, async (request, reply) => {
     const { id } = request.params
     const user = asSeenByServices(isUuid(id) ? await users.findById(id) : undefined)
-    return isRefused(user) ? sendRefusal(reply, user) : reply.send({ user })
+    return answer(reply, isRefused(user) ? user : { user })
   })
 
   server.get('/api/service/users', { schema: byEmailSchema, onRequest }, async (request, reply) => {
     const user = asSeenByServices(await users.findByEmail(request.query.email))
-    return isRefused(user) ? sendRefusal(reply, user) : reply.send({ user })
+    return answer(reply, isRefused(user) ? user : { user })
   })
 }

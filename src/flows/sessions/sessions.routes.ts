@@ -5,9 +5,8 @@ import { NoContent, Session } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
-import type { Csrf } from '../../http/csrf.js'
 import type { Freshness } from '../../http/freshness.js'
-import type { Limits } from '../../http/limits.js'
+import type { Guards } from '../../http/guards.js'
 import { withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -33,19 +32,18 @@ const endSchema = {
 }
 
 type Dependencies = {
+  guards: Guards
   ownSessions: ReturnType<typeof createOwnSessions>
   cookies: Cookies
   callers: Callers
-  csrf: Csrf
   freshness: Freshness
-  limits: Limits
 }
 
 export const sessionsRoutes = (server: Server, deps: Dependencies) => {
-  const { ownSessions, cookies, callers, csrf, freshness, limits } = deps
+  const { guards, ownSessions, cookies, callers, freshness } = deps
   const path = '/api/auth/sessions'
 
-  server.get(path, { schema: listSchema, onRequest: [callers.required, limits.bySession] }, async (request) => ({
+  server.get(path, { schema: listSchema, onRequest: guards.read }, async (request) => ({
     sessions: await ownSessions.list(callers.of(request)),
   }))
 
@@ -55,7 +53,7 @@ export const sessionsRoutes = (server: Server, deps: Dependencies) => {
     return id === callers.of(request).sessionId ? undefined : freshness.required(request, reply)
   }
 
-  const ending = { schema: endSchema, onRequest: [callers.required, csrf.required, limits.bySession, freshForAnother] }
+  const ending = { schema: endSchema, onRequest: [...guards.change, freshForAnother] }
   server.delete(`${path}/:id`, ending, async (request, reply) => {
     const caller = callers.of(request)
     const { id } = request.params

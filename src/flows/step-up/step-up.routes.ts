@@ -9,7 +9,7 @@ import { clientOf } from '../../http/client.js'
 import type { CeremonyCookies } from '../../http/cookies/ceremony-cookies.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
-import type { Csrf } from '../../http/csrf.js'
+import type { Guards } from '../../http/guards.js'
 import type { Limits } from '../../http/limits.js'
 import { sendRenewed, withCookies, withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
@@ -75,28 +75,23 @@ const mailSchema = {
 }
 
 type Dependencies = {
+  guards: Guards
   stepUp: ReturnType<typeof createStepUp>
   callers: Callers
   cookies: Cookies
   ceremonyCookies: CeremonyCookies
-  csrf: Csrf
   limits: Limits
   signInCookies: SignInCookies
 }
 
 export const stepUpRoutes = (server: Server, deps: Dependencies) => {
-  const { stepUp, callers, cookies, ceremonyCookies, csrf, limits, signInCookies } = deps
+  const { guards, stepUp, callers, cookies, ceremonyCookies, limits, signInCookies } = deps
   const path = '/api/auth/step-up'
-  const changing = [callers.required, csrf.required]
 
-  server.get(
-    path,
-    { schema: methodsSchema, onRequest: [callers.required, limits.bySession] },
-    async (request, reply) => {
-      const methods = await stepUp.methods(callers.of(request))
-      return isRefused(methods) ? methodsRefusals.sendRefusal(reply, methods) : methods
-    },
-  )
+  server.get(path, { schema: methodsSchema, onRequest: guards.read }, async (request, reply) => {
+    const methods = await stepUp.methods(callers.of(request))
+    return isRefused(methods) ? methodsRefusals.sendRefusal(reply, methods) : methods
+  })
 
   /**
    * Guesses of a password count as sign-ins do. A code has its own tries, and must not lock the network out; neither must a
@@ -112,8 +107,9 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
 
   const proving = {
     schema: proveSchema,
-    onRequest: [...changing, limits.bySession],
+    onRequest: guards.change,
     preHandler: countPassword,
+    config: { countsIn: ['login', 'account', 'device_codes'] as const },
     onSend: limits.refundSuccess,
   }
   server.post(path, proving, async (request, reply) => {
@@ -126,7 +122,7 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
     return proveRefusals.sendRefusal(reply, refuse('too_many_requests', { retryAfter: issued.retryAfter }))
   })
 
-  const beginning = { schema: passkeySchema, onRequest: [...changing, limits.bySession] }
+  const beginning = { schema: passkeySchema, onRequest: guards.change }
   server.post(`${path}/passkey/options`, beginning, async (request, reply) => {
     const begun = await stepUp.beginPasskey(callers.of(request))
     if (isRefused(begun)) return askRefusals.sendRefusal(reply, begun)
@@ -136,7 +132,7 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
 
   server.post(
     `${path}/mail`,
-    { schema: mailSchema, onRequest: [...changing, limits.mailedCodes] },
+    { schema: mailSchema, onRequest: guards.changeWith(limits.mailedCodes) },
     async (request, reply) => {
       const refused = await stepUp.mailCode(callers.of(request), clientOf(request))
       return refused

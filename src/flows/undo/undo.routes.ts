@@ -64,8 +64,7 @@ export const undoRoutes = (server: Server, deps: Dependencies) => {
   const limited = { onRequest: limits.confirm, onSend: limits.refundSuccess }
 
   server.post('/api/auth/undo/check', { schema: checkSchema, onRequest: limits.byNetwork }, async (request, reply) => {
-    const found = await undo.look(request.body.token)
-    return isRefused(found) ? checkRefusals.sendRefusal(reply, found) : reply.send(found)
+    return checkRefusals.answer(reply, await undo.look(request.body.token))
   })
 
   const takeBack = async (of: UndoOf, link: Link, request: FastifyRequest, reply: FastifyReply) => {

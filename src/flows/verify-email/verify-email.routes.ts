@@ -92,7 +92,8 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
     return { ...(await registrations.stateForBrowser(browserToken)), passwordRequired: false, newerMail: false }
   })
 
-  server.post('/api/auth/verify-email/resend', { schema: resendSchema, onRequest }, async (request, reply) => {
+  const resending = { schema: resendSchema, onRequest, config: { countsIn: ['network_mails'] as const } }
+  server.post('/api/auth/verify-email/resend', resending, async (request, reply) => {
     const browserToken = cookies.read(request, 'registration')
     const withheld = !(await limits.mayMailStranger(request))
     const result = await atLeast(equalTime, registrations.sendAgainToBrowser(browserToken, clientOf(request), withheld))

@@ -1,0 +1,91 @@
+import type { RouteOptions } from 'fastify'
+import type { LimitCode } from '../contract/limits.js'
+import type { RefusalCode } from '../contract/refusals.js'
+import type { LimiterName } from '../domain/limiters/limiters.js'
+import type { ServiceScope } from '../domain/service-keys/service-keys.js'
+import type { Callers } from './caller.js'
+import type { Csrf } from './csrf.js'
+import type { Enrolling } from './enrolling.js'
+import type { Freshness } from './freshness.js'
+import type { Limits } from './limits.js'
+import type { ServiceCallers } from './service-callers.js'
+
+/** What stands in front of the handler of a route: the API document and docs/api.md are made of it. */
+export type RouteFacts = {
+  method: string
+  url: string
+  byAccessToken: boolean
+  byCsrfToken: boolean
+  /** Whether a sign-in that has to add a factor may call it too. */
+  byEnrolment: boolean
+  /** Whether the session must be fresh. */
+  isSensitive: boolean
+  /** What the key of another program must be for; undefined if the route takes no such key. */
+  serviceScope: ServiceScope | undefined
+  limiters: readonly LimiterName[]
+  /** Why there are none. */
+  unlimited: string | undefined
+  /** The answers of the limiters among its hooks. */
+  limitCodes: readonly LimitCode[]
+  /** What a request from another site's page gets. */
+  crossSite: RefusalCode
+  /** Called by load balancers. It answers whatever state the stores are in. */
+  isProbe: boolean
+}
+
+export type Guards = ReturnType<typeof createGuards>
+
+type Dependencies = {
+  callers: Callers
+  csrf: Csrf
+  limits: Limits
+  freshness: Freshness
+  enrolling: Enrolling
+  serviceCallers: ServiceCallers
+}
+
+/** The hooks of a route by one word. Those that ask a store come last, behind the limiter. */
+export const createGuards = ({ callers, csrf, limits, freshness, enrolling, serviceCallers }: Dependencies) => {
+  const changeWith = (limiter: Limits['bySession']) => [callers.required, csrf.required, limiter]
+  const read = [callers.required, limits.bySession]
+  const change = changeWith(limits.bySession)
+
+  const factsOf = ({ method, url, onRequest, preHandler, config = {} }: RouteOptions): RouteFacts => {
+    const hooks: unknown[] = [onRequest ?? [], preHandler ?? []].flat()
+    const scope = hooks.map(serviceCallers.scopeOf).find((each) => each !== undefined)
+    const countings = hooks.flatMap((hook) => limits.countingOf(hook) ?? [])
+    const byService: readonly LimiterName[] = scope ? ['service', 'login'] : []
+    return {
+      method: String([method].flat()[0]),
+      url,
+      byAccessToken: hooks.includes(callers.required),
+      byCsrfToken: hooks.includes(csrf.required),
+      byEnrolment: hooks.includes(enrolling.required),
+      isSensitive: hooks.includes(freshness.required) || hooks.includes(enrolling.fresh),
+      serviceScope: scope,
+      limiters: [...new Set([...countings.flatMap(({ names }) => names), ...byService, ...(config.countsIn ?? [])])],
+      unlimited: config.unlimited,
+      limitCodes: countings.map(({ code }) => code),
+      crossSite: config.crossSite?.refused ?? 'cross_site',
+      isProbe: config.probe ?? false,
+    }
+  }
+
+  return {
+    /** A signed-in user looks at something. */
+    read,
+    /** The same, at something that a stolen session must not see. */
+    sensitiveRead: [...read, freshness.required],
+    /** A signed-in user changes something. */
+    change,
+    /** The same with another limiter than the general one. */
+    changeWith,
+    /** A change that a stolen session must not make. */
+    sensitive: [...change, freshness.required],
+    /** A factor is added, by a signed-in user or at a sign-in that cannot go on without one. */
+    enrol: [enrolling.required, limits.bySessionOrNetwork, enrolling.fresh],
+    /** Another program, with a key that has this scope. */
+    service: serviceCallers.withScope,
+    factsOf,
+  }
+}
