@@ -244,13 +244,6 @@ create table passkeys (
 );
 create index passkeys_of_user on passkeys (user_id);
 
--- Each challenge is answered once: it is here from then until it has expired.
-create table used_passkey_challenges (
-  hash bytea primary key,
-  expires_at timestamptz not null
-);
-create index used_passkey_challenges_expiry on used_passkey_challenges (expires_at);
-
 -- ── Registrations
 
 -- A registration that waits for the proof of its address. No account exists before that. One for an address that has an account
@@ -295,10 +288,10 @@ create index invitations_expiry on invitations (expires_at);
 
 -- ── One-time values
 
--- Values that work once: password resets, and the marks of provider attempts that were used.
+-- Values that work once: password resets, and the marks of provider attempts and passkey challenges that were used.
 create table one_time_tokens (
   hash bytea primary key,
-  purpose text not null check (purpose in ('reset_password', 'provider_attempt')),
+  purpose text not null check (purpose in ('reset_password', 'provider_attempt', 'passkey_challenge')),
   user_id uuid references users on delete cascade,
   expires_at timestamptz not null
 );

@@ -1,3 +1,4 @@
+import { createExpiredRows } from '../domain/housekeeping/expired-rows.js'
 import { createHousekeeping } from '../domain/housekeeping/housekeeping.js'
 import { minutes } from '../lib/durations.js'
 import type { NounPlatform, Nouns } from './nouns.js'
@@ -20,27 +21,17 @@ export const createLoad =
  * Runs in the background once the database is ready: the purge, the senders of mails and webhooks, the readers of ended
  * sessions and signing keys.
  */
-export const createBackground = ({ database, log }: NounPlatform, nouns: Nouns) => {
+export const createBackground = ({ database, clock, log }: NounPlatform, nouns: Nouns) => {
   const { mails, webhooks, events, endedSessions, loadedKeys, clockWatch } = nouns
+  // What more has to happen when these rows are deleted, or how they are found, is up to their nouns.
   const purged = {
     sessions: nouns.sessions,
     endedSessions,
-    oneTimeTokens: nouns.oneTimeTokens,
-    mailedCodes: nouns.mailedCodes,
-    registrations: nouns.registrations,
     invitations: nouns.invitations,
-    usernames: nouns.usernames,
+    unfinishedSignIns: nouns.unfinishedSignIns,
+    signingKeys: nouns.signingKeys,
     events,
     mails,
-    users: nouns.users,
-    webhooks,
-    signingKeys: nouns.signingKeys,
-    undos: nouns.undos,
-    emailChanges: nouns.emailChanges,
-    factors: nouns.factors,
-    trustedDevices: nouns.trustedDevices,
-    passkeys: nouns.passkeys,
-    unfinishedSignIns: nouns.unfinishedSignIns,
   }
   const housekeeping = createHousekeeping({
     database,
@@ -48,6 +39,7 @@ export const createBackground = ({ database, log }: NounPlatform, nouns: Nouns) 
     jobs: [
       { name: 'keep webhooks wanted', run: webhooks.stayWanted },
       { name: 'log what commands did', run: events.tellOfCommands },
+      ...createExpiredRows({ clock }),
       ...Object.entries(purged).map(([noun, { purge }]) => ({ name: `purge ${noun}`, run: purge })),
     ],
     onFailure: (err, job) => log.warn({ err, job }, 'a clean-up failed'),

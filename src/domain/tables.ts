@@ -23,7 +23,6 @@ export const writableTables: readonly string[] = [
   'trusted_devices',
   'wrong_codes',
   'passkeys',
-  'used_passkey_challenges',
   'reserved_usernames',
   'email_changes',
   'undos',

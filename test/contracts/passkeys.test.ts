@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as passkeys from '../../src/domain/passkeys/passkeys.store.js'
-import { minutes } from '../../src/lib/durations.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
 import { type TestStore, testStores } from '../support/stores.js'
 
 const now = new Date('2026-03-01T12:00:00Z')
-const later = new Date(now.getTime() + 5 * minutes)
 const bytes = (fill: number) => Buffer.alloc(64, fill)
 
 describe.each(testStores)('passkeys on $name', ({ open }) => {
@@ -64,14 +62,6 @@ describe.each(testStores)('passkeys on $name', ({ open }) => {
     ])
     expect(await use(2 ** 32 - 1)).toBe(1)
     expect(await passkeys.selectOfUser(sql, user)).toMatchObject([{ counter: 2 ** 32 - 1, synced: true }])
-  })
-
-  it('have challenges that are used once, and forgotten when they have expired', async () => {
-    const { database: sql } = store
-    expect(await passkeys.useChallenge(sql, bytes(4), later)).toHaveLength(1)
-    expect(await passkeys.useChallenge(sql, bytes(4), later)).toEqual([])
-    expect(await passkeys.purgeChallenges(sql, now, 10)).toEqual([])
-    expect(await passkeys.purgeChallenges(sql, later, 10)).toHaveLength(1)
   })
 
   it('end trusted devices and waiting sign-ins when they change, and go with their user', async () => {

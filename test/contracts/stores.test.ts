@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import * as contentStore from '../../src/domain/content/content.store.js'
 import * as eventsStore from '../../src/domain/events/events.store.js'
+import { createExpiredRows, expiringTables } from '../../src/domain/housekeeping/expired-rows.js'
 import * as tokensStore from '../../src/domain/one-time-tokens/one-time-tokens.store.js'
 import * as registrationsStore from '../../src/domain/registrations/registrations.store.js'
 import { liveAt } from '../../src/domain/sessions/live-sessions.js'
@@ -51,6 +52,27 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     return id
   }
 
+  /** How many rows the clean-up of a table deletes at that moment. */
+  const purgeAt = async (moment: Date, table: string) => {
+    const jobs = createExpiredRows({ clock: { now: () => moment, offset: () => 0 } })
+    return jobs.find(({ name }) => name === `purge ${table}`)?.run(sql, 10)
+  }
+
+  it('delete the expired rows of every table that has such, by an index', async () => {
+    for (const { table, expires } of expiringTables) {
+      expect({ table, deleted: await purgeAt(now, table) }).toEqual({ table, deleted: 0 })
+      const index = `select 1 from pg_indexes where tablename = $1 and indexdef like '%(' || $2 || ')%'`
+      expect({ table, indexes: await sql.query(index, [table, expires]) }).toMatchObject({ table, indexes: [{}] })
+    }
+    const expiring = await sql.query<{ table_name: string }>(
+      `select table_name from information_schema.columns where column_name = 'expires_at' order by table_name`,
+    )
+    // These have clean-ups of their own.
+    const others = ['invitations', 'refresh_token_records', 'sign_in_challenges']
+    const listed = new Set([...expiringTables.map(({ table }) => table), ...others])
+    expect(expiring.filter(({ table_name }) => !listed.has(table_name))).toEqual([])
+  })
+
   it('keep users: found by every name, taken once, changed only as it was checked', async () => {
     const id = await addUser('Ada')
     const found = [
@@ -72,7 +94,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await users.updateEmail(sql, id, namesOf('Ada').email, at(1))).toEqual([{ id }])
     const formerEmails = ['Ada@Example.com', 'ada@x.com'].map((email, index) => ({ email, replaced_at: at(index) }))
     expect(await users.selectFormerEmails(sql, id)).toEqual(formerEmails)
-    expect(await users.purgeFormerEmails(sql, at(1), 5)).toHaveLength(1)
+    expect(await purgeAt(at(90 * days), 'former_emails')).toBe(1)
     const ofUndos = [
       users.takeBack(sql, id, null),
       users.releaseEmail(sql, '', now),
@@ -284,8 +306,8 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     })
     expect(await registrations.lockWaiting(sql, older, now)).toEqual([])
     expect(await registrations.selectOfEmails(sql, ['ada@example.com'], now)).toHaveLength(2)
-    expect(await registrations.purge(sql, now, 10)).toEqual([])
-    expect(await registrations.purge(sql, at(2 * days), 10)).toHaveLength(2)
+    expect(await purgeAt(now, 'pending_registrations')).toBe(0)
+    expect(await purgeAt(at(2 * days), 'pending_registrations')).toBe(2)
   })
 
   it('give a one-time token to one of many', async () => {
@@ -302,7 +324,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     await tokens.insertToken(sql, token)
     await tokens.deleteOfUser(sql, userId, token.purpose)
     await tokens.insertToken(sql, { ...token, hash: bytes(2), userId: null })
-    expect(await tokens.purge(sql, at(1 * days), 10)).toHaveLength(1)
+    expect(await purgeAt(at(1 * days), 'one_time_tokens')).toBe(1)
   })
 
   it('keep events, newest first, and find those about a user', async () => {

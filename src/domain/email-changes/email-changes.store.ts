@@ -32,10 +32,3 @@ export const selectWaiting = (sql: Sql, userId: string, now: Date) =>
 
 export const remove = (sql: Sql, userId: string) =>
   sql.query('delete from email_changes where user_id = $1 returning 1', [userId])
-
-export const purge = (sql: Sql, now: Date, limit: number) =>
-  sql.query(
-    `delete from email_changes where user_id in (select user_id from email_changes where expires_at <= $1 limit $2)
-     returning 1`,
-    [now, limit],
-  )

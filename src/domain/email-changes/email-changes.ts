@@ -129,6 +129,5 @@ export const createEmailChanges = (deps: Dependencies) => {
     waitingOf: async (userId: string) => (await store.selectWaiting(database, userId, clock.now()))[0],
     /** Whether there was one. */
     forget: async (sql: Sql, userId: string) => (await store.remove(sql, userId)).length > 0,
-    purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
   }
 }

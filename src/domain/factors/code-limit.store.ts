@@ -53,11 +53,3 @@ export const forget = (sql: Sql, userId: string) =>
   sql.query('delete from wrong_codes where user_id = $1 returning user_id', [userId])
 
 export const forgetAll = (sql: Sql) => sql.query('delete from wrong_codes returning user_id')
-
-/** A wait lasts a day at most, and so does the count. */
-export const purge = (sql: Sql, clockOffset: number, limit: number) =>
-  sql.query(
-    `delete from wrong_codes where user_id in
-       (select user_id from wrong_codes where last_wrong_at <= ${now} - interval '2 days' limit $1) returning 1`,
-    [limit, clockOffset],
-  )

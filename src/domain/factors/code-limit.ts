@@ -38,5 +38,4 @@ export const createCodeLimit = ({ database, cache, clock }: { database: Database
     return { tellsOwner: row?.wrong === wrongBeforeMail, waits: isTotp && row?.waits === true }
   },
   forget: (sql: Sql, userId: string) => store.forget(sql, userId),
-  purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.offset(), limit)).length,
 })

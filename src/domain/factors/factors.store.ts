@@ -83,10 +83,3 @@ export const takeRecoveryCode = (sql: Sql, userId: string, hash: Uint8Array) =>
 
 export const countRecoveryCodes = (sql: Sql, userId: string) =>
   sql.query<{ left: number }>('select count(*) as left from recovery_codes where user_id = $1', [userId])
-
-export const purgePending = (sql: Sql, now: Date, limit: number) =>
-  sql.query(
-    `delete from pending_totp_secrets where user_id in
-       (select user_id from pending_totp_secrets where expires_at <= $1 limit $2) returning 1`,
-    [now, limit],
-  )

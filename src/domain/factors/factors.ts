@@ -230,9 +230,5 @@ export const createFactors = (deps: Dependencies) => {
       return writeRecoveryCodes(sql, userId)
     },
     prove,
-    purge: async (sql: Sql, limit: number) => {
-      const gone = await store.purgePending(sql, clock.now(), limit)
-      return gone.length + (await codeLimit.purge(sql, limit))
-    },
   }
 }

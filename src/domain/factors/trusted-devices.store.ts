@@ -64,10 +64,3 @@ export const deleteByHash = (sql: Sql, userId: string, hashes: readonly Uint8Arr
 
 export const deleteAllOfUser = (sql: Sql, userId: string) =>
   sql.query('delete from trusted_devices where user_id = $1', [userId])
-
-export const purge = (sql: Sql, now: Date, limit: number) =>
-  sql.query(
-    `delete from trusted_devices where id in (select id from trusted_devices where expires_at <= $1 limit $2)
-     returning 1`,
-    [now, limit],
-  )

@@ -55,5 +55,4 @@ export const createTrustedDevices = ({
   list: (userId: string) => store.selectOfUser(database, userId, clock.now()),
   remove: async (sql: Sql, id: string, userId: string) => (await store.deleteOfUser(sql, id, userId)).length > 0,
   removeAll: (sql: Sql, userId: string) => store.deleteAllOfUser(sql, userId),
-  purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
 })

@@ -27,10 +27,3 @@ export const takeCode = (sql: Sql, id: string) =>
 
 export const deleteOfUser = (sql: Sql, userId: string) =>
   sql.query('delete from mailed_codes where user_id = $1', [userId])
-
-export const purge = (sql: Sql, now: Date, limit: number) =>
-  sql.query(
-    `delete from mailed_codes where holder in (select holder from mailed_codes where expires_at <= $1 limit $2)
-     returning 1`,
-    [now, limit],
-  )

@@ -51,6 +51,5 @@ export const createMailedCodes = ({ database, clock, codeKeys, mails }: Dependen
       return refuse(row.tries_left > 0 ? 'wrong_mailed_code' : 'mailed_code_void')
     },
     take: async (sql: Sql, id: string) => (await store.takeCode(sql, id)).length > 0,
-    purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
   }
 }

@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/database/database.js'
 
-export type Purpose = 'reset_password' | 'provider_attempt'
+export type Purpose = 'reset_password' | 'provider_attempt' | 'passkey_challenge'
 
 export const insertToken = (
   sql: Sql,
@@ -27,10 +27,3 @@ export const takeToken = (sql: Sql, hash: Uint8Array, purpose: Purpose, now: Dat
 
 export const deleteOfUser = (sql: Sql, userId: string, purpose: Purpose) =>
   sql.query('delete from one_time_tokens where user_id = $1 and purpose = $2', [userId, purpose])
-
-export const purge = (sql: Sql, now: Date, limit: number) =>
-  sql.query(
-    `delete from one_time_tokens where hash in (select hash from one_time_tokens where expires_at <= $1 limit $2)
-     returning 1`,
-    [now, limit],
-  )

@@ -31,7 +31,6 @@ export const createOneTimeTokens = ({ database, clock }: { database: Database; c
     return row?.user_id
   },
   /** Marks a value as used until it expires. False if it was used before. */
-  useOnce: async (hash: Uint8Array, expiresAt: Date) =>
-    (await store.insertToken(database, { hash, purpose: 'provider_attempt', userId: null, expiresAt })).length > 0,
-  purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
+  useOnce: async (purpose: 'provider_attempt' | 'passkey_challenge', hash: Uint8Array, expiresAt: Date) =>
+    (await store.insertToken(database, { hash, purpose, userId: null, expiresAt })).length > 0,
 })

@@ -96,18 +96,3 @@ export const removeSome = (sql: Sql, userId: string, ids: readonly string[]) =>
 
 export const removeAll = (sql: Sql, userId: string) =>
   sql.query('delete from passkeys where user_id = $1 returning id', [userId])
-
-/** No row if the challenge was answered before. */
-export const useChallenge = (sql: Sql, hash: Uint8Array, expiresAt: Date) =>
-  sql.query(
-    `insert into used_passkey_challenges (hash, expires_at) values ($1, $2)
-     on conflict do nothing returning hash`,
-    [hash, expiresAt],
-  )
-
-export const purgeChallenges = (sql: Sql, now: Date, limit: number) =>
-  sql.query(
-    `delete from used_passkey_challenges where hash in
-       (select hash from used_passkey_challenges where expires_at <= $1 limit $2) returning 1`,
-    [now, limit],
-  )

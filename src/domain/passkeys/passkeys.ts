@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.js'
 import { fingerprint } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import type { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import type { Providers } from '../providers/providers.js'
 import { displayName } from '../users/display-name.js'
 import type { User } from '../users/users.js'
@@ -46,6 +47,7 @@ type Dependencies = {
   clock: Clock
   ceremonies: Ceremonies
   relyingParty: RelyingParty
+  oneTimeTokens: Pick<OneTimeTokens, 'useOnce'>
   /** By id: those that are configured. */
   providers: Providers
 }
@@ -57,7 +59,7 @@ export type Passkeys = ReturnType<typeof createPasskeys>
  * knows sessions.
  */
 export const createPasskeys = (deps: Dependencies) => {
-  const { database, clock, ceremonies, relyingParty } = deps
+  const { database, clock, ceremonies, relyingParty, oneTimeTokens } = deps
 
   const usableOf = async (userId: string) =>
     (await store.selectOfUser(database, userId)).filter((row) => row.relying_party === relyingParty.id)
@@ -103,8 +105,8 @@ export const createPasskeys = (deps: Dependencies) => {
     if (challenge === undefined || kept === undefined) return undefined
     const expiresAt = ceremonies.read(kept, purpose, binding, challenge)
     if (!expiresAt) return undefined
-    const used = await store.useChallenge(database, fingerprint(challenge), expiresAt)
-    return used.length > 0 ? challenge : undefined
+    const isFirst = await oneTimeTokens.useOnce('passkey_challenge', fingerprint(challenge), expiresAt)
+    return isFirst ? challenge : undefined
   }
 
   const verifyNew = async (answered: Answered): Promise<NewPasskey | ReturnType<typeof reject>> => {
@@ -190,6 +192,5 @@ export const createPasskeys = (deps: Dependencies) => {
       return row && shownPasskey(row)
     },
     remove,
-    purge: async (sql: Sql, limit: number) => (await store.purgeChallenges(sql, clock.now(), limit)).length,
   }
 }

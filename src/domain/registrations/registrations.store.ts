@@ -200,10 +200,3 @@ export const selectOfEmails = (sql: Sql, keys: readonly string[], now: Date) =>
      where email_key = any($1::text[]) and expires_at > $2 order by id`,
     [keys, now],
   )
-
-export const purge = (sql: Sql, now: Date, limit: number) =>
-  sql.query(
-    `delete from pending_registrations where id in
-       (select id from pending_registrations where expires_at <= $1 limit $2) returning 1`,
-    [now, limit],
-  )

@@ -5,7 +5,7 @@ import { hours, minutes } from '../../lib/durations.js'
 import { codeOf, isCodeOf } from '../../lib/mailed-code.js'
 import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
+import { type Database, isUniqueViolation, type Transaction } from '../../platform/database/database.js'
 import type { Invitations } from '../invitations/invitations.js'
 import type { Mails } from '../mails/mails.js'
 import type { Client } from '../sessions/client.js'
@@ -257,6 +257,5 @@ export const createRegistrations = (deps: Dependencies) => {
         }),
 
     ofEmails: createWaitingRegistrations({ database, clock }).ofEmails,
-    purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
   }
 }

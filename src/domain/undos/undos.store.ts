@@ -69,9 +69,3 @@ export const extendOfEmail = (sql: Sql, row: { userId: string; emailKey: string;
      where user_id = $1 and email_key = $2 and expires_at > $3 and expires_at < $4`,
     [row.userId, row.emailKey, row.now, row.expiresAt],
   )
-
-export const purge = (sql: Sql, now: Date, limit: number) =>
-  sql.query('delete from undos where hash in (select hash from undos where expires_at <= $1 limit $2) returning 1', [
-    now,
-    limit,
-  ])

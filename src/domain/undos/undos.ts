@@ -105,5 +105,4 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
     const now = clock.now()
     return store.extendOfEmail(sql, { userId, emailKey: emailKey(email), now, expiresAt: later(now, undoLifetime) })
   },
-  purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
 })

@@ -44,10 +44,3 @@ export const reserve = (sql: Sql, userId: string, { username, key }: Username, u
 
 export const deleteReservation = (sql: Sql, userId: string, key: string) =>
   sql.query('delete from reserved_usernames where user_id = $1 and username_key = $2', [userId, key])
-
-export const purge = (sql: Sql, now: Date, limit: number) =>
-  sql.query(
-    `delete from reserved_usernames where username_key in
-       (select username_key from reserved_usernames where reserved_until <= $1 limit $2) returning 1`,
-    [now, limit],
-  )

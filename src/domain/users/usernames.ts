@@ -65,6 +65,5 @@ export const createUsernames = (deps: { database: Database; clock: Clock; kept?:
       return row?.user_id
     },
     formerOf: (userId: string, sql: Sql = database) => store.selectOfUser(sql, userId, clock.now()),
-    purge: async (sql: Sql, limit: number) => (await store.purge(sql, clock.now(), limit)).length,
   }
 }

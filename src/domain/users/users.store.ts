@@ -231,13 +231,6 @@ export const selectFormerEmails = (sql: Sql, userId: string) =>
     [userId],
   )
 
-export const purgeFormerEmails = (sql: Sql, before: Date, limit: number) =>
-  sql.query(
-    `delete from former_emails where ctid = any(array(select ctid from former_emails where replaced_at < $1 limit $2))
-     returning 1`,
-    [before, limit],
-  )
-
 /** No sign-in that began before gets a session. */
 export const takeBack = (sql: Sql, userId: string, passwordHash: string | null) =>
   sql.query('update users set password_hash = $2, undo_count = undo_count + 1 where id = $1', [userId, passwordHash])

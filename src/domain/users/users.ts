@@ -1,17 +1,13 @@
 import { isLanguage, type Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { isProviderId, type ProviderId } from '../../contract/providers.js'
-import { type Clock, later } from '../../lib/clock.js'
-import { days } from '../../lib/durations.js'
+import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
 import { type Email, emailKey } from './email.js'
 import { type Username, usernameFrom, usernameKey, withSuffix } from './username.js'
 import type { Usernames } from './usernames.js'
 import * as store from './users.store.js'
-
-/** As long as events. */
-const historyKept = 90 * days
 
 export type User = {
   id: string
@@ -134,8 +130,6 @@ const createChanges = ({ database, clock }: { database: Database; clock: Clock }
     (await store.selectUndone(sql, userId, identity)).length > 0,
   forgetUndone: (sql: Sql, userId: string, identity: store.Identity) => store.forgetUndone(sql, userId, identity),
   undoneIdentitiesOf: (userId: string) => store.selectAllUndone(database, userId),
-  purge: async (sql: Sql, limit: number) =>
-    (await store.purgeFormerEmails(sql, later(clock.now(), -historyKept), limit)).length,
 })
 
 export type Users = ReturnType<typeof createUsers>

@@ -110,11 +110,3 @@ export const retryAll = (sql: Sql, offset: number, lease: number) =>
      returning id`,
     [offset, lease],
   )
-
-export const purgeBefore = (sql: Sql, moment: Date, limit: number) =>
-  sql.query(
-    `delete from outgoing_webhooks where id in (
-       select id from outgoing_webhooks where created_at < $1 order by created_at limit $2
-     ) returning id`,
-    [moment, limit],
-  )

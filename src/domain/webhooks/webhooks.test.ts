@@ -8,6 +8,7 @@ import { days, hours } from '../../lib/durations.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import { createOutbound, type OutboundOptions } from '../../platform/outbound/outbound.js'
+import { createExpiredRows } from '../housekeeping/expired-rows.js'
 import { pauses } from './webhook-sender.js'
 import { createWebhooks } from './webhooks.js'
 
@@ -290,10 +291,11 @@ describe.each(testStores)('webhooks on $name', ({ open }) => {
 
   it('are forgotten after 30 days', async () => {
     await addUser(database)
-    const webhooks = webhooksTo(receiver)
+    webhooksTo(receiver)
+    const purge = createExpiredRows({ clock }).find(({ name }) => name === 'purge outgoing_webhooks')
     clock.advance(29 * days)
-    expect(await webhooks.purge(database, 10)).toBe(0)
+    expect(await purge?.run(database, 10)).toBe(0)
     clock.advance(2 * days)
-    expect(await webhooks.purge(database, 10)).toBe(1)
+    expect(await purge?.run(database, 10)).toBe(1)
   })
 })

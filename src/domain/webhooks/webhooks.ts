@@ -1,6 +1,6 @@
 import type { BaseLogger } from 'pino'
 import type { WebhookData, WebhookType } from '../../contract/webhooks.js'
-import { type Clock, later } from '../../lib/clock.js'
+import type { Clock } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import { lease } from '../../platform/delivery-rounds.js'
@@ -9,8 +9,6 @@ import * as store from './webhooks.store.js'
 
 /** Without a running service that has WEBHOOK_URL, events are written for this long: as long as they would be tried. */
 const wantedFor = 3 * days
-/** Also those that were given up, so that an operator can retry them. */
-const kept = 30 * days
 
 export type { WaitingWebhook } from './webhooks.store.js'
 export type Webhooks = ReturnType<typeof createWebhooks>
@@ -59,6 +57,5 @@ export const createWebhooks = (options: {
       if (receiver) await store.want(sql, wantedFor)
       return 0
     },
-    purge: async (sql: Sql, limit: number) => (await store.purgeBefore(sql, later(clock.now(), -kept), limit)).length,
   }
 }

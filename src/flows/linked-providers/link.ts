@@ -68,7 +68,7 @@ export const createLink = (deps: Dependencies) => {
       await noteFailure(request, 'signed_out')
       return refuse('link_of_another_session')
     }
-    const isFirst = await oneTimeTokens.useOnce(fingerprint(`link ${state}`), expiresAt)
+    const isFirst = await oneTimeTokens.useOnce('provider_attempt', fingerprint(`link ${state}`), expiresAt)
     if (!isFirst) return refuseLink(request, 'used_before')
     const { userId, sessionId } = caller
     const linkingTo = {

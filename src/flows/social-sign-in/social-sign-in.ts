@@ -56,7 +56,7 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
   const finish = async (visit: Visit) => {
     const { provider, callback, attempt, client } = visit
     // Marked before the code is exchanged: of several answers to one attempt only one continues.
-    const isFirst = await oneTimeTokens.useOnce(fingerprint(attempt.state), attempt.expiresAt)
+    const isFirst = await oneTimeTokens.useOnce('provider_attempt', fingerprint(attempt.state), attempt.expiresAt)
     if (!isFirst) return failed(visit, 'used_before')
     const profile = await provider.finish(callback, attempt)
     if (isRefused(profile)) return failed(visit, profile.refused, profile.cause)

@@ -1,0 +1,35 @@
+import { type Clock, later } from '../../lib/clock.js'
+import { days } from '../../lib/durations.js'
+import { deleteExpired } from './expired-rows.store.js'
+import type { Job } from './housekeeping.js'
+
+type ExpiringTable = {
+  table: string
+  /** The column with the moment after which a row means nothing. It has an index. */
+  expires: string
+  /** How long a row stays after that moment. */
+  keptFor?: number
+}
+
+export const expiringTables: readonly ExpiringTable[] = [
+  { table: 'one_time_tokens', expires: 'expires_at' },
+  { table: 'mailed_codes', expires: 'expires_at' },
+  { table: 'pending_registrations', expires: 'expires_at' },
+  { table: 'pending_totp_secrets', expires: 'expires_at' },
+  { table: 'trusted_devices', expires: 'expires_at' },
+  { table: 'email_changes', expires: 'expires_at' },
+  { table: 'undos', expires: 'expires_at' },
+  { table: 'reserved_usernames', expires: 'reserved_until' },
+  { table: 'former_emails', expires: 'replaced_at', keptFor: 90 * days },
+  // A wait lasts a day at most, and so does the count.
+  { table: 'wrong_codes', expires: 'last_wrong_at', keptFor: 2 * days },
+  // Also those that were given up, so that an operator can retry them.
+  { table: 'outgoing_webhooks', expires: 'created_at', keptFor: 30 * days },
+]
+
+/** One clean-up for each table whose rows expire and are deleted without further consequences. */
+export const createExpiredRows = ({ clock }: { clock: Clock }): Job[] =>
+  expiringTables.map((each) => ({
+    name: `purge ${each.table}`,
+    run: async (sql, limit) => (await deleteExpired(sql, each, later(clock.now(), -(each.keptFor ?? 0)), limit)).length,
+  }))
