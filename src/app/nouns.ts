@@ -143,7 +143,7 @@ export const makeNouns = (config: Config, platform: NounPlatform) => {
   const ofUsers = { ...ofTokens, ...makeUserNouns(config, platform, keys) }
   const ofSessions = { ...ofUsers, ...makeSessionNouns(config, platform, keys, ofUsers) }
   const { keysFor, sealFor } = keys
-  const ofRegistrations = makeRegistrationNouns(config, { ...platform, ...ofUsers, keysFor })
+  const ofRegistrations = makeRegistrationNouns(config, { ...platform, ...ofSessions })
   const providers = createProviders(platform.providerSettings, { outbound, clock })
   const words = [config.productName, ...config.passwordWords]
   return {

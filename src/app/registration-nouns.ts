@@ -1,5 +1,6 @@
 import type { Config } from '../config.js'
 import { createInvitations } from '../domain/invitations/invitations.js'
+import type { MailedCodes } from '../domain/mailed-codes/mailed-codes.js'
 import type { Mails } from '../domain/mails/mails.js'
 import { createRegistrationGate } from '../domain/registrations/registration-gate.js'
 import { createRegistrations } from '../domain/registrations/registrations.js'
@@ -12,14 +13,13 @@ type Dependencies = {
   clock: Clock
   users: Users
   mails: Mails
-  keysFor: (purpose: string) => Buffer[]
+  mailedCodes: MailedCodes
 }
 
 /** The nouns that decide who gets an account. */
 export const makeRegistrationNouns = (config: Config, deps: Dependencies) => {
   const registrationGate = createRegistrationGate({ mode: config.registration, domains: config.registrationDomains })
   const invitations = createInvitations({ ...deps, gate: registrationGate })
-  const codeKeys = deps.keysFor('registration code')
-  const registrations = createRegistrations({ ...deps, invitations, codeKeys })
+  const registrations = createRegistrations({ ...deps, invitations })
   return { registrationGate, invitations, registrations }
 }

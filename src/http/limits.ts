@@ -95,7 +95,7 @@ const createMailLimits = ({ cache, networkMails, onRejection }: Dependencies, co
   /** Codes for a user who is not signed in yet. */
   mailedCodesTo: (userId: string, request: FastifyRequest, reply: FastifyReply) =>
     counted.count(ofMailedCodes, userSubject(userId), request, reply),
-  /** They may have been asked for with a password that no longer works. */
+  /** A thief who knew the old password may have used up the codes of this hour. */
   forgetMailedCodes: (userId: string) => cache.forget(limiterKey(ofMailedCodes.name, userSubject(userId))),
   /**
    * Whether this client may cause one more mail to an address that it has not proven. Each address has a ceiling of its own, but there

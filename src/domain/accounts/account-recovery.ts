@@ -23,7 +23,7 @@ type Dependencies = {
   undos: Pick<Undos, 'find' | 'openOf' | 'take' | 'forgetFrom' | 'forgetAll'>
   emailChanges: Pick<EmailChanges, 'changing' | 'apply'>
   oneTimeTokens: Pick<OneTimeTokens, 'replaceReset'>
-  mails: Pick<Mails, 'queue' | 'forgetCodes'>
+  mails: Pick<Mails, 'queue'>
   events: Pick<Events, 'recordInside'>
   clear: AccountClearing
 }
@@ -98,7 +98,6 @@ export const createAccountRecovery = (deps: Dependencies) => {
       await tellOwner(sql, cleared.user, { byOperator: false, hasPassword: passwordHash !== undefined, client })
       const notice = { to: user.email, userId: user.id, template: 'email-withdrawn', client } as const
       if (isMoved) await mails.queue(sql, { ...notice, values: { username: cleared.user.username } })
-      if (passwordHash !== undefined) await mails.forgetCodes(sql, email)
       const reason = [...(isMoved ? ['email'] : []), ...cleared.removed].join(' ')
       const kind = of === 'email' ? 'email_change_undone' : 'factor_undone'
       await events.recordInside(sql, { kind, userId: user.id, ...(reason && { reason }) }, client)

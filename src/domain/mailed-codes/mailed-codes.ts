@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
-import { codeOf, isCodeOf } from '../../lib/mailed-code.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import type { Mails } from '../mails/mails.js'
 import type { Client } from '../sessions/client.js'
+import { createCodeText } from './code-text.js'
 import * as store from './mailed-codes.store.js'
 
 const mailedCodeLifetime = 10 * minutes
@@ -15,7 +15,7 @@ const tries = 5
 export const holderOf = (holder: { sessionId: string } | { challengeId: string }) =>
   'sessionId' in holder ? `session ${holder.sessionId}` : `challenge ${holder.challengeId}`
 
-/** No code that was mailed works any more. A command has no keys to make codes with, so this needs none. */
+/** No code that was mailed works any more. */
 export const forgetMailedCodes = (sql: Sql, userId: string) => store.deleteOfUser(sql, userId)
 
 export type MailedCodes = ReturnType<typeof createMailedCodes>
@@ -26,7 +26,12 @@ type CodeMail = 'step-up-code' | 'enrolment-code'
 
 /** Short codes that prove that the user can read the mails of the account. */
 export const createMailedCodes = ({ database, clock, codeKeys, mails }: Dependencies) => {
+  const { codeOf, isCodeOf } = createCodeText(codeKeys)
+
   return {
+    /** The code of a registration, which has its own row and its own tries. */
+    codeOf,
+    isCodeOf,
     /** Mails a new code, which replaces the one before it. */
     send: async (
       holder: string,
@@ -36,7 +41,7 @@ export const createMailedCodes = ({ database, clock, codeKeys, mails }: Dependen
     ) => {
       const id = randomUUID()
       const expiresAt = later(clock.now(), mailedCodeLifetime)
-      const values = { code: codeOf(codeKeys, id), validFor: mailedCodeLifetime, username }
+      const values = { code: codeOf(id), validFor: mailedCodeLifetime, username }
       await database.transaction(async (sql) => {
         const queued = await mails.queue(sql, { to, userId, template, values, client })
         // Without a new mail the code of the last one still works.
@@ -47,7 +52,7 @@ export const createMailedCodes = ({ database, clock, codeKeys, mails }: Dependen
     check: async (holder: string, userId: string, code: string) => {
       const [row] = await store.spendTry(database, holder, userId, clock.now())
       if (!row) return refuse('mailed_code_void')
-      if (isCodeOf(codeKeys, row.id, code)) return { id: row.id }
+      if (isCodeOf(row.id, code)) return { id: row.id }
       return refuse(row.tries_left > 0 ? 'wrong_mailed_code' : 'mailed_code_void')
     },
     take: async (sql: Sql, id: string) => (await store.takeCode(sql, id)).length > 0,

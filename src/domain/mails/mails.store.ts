@@ -74,13 +74,6 @@ export const insert = (
     ],
   )
 
-/** The mails stay, and those that wait are sent; the limit of their recipient counts them no longer. */
-export const stopCounting = (sql: Sql, recipientKey: string, kinds: readonly string[]) =>
-  sql.query(`update outgoing_mail set recipient_key = '' where recipient_key = $1 and kind = any ($2::text[])`, [
-    recipientKey,
-    kinds,
-  ])
-
 const due = selectList<DueMail>({
   id: true,
   kind: true,

@@ -44,7 +44,9 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'verify-email': { mails: 5, within: 1 * hours },
   'already-registered': { mails: 5, within: 1 * hours },
   'reset-password': { mails: 5, within: resetLifetime },
-  'step-up-code': { mails: 5, within: 1 * hours },
+  // Limited for each user, where the user is told so.
+  'step-up-code': undefined,
+  'enrolment-code': undefined,
   'new-device': { mails: 5, within: 1 * hours },
   'device-trusted': { mails: 5, within: 1 * hours },
   'session-stolen': { mails: 5, within: 1 * hours },
@@ -52,7 +54,6 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'sign-in-unfinished': { mails: 1, within: 1 * days },
   // Only an operator causes it.
   invitation: undefined,
-  'enrolment-code': { mails: 5, within: 1 * hours },
   'confirm-email': { mails: 5, within: 1 * hours },
   'email-taken': { mails: 5, within: 1 * hours },
   'address-reserved': { mails: 5, within: 1 * hours },
@@ -217,10 +218,6 @@ export const createMails = ({
     return undefined
   }
 
-  /** As many mails with a code can be sent to an address again as if there had been none. */
-  const forgetCodes = (sql: Sql, email: string) =>
-    store.stopCounting(sql, recipientKey(email), ['step-up-code', 'enrolment-code'] satisfies MailKind[])
-
   /** Deletes mails that were sent or given up more than a day ago, oldest first. Returns how many. */
   const purge = async (sql: Sql, limit: number) => {
     const gone = await store.deleteFinishedBefore(sql, uuidFloor(later(clock.now(), -kept)), limit)
@@ -229,7 +226,6 @@ export const createMails = ({
 
   return {
     queue,
-    forgetCodes,
     purge,
     ...createSentMails({ database }),
     ...createWaiting(database, clock),

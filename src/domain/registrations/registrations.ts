@@ -2,11 +2,11 @@ import { isLanguage } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { hours, minutes } from '../../lib/durations.js'
-import { codeOf, isCodeOf } from '../../lib/mailed-code.js'
 import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation, type Transaction } from '../../platform/database/database.js'
 import type { Invitations } from '../invitations/invitations.js'
+import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { Mails } from '../mails/mails.js'
 import type { Client } from '../sessions/client.js'
 import { undoLifetime } from '../undos/undos.js'
@@ -66,11 +66,11 @@ type Dependencies = {
   invitations: Pick<Invitations, 'admit'>
   mails: Pick<Mails, 'queue'>
   clock: Clock
-  codeKeys: readonly Buffer[]
+  mailedCodes: Pick<MailedCodes, 'codeOf' | 'isCodeOf'>
 }
 
 export const createRegistrations = (deps: Dependencies) => {
-  const { database, users, invitations, mails, clock, codeKeys } = deps
+  const { database, users, invitations, mails, clock, mailedCodes } = deps
   /**
    * The owner of an email that has an account, or had one until a short time ago, gets a mail that says so; otherwise the
    * mail has the link, and the code while there are tries for it. The result and the written rows do not show which of the
@@ -90,7 +90,7 @@ export const createRegistrations = (deps: Dependencies) => {
     }
     const values = {
       token,
-      code: triesLeft > 0 ? codeOf(codeKeys, id) : undefined,
+      code: triesLeft > 0 ? mailedCodes.codeOf(id) : undefined,
       validFor: inWholeUnits(expiresAt.getTime() - clock.now().getTime()),
     }
     return mails.queue(sql, { to: email, userId: null, template: 'verify-email', values, client, withheld })
@@ -187,7 +187,7 @@ export const createRegistrations = (deps: Dependencies) => {
 
     findByCode: async (code: string, browserToken: string | undefined): Promise<Pending | Refused<CodeRefusal>> => {
       const rows = browserToken ? await store.spendTryByBrowser(database, fingerprint(browserToken), clock.now()) : []
-      const meant = rows.find((row) => !isForgotten(row) && isCodeOf(codeKeys, row.id, code))
+      const meant = rows.find((row) => !isForgotten(row) && mailedCodes.isCodeOf(row.id, code))
       if (meant) return toPending(meant)
       const [newest] = rows
       if (newest) return refuse(newest.code_tries_left > 0 ? 'invalid_code' : 'tries_used_up')

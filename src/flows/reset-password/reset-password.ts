@@ -75,8 +75,6 @@ export const createResetPassword = (deps: Dependencies) => {
       await users.setPassword(sql, user.id, passwordHash)
       await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor: 'password' })
       await sessions.endAll(user.id, { sql })
-      // A thief who knew the old password may have used up the codes of this hour.
-      await mails.forgetCodes(sql, owner.email)
       await mails.queue(sql, {
         to: owner.email,
         userId: owner.id,

@@ -1,0 +1,28 @@
+import { createHmac } from 'node:crypto'
+import { sameBytes } from '../../lib/random.js'
+
+const letters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
+const bytesOfLetter = 4
+
+const codeWith = (key: Buffer, id: string) => {
+  const digest = createHmac('sha256', key).update(id).digest()
+  const starts = Array.from({ length: digest.length / bytesOfLetter }, (_, index) => index * bytesOfLetter)
+  return starts.map((start) => letters[digest.readUInt32BE(start) % letters.length]).join('')
+}
+
+/**
+ * Short codes for mails, computed from the id of a row with the first of our keys: every mail about the row has the same code, and
+ * the database does not contain it.
+ */
+export const createCodeText = (keys: readonly Buffer[]) => ({
+  codeOf: (id: string) => {
+    const [newest] = keys
+    if (!newest) throw new Error('There is no key to make codes with')
+    return codeWith(newest, id)
+  },
+  /** Users may type the code in lower case, and with spaces or dashes. */
+  isCodeOf: (id: string, typed: string) => {
+    const given = Buffer.from(typed.toUpperCase().replaceAll(/[^A-Z0-9]/g, ''))
+    return keys.some((key) => sameBytes(Buffer.from(codeWith(key, id)), given))
+  },
+})
