@@ -86,7 +86,6 @@ import { createLimits } from './http/limits.js'
 import { createReturnToNotes } from './http/return-to-notes.js'
 import { createServer, type Server } from './http/server.js'
 import { createServiceCallers } from './http/service-callers.js'
-import { typedNamesPurpose } from './http/typed-names.js'
 import { type Clock, systemClock } from './lib/clock.js'
 import { createLog, type Log } from './platform/log.js'
 
@@ -116,7 +115,7 @@ const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Cloc
     networkSignIns: config.networkSignInLimit,
     networkMails: config.networkMailLimit,
     loginOfKnownDevices: config.loginLimitKnownDevices,
-    nameKeys: keysFor(typedNamesPurpose),
+    nameMarks: nouns.nameMarks,
     knownDevices,
     signInCookies,
     users,

@@ -3,7 +3,6 @@ import type { Config } from '../config.js'
 import { createContent } from '../domain/content/content.js'
 import { createEmailChanges } from '../domain/email-changes/email-changes.js'
 import { createEvents } from '../domain/events/events.js'
-import { createNameMarks, nameMarksPurpose } from '../domain/events/name-marks.js'
 import { createMailedCodes } from '../domain/mailed-codes/mailed-codes.js'
 import { createMails } from '../domain/mails/mails.js'
 import { createOneTimeTokens } from '../domain/one-time-tokens/one-time-tokens.js'
@@ -22,6 +21,7 @@ import { createLoadedKeys } from '../domain/signing-keys/loaded-keys.js'
 import { createSigningKeys } from '../domain/signing-keys/signing-keys.js'
 import { createTokens } from '../domain/tokens/tokens.js'
 import { createUndos } from '../domain/undos/undos.js'
+import { createNameMarks } from '../domain/users/name-marks.js'
 import { createUsernames } from '../domain/users/usernames.js'
 import { createUsers } from '../domain/users/users.js'
 import type { Receiver } from '../domain/webhooks/webhook-sender.js'
@@ -89,10 +89,11 @@ const makeUserNouns = (config: Config, platform: NounPlatform, { keysFor, sealFo
   const usernames = createUsernames({ database, clock, kept: config.reservedUsernames })
   const users = createUsers({ database, clock, usernames })
   const webhooks = createWebhooks({ database, clock, receiver, onOutcome: metrics?.countWebhook, log })
+  const nameMarks = createNameMarks(keysFor('typed names'))
   const events = createEvents({
     database,
     clock,
-    nameMarks: createNameMarks(keysFor(nameMarksPurpose)),
+    nameMarks,
     // Listeners are told after the commit, and webhooks are written with the change: so there may be one to send.
     listeners: [(recorded) => log.info(recorded, 'event'), (_, event) => metrics?.countEvent(event), webhooks.wake],
     leftToService: platform.leavesEventsToService,
@@ -110,7 +111,7 @@ const makeUserNouns = (config: Config, platform: NounPlatform, { keysFor, sealFo
     from: config.mailFrom,
     onOutcome: metrics?.countMail,
   })
-  return { usernames, users, webhooks, events, mails }
+  return { usernames, users, nameMarks, webhooks, events, mails }
 }
 
 /** Sessions, and what is mailed to prove who asks. */

@@ -103,7 +103,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
   const nouns = makeNouns({ ...config, reservedUsernames: [] }, platform)
   return {
     ...nouns,
-    ...operatorStores(config, platform),
+    ...operatorStores(config, { ...platform, ...nouns }),
     database,
     clock,
     accountData: createAccountData({ ...nouns, clock }),

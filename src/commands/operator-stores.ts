@@ -4,19 +4,17 @@ import { limiterKey } from '../domain/limiters/limiters.js'
 import { createWaitingMails } from '../domain/mails/waiting-mails.js'
 import { createWaitingRegistrations } from '../domain/registrations/waiting-registrations.js'
 import { createStats } from '../domain/stats/stats.js'
-import { typedNameSubject, typedNamesPurpose } from '../http/typed-names.js'
+import type { NameMarks } from '../domain/users/name-marks.js'
 import type { Clock } from '../lib/clock.js'
-import { deriveKey } from '../lib/keys.js'
 import type { Database } from '../platform/database/database.js'
 
 export type OperatorStores = ReturnType<typeof operatorStores>
 
-type Dependencies = { database: Database; clock: Clock; secrets: readonly string[] }
+type Dependencies = { database: Database; clock: Clock; nameMarks: Pick<NameMarks, 'all'> }
 
 /** What only commands ask for: why a user cannot sign in, and how much there is of everything. */
-export const operatorStores = (config: Config, { database, clock, secrets }: Dependencies) => {
+export const operatorStores = (config: Config, { database, clock, nameMarks }: Dependencies) => {
   const { redisUrl, redisPrefix, loginLimit, loginLimitKnownDevices, sensitiveLimit, accountLimit } = config
-  const nameKeys = secrets.map((secret) => deriveKey(secret, typedNamesPurpose))
   return {
     limits: {
       /** How many attempts a network has, by the name of the limiter. */
@@ -26,8 +24,7 @@ export const operatorStores = (config: Config, { database, clock, secrets }: Dep
       /** How many attempts unknown devices have with one name. */
       ofNames: accountLimit.maximum,
       /** The counter of a name that is typed. Without the signing secret it cannot be found. */
-      keysOfName: (name: string) =>
-        nameKeys.length === 0 ? [] : [limiterKey('account', typedNameSubject(nameKeys, name))],
+      keysOfName: (name: string) => nameMarks.all(name).map((mark) => limiterKey('account', mark)),
       /** Undefined without REDIS_URL: then the counters are in the memory of the service. */
       openCounters: async () => {
         if (redisUrl === undefined) return undefined

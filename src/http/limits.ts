@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LimitCode } from '../contract/limits.js'
 import type { KnownDevices } from '../domain/known-devices/known-devices.js'
 import { type LimiterName, limiterKey, limiters, sessionSubject, userSubject } from '../domain/limiters/limiters.js'
+import type { NameMarks } from '../domain/users/name-marks.js'
 import type { Users } from '../domain/users/users.js'
 import type { Cache, Limit } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
@@ -36,7 +37,7 @@ type Dependencies = {
   networkSignIns: Limit
   networkMails: Limit
   loginOfKnownDevices: 'shared' | 'own'
-  nameKeys: readonly Buffer[]
+  nameMarks: NameMarks
   knownDevices: KnownDevices
   signInCookies: SignInCookies
   users: Users

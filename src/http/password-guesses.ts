@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { KnownDevices } from '../domain/known-devices/known-devices.js'
 import { deviceSubject, limiters, userSubject } from '../domain/limiters/limiters.js'
+import type { NameMarks } from '../domain/users/name-marks.js'
 import type { User, Users } from '../domain/users/users.js'
 import { nilUuid } from '../lib/uuid.js'
 import type { Limit } from '../platform/cache/cache.js'
@@ -9,7 +10,6 @@ import { clientNetwork } from './client.js'
 import type { SignInCookies } from './cookies/sign-in-cookies.js'
 import type { CountedRequests, Limiter } from './counted-requests.js'
 import type { Whom } from './limited-events.js'
-import { typedNameSubject } from './typed-names.js'
 
 const ofDevices: Limiter = {
   name: 'device',
@@ -35,7 +35,7 @@ type Dependencies = {
   ofNames: Limit
   /** `own`: a known device has its own count of the login limiter. */
   knownDevicesCount: 'shared' | 'own'
-  nameKeys: readonly Buffer[]
+  nameMarks: Pick<NameMarks, 'of'>
   knownDevices: KnownDevices
   signInCookies: Pick<SignInCookies, 'knownIn'>
   callers: Callers
@@ -47,7 +47,7 @@ type Dependencies = {
  * not. A known device is not stopped by it, but has a few tries only, and counts as unknown when they are used up.
  */
 export const createPasswordGuesses = (deps: Dependencies) => {
-  const { counted, login, knownDevicesCount, nameKeys, knownDevices, signInCookies, callers, users } = deps
+  const { counted, login, knownDevicesCount, nameMarks, knownDevices, signInCookies, callers, users } = deps
   const ofNames: Limiter = { ...ofDevices, name: 'account', limit: deps.ofNames }
 
   type Guess = { account: Account; name: string; whom: Whom }
@@ -74,7 +74,7 @@ export const createPasswordGuesses = (deps: Dependencies) => {
       )
       if (limited) return limited
     }
-    return isKnown ? undefined : counted.count(ofNames, typedNameSubject(nameKeys, name), request, reply, whom)
+    return isKnown ? undefined : counted.count(ofNames, nameMarks.of(name) ?? '', request, reply, whom)
   }
 
   const countUser = (account: Account, name: string, request: FastifyRequest, reply: FastifyReply) =>

@@ -4,8 +4,8 @@ import { days } from '../../lib/durations.js'
 import { uuidFloor, uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Client } from '../sessions/client.js'
+import type { NameMarks } from '../users/name-marks.js'
 import * as store from './events.store.js'
-import type { NameMarks } from './name-marks.js'
 
 export const eventKinds = [
   'registered',

@@ -1,15 +1,12 @@
 import { createHmac } from 'node:crypto'
-import { loginKey } from '../users/users.js'
-
-/** What the key is derived for, from the signing secret. */
-export const nameMarksPurpose = 'names in events'
+import { loginKey } from './users.js'
 
 export type NameMarks = ReturnType<typeof createNameMarks>
 
 /**
- * What is kept of a typed name that belongs to no account. People type passwords into the name field, so the name itself
- * must not be stored. A short keyed hash shows whether two attempts used the same name, in any spelling that is one name for
- * a sign-in, and lets an operator who knows the name find them.
+ * What is kept and counted of a typed name. People type passwords into the name field, so the name itself must not be stored. A
+ * short keyed hash shows whether two attempts used the same name, in any spelling that is one name for a sign-in, and lets an
+ * operator who knows the name find them.
  */
 export const createNameMarks = (keys: readonly Buffer[]) => {
   const markWith = (key: Buffer, name: string) =>
