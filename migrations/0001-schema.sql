@@ -153,8 +153,8 @@ create table sign_in_challenges (
   user_id uuid not null references users on delete cascade,
   -- An enrolment goes on when its user has added a second factor (SECOND_FACTOR=required).
   kind text not null check (kind in ('second_factor', 'enrolment')),
-  -- The first proof, as in `methods` of a session.
-  method text not null,
+  -- The first proof: see `ways-to-sign-in.ts`.
+  way text not null,
   provider text,
   -- The user's id at the provider, if the identity is linked to the account together with the session.
   subject text,

@@ -1,6 +1,7 @@
 import type { Config } from '../config.js'
 import { byProvider } from '../contract/providers.js'
 import { limiterNames } from '../domain/limiters/limiters.js'
+import { signInLabels } from '../domain/sign-in/ways-to-sign-in.js'
 import { countRequests } from '../http/metrics-hook.js'
 import type { Server } from '../http/server.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
@@ -12,7 +13,7 @@ type Watched = Parameters<Metrics['watch']>[0]
 export const openMetrics = async ({ metricsPort, providers }: Config) => {
   if (metricsPort === undefined) return undefined
   const { createMetrics } = await import('../platform/metrics/metrics.js')
-  return createMetrics({ providers: byProvider(providers).map(([id]) => id), limiters: limiterNames })
+  return createMetrics({ ways: signInLabels(byProvider(providers).map(([id]) => id)), limiters: limiterNames })
 }
 
 export const prepareMetrics = (config: Config, metrics: Metrics | undefined, watched: Watched, server: Server) => {

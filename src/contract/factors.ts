@@ -9,15 +9,34 @@ export type NextStep = (typeof nextSteps)[number]
 /** The factors that can be added at an enrolment. */
 export const enrolmentMethods: readonly SecondFactorMethod[] = ['totp', 'passkey']
 
-/** As `amr` names them: a code of the app, a recovery code, a passkey. Each proof of one has a time of its own in a session. */
-const secondFactorProofs: readonly string[] = ['otp', 'rec', 'passkey']
-export const isSecondFactor = (method: string) => secondFactorProofs.includes(method)
-
 /**
- * One factor or two: a passkey is two by itself, a password or a provider needs a code beside it. A mailed code and a trusted
- * device never count.
+ * Every proof, as `amr` of tokens names it, and what it counts. `second` is a second factor beside a `first` one, `both` is two
+ * factors by itself, `none` never counts. The trigger `session_needs_second_factor` has the same list of second factors.
  */
-export const factorsOf = (methods: readonly string[]): 1 | 2 => {
-  const has = (...wanted: string[]) => wanted.some((method) => methods.includes(method))
-  return has('passkey') || (has('pwd', 'provider') && has('otp', 'rec')) ? 2 : 1
+export const methods = {
+  pwd: 'first',
+  provider: 'first',
+  otp: 'second',
+  rec: 'second',
+  passkey: 'both',
+  mail: 'none',
+} as const satisfies Record<string, 'first' | 'second' | 'both' | 'none'>
+
+export type Method = keyof typeof methods
+
+/** The second factors that are typed. */
+export type CodeMethod = { [Name in Method]: (typeof methods)[Name] extends 'second' ? Name : never }[Method]
+const isCode = (method: Method): method is CodeMethod => methods[method] === 'second'
+export const codeMethods = (Object.keys(methods) as Method[]).filter(isCode)
+
+/** A later release may know more of them: what this one does not know never counts. */
+const countOf = (method: string) => (Object.hasOwn(methods, method) ? methods[method as Method] : 'none')
+
+/** A code of the app, a recovery code or a passkey. Each proof of one has a time of its own in a session. */
+export const isSecondFactor = (method: string) => ['second', 'both'].includes(countOf(method))
+
+/** One factor or two: a password or a provider needs a code beside it. A trusted device never counts. */
+export const factorsOf = (proven: readonly string[]): 1 | 2 => {
+  const has = (count: string) => proven.some((method) => countOf(method) === count)
+  return has('both') || (has('first') && has('second')) ? 2 : 1
 }

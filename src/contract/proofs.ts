@@ -1,4 +1,4 @@
-import { factorsOf, isSecondFactor } from './factors.js'
+import { factorsOf, isSecondFactor, type Method } from './factors.js'
 
 /** The ways in which an account can prove again who its user is, as the `methods` of a refusal name them. */
 export const proofMethods = ['passkey', 'totp', 'recovery_code', 'password', 'mail'] as const
@@ -6,7 +6,7 @@ export const proofMethods = ['passkey', 'totp', 'recovery_code', 'password', 'ma
 export type ProofMethod = (typeof proofMethods)[number]
 
 /** As `amr` of a session names them. */
-const amr: Record<ProofMethod, string> = {
+export const amrOfProof: Record<ProofMethod, Method> = {
   passkey: 'passkey',
   totp: 'otp',
   recovery_code: 'rec',
@@ -15,8 +15,8 @@ const amr: Record<ProofMethod, string> = {
 }
 
 export const secondFactorsAmong = (methods: readonly ProofMethod[]) =>
-  methods.filter((method) => isSecondFactor(amr[method]))
+  methods.filter((method) => isSecondFactor(amrOfProof[method]))
 
 /** Those that make a session one with two factors, together with what was proven in it before. */
 export const reachingTwoFactors = (methods: readonly ProofMethod[], proven: readonly string[]) =>
-  secondFactorsAmong(methods).filter((method) => factorsOf([...proven, amr[method]]) === 2)
+  secondFactorsAmong(methods).filter((method) => factorsOf([...proven, amrOfProof[method]]) === 2)

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LimitCode } from '../contract/limits.js'
 import type { KnownDevices } from '../domain/known-devices/known-devices.js'
 import { type LimiterName, limiterKey, limiters, sessionSubject, userSubject } from '../domain/limiters/limiters.js'
+import { waysToSignIn } from '../domain/sign-in/ways-to-sign-in.js'
 import type { NameMarks } from '../domain/users/name-marks.js'
 import type { Users } from '../domain/users/users.js'
 import type { Cache, Limit } from '../platform/cache/cache.js'
@@ -110,6 +111,12 @@ const createMailLimits = ({ cache, networkMails, onRejection }: Dependencies, co
   },
 })
 
+type WayHooks = { [Way in keyof typeof waysToSignIn]: Hook }
+
+/** In front of each way to sign in: the hook of its limiter. */
+const createSignInHooks = (hooks: { login: Hook; general: Hook }) =>
+  Object.fromEntries(Object.entries(waysToSignIn).map(([way, { limiter }]) => [way, hooks[limiter]])) as WayHooks
+
 export type Limits = ReturnType<typeof createLimits>
 
 export const createLimits = (deps: Dependencies) => {
@@ -142,13 +149,17 @@ export const createLimits = (deps: Dependencies) => {
     return { granted, retryAfter, refund: () => cache.refund(key, window) }
   }
 
+  const passwords = createPasswordLimits(deps, counted, ofLogins, counting)
+  const byNetwork = hook(ofRequests, clientNetwork)
+
   return {
     login: hook(ofLogins, clientNetwork),
-    ...createPasswordLimits(deps, counted, ofLogins, counting),
+    ...passwords,
+    beforeSignIn: createSignInHooks({ login: passwords.passwordBeforeName, general: byNetwork }),
     confirm: hook({ ...ofRequests, name: 'confirm', limit: deps.login, refundsSuccess: true }, clientNetwork),
     sensitive: hook({ name: 'sensitive', limit: sensitive, code: 'too_many_attempts' }, clientNetwork),
     /** For routes without sign-in, by network: a token does not change what is counted. */
-    byNetwork: hook(ofRequests, clientNetwork),
+    byNetwork,
     /** For routes behind `callers.required`. */
     bySession: hook(ofRequests, sessionOf),
     /** For routes that a sign-in which waits may use, too. */

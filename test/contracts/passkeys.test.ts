@@ -67,8 +67,8 @@ describe.each(testStores)('passkeys on $name', ({ open }) => {
   it('end trusted devices and waiting sign-ins when they change, and go with their user', async () => {
     const { database: sql } = store
     await sql.query(
-      `insert into sign_in_challenges (hash, user_id, kind, method, ip, user_agent, begun_at, expires_at)
-       values ('a', $1, 'second_factor', 'pwd', '', '', now(), now())`,
+      `insert into sign_in_challenges (hash, user_id, kind, way, ip, user_agent, begun_at, expires_at)
+       values ('a', $1, 'second_factor', 'password', '', '', now(), now())`,
       [user],
     )
     await add(5)

@@ -1,5 +1,6 @@
 import bcrypt from 'bcrypt'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isSecondFactor, methods } from '#contract/factors.js'
 import { startApp } from '../../src/app.js'
 import { hours, minutes, seconds } from '../../src/lib/durations.js'
 import { addAuthenticator } from '../support/authenticator.js'
@@ -222,20 +223,20 @@ describe('an account with two-step sign-in', () => {
 
   it('cannot be signed in by a program that inserts a session without a second proof', async () => {
     await enrolled('rolling')
-    const before = await sessionsOf('rolling')
-    // The second one names a device that is no longer trusted, as a sign-in does that a reset has overtaken.
-    for (const device of [null, '019a8f0e-7d5e-7c43-9a51-3f4d8c8f3a10']) {
-      const inserted = await latchkey.sql.query(
+    const insert = (method: string, device: string | null = null) =>
+      latchkey.sql.query(
         `insert into refresh_token_records
            (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at,
             last_used_at, trusted_device, second_factor_required, methods, authenticated_at, signed_in_as)
          select gen_random_uuid(), id, '\\x00', 0, now(), now(), now() + interval '1 day', '', '', now(), now(), $1,
-           false, '{pwd}', now(), username
+           false, array[$2], now(), username
          from users where username = 'rolling' returning id`,
-        [device],
+        [device, method],
       )
-      expect([inserted, await sessionsOf('rolling')]).toEqual([[], before])
-    }
+    for (const method of Object.keys(methods))
+      expect([method, (await insert(method)).length]).toEqual([method, isSecondFactor(method) ? 1 : 0])
+    // It names a device that is no longer trusted, as a sign-in does that a reset has overtaken.
+    expect(await insert('pwd', '019a8f0e-7d5e-7c43-9a51-3f4d8c8f3a10')).toEqual([])
   })
 
   it('leaves nothing in the database that works', async () => {

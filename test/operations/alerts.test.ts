@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { openStores } from '../../src/commands/open-stores.js'
 import { limiterNames } from '../../src/domain/limiters/limiters.js'
+import { signInLabels } from '../../src/domain/sign-in/ways-to-sign-in.js'
 import { createMetrics } from '../../src/platform/metrics/metrics.js'
 import { createWrongClock } from '../support/clock.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -94,14 +95,14 @@ describe('the alerts', () => {
   it('look at series and labels that the service really has, and so do their tests', async () => {
     // A provider of PROVIDERS that cannot be reached, and a failed request, which no running service should have.
     await service.browser().get('/api/auth/provider-okta')
-    const failing = createMetrics({ limiters: limiterNames })
+    const failing = createMetrics({ ways: signInLabels(), limiters: limiterNames })
     for (const route of ['/login', '/health', '/api/auth/verify', '/api/auth/me'])
       for (const status of [200, 500])
         failing.countRequest({ route, method: route === '/login' ? 'POST' : 'GET', status, milliseconds: 1 })
     for (const reason of ['timeout', 'access_denied', 'unreachable'])
-      for (const provider of ['provider_a', 'provider_b', 'provider_okta'])
-        failing.countEvent({ kind: 'sign_in_failed', provider, reason })
-    failing.countEvent({ kind: 'sign_in_failed', reason: 'wrong_password' })
+      for (const triedBy of ['provider_a', 'provider_b', 'provider_okta'])
+        failing.countEvent({ kind: 'sign_in_failed', triedBy, reason })
+    failing.countEvent({ kind: 'sign_in_failed', triedBy: 'password', reason: 'wrong_password' })
     const own = selectorsIn(await scrape())
     const series = [...own, ...selectorsIn(await failing.text())]
     const used = [

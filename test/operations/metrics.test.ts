@@ -3,6 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import project from '../../package.json' with { type: 'json' }
 import { limiterNames } from '../../src/domain/limiters/limiters.js'
+import { signInLabels } from '../../src/domain/sign-in/ways-to-sign-in.js'
 import { createMetrics } from '../../src/platform/metrics/metrics.js'
 import { startMetricsServer } from '../../src/platform/metrics/metrics-server.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -129,7 +130,7 @@ describe('the metrics', () => {
   })
 
   it('start closed lists at zero, so that the first of a kind is an increase', async () => {
-    const fresh = await createMetrics({ limiters: limiterNames }).text()
+    const fresh = await createMetrics({ ways: signInLabels(), limiters: limiterNames }).text()
     expect(seriesValue(fresh, 'latchkey_http_refusals_total', { status: '500' })).toBe(0)
     expect(seriesValue(fresh, 'latchkey_sign_ins_total', { way: 'provider_a' })).toBe(0)
     expect(seriesValue(fresh, 'latchkey_limiter_rejections_total', { limiter: 'login' })).toBe(0)
@@ -149,7 +150,7 @@ it('say which setting to change when their port is taken', async () => {
   const taken = {
     host: '127.0.0.1',
     port: Number(new URL(metricsUrl).port),
-    metrics: createMetrics({ limiters: limiterNames }),
+    metrics: createMetrics({ ways: signInLabels(), limiters: limiterNames }),
   }
   await expect(startMetricsServer(taken)).rejects.toThrow(
     `127.0.0.1:${taken.port} is in use: set METRICS_PORT to another port, or stop the program that has it.`,
@@ -157,10 +158,10 @@ it('say which setting to change when their port is taken', async () => {
 })
 
 it('bound what may become a label, whatever is reported', async () => {
-  const metrics = createMetrics({ limiters: limiterNames })
+  const metrics = createMetrics({ ways: signInLabels(), limiters: limiterNames })
   for (let at = 0; at < 500; at += 1)
-    metrics.countEvent({ kind: 'sign_in_failed', provider: 'provider_a', reason: `cause_${at}` })
-  metrics.countEvent({ kind: 'sign_in_failed', provider: 'provider_a', reason: '"\n} 1' })
+    metrics.countEvent({ kind: 'sign_in_failed', triedBy: 'provider_a', reason: `cause_${at}` })
+  metrics.countEvent({ kind: 'sign_in_failed', triedBy: 'provider_a', reason: '"\n} 1' })
   metrics.countRequest({ route: undefined, method: 'PROPFIND', status: 405, milliseconds: 1 })
   const text = await metrics.text()
   expect(text.match(/^latchkey_sign_in_failures_total\{/gm)).toHaveLength(65)

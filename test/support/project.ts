@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { limiterNames } from '../../src/domain/limiters/limiters.js'
+import { signInLabels } from '../../src/domain/sign-in/ways-to-sign-in.js'
 import { createMetrics } from '../../src/platform/metrics/metrics.js'
 
 /** A file of this project, by its path. */
@@ -20,7 +21,7 @@ export const anchorsIn = async (path: string) => {
 
 /** The series that the service offers, with the suffixes of histograms. */
 export const knownMetrics = () => {
-  const metrics = createMetrics({ limiters: limiterNames })
+  const metrics = createMetrics({ ways: signInLabels(), limiters: limiterNames })
   metrics.watch({
     workers: { queueLength: () => 0 },
     cache: { ping: async () => {} },

@@ -1,3 +1,4 @@
+import type { Method } from '#contract/factors.js'
 import { deviceWords } from '#contract/languages.js'
 import type { LoginNotice, PublicReason } from '#contract/pages.js'
 import type { FeedbackId, PasswordErrorId, PasswordRuleId } from '#contract/password-rules.js'
@@ -341,7 +342,7 @@ export const en = {
       rec: 'recovery code',
       passkey: 'passkey',
       mail: 'emailed code',
-    },
+    } satisfies Record<Method, string>,
     activeNow: 'Active now',
     lastUsed: 'Active {when}',
     endSession: 'Sign out',

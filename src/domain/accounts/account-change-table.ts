@@ -1,6 +1,6 @@
+import type { Method } from '../../contract/factors.js'
 import type { EventKind } from '../events/events.js'
 import type { MailKind } from '../mails/letters.js'
-import type { Method } from '../tokens/tokens.js'
 import type { UndoKind } from '../undos/undos.js'
 
 /** Who can cause a change. A sign-in adds a factor or a provider on its way. */
@@ -29,7 +29,7 @@ export type Consequences = {
   /** What counts as proven in this session no more. */
   withdraws: readonly Method[]
   voids: readonly Voided[]
-  event: EventKind | null
+  event: Exclude<EventKind, 'sign_in_failed'> | null
 }
 
 /** Everything that can happen to an account. A kind with a column left out does not compile. */

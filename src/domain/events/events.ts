@@ -4,6 +4,7 @@ import { days } from '../../lib/durations.js'
 import { uuidFloor, uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Client } from '../sessions/client.js'
+import type { SignInLabel } from '../sign-in/ways-to-sign-in.js'
 import type { NameMarks } from '../users/name-marks.js'
 import * as store from './events.store.js'
 
@@ -75,23 +76,23 @@ export const eventKinds = [
 export const mailEventKinds = ['mail_accepted', 'mail_refused', 'mail_given_up'] as const satisfies readonly EventKind[]
 export type EventKind = (typeof eventKinds)[number]
 
-/** How a user signed in. */
-type SignInWay = 'password' | 'registration' | 'passkey' | ProviderId
-
-export type Event = {
+type ToldEvent = {
   kind: EventKind
   userId?: string
   sessionId?: string
   provider?: ProviderId
   reason?: string
-  /** How a sign-in was tried that failed, if it was neither a password nor a provider. */
-  triedBy?: 'passkey'
   /** Set when a session began with it. */
-  sessionBegan?: SignInWay
+  sessionBegan?: SignInLabel
+  triedBy?: SignInLabel
 }
 
+/** A sign-in that failed says how it was tried: a new way must not count as a password. */
+export type Event = ToldEvent &
+  ({ kind: Exclude<EventKind, 'sign_in_failed'> } | { kind: 'sign_in_failed'; triedBy: SignInLabel })
+
 /** An event in the log: what the row has, and nothing that was typed. */
-type RecordedEvent = Pick<Event, 'kind' | 'userId' | 'sessionId' | 'reason'> & {
+type RecordedEvent = Pick<ToldEvent, 'kind' | 'userId' | 'sessionId' | 'reason'> & {
   username?: string
   nameMark?: string
   requestId?: string
@@ -100,13 +101,13 @@ type RecordedEvent = Pick<Event, 'kind' | 'userId' | 'sessionId' | 'reason'> & {
   /** When it happened, if that was some time before. */
   at?: string
 }
-export type EventListener = (recorded: RecordedEvent, event: Event) => void
+export type EventListener = (recorded: RecordedEvent, event: ToldEvent) => void
 
 /** The reason as people read it, in the row and in the log. The provider comes first: `provider_a timeout`. */
 const reasonOf = ({ provider, reason }: Event) =>
   [provider, reason].filter((part) => part !== undefined).join(' ') || null
 
-const eventIn = ({ kind, user_id, reason }: store.EventRow): Event => ({
+const eventIn = ({ kind, user_id, reason }: store.EventRow): ToldEvent => ({
   kind: kind as EventKind,
   ...(user_id !== null && { userId: user_id }),
   ...(reason !== null && { reason }),

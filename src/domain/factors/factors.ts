@@ -1,4 +1,4 @@
-import type { SecondFactorMethod } from '../../contract/factors.js'
+import type { CodeMethod, SecondFactorMethod } from '../../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
@@ -17,9 +17,6 @@ import { newRecoveryCodes, readCode } from './recovery-codes.js'
 import { newSecret, otpauthUri, stepOf } from './totp.js'
 
 const pendingLifetime = 10 * minutes
-
-/** How a code was proven, as in `methods` of a session. */
-export type CodeMethod = 'otp' | 'rec'
 
 type ProofOutcome = 'accepted' | 'wrong' | 'limited'
 

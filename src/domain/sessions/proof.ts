@@ -1,5 +1,4 @@
-import { isSecondFactor } from '../../contract/factors.js'
-import type { Method } from '../tokens/tokens.js'
+import { isSecondFactor, type Method } from '../../contract/factors.js'
 
 /** How the user of a session has proven who they are, when they last did, and when they last did by a second factor. */
 export type Proof = { methods: readonly string[]; provenAt: Date; secondFactorAt: Date | null }

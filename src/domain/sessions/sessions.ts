@@ -1,3 +1,4 @@
+import type { Method } from '../../contract/factors.js'
 import { type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import { type Clock, later } from '../../lib/clock.js'
@@ -6,13 +7,7 @@ import { fingerprint, sameBytes } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Mails } from '../mails/mails.js'
-import {
-  accessTokenLifetime,
-  type Method,
-  type RefreshClaims,
-  type RefreshToken,
-  type Tokens,
-} from '../tokens/tokens.js'
+import { accessTokenLifetime, type RefreshClaims, type RefreshToken, type Tokens } from '../tokens/tokens.js'
 import type { Users } from '../users/users.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
 import type { Client } from './client.js'
@@ -33,7 +28,7 @@ export type SignedInUser = { id: string; username: string; email: string; name: 
  */
 export type FirstProof = {
   methods: readonly Method[]
-  passwordHash?: string
+  passwordHash?: string | undefined
   trustedDevice?: string
   provider?: ProviderId | undefined
   provenAt?: Date | undefined

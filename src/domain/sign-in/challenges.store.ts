@@ -6,7 +6,7 @@ export type ChallengeRow = {
   id: string
   user_id: string
   kind: string
-  method: string
+  way: string
   provider: string | null
   subject: string | null
   mail_proven: boolean
@@ -18,7 +18,7 @@ const challenge = selectList<ChallengeRow>({
   id: true,
   user_id: true,
   kind: true,
-  method: true,
+  way: true,
   provider: true,
   subject: true,
   mail_proven: 'mail_proven_at is not null',
@@ -36,7 +36,7 @@ export const insert = (
     hash: Uint8Array
     userId: string
     kind: string
-    method: string
+    way: string
     provider: string | null
     subject: string | null
     expiresAt: Date
@@ -47,7 +47,7 @@ export const insert = (
   },
 ) =>
   sql.query(
-    `insert into sign_in_challenges (hash, user_id, method, provider, subject, expires_at, kind, ip, user_agent, begun_at)
+    `insert into sign_in_challenges (hash, user_id, way, provider, subject, expires_at, kind, ip, user_agent, begun_at)
      select $1::bytea, u.id, $3::text, $4::text, $5::text, $6::timestamptz, $8::text, $10::text, $11::text, $12::timestamptz
      from users as u
      where u.id = $2 and u.disabled_at is null and ($7::text is null or u.password_hash = $7) and u.undo_count = $9
@@ -55,7 +55,7 @@ export const insert = (
     [
       begun.hash,
       begun.userId,
-      begun.method,
+      begun.way,
       begun.provider,
       begun.subject,
       begun.expiresAt,
@@ -101,7 +101,8 @@ export const removeAll = (sql: Sql, userId: string) =>
 
 export type ExpiredRow = {
   user_id: string
-  method: string
+  way: string
+  provider: string | null
   ip: string
   user_agent: string
   begun_at: Date
@@ -116,6 +117,6 @@ export const takeExpired = (sql: Sql, now: Date, limit: number) =>
     `with due as (select hash, user_id from sign_in_challenges where expires_at <= $1 order by expires_at limit $2),
      held as (select id from users where id in (select user_id from due) for key share skip locked)
      delete from sign_in_challenges where hash in (select hash from due join held on held.id = due.user_id)
-     returning ${selectList<ExpiredRow>({ user_id: true, method: true, ip: true, user_agent: true, begun_at: true })}`,
+     returning ${selectList<ExpiredRow>({ user_id: true, way: true, provider: true, ip: true, user_agent: true, begun_at: true })}`,
     [now, limit],
   )

@@ -1,5 +1,5 @@
 import type { NextStep } from '../../contract/factors.js'
-import { isProviderId, type ProviderId } from '../../contract/providers.js'
+import { isProviderId } from '../../contract/providers.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
@@ -7,16 +7,17 @@ import type { Database, Sql } from '../../platform/database/database.js'
 import type { Client } from '../sessions/client.js'
 import type { Identity, User } from '../users/users.js'
 import * as store from './challenges.store.js'
+import { readWaiting, type WaitingBy, waysToSignIn } from './ways-to-sign-in.js'
 
 export const challengeLifetime = 10 * minutes
 
 /** The first proof of a sign-in, by the user as it was then. `link` is written together with the session. */
-export type Begun = {
+type Begun = {
   user: Pick<User, 'id' | 'undoCount'>
   kind: NextStep
-  passwordHash?: string | undefined
-  provider?: ProviderId | undefined
-  link?: Identity | undefined
+  by: WaitingBy
+  passwordHash: string | undefined
+  link: Identity | undefined
   client: Client
 }
 
@@ -25,8 +26,7 @@ export type Challenge = {
   id: string
   userId: string
   kind: NextStep
-  method: 'pwd' | 'provider'
-  provider: ProviderId | undefined
+  by: WaitingBy
   link: Identity | undefined
   /** Whether the code was entered that was mailed for this enrolment. */
   mailProven: boolean
@@ -34,23 +34,27 @@ export type Challenge = {
   expiresAt: Date
 }
 
-/** One that expired without a second proof, and who had given the password. */
+/** One that expired without a second proof, and who had given the first. */
 export type AbandonedChallenge = { userId: string; client: Client; begunAt: Date }
 
-const abandonedIn = (rows: readonly store.ExpiredRow[]): AbandonedChallenge[] =>
-  rows.flatMap(({ user_id: userId, method, ip, user_agent: userAgent, begun_at: begunAt }) =>
-    method === 'pwd' ? [{ userId, client: { ip, userAgent }, begunAt }] : [],
-  )
+const waitingIn = ({ way, provider }: Pick<store.ChallengeRow, 'way' | 'provider'>) =>
+  readWaiting(way, isProviderId(provider) ? provider : undefined)
 
-const fromRow = (row: store.ChallengeRow): Challenge => {
-  const provider = isProviderId(row.provider) ? row.provider : undefined
+const abandonedIn = (rows: readonly store.ExpiredRow[]): AbandonedChallenge[] =>
+  rows.flatMap(({ user_id: userId, way, provider, ip, user_agent: userAgent, begun_at: begunAt }) => {
+    const by = waitingIn({ way, provider })
+    return by && waysToSignIn[by.way].tellsOfUnfinished ? [{ userId, client: { ip, userAgent }, begunAt }] : []
+  })
+
+const fromRow = (row: store.ChallengeRow): Challenge | undefined => {
+  const by = waitingIn(row)
+  if (!by) return undefined
   return {
     id: row.id,
     userId: row.user_id,
     kind: row.kind === 'enrolment' ? 'enrolment' : 'second_factor',
-    method: provider ? 'provider' : 'pwd',
-    provider,
-    link: provider && row.subject !== null ? { provider, subject: row.subject } : undefined,
+    by,
+    link: by.way === 'provider' && row.subject !== null ? { provider: by.provider, subject: row.subject } : undefined,
     mailProven: row.mail_proven,
     triesLeft: row.tries_left,
     expiresAt: row.expires_at,
@@ -65,14 +69,14 @@ export type Challenges = ReturnType<typeof createChallenges>
  */
 export const createChallenges = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** The id for the browser; undefined if the password has changed since it was checked, or the user was disabled or taken back. */
-  begin: async (sql: Sql, { user, kind, passwordHash, provider, link, client }: Begun) => {
+  begin: async (sql: Sql, { user, kind, by, passwordHash, link, client }: Begun) => {
     const [token, now] = [randomToken(), clock.now()]
     const inserted = await store.insert(sql, {
       hash: fingerprint(token),
       userId: user.id,
       kind,
-      method: provider ? 'provider' : 'pwd',
-      provider: provider ?? null,
+      way: by.way,
+      provider: by.provider ?? null,
       subject: link?.subject ?? null,
       expiresAt: later(now, challengeLifetime),
       passwordHash: passwordHash ?? null,

@@ -11,6 +11,8 @@ type Dependencies = {
 }
 type Step = { next: NextStep; methods: readonly SecondFactorMethod[]; allowsTrustedDevice: boolean }
 
+export type NextSteps = ReturnType<typeof createNextSteps>
+
 /** What a sign-in needs after its first proof. */
 export const createNextSteps = ({ factors, passkeys, required }: Dependencies) => {
   const withPasskeys = async (userId: string, codes: SecondFactorMethod[], sql?: Sql): Promise<SecondFactorMethod[]> =>

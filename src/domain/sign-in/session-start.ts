@@ -1,18 +1,21 @@
-import type { ProviderId } from '../../contract/providers.js'
 import type { Transaction } from '../../platform/database/database.js'
-import type { Event, Events } from '../events/events.js'
+import type { Events } from '../events/events.js'
 import type { Identities } from '../providers/identities.js'
 import type { FirstProof } from '../sessions/sessions.js'
 import type { Identity, User } from '../users/users.js'
-import type { Challenge } from './challenges.js'
 import type { Visit } from './sign-ins.js'
 import { createStart, type Started } from './start.js'
+import { eventOf, type SignedInBy } from './ways-to-sign-in.js'
 
 type Dependencies = Parameters<typeof createStart>[0] & {
   events: Pick<Events, 'record'>
   identities: Pick<Identities, 'linkByAddress'>
 }
-type ByProvider = { provider: ProviderId; first: 'registered' | 'provider_linked' | undefined }
+
+/** What a sign-in with a provider did to the account before the session began. */
+export type DoneByProvider = 'registered' | 'provider_linked'
+
+export type SessionStart = ReturnType<typeof createSessionStart>
 
 /** How sessions begin inside a transaction, and what is recorded of each that began. */
 export const createSessionStart = (deps: Dependencies) => {
@@ -28,38 +31,25 @@ export const createSessionStart = (deps: Dependencies) => {
       await events.record({ kind: 'signed_out', ...earlier, reason: 'signed_in_again' }, client)
   }
 
-  const began = async (
-    issued: Started,
-    visit: Visit,
-    event: Pick<Event, 'kind' | 'provider' | 'reason' | 'sessionBegan'>,
-  ) => {
-    await endEarlier(visit)
-    await events.record({ ...event, userId: issued.user.id, sessionId: issued.sessionId }, visit.client)
-    return issued
-  }
-
-  /** A link that waited is written together with the session: the user's row is locked, and both are there or none. */
-  const beginWithLink = (sql: Transaction, user: User, proof: FirstProof, link: Identity, visit: Visit) =>
-    identities
-      .linkByAddress(sql, user, link, visit.client)
-      .then((linked) => (linked ? start(sql, user, proof, visit) : undefined))
-
-  const beganByProvider = async (issued: Started, { provider, first }: ByProvider, visit: Visit) => {
-    const { sessionId, user } = issued
-    if (first) await events.record({ kind: first, userId: user.id, sessionId, provider }, visit.client)
-    return began(issued, visit, { kind: 'signed_in', provider, sessionBegan: provider })
-  }
-
   return {
     start,
-    began,
-    beginWithLink,
-    begin: (sql: Transaction, user: User, proof: FirstProof, link: Identity | undefined, visit: Visit) =>
-      link ? beginWithLink(sql, user, proof, link, visit) : start(sql, user, proof, visit),
-    beganByProvider,
-    beganByChallenge: (issued: Started, { provider, link }: Challenge, visit: Visit) =>
-      provider
-        ? beganByProvider(issued, { provider, first: link && 'provider_linked' }, visit)
-        : began(issued, visit, { kind: 'signed_in', reason: 'password', sessionBegan: 'password' }),
+    /** A link that waited is written together with the session: the user's row is locked, and both are there or none. */
+    begin: async (sql: Transaction, user: User, proof: FirstProof, link: Identity | undefined, visit: Visit) => {
+      const isLinked = !link || (await identities.linkByAddress(sql, user, link, visit.client))
+      return isLinked ? start(sql, user, proof, visit) : undefined
+    },
+    /** After the commit. The event of the session is the newest, with what it did to the account before it. */
+    began: async (
+      issued: Started,
+      by: SignedInBy,
+      visit: Visit,
+      before?: { kind: DoneByProvider; provider: Identity['provider'] },
+    ) => {
+      const about = { userId: issued.user.id, sessionId: issued.sessionId }
+      if (before) await events.record({ ...before, ...about }, visit.client)
+      await endEarlier(visit)
+      await events.record({ ...eventOf(by), ...about }, visit.client)
+      return issued
+    },
   }
 }

@@ -7,9 +7,6 @@ import { isUuid } from '../../lib/uuid.js'
  * release: add one there when you change what is signed.
  */
 
-/** The ways to prove who one is. A later release may know more of them, so any short word is read. */
-export type Method = 'pwd' | 'provider' | 'mail' | 'otp' | 'rec' | 'passkey'
-
 /**
  * `gen` counts the rotations of a session. `auth_time` is when the user last proved who they are, `amr` how, and `mfa_time` when
  * they last did by a second factor, if they have.
@@ -68,6 +65,7 @@ const isText = (value: unknown, longest: number): value is string =>
 /** A display name may be longer than what a token has room for. */
 export const cutName = (name: string) => Array.from(name).slice(0, longestNameInToken).join('').trim()
 
+/** A later release may know more methods, so any short word is read. */
 const isMethods = (value: unknown): value is string[] =>
   Array.isArray(value) &&
   value.length <= 16 &&

@@ -15,7 +15,7 @@ import { createVerifiedTokens } from './verified-tokens.js'
 
 export const accessTokenLifetime = 15 * minutes
 
-export type { AccessClaims, Method, RefreshClaims } from './claims.js'
+export type { AccessClaims, RefreshClaims } from './claims.js'
 
 /** A refresh token of ours whose signature was checked. `readRefresh` makes it, so that it is checked once. */
 export type RefreshToken = { text: string; claims: RefreshClaims }

@@ -51,7 +51,7 @@ export const createLink = (deps: Dependencies) => {
   }
 
   const noteFailure = ({ link, client }: FinishRequest, reason: string) =>
-    events.record({ kind: 'sign_in_failed', provider: link.provider, reason }, client)
+    events.record({ kind: 'sign_in_failed', provider: link.provider, triedBy: link.provider, reason }, client)
 
   const refuseLink = async (request: FinishRequest, reason: ResolvingRefusal | 'used_before') => {
     await noteFailure(request, reason)

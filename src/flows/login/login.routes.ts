@@ -43,7 +43,7 @@ type Dependencies = {
 export const loginRoutes = (server: Server, { login, limits, cookies, signInCookies }: Dependencies) => {
   const options = {
     schema,
-    onRequest: limits.passwordBeforeName,
+    onRequest: limits.beforeSignIn.password,
     preHandler: limits.passwordByName,
     onSend: limits.refundSuccess,
     config: { countsIn: ['device', 'known', 'sign_ins', 'known_sign_ins', 'network_sign_ins'] as const },

@@ -38,8 +38,8 @@ export const createLogin = (deps: {
 
   /** An event of a known user takes the database longer than one without a user. The answer waits until that is hidden. */
   const noteFailure = async (client: Client, reason: string, userId: string | undefined) => {
-    const event = { kind: 'sign_in_failed' as const, reason, ...(userId !== undefined && { userId }) }
-    await atLeast(equalTime, events.record(event, client))
+    const failed = { kind: 'sign_in_failed', triedBy: 'password', reason } as const
+    await atLeast(equalTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
   }
 
   const refuseCredentials = async (client: Client, reason: string, userId?: string) => {

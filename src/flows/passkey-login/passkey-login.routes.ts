@@ -63,7 +63,7 @@ export const passkeyLoginRoutes = (server: Server, deps: Dependencies) => {
     return reply.send(options)
   })
 
-  server.post(path, { schema, onRequest: limits.byNetwork }, async (request, reply) => {
+  server.post(path, { schema, onRequest: limits.beforeSignIn.passkey }, async (request, reply) => {
     const { credential } = request.body
     const kept = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
     const challenge = signInCookies.challengeOf(request)

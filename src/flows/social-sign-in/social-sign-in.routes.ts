@@ -62,7 +62,7 @@ export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
   for (const [id, redirectUri] of byProvider(deps.redirectUris)) {
     const path = signInPath(id)
     const options = {
-      onRequest: deps.limits.byNetwork,
+      onRequest: deps.limits.beforeSignIn.provider,
       onSend: leadBack({ id, redirectUri }, deps.attemptCookies),
       // The callback uses up the attempt, which a HEAD request must not do.
       exposeHeadRoute: false,

@@ -40,7 +40,7 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
     refused: SocialRefusal,
     cause: string = refused,
   ) => {
-    await events.record({ kind: 'sign_in_failed', provider: provider.id, reason: cause }, client)
+    await events.record({ kind: 'sign_in_failed', provider: provider.id, triedBy: provider.id, reason: cause }, client)
     return refuse(refused)
   }
 
@@ -79,7 +79,7 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
       finish(visit).catch((error: unknown) => refuse('callback_failed', { error })),
     /** An answer without an attempt of this browser, or a provider that could not be reached. */
     noteFailure: (provider: Provider['id'], cause: string, client: Client) =>
-      events.record({ kind: 'sign_in_failed', provider, reason: cause }, client),
+      events.record({ kind: 'sign_in_failed', provider, triedBy: provider, reason: cause }, client),
   }
 }
 

@@ -1,6 +1,6 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { PasskeyCredential } from '../../contract/passkeys.js'
-import type { ProofMethod } from '../../contract/proofs.js'
+import { amrOfProof, type ProofMethod } from '../../contract/proofs.js'
 import type { Events } from '../../domain/events/events.js'
 import type { CodeRefusal, Factors } from '../../domain/factors/factors.js'
 import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
@@ -12,7 +12,6 @@ import type { Proofs } from '../../domain/proofs/proofs.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Issued, SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Visit } from '../../domain/sign-in/sign-ins.js'
-import type { Method } from '../../domain/tokens/tokens.js'
 import type { User, Users } from '../../domain/users/users.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 
@@ -54,7 +53,6 @@ const untried: readonly string[] = ['busy', 'too_many_codes', 'not_authenticated
 /** `holds` asks again with the user's row locked: another request may have used the proof, or changed the password. */
 type Renewal = {
   proof: ProofMethod
-  method: Method
   holds: (sql: Transaction, current: User) => boolean | Promise<boolean>
   otherwise: WrongProof
 }
@@ -62,7 +60,7 @@ type Renewal = {
 /** What uses a proof up also renews the session: no other copy of its tokens is worth anything afterwards. */
 const createRenew =
   ({ database, users, sessions, proofs }: Dependencies) =>
-  ({ caller, visit }: Prover, { proof, method, holds, otherwise }: Renewal) =>
+  ({ caller, visit }: Prover, { proof, holds, otherwise }: Renewal) =>
     database.transaction(async (sql) => {
       const current = await users.lock(sql, caller.userId)
       if (!current || current.disabled || !(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
@@ -70,7 +68,9 @@ const createRenew =
       // With a second factor that was added in the meantime, a password is not enough any more.
       const methods = await proofs.methodsFor(current, sql)
       if (!methods.includes(proof)) return refuse('fresh_sign_in_required', { methods })
-      const issued = await sessions.rotateWithoutGrace(sql, caller, current, visit.client, { proven: method })
+      const issued = await sessions.rotateWithoutGrace(sql, caller, current, visit.client, {
+        proven: amrOfProof[proof],
+      })
       return issued ?? refuse('not_authenticated')
     })
 
@@ -86,7 +86,7 @@ const createWays = (deps: Dependencies): Ways => {
         const proven = await passkeys.verify('step_up', answered, by.user.id)
         if (isRefused(proven)) return refuse('passkey_rejected')
         const holds = (sql: Transaction) => passkeys.accept(sql, proven)
-        return renew(by, { proof: 'passkey', method: 'passkey', holds, otherwise: 'passkey_rejected' })
+        return renew(by, { proof: 'passkey', holds, otherwise: 'passkey_rejected' })
       },
     },
     code: {
@@ -113,7 +113,7 @@ const createWays = (deps: Dependencies): Ways => {
         if (isRefused(verified)) return verified
         if (!verified.matches) return refuse('wrong_current_password')
         const holds = (_: Transaction, current: User) => current.passwordHash === passwordHash
-        return renew(by, { proof: 'password', method: 'pwd', holds, otherwise: 'wrong_current_password' })
+        return renew(by, { proof: 'password', holds, otherwise: 'wrong_current_password' })
       },
     },
     mailedCode: {
@@ -123,7 +123,7 @@ const createWays = (deps: Dependencies): Ways => {
         const checked = await mailedCodes.check(holderOf(by.caller), by.user.id, code)
         if (isRefused(checked)) return checked
         const holds = (sql: Transaction) => mailedCodes.take(sql, checked.id)
-        return renew(by, { proof: 'mail', method: 'mail', holds, otherwise: 'mailed_code_void' })
+        return renew(by, { proof: 'mail', holds, otherwise: 'mailed_code_void' })
       },
     },
   }

@@ -85,7 +85,7 @@ type Dependencies = {
 
 export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
   const { verifyEmail, registrations, limits, cookies, signInCookies } = deps
-  const onRequest = limits.byNetwork
+  const onRequest = limits.beforeSignIn.registration
   server.post('/api/auth/verify-email/check', { schema: checkSchema, onRequest }, async (request) => {
     const browserToken = cookies.read(request, 'registration')
     if (request.body.token !== undefined) return registrations.lookAtLink(request.body.token, browserToken)

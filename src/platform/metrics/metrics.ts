@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { builtInProviderIds, type ProviderId } from '../../contract/providers.js'
+import { type CodeMethod, codeMethods } from '../../contract/factors.js'
 import type { RefusalCode } from '../../contract/refusals.js'
 import { programVersion } from '../version.js'
 import { createBoundedLabel } from './bounded-label.js'
@@ -9,7 +9,7 @@ import { type Watched, watchGauges } from './watched-gauges.js'
 export type RefreshOutcome = 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft'
 
 /** What is counted of an event: never the user. */
-type CountedEvent = { kind: string; provider?: string; reason?: string; triedBy?: string; sessionBegan?: string }
+type CountedEvent = { kind: string; reason?: string; triedBy?: string; sessionBegan?: string }
 
 export type RequestSeen = {
   route: string | undefined
@@ -25,7 +25,6 @@ const latencies = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 
 const usualMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-const secondFactors = ['otp', 'rec'] as const
 const secondFactorOutcomes = ['accepted', 'wrong', 'limited'] as const
 
 const webhookOutcomes = ['delivered', 'failed', 'given_up'] as const
@@ -140,7 +139,7 @@ const startAtZero = (
   for (const status of refusalStatuses) refusals.inc({ status: String(status) }, 0)
   for (const way of ways) signIns.inc({ way }, 0)
   for (const limiter of limiters) rejections.inc({ limiter }, 0)
-  for (const method of secondFactors) for (const outcome of secondFactorOutcomes) factors.inc({ method, outcome }, 0)
+  for (const method of codeMethods) for (const outcome of secondFactorOutcomes) factors.inc({ method, outcome }, 0)
   for (const outcome of webhookOutcomes) webhooks.inc({ outcome }, 0)
   for (const outcome of mailOutcomes) mails.inc({ outcome }, 0)
 }
@@ -154,15 +153,8 @@ export type Metrics = ReturnType<typeof createMetrics>
  * Everything that is counted. Each call has a registry of its own. Labels are bounded: route patterns, closed lists and
  * fixed words, never a path, an address or a user, so that no client can make the number of series grow.
  */
-export const createMetrics = ({
-  providers = builtInProviderIds,
-  limiters,
-}: {
-  providers?: readonly ProviderId[]
-  limiters: readonly string[]
-}) => {
+export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; limiters: readonly string[] }) => {
   const registry = new Registry()
-  const ways = ['password', 'registration', 'passkey', ...providers]
   const instruments = createInstruments([registry], ways)
   const [wayLabel, reasonLabel, kindLabel] = [
     createBoundedLabel(2 * ways.length),
@@ -175,13 +167,13 @@ export const createMetrics = ({
   return {
     /** A listener for events. */
     countEvent: (event: CountedEvent) => {
-      const { kind, provider, triedBy = provider ?? 'password', reason = 'unknown', sessionBegan } = event
+      const { kind, reason = 'unknown', triedBy, sessionBegan } = event
       instruments.events.inc({ kind: kindLabel(kind) })
       if (sessionBegan !== undefined) instruments.signIns.inc({ way: wayLabel(sessionBegan) })
-      if (kind === 'sign_in_failed') instruments.failures.inc({ way: wayLabel(triedBy), reason: reasonLabel(reason) })
+      if (triedBy !== undefined) instruments.failures.inc({ way: wayLabel(triedBy), reason: reasonLabel(reason) })
     },
     countRefresh: (outcome: RefreshOutcome) => instruments.refreshes.inc({ outcome }),
-    countSecondFactor: (method: (typeof secondFactors)[number], outcome: (typeof secondFactorOutcomes)[number]) =>
+    countSecondFactor: (method: CodeMethod, outcome: (typeof secondFactorOutcomes)[number]) =>
       instruments.secondFactors.inc({ method, outcome }),
     countRejection: (limiter: string) => instruments.rejections.inc({ limiter }),
     countWebhook: (outcome: (typeof webhookOutcomes)[number]) => instruments.webhooks.inc({ outcome }),

@@ -1,0 +1,100 @@
+import type { NextStep, SecondFactorMethod } from '../../contract/factors.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Events } from '../events/events.js'
+import type { TrustedDevices } from '../factors/trusted-devices.js'
+import { neverProven } from '../sessions/proof.js'
+import type { FirstProof } from '../sessions/sessions.js'
+import type { Identity, User, Users } from '../users/users.js'
+import type { Challenges } from './challenges.js'
+import type { NextSteps } from './next-steps.js'
+import type { SessionStart } from './session-start.js'
+import type { Visit } from './sign-ins.js'
+import type { Started } from './start.js'
+import { type FirstBy, labelOf, waitingOf, waysToSignIn } from './ways-to-sign-in.js'
+
+/**
+ * A first proof. `identity` is the one at a provider that must still be linked, `link` one that is linked together with the session.
+ * `provenAt` is when the user last proved it there, if the provider says so.
+ */
+type FirstStep = {
+  by: FirstBy
+  passwordHash?: string
+  identity?: Identity
+  link?: Identity
+  provenAt?: Date | undefined
+}
+
+/** Where a first proof leads: to a session, or to a challenge for what is still missing. */
+export type Entry = { issued: Started } | { challenge: string; next: NextStep; methods: readonly SecondFactorMethod[] }
+
+type Dependencies = {
+  database: Database
+  users: Pick<Users, 'lockLinked'>
+  events: Pick<Events, 'record'>
+  trustedDevices: Pick<TrustedDevices, 'find'>
+  challenges: Pick<Challenges, 'begin'>
+  nextSteps: NextSteps
+  sessionStart: SessionStart
+}
+
+const proofOf = ({ by, passwordHash, provenAt }: FirstStep): FirstProof => {
+  const { method, freshSince } = waysToSignIn[by.way]
+  return {
+    methods: [method],
+    passwordHash,
+    provider: by.provider,
+    provenAt: freshSince === 'the sign-in' ? undefined : (provenAt ?? neverProven),
+  }
+}
+
+/** What follows from the first proof of a sign-in. */
+export const createFirstSteps = (deps: Dependencies) => {
+  const { database, users, events, trustedDevices, challenges, nextSteps, sessionStart } = deps
+
+  /** One transaction; nothing is done in it if the identity of the sign-in was unlinked since it was found. */
+  const whileLinked = <Result>(
+    { id }: User,
+    { identity }: FirstStep,
+    work: (sql: Transaction) => Promise<Result>,
+  ): Promise<Result | undefined> =>
+    database.transaction(async (sql) =>
+      identity && !(await users.lockLinked(sql, id, identity)) ? undefined : work(sql),
+    )
+
+  const beginChallenge = async (user: User, step: FirstStep, next: NextStep, { client }: Visit) => {
+    const by = waitingOf(step.by)
+    const { passwordHash, link } = step
+    const challenge = await whileLinked(user, step, (sql) =>
+      challenges.begin(sql, { user, kind: next, by, passwordHash, link, client }),
+    )
+    if (challenge === undefined) return undefined
+    const reason = `${labelOf(by)}${next === 'enrolment' ? ' enrolment' : ''}`
+    await events.record({ kind: 'second_factor_asked', userId: user.id, reason }, client)
+    return challenge
+  }
+
+  /**
+   * Decides: a session, or a challenge. The insert of the session is the check: it inserts none if a second proof is needed,
+   * also if that was switched on a moment ago. Undefined if the account has changed since its first proof.
+   */
+  const enter = async (user: User, step: FirstStep, visit: Visit): Promise<Entry | undefined> => {
+    const proof = proofOf(step)
+    const { start, begin } = sessionStart
+    const issued = step.link ? undefined : await whileLinked(user, step, (sql) => start(sql, user, proof, visit))
+    if (issued) return { issued }
+    const needed = await nextSteps.nextFor(user.id)
+    if (!needed) return undefined
+    const { allowsTrustedDevice, next, methods } = needed
+    const trustedDevice = allowsTrustedDevice ? await trustedDevices.find(user.id, visit.trustedDevices) : undefined
+    if (trustedDevice !== undefined) {
+      const trusted = await whileLinked(user, step, (sql) =>
+        begin(sql, user, { ...proof, trustedDevice }, step.link, visit),
+      )
+      return trusted && { issued: trusted }
+    }
+    const challenge = await beginChallenge(user, step, next, visit)
+    return challenge === undefined ? undefined : { challenge, next, methods }
+  }
+
+  return { enter }
+}

@@ -1,0 +1,187 @@
+import type { Method } from '../../contract/factors.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+import type { AccountChanges, Changes } from '../accounts/account-changes.js'
+import type { Factors } from '../factors/factors.js'
+import type { TrustedDevices } from '../factors/trusted-devices.js'
+import type { KnownDevices } from '../known-devices/known-devices.js'
+import type { Mails } from '../mails/mails.js'
+import type { Passkeys, ProvenPasskey } from '../passkeys/passkeys.js'
+import type { Identities } from '../providers/identities.js'
+import type { FirstProof } from '../sessions/sessions.js'
+import type { User, Users } from '../users/users.js'
+import type { Challenge, Challenges } from './challenges.js'
+import type { Enrolments } from './enrolments.js'
+import type { NextSteps } from './next-steps.js'
+import type { SessionStart } from './session-start.js'
+import type { Visit } from './sign-ins.js'
+import type { Started } from './start.js'
+import { waysToSignIn } from './ways-to-sign-in.js'
+
+type Dependencies = {
+  database: Database
+  users: Pick<Users, 'findById' | 'lock'>
+  factors: Factors
+  knownDevices: KnownDevices
+  trustedDevices: TrustedDevices
+  mails: Pick<Mails, 'queue'>
+  passkeys: Pick<Passkeys, 'accept'>
+  identities: Pick<Identities, 'linkByAddress'>
+  accountChanges: Pick<AccountChanges, 'bySignIn'>
+  challenges: Challenges
+  enrolments: Enrolments
+  nextSteps: NextSteps
+  sessionStart: SessionStart
+}
+
+type SecondProof = { token: string; code: string; trustDevice: boolean }
+
+/** A factor must not stay without the session, or its recovery codes would never be shown. */
+class RolledBack extends Error {
+  override name = 'RolledBack'
+}
+
+const orRolledBack = <Result>(work: Promise<Result>) =>
+  work.catch((error: unknown) => {
+    if (error instanceof RolledBack) return refuse('challenge_over')
+    throw error
+  })
+
+const linkOf = ({ link }: Challenge) => link && ({ kind: 'provider_linked', provider: link.provider } as const)
+
+/** Both proofs of a sign-in that waited. */
+const bothProofs = ({ by }: Challenge, second: Method): FirstProof => ({
+  methods: [waysToSignIn[by.way].method, second],
+  provider: by.provider,
+})
+
+/** The browser needs no code from now on, and the owner is told. */
+const createTrust =
+  ({ trustedDevices, mails }: Pick<Dependencies, 'trustedDevices' | 'mails'>) =>
+  async (sql: Transaction, { id: userId, email: to, username }: User, visit: Visit) => {
+    const added = await trustedDevices.add(sql, userId, visit)
+    const mail = { to, userId, template: 'device-trusted', values: { username }, client: visit.client } as const
+    if (added) await mails.queue(sql, mail)
+    return added
+  }
+
+/** A challenge is finished with a code of the app or a recovery code. */
+const createByCode = (deps: Dependencies) => {
+  const { users, factors, knownDevices, challenges, sessionStart } = deps
+  const trust = createTrust(deps)
+
+  /** One transaction: the code is used up, the challenge is gone, the link is written and the session begins, or nothing of it. */
+  const finish = async (challenge: Challenge, { token, code, trustDevice }: SecondProof, visit: Visit) => {
+    const { userId, link } = challenge
+    const { client } = visit
+    const known = visit.knownDevices?.length ? await users.findById(userId) : undefined
+    const device = known && knownDevices.find(known, visit.knownDevices ?? [])
+    return factors.prove({ userId, code, client, device }, async (sql, user, accept, second) => {
+      if (!(await challenges.lock(sql, token))) return refuse('challenge_over')
+      if (!(await accept())) return refuse('wrong_second_factor')
+      await challenges.remove(sql, token)
+      const issued = await sessionStart.begin(sql, user, bothProofs(challenge, second), link, visit)
+      if (!issued) return refuse('challenge_over')
+      return { issued, trustedDevices: trustDevice && second === 'otp' ? await trust(sql, user, visit) : undefined }
+    })
+  }
+
+  return async (second: SecondProof, visit: Visit) => {
+    const challenge = await challenges.reserveTry(second.token)
+    if (!challenge) return refuse('challenge_over')
+    if (challenge.kind === 'enrolment') {
+      await challenges.giveBackTry(second.token)
+      return refuse(challenge.mailProven ? 'no_totp_begun' : 'mailed_code_required')
+    }
+    const finished = await finish(challenge, second, visit)
+    if (isRefused(finished)) {
+      // The account waits: the code was not compared.
+      if (finished.refused === 'too_many_codes') await challenges.giveBackTry(second.token)
+      return finished
+    }
+    await sessionStart.began(finished.issued, challenge.by, visit, linkOf(challenge))
+    return finished
+  }
+}
+
+/** A passkey is two factors by itself. It also finishes the challenge of its user that waits in this browser. */
+const createByPasskey = ({ database, users, passkeys, identities, challenges, sessionStart }: Dependencies) => {
+  /** The waiting sign-in of this browser, if it is one of this user. It is over then. */
+  const takeChallenge = async (sql: Transaction, token: string | undefined, userId: string) => {
+    if (token === undefined || !(await challenges.lock(sql, token))) return undefined
+    const challenge = await challenges.find(token, sql)
+    if (challenge?.userId !== userId) return undefined
+    await challenges.remove(sql, token)
+    return challenge
+  }
+
+  /** One transaction: the use of the passkey is written down and the session begins, or nothing of it. */
+  const enter = (proven: ProvenPasskey, token: string | undefined, visit: Visit) =>
+    database.transaction(async (sql) => {
+      const user = await users.lock(sql, proven.userId)
+      if (!user || user.disabled || !(await passkeys.accept(sql, proven))) return undefined
+      const challenge = await takeChallenge(sql, token, user.id)
+      const proof = challenge ? bothProofs(challenge, 'passkey') : { methods: ['passkey'] as const }
+      const isLinked = challenge?.link && (await identities.linkByAddress(sql, user, challenge.link, visit.client))
+      const issued = await sessionStart.start(sql, user, proof, visit)
+      return issued && { issued, challenge, linked: challenge && isLinked ? linkOf(challenge) : undefined }
+    })
+
+  return async (proven: ProvenPasskey, token: string | undefined, visit: Visit) => {
+    const entered = await enter(proven, token, visit)
+    if (!entered) return undefined
+    const { issued, challenge, linked } = entered
+    await sessionStart.began(issued, { way: 'passkey' }, visit, linked)
+    return { issued, isChallengeOver: challenge !== undefined }
+  }
+}
+
+/** The first factor of an account is added at the sign-in that needs one. */
+const createByEnrolment = (deps: Dependencies) => {
+  const { database, users, accountChanges, challenges, enrolments, nextSteps, sessionStart } = deps
+
+  return async <Added, Code extends string>(
+    { token, second }: { token: string; second: 'otp' | 'passkey' },
+    visit: Visit,
+    add: (
+      sql: Transaction,
+      user: User,
+      challengeId: string,
+    ) => Promise<{ result: Added; changes: Changes<'totp_added' | 'passkey_added'> } | Refused<Code>>,
+  ) => {
+    const open = await enrolments.findOpen(token)
+    if (isRefused(open)) return open
+    const { challenge } = open
+    const finished = await orRolledBack(
+      database.transaction(async (sql) => {
+        const user = await users.lock(sql, challenge.userId)
+        if (!user || user.disabled || !(await challenges.lock(sql, token))) return refuse('challenge_over')
+        // Added in another browser just before this sign-in began to wait.
+        if (await nextSteps.hasFactor(user.id, sql)) return refuse('challenge_over')
+        const added = await add(sql, user, challenge.id)
+        if ('refused' in added) return added
+        await challenges.remove(sql, token)
+        const proof = bothProofs(challenge, second)
+        const issued: Started | undefined = await sessionStart.begin(sql, user, proof, challenge.link, visit)
+        if (!issued) throw new RolledBack()
+        const caller = { userId: user.id, sessionId: issued.sessionId, generation: 0 }
+        await accountChanges.bySignIn(sql, { user, client: visit.client, caller }, added.changes)
+        return { issued, added: added.result }
+      }),
+    )
+    if ('issued' in finished) await sessionStart.began(finished.issued, challenge.by, visit, linkOf(challenge))
+    return finished
+  }
+}
+
+/** What finishes a sign-in that waits. */
+export const createSecondSteps = (deps: Dependencies) => ({
+  bySecondFactor: createByCode(deps),
+  /** Undefined if the user is disabled or gone, or the passkey was removed or copied. */
+  byPasskey: createByPasskey(deps),
+  /**
+   * Adds the first factor of an account and begins its session, in one transaction: the user's row is locked, and both
+   * happen or none. `add` gets the id of the sign-in, which what it confirms is bound to.
+   */
+  byEnrolment: createByEnrolment(deps),
+})

@@ -1,0 +1,102 @@
+import type { Method } from '../../contract/factors.js'
+import { builtInProviderIds, type ProviderId } from '../../contract/providers.js'
+import type { LimiterName } from '../limiters/limiters.js'
+
+/** What a sign-in can be that waits for its second step. */
+type WaitingWay = 'password' | 'provider'
+
+type Way = {
+  /** What `amr` says of a session that begins so. What it counts is in `contract/factors`. */
+  method: Method
+  /** As what the sign-in waits if a second step is needed. Null for a way that is two factors by itself. */
+  waitsAs: WaitingWay | null
+  /** Since when the session is fresh. A provider may send the browser back without having asked the user. */
+  freshSince: 'the sign-in' | 'what the provider says'
+  /** Counts the requests of a network, before anything is compared. */
+  limiter: Extract<LimiterName, 'login' | 'general'>
+  /** What the user reads in the list of events. */
+  event: 'signed_in' | 'registered'
+  /** Whether the owner gets a mail if the second step never comes: another person may know the first proof. */
+  tellsOfUnfinished: boolean
+}
+
+/**
+ * Every way to sign in. Its name is the label in the metrics and the reason in events; a provider has its own id there. Words for
+ * the list of sessions are kept by method.
+ */
+export const waysToSignIn = {
+  password: {
+    method: 'pwd',
+    waitsAs: 'password',
+    freshSince: 'the sign-in',
+    limiter: 'login',
+    event: 'signed_in',
+    tellsOfUnfinished: true,
+  },
+  // The link or the code of the mail, with the password that was chosen.
+  registration: {
+    method: 'pwd',
+    waitsAs: 'password',
+    freshSince: 'the sign-in',
+    limiter: 'general',
+    event: 'registered',
+    tellsOfUnfinished: true,
+  },
+  provider: {
+    method: 'provider',
+    waitsAs: 'provider',
+    freshSince: 'what the provider says',
+    limiter: 'general',
+    event: 'signed_in',
+    tellsOfUnfinished: false,
+  },
+  passkey: {
+    method: 'passkey',
+    waitsAs: null,
+    freshSince: 'the sign-in',
+    limiter: 'general',
+    event: 'signed_in',
+    tellsOfUnfinished: false,
+  },
+} as const satisfies Record<string, Way>
+
+type WayToSignIn = keyof typeof waysToSignIn
+/** Those that can need a second step. */
+type FirstWay = {
+  [Name in WayToSignIn]: (typeof waysToSignIn)[Name]['waitsAs'] extends null ? never : Name
+}[WayToSignIn]
+
+type OneOfWays<Name extends WayToSignIn> =
+  | { way: 'provider'; provider: ProviderId }
+  | { way: Exclude<Name, 'provider'>; provider?: undefined }
+
+/** The way of a sign-in, and which provider it was. */
+export type SignedInBy = OneOfWays<WayToSignIn>
+export type FirstBy = OneOfWays<FirstWay>
+export type WaitingBy = OneOfWays<WaitingWay>
+
+const names = Object.keys(waysToSignIn) as WayToSignIn[]
+
+/** How metrics and events name a way. */
+export type SignInLabel = Exclude<WayToSignIn, 'provider'> | ProviderId
+export const labelOf = (by: SignedInBy): SignInLabel => (by.way === 'provider' ? by.provider : by.way)
+export const signInLabels = (providers: readonly ProviderId[] = builtInProviderIds): SignInLabel[] =>
+  names.flatMap((name): readonly SignInLabel[] => (name === 'provider' ? providers : [name]))
+
+/** The event of a session that began. */
+export const eventOf = (by: SignedInBy) => {
+  const kind = waysToSignIn[by.way].event
+  if (by.way === 'provider') return { kind, provider: by.provider, sessionBegan: by.provider }
+  return { kind, ...(kind === 'signed_in' && { reason: by.way }), sessionBegan: by.way }
+}
+
+/** What a sign-in is while it waits. */
+export const waitingOf = (by: FirstBy): WaitingBy =>
+  by.way === 'provider' ? by : { way: waysToSignIn[by.way].waitsAs }
+
+/** As it was stored. Undefined for a way that this release does not know: such a sign-in is over. */
+export const readWaiting = (way: string, provider: ProviderId | undefined): WaitingBy | undefined => {
+  if (way === 'provider') return provider && { way, provider }
+  const known = names.map((name) => waysToSignIn[name].waitsAs).find((waitsAs) => waitsAs === way)
+  return known && known !== 'provider' ? { way: known } : undefined
+}
