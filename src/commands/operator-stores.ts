@@ -35,7 +35,7 @@ export const operatorStores = (config: Config, { database, clock, nameMarks }: D
     /** The wait of an account after wrong codes. */
     codeWaits: createCodeWaits({ database, clock }),
     waitingRegistrations: createWaitingRegistrations({ database, clock }),
-    stats: createStats({ database, clock, sessionMaxAge: config.sessionMaxAge }),
+    stats: createStats({ ...config, database, clock }),
     waitingMails: createWaitingMails({ database }),
   }
 }

@@ -4,7 +4,7 @@ import * as eventsStore from '../../src/domain/events/events.store.js'
 import { createExpiredRows, expiringTables } from '../../src/domain/housekeeping/expired-rows.js'
 import * as tokensStore from '../../src/domain/one-time-tokens/one-time-tokens.store.js'
 import * as registrationsStore from '../../src/domain/registrations/registrations.store.js'
-import { liveAt } from '../../src/domain/sessions/live-sessions.js'
+import { createSessionLife } from '../../src/domain/sessions/live-sessions.js'
 import * as sessionsStore from '../../src/domain/sessions/sessions.store.js'
 import * as usersStore from '../../src/domain/users/users.store.js'
 import * as bulkStore from '../../src/domain/users/users-bulk.store.js'
@@ -170,7 +170,8 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await bulk.selectMatching(sql, { username: 'be', email: 'be', name: '' }, 9)).toMatchObject([{ name: null }])
   })
 
-  const liveAfter = (offset: number, maxAge = 365 * days) => liveAt(at(offset), maxAge)
+  const liveAfter = (offset: number, sessionMaxAge = 365 * days) =>
+    createSessionLife({ clock: { now: () => at(offset), offset: () => 0 }, sessionMaxAge }).liveNow()
   const live = liveAfter(0)
 
   const begin = async (userId: string, fill = 1) => {
@@ -186,7 +187,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
   }
   const rotation = (id: string, generation: number, presented: number, successor: number) => ({
     ...{ id, generation, presented: bytes(presented), successor: bytes(successor) },
-    ...{ issuedAt: now, expiresAt: at(30 * days), at: live, clockOffset: 0, client },
+    ...{ issuedAt: now, expiresAt: at(30 * days), usedAt: now, live, clockOffset: 0, client },
     atProxy: generation === 1,
   })
 

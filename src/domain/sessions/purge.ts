@@ -11,13 +11,13 @@ const rest = 1 * hours
  * Deletes the sessions that are over among the next records. Most records are not, so a step reads more than it may delete,
  * and returns a full batch while there are more records to read. At the end of the table it waits for a while and starts again.
  */
-export const createPurge = ({ clock, live }: { clock: Clock; live: () => LiveAt }) => {
+export const createPurge = ({ clock, liveNow }: { clock: Clock; liveNow: () => LiveAt }) => {
   let cursor = nilUuid
   let restsUntil = new Date(0)
 
   return async (sql: Sql, limit: number) => {
     if (clock.now() < restsUntil) return 0
-    const [step] = await purgeAfter(sql, cursor, live(), limit * 10)
+    const [step] = await purgeAfter(sql, cursor, liveNow(), limit * 10)
     cursor = step?.cursor ?? nilUuid
     if (step?.cursor) return limit
     restsUntil = later(clock.now(), rest)

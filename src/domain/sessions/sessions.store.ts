@@ -36,7 +36,7 @@ export type Rotation = {
   successor: Uint8Array
   issuedAt: Date
   expiresAt: Date
-  at: LiveAt
+  usedAt: Date
   clockOffset: number
   client: Client
 }
@@ -123,14 +123,14 @@ const holderColumns = {
  * A valid token that is newer than its record is accepted: the last write was lost in a failover, or the database was
  * restored to an earlier state.
  */
-export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean }) =>
+export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean; live: LiveAt }) =>
   sql.query<HolderRow>(
     `update refresh_token_records as r
      set token_hash = $3, previous_hash = $2, generation = $10::int, issued_at = $4, expires_at = $5,
          rotated_at = ${databaseNow('$6')}, last_used_at = $7, ip = $8, user_agent = $9,
          renewed_generation = case when $11::boolean then $10::int end
      from users as u
-     where r.id = $1 and (r.token_hash = $2 or r.generation < $10::int - 1) and ${liveSession('$7', '$12')}
+     where r.id = $1 and (r.token_hash = $2 or r.generation < $10::int - 1) and ${liveSession('$12')}
        and u.id = r.user_id and u.disabled_at is null
      returning ${selectList<HolderRow>(holderColumns)}`,
     [
@@ -140,12 +140,12 @@ export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean }
       rotation.issuedAt,
       rotation.expiresAt,
       rotation.clockOffset,
-      rotation.at.now,
+      rotation.usedAt,
       rotation.client.ip,
       rotation.client.userAgent,
       rotation.generation,
       rotation.atProxy,
-      rotation.at.begunAfter,
+      rotation.live,
     ],
   )
 
@@ -160,19 +160,13 @@ const locked = selectList<LockedRow>({
 type Caller = { sessionId: string; userId: string; generation: number }
 
 /** No row if the session has ended or the caller's token was replaced. */
-const ofCaller = `r.id = $1 and r.user_id = $2 and r.oldest_generation <= $3 and ${liveSession('$4', '$5')}`
-const callerValues = ({ sessionId, userId, generation }: Caller, { now, begunAfter }: LiveAt) => [
-  sessionId,
-  userId,
-  generation,
-  now,
-  begunAfter,
-]
+const ofCaller = `r.id = $1 and r.user_id = $2 and r.oldest_generation <= $3 and ${liveSession('$4')}`
+const callerValues = ({ sessionId, userId, generation }: Caller, live: LiveAt) => [sessionId, userId, generation, live]
 
-export const lockRecord = (sql: Sql, caller: Caller, at: LiveAt) =>
+export const lockRecord = (sql: Sql, caller: Caller, live: LiveAt) =>
   sql.query<LockedRow>(
     `select ${locked} from refresh_token_records as r where ${ofCaller} for update`,
-    callerValues(caller, at),
+    callerValues(caller, live),
   )
 
 /** A rotation whose parent gets no successor. The parent before that stays recorded: a request may still use it. */
@@ -190,7 +184,7 @@ export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'pre
       token.issuedAt,
       token.expiresAt,
       token.clockOffset,
-      token.at.now,
+      token.usedAt,
       client.ip,
       client.userAgent,
       token.proof.methods,
@@ -224,7 +218,7 @@ const record = selectList<RecordRow>({
   voided_hash: true,
   just_rotated: `rotated_at > case when renewed_generation = generation then ${renewGraceBegan} else ${graceBegan} end`,
   just_voided: `coalesce(voided_at > ${graceBegan}, false)`,
-  usable: `u.disabled_at is null and ${liveSession('$5', '$6')}`,
+  usable: `u.disabled_at is null and ${liveSession('$5')}`,
 })
 
 type Graces = { refreshGrace: number; renewGrace: number }
@@ -232,27 +226,27 @@ type Graces = { refreshGrace: number; renewGrace: number }
 export const selectRecord = (
   sql: Sql,
   id: string,
-  { now, begunAfter }: LiveAt,
+  live: LiveAt,
   clockOffset: number,
   { refreshGrace, renewGrace }: Graces,
 ) =>
   sql.query<RecordRow>(
     `select ${record} from refresh_token_records as r join users as u on u.id = r.user_id where r.id = $1`,
-    [id, clockOffset, refreshGrace, renewGrace, now, begunAfter],
+    [id, clockOffset, refreshGrace, renewGrace, live],
   )
 
 /** The last proof in a session that is valid. */
-export const selectProof = (sql: Sql, caller: Caller, at: LiveAt) =>
+export const selectProof = (sql: Sql, caller: Caller, live: LiveAt) =>
   sql.query<{ authenticated_at: Date }>(
     `select authenticated_at from refresh_token_records as r where ${ofCaller}`,
-    callerValues(caller, at),
+    callerValues(caller, live),
   )
 
-export const selectOfUser = (sql: Sql, userId: string, { now, begunAfter }: LiveAt) =>
+export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>
   sql.query<SessionRow>(
     `select ${session} from refresh_token_records as r
-     where r.user_id = $1 and ${liveSession('$2', '$3')} order by last_used_at desc, id desc limit 200`,
-    [userId, now, begunAfter],
+     where r.user_id = $1 and ${liveSession('$2')} order by last_used_at desc, id desc limit 200`,
+    [userId, live],
   )
 
 export const deleteRecord = (sql: Sql, id: string) =>
@@ -312,15 +306,15 @@ export const deleteSurplus = (sql: Sql, userId: string, begun: string, most: num
  * Deletes what is over among the next rows in the order of the primary key, and returns where to continue. With an index
  * on the expiry every rotation would have to update it; reading the key in small steps costs a rotation nothing.
  */
-export const purgeAfter = (sql: Sql, cursor: string, { now, begunAfter }: LiveAt, limit: number) =>
+export const purgeAfter = (sql: Sql, cursor: string, live: LiveAt, limit: number) =>
   sql.query<{ cursor: string | null }>(
     `with step as materialized (
-       select r.id, ${liveSession('$2', '$4')} as is_live
+       select r.id, ${liveSession('$2')} as is_live
        from refresh_token_records as r where r.id > $1 order by r.id limit $3
      ), gone as (
        delete from refresh_token_records as r using step
-       where r.id = step.id and not step.is_live and not ${liveSession('$2', '$4')} returning r.id
+       where r.id = step.id and not step.is_live and not ${liveSession('$2')} returning r.id
      )
      select (select id from step order by id desc limit 1) as cursor`,
-    [cursor, now, limit, begunAfter],
+    [cursor, live, limit],
   )

@@ -1,8 +1,7 @@
 import type { Method } from '../../contract/factors.js'
 import { type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
-import { type Clock, later } from '../../lib/clock.js'
-import { days } from '../../lib/durations.js'
+import type { Clock } from '../../lib/clock.js'
 import { fingerprint, sameBytes } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
@@ -13,12 +12,10 @@ import type { Webhooks } from '../webhooks/webhooks.js'
 import type { Client } from './client.js'
 import type { EndedSession } from './ended-sessions.js'
 import { createEndings } from './endings.js'
-import { liveAt } from './live-sessions.js'
+import { createSessionLife, refreshTokenLifetime, type SessionLimits } from './live-sessions.js'
 import { changedProof, firstProof, neverProven, type Proof, type ProofChange, proofOf } from './proof.js'
 import { createPurge } from './purge.js'
 import * as store from './sessions.store.js'
-
-export const refreshTokenLifetime = 30 * days
 
 export type SignedInUser = { id: string; username: string; email: string; name: string | null; undoCount?: number }
 
@@ -66,13 +63,12 @@ export type Sessions = ReturnType<typeof createSessions>
 const inSeconds = (moment: Date) => Math.floor(moment.getTime() / 1000)
 const fromSeconds = (value: number) => new Date(value * 1000)
 
-type Options = {
+type Options = SessionLimits & {
   database: Database
   tokens: Tokens
   clock: Clock
   refreshGrace: number
   renewGrace: number
-  sessionMaxAge: number
   /** `required`: every session needs a second factor, also of an account that has none. */
   secondFactor?: 'optional' | 'required'
   /**
@@ -86,17 +82,10 @@ type Options = {
 }
 
 export const createSessions = (options: Options) => {
-  const { database, tokens, clock, refreshGrace, renewGrace, sessionMaxAge, onEnded = () => undefined } = options
+  const { database, tokens, clock, refreshGrace, renewGrace, onEnded = () => undefined } = options
   const { endStolen, endSurplus, ...endings } = createEndings({ ...options, onEnded })
 
-  const endOf = (authTime: number) => authTime + Math.floor(sessionMaxAge / 1000)
-
-  /** The expiry of a token issued now, never after the session's absolute end. */
-  const expiryFor = (authTime: number, now: Date) =>
-    Math.min(inSeconds(later(now, refreshTokenLifetime)), endOf(authTime))
-
-  /** For the condition that tells whether a session is over. */
-  const live = () => liveAt(clock.now(), sessionMaxAge)
+  const { liveNow, endOf, expiryFor } = createSessionLife(options)
 
   const issue = (
     { id, username, email, name }: SignedInUser,
@@ -146,7 +135,7 @@ export const createSessions = (options: Options) => {
     const iat = inSeconds(now)
     const sid = uuidv7(now)
     const { username } = names
-    const claims = { userId, username, sid, gen: 0, auth_time: iat, iat, exp: expiryFor(iat, now) }
+    const claims = { userId, username, sid, gen: 0, auth_time: iat, iat, exp: expiryFor(iat) }
     const refreshToken = tokens.signRefresh(claims)
     // A trusted device stands for the code at the sign-in only.
     const proven = firstProof(proof.methods, now, trustedDevice === undefined ? proof.provenAt : neverProven)
@@ -177,7 +166,7 @@ export const createSessions = (options: Options) => {
     const { userId, sid: sessionId } = claims
     const owner = { userId, sessionId }
     const ended = refuse('ended', owner)
-    const [row] = await store.selectRecord(database, sessionId, live(), clock.offset(), { refreshGrace, renewGrace })
+    const [row] = await store.selectRecord(database, sessionId, liveNow(), clock.offset(), { refreshGrace, renewGrace })
     if (!row) onEnded({ sid: sessionId, below: null })
     if (!row?.usable) return ended
     const isJust = (hash: Uint8Array | null, recent: boolean) => recent && hash !== null && sameBytes(hash, presented)
@@ -203,7 +192,7 @@ export const createSessions = (options: Options) => {
   const rotate = async ({ text, claims }: RefreshToken, client: Client, by: RotatedBy): Promise<Rotated> => {
     const now = clock.now()
     const iat = inSeconds(now)
-    const successor = { ...claims, gen: claims.gen + 1, iat, exp: expiryFor(claims.auth_time, now) }
+    const successor = { ...claims, gen: claims.gen + 1, iat, exp: expiryFor(claims.auth_time) }
     const token = tokens.signRefresh(successor)
     const presented = fingerprint(text)
     const [holder] = await store.rotateRecord(database, {
@@ -213,7 +202,8 @@ export const createSessions = (options: Options) => {
       successor: fingerprint(token),
       issuedAt: fromSeconds(iat),
       expiresAt: fromSeconds(successor.exp),
-      at: live(),
+      usedAt: now,
+      live: liveNow(),
       clockOffset: clock.offset(),
       client,
       atProxy: by === 'proxy',
@@ -236,7 +226,7 @@ export const createSessions = (options: Options) => {
   ) => {
     const now = clock.now()
     const { sessionId: sid } = caller
-    const [record] = await store.lockRecord(sql, caller, live())
+    const [record] = await store.lockRecord(sql, caller, liveNow())
     if (!record) return undefined
     const [iat, authTime] = [inSeconds(now), inSeconds(record.created_at)]
     const claims = {
@@ -246,7 +236,7 @@ export const createSessions = (options: Options) => {
       gen: record.generation + 1,
       auth_time: authTime,
       iat,
-      exp: expiryFor(authTime, now),
+      exp: expiryFor(authTime),
     }
     const refreshToken = tokens.signRefresh(claims)
     const proof = changedProof(proofOf(record), change, fromSeconds(iat))
@@ -256,7 +246,7 @@ export const createSessions = (options: Options) => {
       successor: fingerprint(refreshToken),
       issuedAt: fromSeconds(iat),
       expiresAt: fromSeconds(claims.exp),
-      at: live(),
+      usedAt: now,
       clockOffset: clock.offset(),
       client,
       proof,
@@ -270,7 +260,7 @@ export const createSessions = (options: Options) => {
    * than the last change of the password or step-up in it.
    */
   const provenAt = async (caller: SessionCaller, sql: Sql = database) => {
-    const [row] = await store.selectProof(sql, caller, live())
+    const [row] = await store.selectProof(sql, caller, liveNow())
     return row?.authenticated_at
   }
 
@@ -283,9 +273,9 @@ export const createSessions = (options: Options) => {
     provenAt,
     /** Whether the session lives and the caller's token is not replaced. It stays so until the transaction ends. */
     lockOfCaller: async (sql: Transaction, caller: SessionCaller) =>
-      (await store.lockRecord(sql, caller, live())).length > 0,
+      (await store.lockRecord(sql, caller, liveNow())).length > 0,
     isLive: async (caller: SessionCaller, sql?: Sql) => (await provenAt(caller, sql)) !== undefined,
-    list: (userId: string) => store.selectOfUser(database, userId, live()),
-    purge: createPurge({ clock, live }),
+    list: (userId: string) => store.selectOfUser(database, userId, liveNow()),
+    purge: createPurge({ clock, liveNow }),
   }
 }

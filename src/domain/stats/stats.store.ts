@@ -17,7 +17,7 @@ export type StatsRow = {
 }
 
 /** Numbers of rows; `since` is for what is new. */
-export const selectStats = (sql: Sql, { now, begunAfter }: LiveAt, since: Date) =>
+export const selectStats = (sql: Sql, live: LiveAt, { now, since }: { now: Date; since: Date }) =>
   sql.query<StatsRow>(
     `select u.*, s.*,
        (select count(*) from totp_secrets) as with_totp,
@@ -34,9 +34,9 @@ export const selectStats = (sql: Sql, { now, begunAfter }: LiveAt, since: Date) 
        from users
      ) as u, (
        select count(*) as sessions, count(distinct user_id) as users_with_sessions
-       from refresh_token_records as r where ${liveSession('$1', '$3')}
+       from refresh_token_records as r where ${liveSession('$3')}
      ) as s`,
-    [now, since, begunAfter],
+    [now, since, live],
   )
 
 export const countIdentities = (sql: Sql) =>
