@@ -2,6 +2,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { apiGuide } from './api-guide.mjs'
 import { build } from './build.mjs'
 import { compactJson } from './compact-json.mjs'
 import { withRefusals } from './troubleshooting.mjs'
@@ -13,10 +14,12 @@ const { configurationGuide, environmentExample } = await load('config/guide.js')
 const { loadConfig } = await load('config.js')
 const { startApp } = await load('app.js')
 const { refusals } = await load('contract/refusals.js')
+const { settings } = await load('config/settings.js')
+const { limiters } = await load('domain/limiters/limiters.js')
 
 const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-docs-'))
-const settings = { NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'error', DRAIN_DELAY: '0ms' }
-const app = await startApp(loadConfig(settings), {
+const environment = { NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'error', DRAIN_DELAY: '0ms' }
+const app = await startApp(loadConfig(environment), {
   onFatal: (/** @type {unknown} */ error) => {
     throw error
   },
@@ -29,6 +32,7 @@ const files = {
   'docs/configuration.md': configurationGuide(),
   '.env.example': environmentExample(),
   'docs/troubleshooting.md': withRefusals(await readFile(new URL('docs/troubleshooting.md', root), 'utf8'), refusals),
+  'docs/api.md': apiGuide(app.routes.list(), limiters, settings),
   'docs/openapi.json': `${compactJson(document)}\n`,
 }
 for (const [path, text] of Object.entries(files)) await writeFile(new URL(path, root), text)

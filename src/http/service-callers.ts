@@ -19,6 +19,7 @@ const isOddPath = ({ url }: FastifyRequest) => /[%.;\\]/.test(url.replace(/\?.*$
 export const serviceRefusals = [
   'bad_request',
   'not_authenticated',
+  'cross_site',
   'scope_required',
   'not_found',
   'too_many_requests',

@@ -1,7 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { refusalCodes } from '#contract/refusals.js'
+import { languages } from '#contract/languages.js'
+import { type RefusalCode, refusalCodes, refusals } from '#contract/refusals.js'
+import { apiGuide } from '../../scripts/api-guide.mjs'
+import { settings } from '../../src/config/settings.js'
+import { limiters } from '../../src/domain/limiters/limiters.js'
+import { catalogue } from '../../web/words/catalogue.js'
 import { documentedOperations } from '../support/api-document.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
@@ -12,6 +17,29 @@ beforeAll(async () => {
   latchkey = await startLatchkey()
 })
 afterAll(() => latchkey.stop())
+
+it('every route has a limiter or says why not, names what its guards refuse, and has a sentence for each refusal', () => {
+  const routes = latchkey.app.routes.list()
+  expect(routes.length).toBeGreaterThan(80)
+  // Anything can get these before its guards are asked.
+  const ofAnyRequest: readonly RefusalCode[] = ['bad_request', 'cross_site', 'not_found', 'unavailable']
+  for (const { method, url, limiters, unlimited, refusals: named, guardRefusals } of routes) {
+    const place = `${method} ${url}`
+    expect([...limiters, unlimited].some(Boolean), `${place} has no limiter and no reason`).toBe(true)
+    const statuses = new Set(named.map((code) => refusals[code].status))
+    const needed = guardRefusals.filter((code) => !ofAnyRequest.includes(code) || statuses.has(refusals[code].status))
+    expect(named, place).toEqual(expect.arrayContaining(needed))
+    for (const language of languages)
+      for (const code of named) expect(catalogue[language].refusals[code], `${language} ${code}`).toBeTruthy()
+  }
+})
+
+it('docs/api.md has every request: run npm run docs', async () => {
+  const text = await readFile(new URL('../../docs/api.md', import.meta.url), 'utf8')
+  const routes = latchkey.app.routes.list()
+  expect(text).toBe(apiGuide(routes, limiters, settings))
+  expect(text.match(/^\| `(GET|POST|PATCH|DELETE) /gm)).toHaveLength(routes.filter(({ isHidden }) => !isHidden).length)
+})
 
 it('docs/openapi.json is what the routes say: run npm run docs', async () => {
   const { body } = await latchkey.browser().get('/api/openapi.json')

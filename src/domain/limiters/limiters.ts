@@ -6,7 +6,7 @@ import { hours, minutes } from '../../lib/durations.js'
  */
 type Counted = 'network' | 'connection' | 'session' | 'user' | 'name' | 'device' | 'key'
 
-type LimiterRow = {
+export type LimiterRow = {
   counts: readonly Counted[]
   /** The setting that says how much is allowed, or that itself. */
   limit: `${string}_LIMIT` | { readonly maximum: number; readonly window: number }

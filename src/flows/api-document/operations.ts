@@ -36,7 +36,7 @@ const schemeNames: Readonly<Record<string, string>> = {
 export const needsOf = ({ serviceScope, isSensitive }: RouteFacts, security: Security) => {
   const ways = security.map((schemes) => {
     const names = Object.keys(schemes).map((name) => schemeNames[name] ?? `a service key with \`${serviceScope}\``)
-    return [...names, ...(isSensitive && 'accessToken' in schemes ? ['a fresh sign-in'] : [])].join(' and ')
+    return [...names, ...(isSensitive && 'accessToken' in schemes ? ['a fresh sign-in'] : [])].join(', ')
   })
   return ways.length === 0 ? 'no sign-in' : ways.join(', or ')
 }

@@ -37,6 +37,7 @@ const verifyRefusals = routeRefusals(
 )
 const checkRefusals = routeRefusals('bad_request', 'cross_site', 'too_many_requests', 'unavailable')
 const resendRefusals = routeRefusals(
+  'bad_request',
   'no_registration_waiting',
   'cross_site',
   'already_confirmed',

@@ -1,0 +1,55 @@
+// docs/api.md: every request of the API with its guard, its limiters and one sentence, and every limiter with what it counts.
+
+/** @typedef {import('../src/flows/api-document/api-document.routes.js').ListedRoute} ListedRoute */
+/** @typedef {import('../src/domain/limiters/limiters.js').LimiterRow} LimiterRow */
+
+/** @type {(text: string) => string} */
+const cell = (text) => text.replaceAll('|', '\\|')
+
+/** @param {ListedRoute} route */
+const limitersOf = ({ limiters, unlimited }) =>
+  [...limiters.map((name) => `\`${name}\``), ...(unlimited === undefined ? [] : [`none: ${unlimited}`])].join(', ')
+
+/** @param {ListedRoute} route */
+const routeRow = (route) =>
+  `| \`${route.method} ${route.url}\` | ${route.needs} | ${limitersOf(route)} | ${cell(route.summary)} |`
+
+/** @type {(limit: LimiterRow['limit'], settings: Record<string, { meaning: string, fallback?: string }>) => string} */
+const amount = (limit, settings) => {
+  if (typeof limit === 'string') return `\`${limit}\` (\`${settings[limit]?.fallback}\`)`
+  const minutes = limit.window / 60_000
+  return `${limit.maximum} in ${minutes === 60 ? '1 hour' : `${minutes} minute${minutes === 1 ? '' : 's'}`}`
+}
+
+/**
+ * @param {readonly ListedRoute[]} routes
+ * @param {Record<string, LimiterRow>} limiters
+ * @param {Record<string, { meaning: string, fallback?: string }>} settings
+ */
+export const apiGuide = (routes, limiters, settings) => {
+  const shown = routes.filter(({ isHidden }) => !isHidden)
+  const groups = [...new Set(shown.map(({ tag }) => tag))].map((tag) => {
+    const rows = shown.filter((route) => route.tag === tag).map(routeRow)
+    return `## ${tag.charAt(0).toUpperCase()}${tag.slice(1)}\n\n| request | needs | limiters | what it does |\n|---|---|---|---|\n${rows.join('\n')}`
+  })
+  const rows = Object.entries(limiters).map(
+    ([name, { limit, about }]) => `| \`${name}\` | ${amount(limit, settings)} | ${cell(about)} |`,
+  )
+  return `# The API
+
+Every request. [openapi.json](openapi.json) has the bodies, the answers and the refusals of each, as does \`/api/docs\` of the running
+service; the [specification](specification.md) says what they promise. The [limiters](#limiters) are at the end.
+
+${groups.join('\n\n')}
+
+## Limiters
+
+How much is allowed, and of what. A request above it gets 429, unless the line says otherwise.
+
+| limiter | limit | counts |
+|---|---|---|
+${rows.join('\n')}
+
+This page is generated from the routes and from \`src/domain/limiters/limiters.ts\` by \`npm run docs\`.
+`
+}
