@@ -36,7 +36,7 @@ export const openPostgresStore = async ({ empty = false }: Options = {}): Promis
   return { database: await another(), place: { url }, another, release, drop: () => release().then(drop) }
 }
 
-const openEmbeddedStore = async ({ empty = false }: Options = {}): Promise<TestStore> => {
+export const openEmbeddedStore = async ({ empty = false }: Options = {}): Promise<TestStore> => {
   const folder = await mkdtemp(join(tmpdir(), 'latchkey-store-'))
   const directory = join(folder, 'database')
   let open: Database | undefined

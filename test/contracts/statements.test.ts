@@ -1,0 +1,70 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openEmbeddedStore, type TestStore } from '../support/stores.js'
+
+type StoreFunction = (sql: object, ...rest: unknown[]) => unknown
+
+const home = fileURLToPath(new URL('../../src', import.meta.url))
+
+const storeFunctions = async () => {
+  const files = (await readdir(home, { recursive: true })).filter(
+    // Sealed values have the names of tables as arguments, and a test of their own on both databases.
+    (file) => file.endsWith('.store.ts') && !file.endsWith('sealed-values.store.ts'),
+  )
+  const modules = await Promise.all(files.map((file) => import(join(home, file)) as Promise<object>))
+  return modules.flatMap((module, at) =>
+    Object.entries(module)
+      .filter(([, exported]) => typeof exported === 'function')
+      .map(([name, call]) => ({ name: `${files[at]} ${name}`, call: call as StoreFunction })),
+  )
+}
+
+/** Stands for every argument of a store: each property, element and result of it is again the same. */
+const anything: unknown = new Proxy(() => anything, {
+  apply: () => anything,
+  get: (_, key) => {
+    if (key === Symbol.toPrimitive) return () => 'anything'
+    if (key === Symbol.iterator) return () => [anything][Symbol.iterator]()
+    return key === 'then' ? undefined : anything
+  },
+  // What a store takes with `...rest` of an object and looks into.
+  ownKeys: () => ['at', 'proof'],
+  getOwnPropertyDescriptor: () => ({ value: anything, enumerable: true, configurable: true }),
+})
+
+/** The statements that a function of a store sends. */
+const statementsOf = async (call: StoreFunction) => {
+  const statements: string[] = []
+  const query = async (text: string) => {
+    statements.push(text)
+    return [anything]
+  }
+  await call({ query }, anything, anything, anything, anything, anything)
+  return statements
+}
+
+let store: TestStore
+beforeAll(async () => {
+  store = await openEmbeddedStore()
+})
+afterAll(() => store?.drop())
+
+// All other tests of the flows run on PostgreSQL: a statement that only PostgreSQL knows would be noticed by users first.
+it('the embedded database understands every statement of every store', async () => {
+  const problems: string[] = []
+  let prepared = 0
+  for (const { name, call } of await storeFunctions()) {
+    const statements = await statementsOf(call)
+    if (statements.length === 0) problems.push(`${name} sends no statement`)
+    for (const statement of statements) {
+      prepared += 1
+      await store.database.query(`prepare statement_${prepared} as ${statement}`).catch((error: Error) => {
+        problems.push(`${name}: ${error.message}\n${statement}`)
+      })
+    }
+  }
+  expect(problems).toEqual([])
+  expect(prepared).toBeGreaterThan(200)
+})
