@@ -19,6 +19,7 @@ import { startProviders, type TestProviders } from '../support/providers/test-pr
 import { createRedisServer } from '../support/servers/redis-server.js'
 import { freePort } from '../support/servers/server.js'
 import { type SmtpInbox, startOddServer, startSmtpInbox } from '../support/smtp-inbox.js'
+import { startStopwatch } from '../support/stopwatch.js'
 import { noStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
@@ -187,7 +188,7 @@ describe('on a broken set-up', () => {
 
   it('fails each store and server that is down, in time, and looks at the others all the same', async () => {
     const [down, silent] = [await freePort(), await startOddServer()]
-    const began = performance.now()
+    const time = startStopwatch()
     const { code, about, text } = await examine({
       ...healthy,
       DATABASE_URL: `postgres://${role}:${password}@127.0.0.1:${down}/latchkey`,
@@ -197,7 +198,7 @@ describe('on a broken set-up', () => {
       PROVIDER_A_ISSUER: `http://127.0.0.1:${down}`,
     })
     await silent.stop()
-    expect(performance.now() - began).toBeLessThan(9_000)
+    expect(time()).toBeLessThan(9_000)
     expect(code).toBe(1)
     expect(about('database')).toEqual([expect.stringMatching(/^error: PostgreSQL at .* cannot be used/)])
     expect(about('database owner')).toEqual([`error: PostgreSQL at 127.0.0.1:${silent.port} does not answer`])

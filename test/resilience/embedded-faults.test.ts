@@ -11,6 +11,7 @@ import { lockDirectory } from '../../src/platform/database/directory-lock.js'
 import { openDatabase } from '../../src/platform/database/open.js'
 import { createPglite, DataDirectoryInUse, DataDirectoryUnwritable } from '../../src/platform/database/pglite.js'
 import { inLongRun, isLongRun } from '../support/long-run.js'
+import { startStopwatch } from '../support/stopwatch.js'
 
 const writerFile = fileURLToPath(new URL('./embedded-writer.mjs', import.meta.url))
 const modules = fileURLToPath(new URL('../../dist/modules', import.meta.url))
@@ -139,11 +140,11 @@ describe('the embedded database', () => {
   it('gives up on a statement that takes too long, and is back for the next one', async () => {
     const database = await open(3_000)
     await database.query('create table kept as select 1 as one')
-    const start = performance.now()
+    const time = startStopwatch()
     await expect(database.query('select count(*) from generate_series(1, 100000000000)')).rejects.toThrow(
       StoreUnavailable,
     )
-    expect(performance.now() - start).toBeLessThan(10_000)
+    expect(time()).toBeLessThan(10_000)
     expect(await database.query('select one from kept')).toEqual([{ one: 1 }])
     await database.close()
   })

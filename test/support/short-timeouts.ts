@@ -1,5 +1,6 @@
 import type { Database } from '../../src/platform/database/database.js'
 import { testPostgres } from './databases.js'
+import { startStopwatch } from './stopwatch.js'
 import { until } from './until.js'
 
 const shortTimeouts = { connectTimeoutMs: 1_000, statementTimeoutMs: 500 }
@@ -16,12 +17,12 @@ export const closeAll = async () => {
 }
 
 export const timed = async (work: Promise<unknown>) => {
-  const start = performance.now()
+  const time = startStopwatch()
   const error: unknown = await work.then(
     () => undefined,
     (thrown: unknown) => thrown,
   )
-  return { error, ms: performance.now() - start }
+  return { error, ms: time() }
 }
 
 export const untilItAnswers = (database: Database) =>

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { goodPassword, type Latchkey, startLatchkey } from '../../../test/support/latchkey.js'
+import { startStopwatch } from '../../../test/support/stopwatch.js'
 import { inSentences } from '../../contract/password-rules.js'
 
 describe('POST /api/auth/password-strength', () => {
@@ -72,9 +73,9 @@ describe('POST /api/auth/password-strength', () => {
 
   it('sheds load with 503 when too many wait, and stays alive for everybody else', async () => {
     const all = Promise.all(Array.from({ length: 60 }, () => ask({ password: '4@8({[</369&#!1/|0$5+7%2'.repeat(3) })))
-    const begun = performance.now()
+    const time = startStopwatch()
     expect((await fetch(`${latchkey.url}/health/live`)).status).toBe(200)
-    expect(performance.now() - begun).toBeLessThan(1_000)
+    expect(time()).toBeLessThan(1_000)
     const answers = await all
     const shed = answers.filter(({ status }) => status === 503)
     expect(shed.length).toBeGreaterThan(0)
