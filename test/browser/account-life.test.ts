@@ -4,7 +4,7 @@ import type { AxeResults } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
-import { fillIn, keepPicture, openChromium, press, signIn, visit } from '../support/chromium.js'
+import { fillIn, keepPicture, openChromium, press, visitAs } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
@@ -23,9 +23,8 @@ const violationsOn = async (page: Page) => {
 it('lets a user change their names, download their data and delete the account', async () => {
   await latchkey.signedUp('ada')
   await latchkey.signedUp('grace')
-  const { page, context, faults } = await visit(browser, latchkey)
-  await page.goto('/login')
-  await signIn(page, 'ada')
+  const { page, context, faults } = await visitAs(browser, latchkey, 'ada')
+  await page.goto('/dashboard')
 
   await press(page, 'Change name, username or language')
   await fillIn(page, { Name: 'Ada Lovelace', Username: 'grace' })

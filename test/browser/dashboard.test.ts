@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   fillIn,
@@ -6,8 +6,8 @@ import {
   launchChromium,
   namedProviders,
   openChromium,
-  signIn,
   visit,
+  visitAs,
 } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
@@ -22,10 +22,11 @@ beforeAll(async () => {
 })
 afterAll(() => latchkey?.stop())
 
-const open = async (page: Page) => {
-  await page.goto('/login')
-  await signIn(page, 'ruth')
-  await page.getByRole('heading', { level: 1, name: 'ruth' }).waitFor()
+const open = async (options: BrowserContextOptions = {}) => {
+  const visitor = await visitAs(browser, latchkey, 'ruth', options)
+  await visitor.page.goto('/dashboard')
+  await visitor.page.locator('.panels').waitFor()
+  return visitor
 }
 
 /** What has the focus, as a listener hears it: its label or its text. */
@@ -43,8 +44,7 @@ const expectFocus = (page: Page, what: string | RegExp) => expect.poll(() => foc
 
 describe('the dashboard', () => {
   it('keeps the focus of a keyboard where the next thing is', async () => {
-    const { page, context } = await visit(browser, latchkey)
-    await open(page)
+    const { page, context } = await open()
     for (const close of ['Escape', 'Cancel']) {
       await enter(page, 'Sign out everywhere')
       await page.getByRole('button', { name: 'Yes, sign out everywhere' }).waitFor()
@@ -84,8 +84,7 @@ describe('the dashboard', () => {
 
 describe('a message on a phone', () => {
   it('covers no button at the end of the page, and can be closed', async () => {
-    const { page, context } = await visit(browser, latchkey, { viewport: { width: 360, height: 640 } })
-    await open(page)
+    const { page, context } = await open({ viewport: { width: 360, height: 640 } })
     await page.route('**/api/auth/logout-all', (route) => route.abort())
     const closes = {
       button: () => page.getByRole('button', { name: 'Close this message' }).press('Enter'),
@@ -113,8 +112,7 @@ describe('a message on a phone', () => {
 
 describe('an account that cannot be loaded', () => {
   it('shows what is there, offers to try again, and can be left', async () => {
-    const { page, context } = await visit(browser, latchkey)
-    await open(page)
+    const { page, context } = await open()
     await page.route('**/api/auth/sessions', (route) => route.fulfill({ status: 500, json: {} }), { times: 1 })
     await page.reload()
     await page.getByText('This part could not be loaded.').waitFor()
@@ -152,8 +150,7 @@ describe('an account that cannot be loaded', () => {
 
 describe('the list of devices', () => {
   it('begins with this one, which is always active', async () => {
-    const { page, context } = await visit(browser, latchkey)
-    await open(page)
+    const { page, context } = await open()
     await latchkey.browser().post('/api/auth/login', { username: 'ruth', password: goodPassword })
     await page.clock.setFixedTime(Date.now() + 10 * 60_000)
     await page.reload()
@@ -168,9 +165,7 @@ describe('a long name', () => {
   it('stands beside the button that signs out, and no button is printed', async () => {
     const name = 'Ruth Anastasia von und zu Hohenlohe-Schillingsfürst-Waldenburg '.repeat(3).trim()
     await latchkey.sql.query("update users set name = $1 where username = 'ruth'", [name])
-    const { page, context } = await visit(browser, latchkey, { viewport: { width: 1280, height: 900 } })
-    await page.goto('/login')
-    await signIn(page, 'ruth')
+    const { page, context } = await open({ viewport: { width: 1280, height: 900 } })
     await page.getByRole('heading', { level: 1, name: 'Hohenlohe' }).waitFor()
     const [heading, button] = await Promise.all([
       page.locator('h1').boundingBox(),
@@ -196,9 +191,15 @@ const fillInChange = async (page: Page) => {
 }
 
 describe('letters twice as large on a small phone', () => {
+  let large: Browser
+  beforeAll(async () => {
+    large = await launchChromium('--blink-settings=defaultFontSize=32')
+  })
+  afterAll(() => large?.close())
+
   it.each(['en-GB', 'de-DE', 'fr-FR'])('fit without scrolling sideways (%s)', async (locale) => {
-    const large = await launchChromium('--blink-settings=defaultFontSize=32')
-    const { page, context } = await visit(large, latchkey, { locale, viewport: { width: 320, height: 640 } })
+    const options = { locale, viewport: { width: 320, height: 640 } }
+    const { page, context } = await visitAs(large, latchkey, 'ruth', options)
     const look = async (name: string) => {
       await page.getByRole('heading', { level: 1 }).waitFor()
       expect(await page.evaluate(() => getComputedStyle(document.documentElement).fontSize)).toBe('32px')
@@ -209,17 +210,15 @@ describe('letters twice as large on a small phone', () => {
       })
       expect(width.scrollWidth, name).toBeLessThanOrEqual(width.clientWidth)
     }
-    await page.goto('/register')
-    await page.locator('[name=password]').fill('Password1')
-    await look('register')
-    await page.goto('/login')
-    await page.locator('[name=username]').fill('ruth')
-    await page.locator('[name=password]').fill(goodPassword)
-    await page.keyboard.press('Enter')
+    await page.goto('/dashboard')
     await page.locator('.panels').waitFor()
     await look('dashboard')
     // Icons grow with the letters.
     expect((await page.locator('.row-icon svg').first().boundingBox())?.width).toBe(40)
+    await context.clearCookies()
+    await page.goto('/register')
+    await page.locator('[name=password]').fill('Password1')
+    await look('register')
     await context.close()
   })
 })
@@ -227,12 +226,7 @@ describe('letters twice as large on a small phone', () => {
 /** An extension or a style sheet of the reader enlarges the letters of the page alone. Media queries do not see that. */
 describe('letters that the reader has enlarged on the page itself', () => {
   it.each(['de-DE', 'fr-FR'])('fit without scrolling sideways (%s)', async (locale) => {
-    const { page, context } = await visit(browser, latchkey, { locale, viewport: { width: 320, height: 640 } })
-    await page.goto('/login')
-    await page.locator('[name=username]').fill('ruth')
-    await page.locator('[name=password]').fill(goodPassword)
-    await page.keyboard.press('Enter')
-    await page.locator('.panels').waitFor()
+    const { page, context } = await open({ locale, viewport: { width: 320, height: 640 } })
     await page
       .getByText(locale === 'de-DE' ? /^Jetzt aktiv/ : /^Actif en ce moment/)
       .first()

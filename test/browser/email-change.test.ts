@@ -11,6 +11,7 @@ import {
   press,
   signIn,
   visit,
+  visitAs,
 } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { addPasskey } from '../support/passkey.js'
@@ -28,9 +29,8 @@ const heading = (page: Page, name: string) => page.getByRole('heading', { name, 
 
 it('changes the email on the account page, confirms it by the link, and undoes it by the link to the old address', async () => {
   await latchkey.signedUp('ada')
-  const { page, context, faults } = await visit(browser, latchkey)
-  await page.goto('/login')
-  await signIn(page, 'ada')
+  const { page, context, faults } = await visitAs(browser, latchkey, 'ada')
+  await page.goto('/dashboard')
   await page.getByRole('heading', { name: 'Hello, ada' }).waitFor()
   await press(page, 'Change the email address')
   await fillIn(page, { 'New email address': 'ADA@example.com' })

@@ -12,6 +12,7 @@ import {
   register,
   signIn,
   visit,
+  visitAs,
 } from '../support/chromium.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
@@ -25,9 +26,8 @@ beforeAll(async () => {
 afterAll(() => latchkey?.stop())
 
 it('switches two-step sign-in on, and signs in with a code and with a recovery code', async () => {
-  const { page, context } = await visit(browser, latchkey)
-  await page.goto('/login?returnTo=/dashboard')
-  await signIn(page, 'ruth')
+  const { page, context } = await visitAs(browser, latchkey, 'ruth')
+  await page.goto('/dashboard')
   await page.getByRole('button', { name: 'Switch on' }).click()
   await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor()
   const secret = (await page.locator('code.secret').innerText()).replaceAll(/\s/g, '')

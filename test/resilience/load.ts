@@ -3,7 +3,7 @@ import type { Answer, Visitor } from '../support/site/https-client.js'
 import { until } from '../support/until.js'
 
 /** Between two requests of a visitor. Without it, all cores would be busy with the load instead of with the test. */
-export const pauseMs = 50
+export const pauseMs = 100
 
 type Ask = (visitor: Visitor) => Promise<Answer>
 type Fault = { at: number; what: string }

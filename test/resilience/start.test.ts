@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createTokens } from '../../src/domain/tokens/tokens.js'
 import { systemClock } from '../../src/lib/clock.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
@@ -12,6 +12,7 @@ import { goodPassword } from '../support/latchkey.js'
 import { runLatchkey } from '../support/program.js'
 import { freePort } from '../support/servers/server.js'
 import { secretOf } from '../support/site/instance.js'
+import { until } from '../support/until.js'
 
 // Each of these starts whole processes, one after another.
 vi.setConfig({ testTimeout: 120_000 })
@@ -52,26 +53,43 @@ it('names the lines of the sources when something fails that it does not expect'
   )
 })
 
+// One program for all of these, because the embedded database takes seconds to start.
 describe('a start on the embedded defaults', () => {
+  let place: string
+  let first: ReturnType<typeof runLatchkey>
+  let url: string
+  const started: { stop(): Promise<void> }[] = []
+  const start = (settings: Record<string, string> = {}) => {
+    const program = runLatchkey(place, settings)
+    started.push(program)
+    return program
+  }
+  beforeAll(async () => {
+    place = await mkdtemp(join(tmpdir(), 'latchkey-start-'))
+    first = start({ DRAIN_DELAY: '1s' })
+    url = await first.ready()
+    // On a busy machine the port may open before the embedded database is ready.
+    await until('it is healthy', async () => (await fetch(`${url}/health`)).status === 200)
+  })
+  afterAll(async () => {
+    for (const each of started) await each.stop()
+    await rm(place, { recursive: true, force: true })
+  })
+
   it('prints one line with the address, says what the embedded database is for, and serves both development providers', async () => {
-    const program = run()
-    const url = await program.ready()
-    expect(program.output.stdout).toMatch(/for development only, not safe against power loss/)
-    expect(program.output.stdout).toContain(`mails are shown at ${url}/dev/mailbox`)
-    const lines = program.output.stdout.trimEnd().split('\n')
+    const { stdout } = first.output
+    expect(stdout).toMatch(/for development only, not safe against power loss/)
+    expect(stdout).toContain(`mails are shown at ${url}/dev/mailbox`)
+    const lines = stdout.trimEnd().split('\n')
     expect(lines[0]).toMatch(/^\S+ info {2}starting version=\d+\.\d+\.\d+ /)
     expect(lines.filter((line) => !/^\d\d:\d\d:\d\d (info |warn ) \S/.test(line))).toEqual([])
-    // On a busy machine the port may open before the embedded database is ready.
-    await expect.poll(async () => (await fetch(`${url}/health`)).status).toBe(200)
     expect(await (await fetch(`${url}/login`)).text()).toMatch(/GitHub/)
-    const { mode } = await stat(join(folder, 'secret'))
+    const { mode } = await stat(join(place, 'secret'))
     expect(mode & 0o777).toBe(0o600)
   })
 
   it('tells a second process on the same folder so, and leaves the first alone', async () => {
-    const first = run()
-    const url = await first.ready()
-    const second = run()
+    const second = start()
     expect(await second.exited).toBe(1)
     expect(second.output.stderr.trim().split('\n')).toHaveLength(1)
     expect(second.output.stderr).toMatch(/another process|in use/i)
@@ -79,16 +97,11 @@ describe('a start on the embedded defaults', () => {
   })
 
   it('ends on SIGTERM with 0 after health has said no, and finds everything again', async () => {
-    const first = run({ DRAIN_DELAY: '1s', BCRYPT_COST: '10' })
-    const url = await first.ready()
     const tab = createBrowser(url)
     await tab.post('/api/auth/register', { username: 'ada', email: 'ada@example.com', password: goodPassword })
-    await expect
-      .poll(async () => (await (await fetch(`${url}/dev/mailbox.json`)).text()).includes('#token='), {
-        timeout: 10_000,
-      })
-      .toBe(true)
-    const token = /#token=([\w-]+)/.exec(await (await fetch(`${url}/dev/mailbox.json`)).text())?.[1]
+    const mailbox = async () => (await fetch(`${url}/dev/mailbox.json`)).text()
+    await expect.poll(mailbox).toContain('#token=')
+    const token = /#token=([\w-]+)/.exec(await mailbox())?.[1]
     expect((await tab.post('/api/auth/verify-email', { token })).status).toBe(200)
 
     first.signal('SIGTERM')
@@ -97,15 +110,15 @@ describe('a start on the embedded defaults', () => {
     expect([ready.status, await ready.json()]).toEqual([503, { status: 'draining' }])
     expect(await first.exited).toBe(0)
 
-    const port = new URL(url).port
-    const again = run({ PORT: port, BCRYPT_COST: '10' })
+    const { port } = new URL(url)
+    const again = start({ PORT: port })
     await again.ready()
     expect((await tab.get('/api/auth/me')).status).toBe(200)
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)
 
     again.signal('SIGKILL')
     await again.exited
-    await run({ PORT: port, BCRYPT_COST: '10' }).ready()
+    await start({ PORT: port }).ready()
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)
   })
 })

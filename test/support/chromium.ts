@@ -73,6 +73,22 @@ export const visit = async (browser: Browser, latchkey: Latchkey, options: Brows
   return { context, page: await context.newPage(), faults }
 }
 
+/** A visitor who is signed in already, for a test that is not about the form. */
+export const visitAs = async (
+  browser: Browser,
+  latchkey: Latchkey,
+  username: string,
+  options: BrowserContextOptions = {},
+) => {
+  const tab = latchkey.browser()
+  const { status } = await tab.post('/api/auth/login', { username, password: goodPassword })
+  if (status !== 200) throw new Error(`${username} could not sign in: ${status}`)
+  const visitor = await visit(browser, latchkey, options)
+  const attributes = { url: latchkey.url, httpOnly: true, sameSite: 'Strict' as const }
+  await visitor.context.addCookies([...tab.jar].map(([name, value]) => ({ name, value, ...attributes })))
+  return visitor
+}
+
 export const fillIn = async (page: Page, values: Record<string, string>) => {
   for (const [label, value] of Object.entries(values)) await page.getByLabel(label, { exact: true }).fill(value)
 }
