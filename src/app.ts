@@ -72,11 +72,10 @@ import { createVerifyEmail } from './flows/verify-email/verify-email.js'
 import { verifyEmailRoutes } from './flows/verify-email/verify-email.routes.js'
 import { createAllowedOrigins } from './http/allowed-origins.js'
 import { createCallers } from './http/caller.js'
-import { createAttemptCookies } from './http/cookies/attempt-cookies.js'
-import { createCeremonyCookies } from './http/cookies/ceremony-cookies.js'
 import { createCookies } from './http/cookies/cookies.js'
 import { createPendingLinkCookie } from './http/cookies/pending-link-cookie.js'
 import { createSignInCookies } from './http/cookies/sign-in-cookies.js'
+import { createAttemptCookies, createCeremonyCookies } from './http/cookies/tab-cookies.js'
 import { createCsrf } from './http/csrf.js'
 import { createEnrolling } from './http/enrolling.js'
 import { createFreshness } from './http/freshness.js'
@@ -273,8 +272,10 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
     ...gates,
     isClosing: () => drainState.isClosing,
   })
-  const [database, cache] = [platform.database.ping, platform.cache.ping]
-  const [isStarting, isDraining] = [() => !status.isReady, () => drainState.isDraining]
+  const database = platform.database.ping
+  const cache = platform.cache.ping
+  const isStarting = () => !status.isReady
+  const isDraining = () => drainState.isDraining
   healthRoutes(server, { health: createHealth({ clock, deadline, log, database, cache, isStarting, isDraining }) })
   answerUnknown(pages.notFound)
   const background = createBackground(platform, nouns)

@@ -8,16 +8,16 @@ export const ceremonyLifetime = 5 * minutes
 /** What a challenge was made for. An answer to one of them is no answer to another. */
 export type Purpose = 'sign_in' | 'registration' | 'step_up'
 
-/** `kept` is for a cookie of the browser that gets the challenge. */
-export type Ceremony = { challenge: string; kept: string; expiresAt: Date }
+/** `sealedChallenge` is for a cookie of the browser that gets the challenge. */
+export type Ceremony = { challenge: string; sealedChallenge: string; expiresAt: Date }
 
 /** A challenge for this session, or for the sign-in with this id, is answered in no other one. */
 export const sessionBinding = ({ userId, sessionId }: { userId: string; sessionId: string }) => `${userId} ${sessionId}`
 
-const keptShape = /^(\d{13})\.([\w-]+)$/
+const sealedShape = /^(\d{13})\.([\w-]+)$/
 
-/** When a kept value expires, for tidying up. Only `read` knows whether it is ours. */
-export const expiryOfKept = (kept: string) => Number(keptShape.exec(kept)?.[1] ?? 0)
+/** When the value of a cookie expires, for tidying up. Only `read` knows whether it is ours. */
+export const expiryOfSealedChallenge = (sealedChallenge: string) => Number(sealedShape.exec(sealedChallenge)?.[1] ?? 0)
 
 export type Ceremonies = ReturnType<typeof createCeremonies>
 
@@ -34,12 +34,16 @@ export const createCeremonies = ({ seal, clock }: { seal: Seal; clock: Clock }) 
       const challenge = randomToken()
       const expiresAt = later(clock.now(), ceremonyLifetime)
       const end = String(expiresAt.getTime())
-      return { challenge, kept: `${end}.${seal.seal('', words(purpose, binding, challenge, end))}`, expiresAt }
+      return {
+        challenge,
+        sealedChallenge: `${end}.${seal.seal('', words(purpose, binding, challenge, end))}`,
+        expiresAt,
+      }
     },
 
     /** The challenge's end; undefined if it has passed, or this browser got the challenge for something else or not at all. */
-    read: (kept: string, purpose: Purpose, binding: string, challenge: string) => {
-      const [, end = '', sealed = ''] = keptShape.exec(kept) ?? []
+    read: (sealedChallenge: string, purpose: Purpose, binding: string, challenge: string) => {
+      const [, end = '', sealed = ''] = sealedShape.exec(sealedChallenge) ?? []
       if (seal.open(sealed, words(purpose, binding, challenge, end)) === undefined) return undefined
       const expiresAt = new Date(Number(end))
       return expiresAt > clock.now() ? expiresAt : undefined

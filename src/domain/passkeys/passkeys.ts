@@ -16,8 +16,8 @@ import { algorithms, clientDataOf, type RelyingParty, verifyAssertion, verifyReg
 
 const mostPasskeys = 25
 
-/** An answer of a browser. `kept` is what it kept of the challenge, and `binding` what the challenge must be bound to. */
-type Answered = { credential: PasskeyCredential; kept: string | undefined; binding: string }
+/** An answer of a browser. `binding` is what its challenge must be bound to. */
+type Answered = { credential: PasskeyCredential; sealedChallenge: string | undefined; binding: string }
 
 /** A passkey that has just signed a challenge. It counts when `accept` has written that down. */
 export type ProvenPasskey = { id: string; userId: string; counter: number; synced: boolean }
@@ -100,10 +100,10 @@ export const createPasskeys = (deps: Dependencies) => {
   }
 
   /** The challenge that was answered. From now on it cannot be answered again, whatever follows. */
-  const takeChallenge = async (purpose: Purpose, { credential, kept, binding }: Answered) => {
+  const takeChallenge = async (purpose: Purpose, { credential, sealedChallenge, binding }: Answered) => {
     const challenge = clientDataOf(credential)?.challenge
-    if (challenge === undefined || kept === undefined) return undefined
-    const expiresAt = ceremonies.read(kept, purpose, binding, challenge)
+    if (challenge === undefined || sealedChallenge === undefined) return undefined
+    const expiresAt = ceremonies.read(sealedChallenge, purpose, binding, challenge)
     if (!expiresAt) return undefined
     const isFirst = await oneTimeTokens.useOnce('passkey_challenge', fingerprint(challenge), expiresAt)
     return isFirst ? challenge : undefined

@@ -38,7 +38,8 @@ const hasPlainAttestation = async (attestationObject: string) => {
 
 /** Smaller keys than these can be broken. Every authenticator that is sold makes larger ones. */
 const leastBytesOfRsa = 2_048 / 8
-const [p256, ed25519] = [1, 6]
+const p256 = 1
+const ed25519 = 6
 
 /** Whether the key is one of the kinds that we ask for, and large enough. */
 const isStrongKey = async (publicKey: Uint8Array) => {

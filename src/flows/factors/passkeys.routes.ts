@@ -6,9 +6,9 @@ import { PasskeyCreationOptions, PasskeyCredential } from '../../contract/passke
 import { NoContent, Passkey, PasskeyAdded } from '../../contract/schemas.js'
 import { clientDataOf } from '../../domain/passkeys/verification.js'
 import type { Callers } from '../../http/caller.js'
-import type { CeremonyCookies } from '../../http/cookies/ceremony-cookies.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
+import type { CeremonyCookies } from '../../http/cookies/tab-cookies.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Guards } from '../../http/guards.js'
 import { sendRotated, sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
@@ -105,8 +105,9 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
 
   server.post(path, { schema: schemas.add, onRequest: guards.enrol }, async (request, reply) => {
     const { credential, name: given } = request.body
-    const kept = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
-    const [by, made] = [enrolling.of(request), { credential, kept, name: given }]
+    const sealedChallenge = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
+    const by = enrolling.of(request)
+    const made = { credential, sealedChallenge, name: given }
     if ('challenge' in by) return addAtEnrolment(made, by.challenge, request, reply)
     return addRefusals.answer(reply, await ownPasskeys.add(callers.requestOf(request), made), 201)
   })

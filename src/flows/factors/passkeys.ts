@@ -26,7 +26,7 @@ type Dependencies = {
   /** Whether every account needs a second factor. */
   required: boolean
 }
-type Made = { credential: PasskeyCredential; kept: string | undefined; name: string | undefined }
+type Made = { credential: PasskeyCredential; sealedChallenge: string | undefined; name: string | undefined }
 
 /** In the language of the page, as its list of devices has it. */
 const nameFor = (name: string | undefined, { userAgent, language = 'en' }: Client) =>
@@ -50,9 +50,9 @@ export const createOwnPasskeys = (deps: Dependencies) => {
       return passkeys.registrationOptions(user, sessionBinding(caller))
     },
 
-    add: async (context: CallerContext, { credential, kept, name }: Made) => {
+    add: async (context: CallerContext, { credential, sealedChallenge, name }: Made) => {
       const { caller, client } = context
-      const made = await passkeys.verifyNew({ credential, kept, binding: sessionBinding(caller) })
+      const made = await passkeys.verifyNew({ credential, sealedChallenge, binding: sessionBinding(caller) })
       if (isRefused(made)) return made
       const added = await accountChanges.byCaller(context, 'passkey_added', (sql, user) =>
         addTo(sql, user, made, nameFor(name, client)),
@@ -69,11 +69,11 @@ export const createOwnPasskeys = (deps: Dependencies) => {
     },
 
     /** Adds it and finishes the sign-in. */
-    addAtEnrolment: async ({ credential, kept, name }: Made, token: string, visit: Visit) => {
+    addAtEnrolment: async ({ credential, sealedChallenge, name }: Made, token: string, visit: Visit) => {
       const open = await enrolments.findOpen(token)
       if (isRefused(open)) return open
       const binding = sessionBinding({ userId: open.user.id, sessionId: open.challenge.id })
-      const made = await passkeys.verifyNew({ credential, kept, binding })
+      const made = await passkeys.verifyNew({ credential, sealedChallenge, binding })
       if (isRefused(made)) return made
       const { client } = visit
       return signIns.byEnrolment({ token, second: 'passkey' }, visit, (sql, user) =>

@@ -4,9 +4,9 @@ import { PasskeyCredential, PasskeyRequestOptions } from '../../contract/passkey
 import { SignedIn } from '../../contract/schemas.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import { clientDataOf } from '../../domain/passkeys/verification.js'
-import type { CeremonyCookies } from '../../http/cookies/ceremony-cookies.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
+import type { CeremonyCookies } from '../../http/cookies/tab-cookies.js'
 import type { Limits } from '../../http/limits.js'
 import { sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -65,9 +65,9 @@ export const passkeyLoginRoutes = (server: Server, deps: Dependencies) => {
 
   server.post(path, { schema, onRequest: limits.beforeSignIn.passkey }, async (request, reply) => {
     const { credential } = request.body
-    const kept = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
+    const sealedChallenge = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
     const challenge = signInCookies.challengeOf(request)
-    const entered = await passkeyLogin({ credential, kept, challenge }, signInCookies.visitOf(request))
+    const entered = await passkeyLogin({ credential, sealedChallenge, challenge }, signInCookies.visitOf(request))
     if (isRefused(entered)) return sendRefusal(reply, entered)
     if (entered.isChallengeOver) signInCookies.clearChallenge(reply)
     return sendSignedIn(reply, cookies, entered.issued)

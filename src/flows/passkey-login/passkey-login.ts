@@ -7,7 +7,7 @@ import { atLeast, equalTime } from '../../http/at-least.js'
 
 type Answered = {
   credential: PasskeyCredential
-  kept: string | undefined
+  sealedChallenge: string | undefined
   /** The sign-in of this browser that waits for its second step. */
   challenge: string | undefined
 }
@@ -22,8 +22,8 @@ export const createPasskeyLogin = (deps: { passkeys: Passkeys; signIns: SignIns;
     return refuse('passkey_rejected')
   }
 
-  return async ({ credential, kept, challenge }: Answered, visit: Visit) => {
-    const proven = await passkeys.verify('sign_in', { credential, kept, binding: '' })
+  return async ({ credential, sealedChallenge, challenge }: Answered, visit: Visit) => {
+    const proven = await passkeys.verify('sign_in', { credential, sealedChallenge, binding: '' })
     if (isRefused(proven)) return reject(visit, proven.reason, proven.userId)
     return (await signIns.byPasskey(proven, challenge, visit)) ?? reject(visit, 'refused', proven.userId)
   }

@@ -6,9 +6,9 @@ import { Accepted, SignedIn, StepUpMethods } from '../../contract/schemas.js'
 import { clientDataOf } from '../../domain/passkeys/verification.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
-import type { CeremonyCookies } from '../../http/cookies/ceremony-cookies.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
+import type { CeremonyCookies } from '../../http/cookies/tab-cookies.js'
 import type { Guards } from '../../http/guards.js'
 import type { Limits } from '../../http/limits.js'
 import { sendRenewed, withCookies, withHeaders } from '../../http/responses.js'
@@ -114,9 +114,9 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
   }
   server.post(path, proving, async (request, reply) => {
     const { credential } = request.body
-    const kept = ceremonyCookies.take(request, reply, credential && clientDataOf(credential)?.challenge)
+    const sealedChallenge = ceremonyCookies.take(request, reply, credential && clientDataOf(credential)?.challenge)
     const visit = signInCookies.visitOf(request)
-    const issued = await stepUp.prove(callers.of(request), { given: request.body, kept, visit })
+    const issued = await stepUp.prove(callers.of(request), { given: request.body, sealedChallenge, visit })
     if (!isRefused(issued)) return sendRenewed(reply, cookies, issued)
     if (issued.refused !== 'too_many_codes') return proveRefusals.sendRefusal(reply, issued)
     return proveRefusals.sendRefusal(reply, refuse('too_many_requests', { retryAfter: issued.retryAfter }))

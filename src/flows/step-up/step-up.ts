@@ -32,8 +32,8 @@ type Dependencies = {
 type Given = { credential: PasskeyCredential; code: string; password: string; mailedCode: string }
 export type GivenProof = Partial<Given>
 
-/** Who proves it, and what this browser kept of the challenge if the proof is a passkey. */
-type Prover = { user: User; caller: SessionCaller; kept: string | undefined; visit: Visit }
+/** Who proves it. The challenge is there if the proof is a passkey. */
+type Prover = { user: User; caller: SessionCaller; sealedChallenge: string | undefined; visit: Visit }
 
 type WrongProof = 'wrong_current_password' | 'wrong_mailed_code' | 'mailed_code_void' | 'passkey_rejected'
 type NotEnough = Refused<'fresh_sign_in_required'> & { methods: readonly ProofMethod[] }
@@ -82,7 +82,7 @@ const createWays = (deps: Dependencies): Ways => {
       proof: 'passkey',
       reason: 'passkey',
       prove: async (credential, by) => {
-        const answered = { credential, kept: by.kept, binding: sessionBinding(by.caller) }
+        const answered = { credential, sealedChallenge: by.sealedChallenge, binding: sessionBinding(by.caller) }
         const proven = await passkeys.verify('step_up', answered, by.user.id)
         if (isRefused(proven)) return refuse('passkey_rejected')
         const holds = (sql: Transaction) => passkeys.accept(sql, proven)
@@ -131,12 +131,12 @@ const createWays = (deps: Dependencies): Ways => {
 
 /** The way of a proof that was given; undefined if this one was not. */
 const wayOf = <Name extends keyof Given>(ways: Ways, given: GivenProof, name: Name) => {
-  const [way, value]: [Way<Given[Name]>, Given[Name] | undefined] = [ways[name], given[name]]
+  const way: Way<Given[Name]> = ways[name]
+  const value: Given[Name] | undefined = given[name]
   return value === undefined ? undefined : { ...way, prove: (by: Prover) => way.prove(value, by) }
 }
 
-/** A request: what was given, what this browser kept of the challenge if that is a passkey, and who sent it. */
-type Request = { given: GivenProof; kept: string | undefined; visit: Visit }
+type Request = { given: GivenProof; sealedChallenge: string | undefined; visit: Visit }
 
 /** Proves again who the user of a session is. The session is fresh afterwards, and has new tokens. */
 export const createStepUp = (deps: Dependencies) => {
@@ -151,7 +151,7 @@ export const createStepUp = (deps: Dependencies) => {
     return { user, methods: await proofs.methodsFor(user) }
   }
 
-  const prove = async (caller: SessionCaller, { given, kept, visit }: Request) => {
+  const prove = async (caller: SessionCaller, { given, sealedChallenge, visit }: Request) => {
     const names = wayNames.filter((each) => given[each] !== undefined)
     const [name] = names
     const way = name && wayOf(ways, given, name)
@@ -160,7 +160,7 @@ export const createStepUp = (deps: Dependencies) => {
     if (isRefused(found)) return found
     const { user, methods } = found
     if (!methods.includes(way.proof)) return refuse('fresh_sign_in_required', { methods })
-    const issued = await way.prove({ user, caller, kept, visit })
+    const issued = await way.prove({ user, caller, sealedChallenge, visit })
     if (isRefused(issued) && untried.includes(issued.refused)) return issued
     const kind = isRefused(issued) ? 'step_up_failed' : 'stepped_up'
     const { userId, sessionId } = caller

@@ -6,9 +6,8 @@ import { createAttempts } from '../../domain/providers/attempt.js'
 import { systemClock } from '../../lib/clock.js'
 import { deriveKey } from '../../lib/keys.js'
 import { createSeal } from '../../lib/seal.js'
-import { attemptCookieName, createAttemptCookies } from './attempt-cookies.js'
-import { createCeremonyCookies } from './ceremony-cookies.js'
 import { createCookies } from './cookies.js'
+import { createAttemptCookies, createCeremonyCookies, tabCookieName } from './tab-cookies.js'
 
 const attempts = createAttempts({ seal: createSeal([deriveKey('a secret', 'provider attempt')]), clock: systemClock })
 const cookies = createCookies({ secure: true, host: 'auth.example.com' })
@@ -37,9 +36,9 @@ describe('the name of an attempt cookie', () => {
   it('comes from the state, does not show it, and is another one for each attempt', () => {
     const [one, two] = [0, 1].map(() => attempts.begin('provider_a', '/', { kind: 'sign_in' }))
     if (!one || !two) throw new Error('two attempts were begun')
-    expect(attemptCookieName(one.state)).toMatch(/^attempt_[\w-]{12}$/)
-    expect(attemptCookieName(one.state)).not.toBe(attemptCookieName(two.state))
-    expect(one.state).not.toContain(attemptCookieName(one.state).slice(8))
+    expect(tabCookieName('attempt', one.state)).toMatch(/^attempt_[\w-]{12}$/)
+    expect(tabCookieName('attempt', one.state)).not.toBe(tabCookieName('attempt', two.state))
+    expect(one.state).not.toContain(tabCookieName('attempt', one.state).slice(8))
   })
 })
 
