@@ -28,7 +28,9 @@ const { values } = parseArgs({
     program: { type: 'string', default: 'dist/main.js' },
   },
 })
-const [rounds, minutes, program] = [Number(values.rounds), Number(values.minutes), resolve(values.program)]
+const rounds = Number(values.rounds)
+const minutes = Number(values.minutes)
+const program = resolve(values.program)
 const longestStart = 60_000
 const idle = 5_000
 

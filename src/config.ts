@@ -79,7 +79,8 @@ const fromFile = (name: string, path: string) => {
 
 /** The value that was set, without white space around it; undefined if nothing is left. */
 const givenValue = (name: string, env: Environment) => {
-  const [path, value] = [env[`${name}_FILE`], env[name]?.trim()]
+  const path = env[`${name}_FILE`]
+  const value = env[name]?.trim()
   if (path && value) throw new InvalidValue(`is set twice: as ${name} and as ${name}_FILE`)
   return path ? fromFile(name, path) : value || undefined
 }

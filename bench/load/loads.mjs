@@ -12,7 +12,8 @@ const percentile = (sorted, share) =>
 /** @type {(times: number[], failed: number, seconds: number) => Measured} */
 const summary = (times, failed, seconds) => {
   const sorted = Float64Array.from(times).sort()
-  const [p50, p99] = [percentile(sorted, 0.5), percentile(sorted, 0.99)]
+  const p50 = percentile(sorted, 0.5)
+  const p99 = percentile(sorted, 0.99)
   return { perSecond: sorted.length / seconds, p50, p99, done: sorted.length, failed }
 }
 

@@ -2,7 +2,10 @@
 // above the limit is another kind of work, and stands in the table only.
 /** @typedef {import('./results.mjs').Section} Section */
 
-const [width, left, row, gap] = [760, 330, 26, 46]
+const width = 760
+const left = 330
+const row = 26
+const gap = 46
 const longest = width - left - 120
 
 const escaped = (/** @type {string} */ text) =>

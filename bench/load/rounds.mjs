@@ -10,7 +10,8 @@ import { addSection } from './results.mjs'
 export const median = (numbers) => {
   const sorted = numbers.toSorted((one, other) => one - other)
   const middle = sorted.length >> 1
-  const [below = Number.NaN, above = Number.NaN] = [sorted[middle - 1], sorted[middle]]
+  const below = sorted[middle - 1] ?? Number.NaN
+  const above = sorted[middle] ?? Number.NaN
   return sorted.length % 2 === 1 ? above : (below + above) / 2
 }
 

@@ -40,7 +40,8 @@ const subject = (name, { port, pid }, path, cookie) => ({
 
 /** @param {NonNullable<Stage['peers']>} peers */
 const peerSubjects = async ({ plain, cached, express }) => {
-  const [plainCookie, cachedCookie] = [await plain.signIn('person-0'), await cached.signIn('person-0')]
+  const plainCookie = await plain.signIn('person-0')
+  const cachedCookie = await cached.signIn('person-0')
   return [
     subject('Better Auth `get-session`, cookie cache', cached, cached.sessionPath, cachedCookie),
     subject('Better Auth `get-session`', plain, plain.sessionPath, plainCookie),

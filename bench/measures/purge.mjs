@@ -24,7 +24,8 @@ const deletedIn = async (sql) => {
 
 /** @type {(name: string, windows: Measured[], quiet: Measured[]) => string[]} */
 const row = (name, windows, quiet) => {
-  const [p50s, p99s] = [windows.map(({ p50 }) => p50), windows.map(({ p99 }) => p99)]
+  const p50s = windows.map(({ p50 }) => p50)
+  const p99s = windows.map(({ p99 }) => p99)
   return [
     name,
     String(windows.reduce((sum, { done }) => sum + done, 0)),

@@ -84,7 +84,8 @@ export const measureRotations = async (stores, { sessions, rotations }) => {
     const rotate = await createRotations(sql, sessions)
     const states = [await stateOf(sql, 0)]
     const begun = performance.now()
-    const [steps, each] = [10, Math.ceil(rotations / 10 / connections)]
+    const steps = 10
+    const each = Math.ceil(rotations / 10 / connections)
     for (let step = 1; step <= steps; step += 1) {
       const run = async () => {
         for (let count = 0; count < each; count += 1) await rotate()

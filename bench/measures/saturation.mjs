@@ -8,7 +8,8 @@ import { inMilliseconds, printTable } from '../load/rounds.mjs'
 /** @typedef {{ port: number, login: (name: string) => string }} Target */
 
 const offered = { logins: 50, checks: 100, health: 10 }
-const [quietSeconds, busySeconds] = [8, 20]
+const quietSeconds = 8
+const busySeconds = 20
 
 /**
  * In the real world the clients are on other machines. Here they share the cores with the hashing, and would measure how long

@@ -76,7 +76,8 @@ const row = (name, own, small) => {
 
 /** @param {Stores} stores @param {{ small: Sizes, large: Sizes }} sizes */
 export const measureTableSize = async (stores, { small, large }) => {
-  const [one, other] = [await startFilled(stores, small), await startFilled(stores, large)]
+  const one = await startFilled(stores, small)
+  const other = await startFilled(stores, large)
   const rows = [['', 'a second', 'time, ratio (range)', 'p50', 'p99', 'its ratio', 'PostgreSQL core time', 'its ratio']]
   const names = [small, large].map(({ sessions }) => `${sessions.toLocaleString('en')} sessions`)
   try {

@@ -91,7 +91,8 @@ export const createRefreshes = async (latchkey, { users, sessions }) => {
     const n = 1 + ((count * stride) % sessions)
     const gen = 2 + 2 * Math.floor(count / sessions)
     count += 1
-    const [owner, iat] = [ownerOf(n, users), Math.floor(Date.now() / 1000)]
+    const owner = ownerOf(n, users)
+    const iat = Math.floor(Date.now() / 1000)
     const claims = { userId: idOf('user', owner), username: `user-${owner}`, sid: idOf('session', n), gen }
     const token = tokens.signRefresh({ ...claims, auth_time: iat - 1, iat: iat - 1, exp: iat + 86_400 })
     return request('POST', '/api/auth/refresh', { cookie: `${cookie}=${token}` })

@@ -64,7 +64,9 @@ const importPeople = async (/** @type {Record<string, string>} */ settings) => {
 /** @param {{ databaseUrl: string, redisUrl: string } | undefined} stores @param {number} [workers] */
 export const startLatchkey = async (stores, workers = 1) => {
   const { freePort, ownFolder, startServer } = await processes()
-  const [folder, port, insidePort] = [await ownFolder('bench'), await freePort(), await freePort()]
+  const folder = await ownFolder('bench')
+  const port = await freePort()
+  const insidePort = await freePort()
   /** @type {Record<string, string>} */
   const settings = { ...settingsFor(stores, folder), PORT: String(port), WORKERS: String(workers) }
   await importPeople(settings)

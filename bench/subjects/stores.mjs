@@ -43,7 +43,8 @@ const openRedis = async () => {
  * @param {Record<string, string>} settings
  */
 export const openStores = async (settings = {}) => {
-  const [server, redis] = [await openPostgres(settings), await openRedis()]
+  const server = await openPostgres(settings)
+  const redis = await openRedis()
   const stop = async () => {
     await Promise.all([server?.stop(), redis?.stop()])
   }

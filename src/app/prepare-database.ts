@@ -11,7 +11,8 @@ import type { Log } from '../platform/log.js'
 
 export const migrationsDirectory = fileURLToPath(new URL('migrations', home))
 
-const [firstPause, longestPause] = [0.5 * seconds, 5 * seconds]
+const firstPause = 0.5 * seconds
+const longestPause = 5 * seconds
 
 /** The failure in one line, and no reason twice: a database that is down for an hour must not fill the log with stacks. */
 const reasonOf = (error: unknown): string => {

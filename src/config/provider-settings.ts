@@ -21,7 +21,8 @@ export type ProviderConfig =
 export type ProviderConfigs = Readonly<Record<ProviderId, ProviderConfig>>
 
 const addressSettings = (id: BuiltInProviderId): Record<string, Setting> => {
-  const [provider, label] = [providers[id], providerLabel(id)]
+  const provider = providers[id]
+  const label = providerLabel(id)
   if (provider.kind === 'openid_connect')
     return {
       ISSUER: {
@@ -109,7 +110,8 @@ export const providerFaults = (values: Readonly<Record<string, unknown>>, absent
 export const providerConfigs = (values: Readonly<Record<string, unknown>>): ProviderConfigs => {
   const given = (id: ProviderId, field: string) => values[providerSetting(id, field)] as string | undefined
   const clientOf = (id: ProviderId, name: string) => {
-    const [clientId, clientSecret] = [given(id, 'CLIENT_ID'), given(id, 'CLIENT_SECRET')]
+    const clientId = given(id, 'CLIENT_ID')
+    const clientSecret = given(id, 'CLIENT_SECRET')
     const redirectUri = given(id, 'REDIRECT_URI')
     return {
       name: given(id, 'NAME') ?? name,
@@ -123,7 +125,8 @@ export const providerConfigs = (values: Readonly<Record<string, unknown>>): Prov
     const client = clientOf(id, provider.name)
     if (provider.kind === 'openid_connect')
       return { kind: provider.kind, issuer: given(id, 'ISSUER') ?? provider.issuer, ...client }
-    const [url, apiUrl] = [given(id, 'URL') ?? provider.url, given(id, 'API_URL') ?? provider.apiUrl]
+    const url = given(id, 'URL') ?? provider.url
+    const apiUrl = given(id, 'API_URL') ?? provider.apiUrl
     return { kind: provider.kind, url, apiUrl, ...client }
   }
   const further = (id: ProviderId): ProviderConfig => ({

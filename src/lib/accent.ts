@@ -27,7 +27,8 @@ export const isColour = (value: string) => /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.tes
 export const shadesOf = (accent: string): { light: Shades; dark: Shades } => {
   const colour = parse(accent)
   // The hardest surfaces to read on: the darkest of the light scheme and the lightest of the dark one.
-  const [light, dark] = [parse(colours.light.background), parse(colours.dark.raised)]
+  const light = parse(colours.light.background)
+  const dark = parse(colours.dark.raised)
   return { light: shadesOn(light, black, colour), dark: shadesOn(dark, white, colour) }
 }
 

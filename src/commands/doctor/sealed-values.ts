@@ -16,11 +16,9 @@ export const checkSealedValues = async (
   const secrets = await sealingSecretsOf(config)
   const setting = config.sealingKey ? 'SEALING_KEY' : 'JWT_SECRET'
   const found = await createSealedValues(secrets, columns).count(sql)
-  const [byFirst, byOthers, byMissing] = [
-    sum(found.map((each) => each.byFirst)),
-    sum(found.map((each) => each.byOthers)),
-    sum(found.map((each) => each.byMissing)),
-  ]
+  const byFirst = sum(found.map((each) => each.byFirst))
+  const byOthers = sum(found.map((each) => each.byOthers))
+  const byMissing = sum(found.map((each) => each.byMissing))
   if (byMissing > 0)
     return failure(
       `the key of ${counted(byMissing, 'stored secret')} is missing, and the service does not start: add it to the end of SEALING_KEY again`,

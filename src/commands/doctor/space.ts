@@ -8,7 +8,8 @@ import { type Finding, failure, ok, warning, worstOf } from './check.js'
 const megabyte = 1024 * 1024
 const inMegabytes = (bytes: number) => `${Math.round(bytes / megabyte).toLocaleString('en')} MB`
 
-const [tooLittle, little] = [50 * megabyte, 500 * megabyte]
+const tooLittle = 50 * megabyte
+const little = 500 * megabyte
 
 /** What is free for this user where `path` is; unknown if the file system does not say. */
 const freeAt = async (path: string) => {

@@ -13,7 +13,8 @@ export const readFirebaseParameters = (text: string): FirebaseParameters => {
     if (value === undefined) throw new CommandFailure(`The Firebase parameters have no ${name}.`)
     return value
   }
-  const [rounds, memoryCost] = [Number(read('rounds')), Number(read('mem_cost'))]
+  const rounds = Number(read('rounds'))
+  const memoryCost = Number(read('mem_cost'))
   const signerKey = Buffer.from(read('base64_signer_key'), 'base64')
   if (!(rounds >= 1 && rounds <= 8) || !(memoryCost >= 1 && memoryCost <= 14) || signerKey.length < 16)
     throw new CommandFailure(

@@ -237,7 +237,8 @@ The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C st
       },
       ['FILE'],
     )
-    const [format, saltedHex] = [formatFrom(values.format), saltedHexFrom(values['salted-hex'])]
+    const format = formatFrom(values.format)
+    const saltedHex = saltedHexFrom(values['salted-hex'])
     const { bcryptCost } = loadConfig(context.environment)
     const { input, firebase } = await openFiles(positionals[0] ?? '', values['firebase-config'], context)
     return withStores(context, 'service', async (stores) => {

@@ -165,7 +165,14 @@ export const createEvents = (options: {
     const mark = typedName === undefined ? undefined : nameMarks.of(typedName)
     const nameMark = userId === null ? mark : undefined
     const row = {
-      ...{ id: uuidv7(now), kind, userId, sessionId, reason, ip, userAgent, now },
+      id: uuidv7(now),
+      kind,
+      userId,
+      sessionId,
+      reason,
+      ip,
+      userAgent,
+      now,
       requestId: requestId ?? null,
       nameMark: nameMark ?? null,
       logPending: leftToService,

@@ -57,7 +57,8 @@ export const createFactors = (deps: Dependencies) => {
   const { database, cache, clock, users, sealedValues, mails, events, productName } = deps
   const onProof = deps.onProof ?? (() => undefined)
   const codeLimit = createCodeLimit({ database, cache, clock })
-  const [confirmed, pending] = [sealedValues.of(totpColumn), sealedValues.of(pendingTotpColumn)]
+  const confirmed = sealedValues.of(totpColumn)
+  const pending = sealedValues.of(pendingTotpColumn)
 
   /** A value that does not open is a broken row, never "no factor". */
   const opened = (secret: string | undefined) => {

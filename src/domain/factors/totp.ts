@@ -46,6 +46,7 @@ export const stepOf = (secret: string, code: string, seconds: number) => {
 
 /** What a QR code holds. Apps show the issuer and the account. */
 export const otpauthUri = (secret: string, { issuer, account }: { issuer: string; account: string }) => {
-  const [name, label] = [encodeURIComponent(issuer), encodeURIComponent(account)]
+  const name = encodeURIComponent(issuer)
+  const label = encodeURIComponent(account)
   return `otpauth://totp/${name}:${label}?secret=${secret}&issuer=${name}&algorithm=SHA1&digits=${digits}&period=${period}`
 }

@@ -41,7 +41,8 @@ export const createInvitations = (deps: {
       database.transaction(async (sql) => {
         if (await users.findByEmail(email.email, sql)) return refuse('has_account')
         const now = clock.now()
-        const [token, expiresAt] = [randomToken(), later(now, lifetime)]
+        const token = randomToken()
+        const expiresAt = later(now, lifetime)
         const tokenHash = fingerprint(token)
         await store.replace(sql, { email: email.email, emailKey: email.key, tokenHash, now, expiresAt })
         const values = { token, validFor: lifetime }

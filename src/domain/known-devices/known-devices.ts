@@ -46,7 +46,8 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
   const nonceIn = (value: string, account: Account) => {
     const bytes = Buffer.from(value, 'base64url')
     if (bytes.length !== nonceBytes + macBytes) return undefined
-    const [nonce, mac] = [bytes.subarray(0, nonceBytes), bytes.subarray(nonceBytes)]
+    const nonce = bytes.subarray(0, nonceBytes)
+    const mac = bytes.subarray(nonceBytes)
     const isOurs = keys.some((key) => sameBytes(macWith(key, account, nonce), mac))
     return isOurs && !hasExpired(nonce) ? nonce.toString('hex') : undefined
   }

@@ -38,7 +38,8 @@ const fromSaltedHex = (text: string, form: HashForms['saltedHex']) => {
 const fromFirebase = (text: string, salt: string | undefined, parameters: FirebaseParameters | undefined) => {
   if (!parameters || salt === undefined || !base64Text.test(text) || !base64Text.test(salt)) return undefined
   const { signerKey, saltSeparator, rounds, memoryCost } = parameters
-  const [separator, signer] = [saltSeparator.toString('base64'), signerKey.toString('base64')]
+  const separator = saltSeparator.toString('base64')
+  const signer = signerKey.toString('base64')
   const secrets = `${separator && `,ss=${separator}`},sk=${signer}`
   const [salted, key] = [salt, text].map((part) => withoutPadding(Buffer.from(part, 'base64')))
   return `$fbscrypt$v=1,n=${memoryCost},r=${rounds},p=1${secrets}$${salted}$${key}`

@@ -67,7 +67,11 @@ const readArgon2 = (text: string): Argon2Hash | undefined => {
   const [, parameters, salted = '', keyed = ''] = argon2Form.exec(text) ?? []
   if (parameters === undefined) return undefined
   const { m, t, p } = numbers(parameters)
-  const [memory, passes, lanes, salt, key] = [Number(m), Number(t), Number(p), base64(salted), base64(keyed)]
+  const memory = Number(m)
+  const passes = Number(t)
+  const lanes = Number(p)
+  const salt = base64(salted)
+  const key = base64(keyed)
   if (passes < 1 || !isWithin(lanes, 1, 16) || memory < 8 * lanes || salt.length < 8) return undefined
   if (!isInBounds(memory * 1024, passes) || !areUsable(salt, key)) return undefined
   return { algorithm: 'argon2id', memory, passes, lanes, salt, key }

@@ -76,12 +76,14 @@ export const createKnownWords = ({ ranked, unordered = [], hashed }: Lists) => {
   /** Prepares a text once, to rate each of its parts. */
   const costsIn = (text: string) => {
     const bare = withoutDisguise(text)
-    const [backwards, bareBackwards] = [reversed(text), reversed(bare)]
+    const backwards = reversed(text)
+    const bareBackwards = reversed(bare)
     // How many special characters and digits are before each index.
     const signs = [0]
     for (const character of text.split('')) signs.push((signs.at(-1) ?? 0) + (isPlain(character) ? 0 : 1))
     return (start: number, end: number) => {
-      const [last, first] = [text.length - end, text.length - start]
+      const last = text.length - end
+      const first = text.length - start
       const substitutions = (signs[end] ?? 0) - (signs[start] ?? 0)
       const word = Math.min(
         costOfWord(bare.slice(start, end)),

@@ -35,7 +35,8 @@ export const placeOfEntry = (entry: number) => headSize + entry * entrySize
 
 /** The bits of a SHA-1 hash that are compared. */
 export const partsOf = (sha1: Buffer, at = 0) => {
-  const [first, second] = [sha1.readUInt32BE(at), sha1.readUInt32BE(at + 4)]
+  const first = sha1.readUInt32BE(at)
+  const second = sha1.readUInt32BE(at + 4)
   return { prefix: first >>> 12, entry: (((first & 0xfff) << 20) | (second >>> 12)) >>> 0 }
 }
 

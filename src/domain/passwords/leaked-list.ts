@@ -47,7 +47,8 @@ const sha1Of = (password: string) => createHash('sha1').update(password).digest(
 const contains = async ({ handle }: OpenFile, password: string) => {
   const { prefix, entry } = partsOf(sha1Of(password))
   const bounds = await readExactly(handle, placeInIndex(prefix), 2 * entrySize)
-  let [from, to] = [bounds.readUInt32BE(0), bounds.readUInt32BE(entrySize)]
+  let from = bounds.readUInt32BE(0)
+  let to = bounds.readUInt32BE(entrySize)
   while (to - from > mostReadAtOnce) {
     const middle = Math.floor((from + to) / 2)
     const found = (await readExactly(handle, placeOfEntry(middle), entrySize)).readUInt32BE(0)

@@ -106,7 +106,8 @@ export const createRegistrations = (deps: Dependencies) => {
       const now = clock.now()
       const id = uuidv7(now)
       const expiresAt = later(now, registrationLifetime)
-      const [token, browserToken] = [randomToken(), randomToken()]
+      const token = randomToken()
+      const browserToken = randomToken()
       if (earlier !== undefined) {
         const secrets = { earlier: fingerprint(earlier), next: fingerprint(browserToken) }
         await store.bindNewSecret(sql, { emailKey: user.email.key, ...secrets }, now)

@@ -65,7 +65,8 @@ export const createSealedValues = (secrets: readonly string[], columns: readonly
       const rows = await store.countByKey(sql, column)
       const sum = (isMeant: (key: string) => boolean) =>
         rows.filter(({ key }) => isMeant(key)).reduce((total, { values }) => total + values, 0)
-      const [byFirst, byOthers] = [sum((key) => key === first), sum((key) => others.includes(key) && key !== first)]
+      const byFirst = sum((key) => key === first)
+      const byOthers = sum((key) => others.includes(key) && key !== first)
       counted.push({ column, byFirst, byOthers, byMissing: sum(() => true) - byFirst - byOthers })
     }
     return counted

@@ -19,7 +19,8 @@ const sliceLength = 5 * minutes
 const slotWords = 5
 const belowAt = 4
 const firstSlots = 1_024
-const [mostFilled, growth] = [0.75, 1.5]
+const mostFilled = 0.75
+const growth = 1.5
 
 /** A bit for each value of the first 23 bits of a word. */
 const filterBytes = 2 ** 23 / 8

@@ -228,7 +228,8 @@ export const createSessions = (options: Options) => {
     const { sessionId: sid } = caller
     const [record] = await store.lockRecord(sql, caller, liveNow())
     if (!record) return undefined
-    const [iat, authTime] = [inSeconds(now), inSeconds(record.created_at)]
+    const iat = inSeconds(now)
+    const authTime = inSeconds(record.created_at)
     const claims = {
       userId: user.id,
       username: record.signed_in_as,

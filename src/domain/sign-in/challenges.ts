@@ -70,7 +70,8 @@ export type Challenges = ReturnType<typeof createChallenges>
 export const createChallenges = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** The id for the browser; undefined if the password has changed since it was checked, or the user was disabled or taken back. */
   begin: async (sql: Sql, { user, kind, by, passwordHash, link, client }: Begun) => {
-    const [token, now] = [randomToken(), clock.now()]
+    const token = randomToken()
+    const now = clock.now()
     const inserted = await store.insert(sql, {
       hash: fingerprint(token),
       userId: user.id,

@@ -139,7 +139,8 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signs }: Dependencie
 
   const read = async (): Promise<Reading> => {
     startedAt = performance.now()
-    const [readAt, offset] = [startedAt, clock.offset()]
+    const readAt = startedAt
+    const offset = clock.offset()
     return { set: await signingKeys.read(), readAt, offset }
   }
 

@@ -102,7 +102,10 @@ export const createSigningKeys = ({ database, clock, sealedValues }: Dependencie
     list: async (): Promise<ListedKey[]> => {
       const { now, keys, unopened } = await read()
       const listed = trustedAt(keys, now).map(({ id, state, createdAt, signsFrom, trustedUntil: end }) => ({
-        ...{ id, state, createdAt, signsFrom: new Date(signsFrom) },
+        id,
+        state,
+        createdAt,
+        signsFrom: new Date(signsFrom),
         ...(end !== undefined && { trustedUntil: new Date(end) }),
       }))
       const { keys: rows } = await store.selectAll(database, clock.offset())

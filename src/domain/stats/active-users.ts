@@ -16,7 +16,9 @@ export const createActiveUsers = ({ database, clock }: { database: Database; clo
 
   const count = async () => {
     const now = clock.now()
-    const [day, week, month] = [later(now, -1 * days), later(now, -7 * days), later(now, -30 * days)]
+    const day = later(now, -1 * days)
+    const week = later(now, -7 * days)
+    const month = later(now, -30 * days)
     const [row] = await store.countActiveUsers(database, { day, week, month, firstEvent: uuidFloor(month) })
     if (!row) throw new Error('Counting gave no row')
     return row

@@ -47,12 +47,10 @@ export const createBulkUsers = ({
     const names = users.map(({ username }) => username.key)
     await usernames.release(database, names)
     await store.releaseEmails(database, users)
-    const [rows, reservedEmails, linked, reserved] = [
-      await store.selectTaken(database, users),
-      await store.selectReservedEmails(database, users),
-      identities.length > 0 ? await store.selectTakenIdentities(database, identities) : [],
-      await store.selectReserved(database, names),
-    ]
+    const rows = await store.selectTaken(database, users)
+    const reservedEmails = await store.selectReservedEmails(database, users)
+    const linked = identities.length > 0 ? await store.selectTakenIdentities(database, identities) : []
+    const reserved = await store.selectReserved(database, names)
     return new Set([
       ...reserved.map((row) => `username ${row.username_key}`),
       ...rows.flatMap((row) => [`email ${row.email_key}`, `username ${row.username_key}`, `id ${row.id}`]),

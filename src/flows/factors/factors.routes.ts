@@ -109,7 +109,8 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
     '/api/auth/totp/confirm',
     { schema: schemas.confirm, onRequest: guards.enrol },
     async (request, reply) => {
-      const [by, { code }] = [enrolling.of(request), request.body]
+      const by = enrolling.of(request)
+      const { code } = request.body
       if ('challenge' in by) return confirmAtEnrolment(code, by.challenge, request, reply)
       return confirmRefusals.answer(reply, await ownFactors.confirm(callers.requestOf(request), code))
     },

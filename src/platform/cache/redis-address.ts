@@ -68,7 +68,8 @@ const optionsOf = (query: string | undefined, tls: boolean) => {
   const given = new URLSearchParams(query)
   for (const name of given.keys())
     if (!options.includes(name)) throw new Fault(`may have only these settings: ${options.join(', ')}`)
-  const [wanted, sentinelPassword] = [given.get('tls'), given.get('sentinel_password')]
+  const wanted = given.get('tls')
+  const sentinelPassword = given.get('sentinel_password')
   if (wanted !== null && wanted !== 'off') throw new Fault('tls can only be off; write rediss:// for TLS')
   if (wanted === 'off' && tls) throw new Fault('asks for TLS with rediss:// and switches it off with tls=off')
   return { saysPlain: wanted === 'off', sentinelPassword }

@@ -12,7 +12,8 @@ const tolerated = 60 * seconds
 
 /** How far this machine's clock is ahead of the database's, in milliseconds, and by how much that may be wrong. */
 const measure = async ({ database, clock }: Dependencies) => {
-  const [asked, began] = [clock.now().getTime() - clock.offset(), performance.now()]
+  const asked = clock.now().getTime() - clock.offset()
+  const began = performance.now()
   const [row] = await database.query<{ now: Date }>('select clock_timestamp() as now')
   const half = (performance.now() - began) / 2
   return { ahead: asked + half - (row?.now.getTime() ?? Number.NaN), error: half }
@@ -41,7 +42,8 @@ export const createClockWatch = (dependencies: Dependencies) => {
       const { ahead, error } = await measure(dependencies)
       offset = ahead
       // A slow answer tells nothing, neither that the clock is wrong nor that it is right.
-      const [least, most] = [Math.abs(ahead) - error, Math.abs(ahead) + error]
+      const least = Math.abs(ahead) - error
+      const most = Math.abs(ahead) + error
       if (isOff ? most > tolerated : least <= tolerated) return
       isOff = !isOff
       report(ahead)

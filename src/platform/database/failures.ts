@@ -38,7 +38,8 @@ export const explainFailure = (error: unknown, connectionIsOpen: boolean): Failu
 }
 
 const explainAnswer = (answer: DatabaseError): Failure => {
-  const [error, code] = [withoutValues(answer), answer.code ?? '']
+  const error = withoutValues(answer)
+  const code = answer.code ?? ''
   if (isStale(answer)) {
     const sentence = 'A prepared statement is out of date; the next try prepares it again'
     return { error: new StoreUnavailable(sentence, { cause: error }), connectionIsUnusable: true }

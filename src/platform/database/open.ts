@@ -35,7 +35,8 @@ export const openAsOwner = (url: string): Database =>
 
 /** The role of the service if it is not the owner of the tables: it needs grants. */
 export const roleToGrant = ({ url, ownerUrl }: { url: string; ownerUrl: string }) => {
-  const [role, owner] = [postgresAddress(url).user, postgresAddress(ownerUrl).user]
+  const role = postgresAddress(url).user
+  const owner = postgresAddress(ownerUrl).user
   return role === owner ? undefined : role
 }
 

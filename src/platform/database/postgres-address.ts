@@ -101,7 +101,9 @@ const readHost = (text: string, defaultPort: number) => {
 const readTls = (take: (name: string) => string | undefined): Tls => {
   const mode = take('sslmode') ?? 'prefer'
   if (!isMode(mode)) throw new Fault(`has an sslmode that is none of ${modes.join(', ')}`)
-  const [root, cert, key] = [take('sslrootcert'), take('sslcert'), take('sslkey')]
+  const root = take('sslrootcert')
+  const cert = take('sslcert')
+  const key = take('sslkey')
   return {
     // Like libpq: an authority that is named is used.
     mode: mode === 'require' && root !== undefined ? 'verify-ca' : mode,

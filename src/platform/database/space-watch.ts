@@ -1,7 +1,8 @@
 import { type Database, type Sql, StoreUnavailable } from './database.js'
 
 /** SQLSTATE of a full disk, and of a limit of temporary files that an administrator has set, which says nothing about the disk. */
-const [diskFull, configuredLimit] = ['53100', '53400']
+const diskFull = '53100'
+const configuredLimit = '53400'
 
 const codeOf = (error: unknown) => {
   const failure = error instanceof StoreUnavailable ? error.cause : error

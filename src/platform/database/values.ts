@@ -1,17 +1,17 @@
 import { types } from 'pg'
 
 // PostgreSQL's ids of its types. All other types are read by the driver.
-const [bigint, bigints, numerics, texts] = [20, 1016, 1231, 1009]
+const typeIds = { bigint: 20, bigints: 1016, numerics: 1231, texts: 1009 }
 
 /** A count is a bigint in PostgreSQL. It becomes a number if a number holds it exactly. */
 const readInteger = (text: string) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text))
 
-const readTexts: (text: string) => (string | null)[] = types.getTypeParser(texts)
+const readTexts: (text: string) => (string | null)[] = types.getTypeParser(typeIds.texts)
 
 const readers = new Map<number, (text: string) => unknown>([
-  [bigint, readInteger],
-  [bigints, (text) => readTexts(text).map((item) => (item === null ? null : readInteger(item)))],
-  [numerics, readTexts],
+  [typeIds.bigint, readInteger],
+  [typeIds.bigints, (text) => readTexts(text).map((item) => (item === null ? null : readInteger(item)))],
+  [typeIds.numerics, readTexts],
 ])
 
 export const columnTypes = {

@@ -156,11 +156,9 @@ export type Metrics = ReturnType<typeof createMetrics>
 export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; limiters: readonly string[] }) => {
   const registry = new Registry()
   const instruments = createInstruments([registry], ways)
-  const [wayLabel, reasonLabel, kindLabel] = [
-    createBoundedLabel(2 * ways.length),
-    createBoundedLabel(64),
-    createBoundedLabel(128),
-  ]
+  const wayLabel = createBoundedLabel(2 * ways.length)
+  const reasonLabel = createBoundedLabel(64)
+  const kindLabel = createBoundedLabel(128)
 
   startAtZero(instruments, { ways, limiters })
 
