@@ -4,11 +4,20 @@ import { createServer } from 'node:http'
 
 const escaped = (/** @type {string} */ text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 
+/** Names are percent-encoded. One that is not came past the proxy, and must not end this process. */
+const decoded = (/** @type {string} */ text) => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 const server = createServer((request, response) => {
   const id = String(request.headers['x-auth-user-id'] ?? '')
   // Only a request that passed the access check of the proxy names a user. Never serve another one as a guest.
   if (id === '') return response.writeHead(403, { 'content-type': 'text/plain' }).end('This request names no user.\n')
-  const name = decodeURIComponent(String(request.headers['x-auth-username'] ?? ''))
+  const name = decoded(String(request.headers['x-auth-username'] ?? ''))
   response.setHeader('content-type', 'text/html; charset=utf-8')
   return response.end(`<!doctype html><html lang="en"><title>Application</title>
 <h1>Hello, ${escaped(name)}</h1>

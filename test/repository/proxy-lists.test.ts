@@ -1,0 +1,128 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { pageNames } from '#contract/pages.js'
+import { identityHeaders } from '../../src/flows/access-check/identity-headers.js'
+import { cookieTable } from '../../src/http/cookies/cookie-table.js'
+
+const home = fileURLToPath(new URL('../..', import.meta.url))
+const read = (path: string) => readFile(join(home, path), 'utf8')
+const all = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, found = '']) => found.toLowerCase())
+const sorted = (names: readonly string[]) => [...names].sort()
+
+// A header that a proxy does not know can be forged by any client.
+describe('the headers that name the user', () => {
+  const nginx = 'deploy/nginx/snippets'
+  const expected = sorted(identityHeaders)
+  const toVariable = (header: string) => header.replace('x-auth-', '$latchkey_').replaceAll('-', '_')
+
+  it('are set by nginx from the access check, are empty without it, and replace those of the client', async () => {
+    const others = ['$latchkey_conditions', '$latchkey_step_up']
+    const variables = sorted([...identityHeaders.map(toVariable), ...others])
+    const check = await read(`${nginx}/latchkey-access-check.conf`)
+    const taken = [...check.matchAll(/^auth_request_set (\S+) \$upstream_http_(x_auth_\w+);$/gm)]
+      .map(([, variable = '', header = '']) => ({ variable, header: header.replaceAll('_', '-') }))
+      .filter(({ header }) => !['x-auth-refresh-max-age', 'x-auth-step-up'].includes(header))
+    expect(sorted(taken.map(({ header }) => header))).toEqual(expected)
+    for (const { variable, header } of taken) expect(variable).toBe(toVariable(header))
+    const sent = [
+      ...(await read(`${nginx}/latchkey-application.conf`)).matchAll(/^proxy_set_header (X-Auth-\S+) (\$\w+);$/gm),
+    ]
+    expect(sorted(sent.map(([, header = '']) => header.toLowerCase()))).toEqual(expected)
+    for (const [, header = '', variable] of sent) expect(variable).toBe(toVariable(header.toLowerCase()))
+    const visitors = await read(`${nginx}/latchkey-visitors.conf`)
+    expect(sorted(all(visitors, /^map "" (\$latchkey_\w+) \{ default ""; \}$/gm))).toEqual(variables)
+  })
+
+  it('are set by Caddy from the access check', async () => {
+    const caddy = await read('deploy/forward-auth/Caddyfile')
+    const set = all(caddy, /^\trequest_header (X-Auth-\S+) \{http\.reverse_proxy\.header\.\1\}$/gm)
+    expect(sorted(set)).toEqual(expected)
+  })
+
+  it('are removed and set by Traefik, and so are the spellings with underscores', async () => {
+    const { http } = parse(await read('deploy/forward-auth/traefik.yaml')) as {
+      http: {
+        middlewares: {
+          'no-forged-identity': { headers: { customRequestHeaders: Record<string, string> } }
+          'access-check': { forwardAuth: { authResponseHeaders: string[] } }
+        }
+      }
+    }
+    const removed = Object.entries(http.middlewares['no-forged-identity'].headers.customRequestHeaders)
+    const ours = removed.filter(([name]) => /^x[-_]auth[-_]/i.test(name)).map(([name]) => name.toLowerCase())
+    const spellings = (header: string): string[] => {
+      const [first = '', ...rest] = header.split('-')
+      return rest.reduce((found, part) => found.flatMap((each) => [`${each}-${part}`, `${each}_${part}`]), [first])
+    }
+    const inAllSpellings = ['x-auth-user-id', 'x-auth-username']
+    const wanted = identityHeaders.flatMap((header) =>
+      inAllSpellings.includes(header) ? spellings(header) : [header, header.replaceAll('-', '_')],
+    )
+    expect(sorted(ours)).toEqual(sorted(wanted))
+    expect(removed.every(([, value]) => value === '')).toBe(true)
+    const { authResponseHeaders } = http.middlewares['access-check'].forwardAuth
+    expect(sorted(authResponseHeaders.map((name) => name.toLowerCase()))).toEqual(expected)
+  })
+
+  it.each(['docs/forward-auth.md', 'docs/specification.md'])('are all in a table of %s', async (path) => {
+    const rows = (await read(path)).match(/^\| `X-Auth-.*$/gm) ?? []
+    const named = rows.flatMap((row) => all(row.split('|')[1] ?? '', /`(X-Auth-[\w-]+)`/g))
+    expect(sorted(named)).toEqual(expected)
+  })
+})
+
+// A cookie that a proxy does not know reaches the application.
+describe('our cookies', () => {
+  /** A guard in the application needs its own. */
+  const expected = Object.entries(cookieTable)
+    .filter(([, { setBy }]) => setBy !== 'guard')
+    .map(([name]) => name)
+
+  it.each(['deploy/forward-auth/Caddyfile', 'deploy/nginx/snippets/latchkey-visitors.conf'])(
+    'are removed by %s before the application',
+    async (path) => {
+      const [, names = ''] = /\((?:\?:)?(access_token\|refresh_token\|.*?)\)\)\[ \\t\]/.exec(await read(path)) ?? []
+      const plain = names
+        .replaceAll(/\((?:\?:)?__Host-\)\?\((?:\?:)?/g, '')
+        .replaceAll(/\((?:\?:)?([a-z|]+)\)_\[[^\]]*\]\++/g, (_, several: string) => several.replaceAll(/\w+/g, '$&_'))
+      expect(sorted(plain.split('|'))).toEqual(sorted(expected))
+    },
+  )
+
+  it('are all in the table of the specification', async () => {
+    const [, section = ''] = /### 5\.1 Cookies\n(.*?)\n### /s.exec(await read('docs/specification.md')) ?? []
+    const named = all(section, /^\| `([a-z_]+)…?` \|/gm)
+    expect(sorted(named)).toEqual(sorted(Object.keys(cookieTable)))
+  })
+})
+
+// A page that a proxy does not know is one of the application's.
+describe('our pages', () => {
+  it('are all in every list of them in proxy files, examples and guides', async () => {
+    const { stdout } = await promisify(execFile)(
+      'git',
+      ['grep', '-lE', 'login\\|register\\|', '--', 'deploy', 'examples', 'docs', 'README.md', 'packages'],
+      { cwd: home },
+    )
+    const paths = stdout.trim().split('\n')
+    expect(paths.length).toBeGreaterThan(4)
+    for (const path of paths)
+      for (const [, list = ''] of (await read(path)).matchAll(/\((?:\?:)?(login\|.*?)\)/g)) {
+        const names = list.split('|').filter((name) => /^[a-z-]+$/.test(name))
+        expect(sorted(names), path).toEqual(sorted(pageNames))
+      }
+  })
+
+  it.each([
+    ['docs/forward-auth.md', /^ {4}(\/login {2}.*?)\n\n/ms],
+    ['docs/specification.md', /\*\*Pages\*\*: (.*?)\./s],
+  ])('are all in %s', async (path, place) => {
+    const [, list = ''] = place.exec(await read(path)) ?? []
+    expect(sorted(all(list, /(?<=[\s`]|^)\/([a-z-]+)(?=[\s`,]|$)/g))).toEqual(sorted(pageNames))
+  })
+})
