@@ -11,6 +11,7 @@ import { keysList, keysRotate } from './operations/keys.js'
 import { limitsClear } from './operations/limits-clear.js'
 import { mailsList } from './operations/mails.js'
 import { serviceKeyAdd } from './operations/service-key-add.js'
+import { serviceKeyList } from './operations/service-key-list.js'
 import { stats } from './operations/stats.js'
 import { webhooksList, webhooksRetry } from './operations/webhooks.js'
 import { migrate } from './serving/migrate.js'
@@ -57,6 +58,7 @@ const commands: Readonly<Record<string, Command>> = {
   'passwords build': passwordsBuild,
   'content load': contentLoad,
   'service-key add': serviceKeyAdd,
+  'service-key list': serviceKeyList,
   'keys list': keysList,
   'keys rotate': keysRotate,
   'mails list': mailsList,

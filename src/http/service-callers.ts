@@ -69,7 +69,8 @@ export const createServiceCallers = ({ serviceKeys, limits, events, clock }: Dep
     if (reply.sent || used.scopes.includes(scope)) return undefined
     // RFC 6750, 3.1.
     const says = `Bearer error="insufficient_scope", scope="${scope}"`
-    return sendRefusal(reply.header('WWW-Authenticate', says), refuse('scope_required'))
+    const message = `This needs a service key with the scope ${scope}`
+    return sendRefusal(reply.header('WWW-Authenticate', says), refuse('scope_required', { message }))
   }
 
   const gates: Readonly<Record<ServiceScope, ReturnType<typeof gateFor>>> = {

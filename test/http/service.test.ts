@@ -183,7 +183,8 @@ describe('a key', () => {
       [`users/${id}/sign-out`, 'POST', 'sessions:end'],
     ] as const) {
       const answer = await ask(path, { key, method })
-      expect([answer.status, (await answer.json()).code], path).toEqual([403, 'scope_required'])
+      const message = `This needs a service key with the scope ${scope}`
+      expect([answer.status, await answer.json()], path).toMatchObject([403, { code: 'scope_required', message }])
       expect(answer.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${scope}"`)
     }
   })

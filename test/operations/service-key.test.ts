@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { isRefused } from '#contract/outcome.js'
 import { readServiceKeys } from '../../src/app/service-keys-file.js'
 import { createServiceKeys, parseServiceKeys, serviceScopes } from '../../src/domain/service-keys/service-keys.js'
@@ -136,5 +136,38 @@ describe('latchkey service-key add', () => {
     await writeFile(file, `# keys`)
     await add('other')
     expect((await readFile(file, 'utf8')).split('\n').map((line) => line.split(' ')[0])).toEqual(['#', 'other', ''])
+  })
+})
+
+describe('latchkey service-key list', () => {
+  const list = (path: string | undefined, ...args: string[]) =>
+    latchkey({ openStores: () => Promise.reject(new Error('It needs no store')) }, ['service-key', 'list', ...args], {
+      environment: path === undefined ? {} : { SERVICE_KEYS_FILE: path },
+    })
+
+  it('shows names, ids, scopes and when keys expire, and no secret', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'latchkey-keys-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const path = join(folder, 'keys')
+    const hash = 'ab'.repeat(32)
+    await writeFile(path, `wiki ${hash}\nsync ${'cd'.repeat(32)} users:read until=2020-01-01T00:00:00.000Z\n`)
+    const { code, out } = await list(path)
+    expect(code).toBe(0)
+    const rows = out
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/))
+    expect(rows).toEqual([
+      ['NAME', 'ID', 'SCOPES', 'EXPIRES'],
+      ['wiki', 'ab'.repeat(8), serviceScopes.join(','), 'never'],
+      ['sync', 'cd'.repeat(8), 'users:read', '2020-01-01T00:00:00.000Z (expired)'],
+    ])
+    expect(out).not.toContain(hash)
+    const [first = ''] = (await list(path, '--json')).out.split('\n')
+    expect(JSON.parse(first)).toEqual({ name: 'wiki', id: 'ab'.repeat(8), scopes: [...serviceScopes], expiresAt: null })
+    expect(await list(undefined)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('SERVICE_KEYS_FILE is not set'),
+    })
   })
 })

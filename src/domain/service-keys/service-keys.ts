@@ -80,6 +80,9 @@ export const parseServiceKeys = (text: string) => {
   return keys
 }
 
+/** Does not change when the file is sorted, and is no secret. */
+export const keyIdOf = ({ hash }: Pick<ServiceKey, 'hash'>) => hash.toString('hex', 0, 8)
+
 export type ServiceKeys = ReturnType<typeof createServiceKeys>
 type KeyRefused = Refused<'unknown_key'> | (Refused<'expired_key'> & { name: string })
 
@@ -100,7 +103,7 @@ export const createServiceKeys = (initial: readonly ServiceKey[], clock: Clock) 
       if (!found) return refuse('unknown_key')
       const { name, scopes, expiresAt } = found
       if (expiresAt && expiresAt <= clock.now()) return refuse('expired_key', { name })
-      return { name, scopes, id: found.hash.toString('hex', 0, 8) }
+      return { name, scopes, id: keyIdOf(found) }
     },
   }
 }
