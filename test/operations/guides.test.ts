@@ -2,10 +2,12 @@ import { access, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { methods } from '#contract/factors.js'
 import { refusalCodes, refusals } from '#contract/refusals.js'
 import { causesIn, withRefusals } from '../../scripts/troubleshooting.mjs'
 import { commandNames } from '../../src/commands/commands.js'
 import { eventKinds } from '../../src/domain/events/events.js'
+import { waysToSignIn } from '../../src/domain/sign-in/ways-to-sign-in.js'
 import { anchorsIn, knownMetrics, metricsNamedIn, read } from '../support/project.js'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
@@ -55,6 +57,16 @@ it.each([...others.filter((name) => name !== 'CHANGELOG.md'), ...guides.map((nam
     expect(named.filter((_, at) => !found[at])).toEqual([])
   },
 )
+
+it('the plan of the house has the table of ways to sign in', async () => {
+  const rows = Object.entries(waysToSignIn).map(([way, { method, waitsAs, freshSince, limiter, event, ...row }]) => {
+    const code = (text: string | null) => (text === null ? '–' : `\`${text}\``)
+    const said = [code(way), code(method), methods[method], code(waitsAs), freshSince, code(limiter), code(event)]
+    return `| ${[...said, row.tellsOfUnfinished ? 'yes' : 'no'].join(' | ')} |`
+  })
+  const table = (await read('ARCHITECTURE.md')).split('\n').filter((line) => /^\| `\w+` \| `\w+` \|/.test(line))
+  expect(table).toEqual(rows)
+})
 
 it('the plan of the house names modules and folders that are there', async () => {
   // `domain/sign-in/sign-ins.byPassword` is a function of a module, and `src/domain/` a folder.

@@ -1,5 +1,6 @@
 import { isProviderId, providerLabel } from '../../contract/providers.js'
 import type { EventRow } from '../../domain/events/events.js'
+import { canSignIn } from '../../domain/sign-in/ways-to-sign-in.js'
 import type { User } from '../../domain/users/users.js'
 import { days, seconds } from '../../lib/durations.js'
 import type { SharedCounters } from '../../platform/cache/shared-counters.js'
@@ -111,7 +112,11 @@ const gather = async (stores: Stores, user: User) => {
     lastSignIn,
     mustAddFactor: stores.secondFactor === 'required' && !totp && passkeys.length === 0,
     unknownCounters: typeof inForce === 'string' ? inForce : undefined,
-    hasOtherWay: passkeys.length > 0 || providers.some((provider) => stores.configuredProviders.includes(provider)),
+    hasOtherWay: canSignIn({
+      hasPassword: false,
+      hasProvider: providers.some((provider) => stores.configuredProviders.includes(provider)),
+      hasPasskey: passkeys.length > 0,
+    }),
     shown: {
       id,
       username,

@@ -7,6 +7,7 @@ import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import type { Providers } from '../providers/providers.js'
+import { canSignIn } from '../sign-in/ways-to-sign-in.js'
 import { displayName } from '../users/display-name.js'
 import type { User } from '../users/users.js'
 import { type Ceremonies, type Ceremony, ceremonyLifetime, type Purpose } from './ceremonies.js'
@@ -161,11 +162,11 @@ export const createPasskeys = (deps: Dependencies) => {
     const removed = rows.find((row) => row.id === id)
     if (!removed) return refuse('not_found')
     const isOtherWay = (row: store.PasskeyRow) => row.id !== id && row.relying_party === relyingParty.id
-    const hasOtherPasskey = rows.some(isOtherWay)
-    if (isNeeded && !hasOtherPasskey && removed.relying_party === relyingParty.id) return refuse('last_factor')
+    const hasPasskey = rows.some(isOtherWay)
+    if (isNeeded && !hasPasskey && removed.relying_party === relyingParty.id) return refuse('last_factor')
     const hasProvider = user.providers.some((provider) => deps.providers[provider] !== undefined)
-    const hasOtherWay = user.passwordHash !== undefined || hasProvider || hasOtherPasskey
-    if (!hasOtherWay) return refuse('last_way_in')
+    if (!canSignIn({ hasPassword: user.passwordHash !== undefined, hasProvider, hasPasskey }))
+      return refuse('last_way_in')
     await store.remove(sql, id)
     return shownPasskey(removed)
   }

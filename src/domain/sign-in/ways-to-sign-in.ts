@@ -1,15 +1,21 @@
-import type { Method } from '../../contract/factors.js'
+import type { Method, methods } from '../../contract/factors.js'
 import { builtInProviderIds, type ProviderId } from '../../contract/providers.js'
 import type { LimiterName } from '../limiters/limiters.js'
 
 /** What a sign-in can be that waits for its second step. */
 type WaitingWay = 'password' | 'provider'
 
-type Way = {
-  /** What `amr` says of a session that begins so. What it counts is in `contract/factors`. */
-  method: Method
-  /** As what the sign-in waits if a second step is needed. Null for a way that is two factors by itself. */
-  waitsAs: WaitingWay | null
+/** What an account can sign in with, as this service is configured. */
+type Means = { hasPassword: boolean; hasProvider: boolean; hasPasskey: boolean }
+
+/** The methods that are two factors by themselves. */
+type BothFactors = { [Name in Method]: (typeof methods)[Name] extends 'both' ? Name : never }[Method]
+
+/**
+ * `method` is what `amr` says of a session that begins so, and `waitsAs` what the sign-in waits as if a second step is needed: null
+ * only for a method that is two factors by itself.
+ */
+type Way = ({ method: Method; waitsAs: WaitingWay } | { method: BothFactors; waitsAs: null }) & {
   /** Since when the session is fresh. A provider may send the browser back without having asked the user. */
   freshSince: 'the sign-in' | 'what the provider says'
   /** Counts the requests of a network, before anything is compared. */
@@ -18,6 +24,8 @@ type Way = {
   event: 'signed_in' | 'registered'
   /** Whether the owner gets a mail if the second step never comes: another person may know the first proof. */
   tellsOfUnfinished: boolean
+  /** Whether an account can sign in so, again and again: the last such way is not removed. */
+  isOpenTo: (account: Means) => boolean
 }
 
 /**
@@ -32,6 +40,7 @@ export const waysToSignIn = {
     limiter: 'login',
     event: 'signed_in',
     tellsOfUnfinished: true,
+    isOpenTo: ({ hasPassword }) => hasPassword,
   },
   // The link or the code of the mail, with the password that was chosen.
   registration: {
@@ -41,6 +50,7 @@ export const waysToSignIn = {
     limiter: 'general',
     event: 'registered',
     tellsOfUnfinished: true,
+    isOpenTo: () => false,
   },
   provider: {
     method: 'provider',
@@ -49,6 +59,7 @@ export const waysToSignIn = {
     limiter: 'general',
     event: 'signed_in',
     tellsOfUnfinished: false,
+    isOpenTo: ({ hasProvider }) => hasProvider,
   },
   passkey: {
     method: 'passkey',
@@ -57,6 +68,7 @@ export const waysToSignIn = {
     limiter: 'general',
     event: 'signed_in',
     tellsOfUnfinished: false,
+    isOpenTo: ({ hasPasskey }) => hasPasskey,
   },
 } as const satisfies Record<string, Way>
 
@@ -76,6 +88,8 @@ export type FirstBy = OneOfWays<FirstWay>
 export type WaitingBy = OneOfWays<WaitingWay>
 
 const names = Object.keys(waysToSignIn) as WayToSignIn[]
+
+export const canSignIn = (account: Means) => names.some((name) => waysToSignIn[name].isOpenTo(account))
 
 /** How metrics and events name a way. */
 export type SignInLabel = Exclude<WayToSignIn, 'provider'> | ProviderId

@@ -4,6 +4,7 @@ import { isProviderId, type ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
+import { canSignIn } from '../sign-in/ways-to-sign-in.js'
 import { type Email, emailKey } from './email.js'
 import { type Username, usernameFrom, usernameKey, withSuffix } from './username.js'
 import type { Usernames } from './usernames.js'
@@ -208,8 +209,9 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
     others: { hasPasskey: boolean; isConfigured: (provider: ProviderId) => boolean },
   ) => {
     if (!providers.includes(provider)) return refuse('not_linked')
-    const hasOtherProvider = providers.some((each) => each !== provider && others.isConfigured(each))
-    if (!hasOtherProvider && passwordHash === undefined && !others.hasPasskey) return refuse('last_way_in')
+    const { hasPasskey, isConfigured } = others
+    const hasProvider = providers.some((each) => each !== provider && isConfigured(each))
+    if (!canSignIn({ hasPassword: passwordHash !== undefined, hasProvider, hasPasskey })) return refuse('last_way_in')
     await store.deleteIdentity(sql, id, provider)
     return undefined
   }
