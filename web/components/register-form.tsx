@@ -1,4 +1,3 @@
-import type { Refusal } from '#client/client.js'
 import { longestName } from '#contract/name-lengths.js'
 import { chosenUsernameRefusal, normalizedUsername } from '#contract/username-rules.js'
 import { client } from '../browser/client.js'
@@ -13,7 +12,7 @@ import { NewPasswordField } from './new-password-field.js'
 type Invitation = { token: string; email: string; hint: string }
 
 /** `invitation`: the address is given by it. When the service refuses it, `onRefused` shows that in the place of the form. */
-type Props = { invitation?: Invitation; onRefused?: (refusal: Refusal) => void }
+type Props = { invitation?: Invitation; onRefused?: () => void }
 
 export const RegisterForm = ({ invitation, onRefused }: Props) => {
   const words = useWords('register')
@@ -27,7 +26,7 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
     const invite = invitation?.token
     const answer = await client.register({ username, email, password, ...(name && { name }), invite })
     if (answer.refused === 'invalid_invitation' && onRefused) {
-      onRefused(answer)
+      onRefused()
       return undefined
     }
     if (answer.refused) return completed(problemsOf(answer), values)
@@ -44,7 +43,7 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
         name="username"
         label={common.username}
         autoComplete="username"
-        hint={words.usernameHint}
+        hint={`${common.usernameRule} ${words.usernameHint}`}
         {...kept('username')}
         focused
       />

@@ -1,8 +1,8 @@
-import { useEffect, useState } from 'preact/hooks'
-import { isTemporary, type Refusal, type User } from '#client/client.js'
+import { useState } from 'preact/hooks'
+import type { User } from '#client/client.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
-import { forgetToken, redirectAfterSignIn, returnToInAddress, withReturnTo } from '../browser/navigation.js'
+import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../browser/navigation.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { Heading } from '../components/heading.js'
@@ -12,8 +12,8 @@ import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { ProviderButtons } from '../components/provider-buttons.js'
 import { RegisterForm } from '../components/register-form.js'
 import { useLinkToken } from '../hooks/link-token.js'
+import { useMailedLink } from '../hooks/mailed-link.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
 import { useVisitor } from '../hooks/visitor.js'
 import { fill } from '../words/format.js'
 import { useSentences } from '../words/refusals.js'
@@ -29,36 +29,16 @@ const Invite = () => {
 }
 
 const ByLink = ({ token, user }: { token: string; user: User | undefined }) => {
-  const { email, refused, load, setRefused } = useInvitation(token)
+  const { found, unasked, ending, endWith, load } = useMailedLink(() => client.checkInvitation({ token }))
   const words = useWords('invite')
-  if (refused && isTemporary(refused))
-    return <PageNotLoaded heading={words.title} refused={refused} onTryAgain={load} />
-  if (user && (refused || email !== undefined)) return <SignedIn user={user} email={refused ? undefined : email} />
-  if (refused) return <NoInvitation refused={refused} wasShown={email !== undefined} />
-  if (email === undefined) return <LoadingCard />
-  return <Accept token={token} email={email} onRefused={setRefused} />
+  if (unasked) return <PageNotLoaded heading={words.title} refused={unasked} onTryAgain={load} />
+  if (user && (ending || found)) return <SignedIn user={user} email={ending ? undefined : found?.email} />
+  if (ending) return <NoInvitation isDead wasShown={found !== undefined} />
+  if (!found) return <LoadingCard />
+  return <Accept token={token} email={found.email} onRefused={() => endWith('dead')} />
 }
 
-const useInvitation = (token: string) => {
-  const [email, setEmail] = useState<string>()
-  const [refused, setRefused] = useState<Refusal>()
-  const refuse = (refusal: Refusal) => {
-    if (!isTemporary(refusal)) forgetToken()
-    setRefused(refusal)
-  }
-  const load = useStableCallback(async () => {
-    const answer = await client.checkInvitation({ token })
-    if (answer.refused) return refuse(answer)
-    setRefused(undefined)
-    setEmail(answer.value.email)
-  })
-  useEffect(() => {
-    void load()
-  }, [])
-  return { email, refused, load, setRefused: refuse }
-}
-
-type AcceptProps = { token: string; email: string; onRefused: (refusal: Refusal) => void }
+type AcceptProps = { token: string; email: string; onRefused: () => void }
 
 const Accept = ({ token, email, onRefused }: AcceptProps) => {
   const words = useWords('invite')
@@ -112,13 +92,13 @@ const SignInLink = () => {
   )
 }
 
-const NoInvitation = ({ refused, wasShown = false }: { refused?: Refusal; wasShown?: boolean }) => {
+const NoInvitation = ({ isDead = false, wasShown = false }: { isDead?: boolean; wasShown?: boolean }) => {
   const words = useWords('invite')
   const { invalid_invitation: noLongerWorks } = useWords('refusals')
   return (
     <Card footer={<SignInLink />}>
       <Heading text={words.title} focused={wasShown} />
-      <Notice kind={refused ? 'error' : 'info'}>{refused ? noLongerWorks : words.noLink}</Notice>
+      <Notice kind={isDead ? 'error' : 'info'}>{isDead ? noLongerWorks : words.noLink}</Notice>
     </Card>
   )
 }

@@ -1,5 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
-import type { Refusal } from '#client/client.js'
+import { useState } from 'preact/hooks'
 import type { SecondFactorWaiting } from '#contract/schemas.js'
 import { timeSpan } from '#contract/time-spans.js'
 import { client } from '../browser/client.js'
@@ -13,8 +12,8 @@ import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
+import { useAnswer } from '../hooks/answer.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
 import { passkeySupport } from '../passkeys/ceremonies.js'
 import { PasskeyButton } from '../passkeys/passkey-button.js'
 import { Enrolment } from '../two-step/enrolment.js'
@@ -26,28 +25,25 @@ const SecondFactor = () => {
   const words = useWords('second-factor')
   const sentenceFor = useSentences()
   const returnTo = returnToInAddress()
-  const [waiting, setWaiting] = useState<SecondFactorWaiting>()
   const [failure, setFailure] = useState<string>()
-  /** The service could not say whether the sign-in goes on. */
-  const [unasked, setUnasked] = useState<Refusal>()
   /** A user who is signed in already has nothing to do here. */
   const endOrLeave = async (sentence: string) => {
     const caller = await client.me()
     if (caller.refused) setFailure(sentence)
     else redirectAfterSignIn(returnTo)
   }
-  const ask = useStableCallback(async () => {
-    const answer = await client.checkSecondFactor()
-    if (answer.refused === 'challenge_over') return endOrLeave(sentenceFor(answer))
-    if (!answer.refused) setWaiting(answer.value)
-    setUnasked(answer.refused ? answer : undefined)
+  const {
+    value: waiting,
+    unasked,
+    load,
+  } = useAnswer(client.checkSecondFactor, (refusal) => {
+    const isOver = refusal.refused === 'challenge_over'
+    if (isOver) void endOrLeave(sentenceFor(refusal))
+    return isOver
   })
-  useEffect(() => {
-    void ask()
-  }, [])
 
   if (failure !== undefined) return <Over sentence={failure} returnTo={returnTo} />
-  if (unasked) return <PageNotLoaded heading={words.heading} refused={unasked} onTryAgain={ask} />
+  if (unasked) return <PageNotLoaded heading={words.heading} refused={unasked} onTryAgain={load} />
   if (!waiting) return <LoadingCard />
   if (waiting.next === 'enrolment') return <Enrolment waiting={waiting} returnTo={returnTo} onOver={setFailure} />
   return waiting.methods.includes('totp') ? (

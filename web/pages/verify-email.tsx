@@ -22,9 +22,9 @@ import { MailIcon } from '../components/mail-icon.js'
 import { Notice } from '../components/notice.js'
 import { SendAgain } from '../components/send-again.js'
 import { useLinkToken } from '../hooks/link-token.js'
+import { useMailedLink } from '../hooks/mailed-link.js'
 import { usePendingRegistration } from '../hooks/pending-registration.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
 import { fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
 
@@ -68,31 +68,20 @@ const VerifyEmail = () => {
   return token === undefined ? <ByCode /> : <ByLink key={token} token={token} />
 }
 
+/** Without an answer of the service the form is shown. */
 const unknownLink: LinkState = { state: 'waiting', passwordRequired: false, newerMail: false, codeUsable: false }
 
-/** Checks the link first. Nothing changes before the button is pressed: mail scanners open links too. */
 const ByLink = ({ token }: { token: string }) => {
-  const [link, setLink] = useState<LinkState>()
-  const [result, setResult] = useState<Result>()
-  const finishWith = useStableCallback(async (found: Result) => {
-    forgetToken()
-    setResult(await forVisitor(found))
+  const { found, unasked, ending, endWith } = useMailedLink<LinkState, Result>(async (end) => {
+    const answer = await client.checkVerification({ token })
+    const result = answer.refused ? undefined : resultOfState[answer.value.state]
+    if (result !== undefined) end(await forVisitor(result))
+    return answer
   })
-
-  useEffect(() => {
-    const check = async () => {
-      const answer = await client.checkVerification({ token })
-      const found = answer.refused ? undefined : resultOfState[answer.value.state]
-      if (found !== undefined) return finishWith(found)
-      // Without an answer the form is shown.
-      setLink(answer.refused ? unknownLink : answer.value)
-    }
-    void check()
-  }, [token])
-
-  if (result !== undefined) return <ResultCard result={result} />
+  const link = found ?? (unasked && unknownLink)
+  if (ending !== undefined) return <ResultCard result={ending === 'dead' ? 'invalid_link' : ending} />
   if (!link) return <LoadingCard />
-  return <ConfirmForm token={token} link={link} onResult={finishWith} />
+  return <ConfirmForm token={token} link={link} onResult={async (result) => endWith(await forVisitor(result))} />
 }
 
 type ConfirmProps = { token: string; link: LinkState; onResult: (result: Result) => Promise<void> }
