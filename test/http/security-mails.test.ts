@@ -87,6 +87,23 @@ describe('the language of an account', () => {
     expect(await languageOf(tab)).toBe('de')
   })
 
+  it('is not chosen by a stranger before the first sign-in', async () => {
+    await latchkey.signedUp('added')
+    await latchkey.sql.query("update users set language = null where username = 'added'")
+    const stranger = latchkey.browser()
+    await stranger.post('/reset-password', { email: 'added@example.com' }, { headers: french })
+    const { text } = await latchkey.mailTo('added@example.com', /reset-password#token=/)
+    const [, token] = /reset-password#token=([\w-]+)/.exec(text) ?? []
+    const password = 'Copper-Meadow-27-telescope'
+    expect(
+      (await stranger.post('/api/auth/reset-password/confirm', { token, password }, { headers: french })).status,
+    ).toBe(204)
+    await latchkey.mailTo('added@example.com', /Your password for .* was reset/)
+    expect(await latchkey.sql.query("select language from users where username = 'added'")).toEqual([
+      { language: null },
+    ])
+  })
+
   it('is that of the owner in a mail that another user has caused', async () => {
     const { tab, email, token } = await register('olga', german)
     await tab.post('/api/auth/verify-email', { token })

@@ -105,6 +105,21 @@ describe('users from the command line', () => {
     expect((await add('nonsense', 'x')).err).toContain('Email must be')
     expect((await add('x@example.com', 'a@b')).err).toContain('Username must not contain @')
     expect(await stored()).toHaveLength(1)
+    const german = [
+      'user',
+      'add',
+      '--email',
+      'g@example.com',
+      '--username',
+      'gerda',
+      '--language',
+      'de',
+      '--password-stdin',
+    ]
+    expect((await latchkey(store, german, piped)).code).toBe(0)
+    expect(await store.database.query("select language from users where username = 'gerda'")).toEqual([
+      { language: 'de' },
+    ])
   })
 
   it('lists them a page at a time, for people and for programs', async () => {
@@ -213,6 +228,7 @@ describe('a command whose output cannot be written', () => {
 describe('a command that is called wrongly', () => {
   it.each([
     [['user', 'add', '--email', 'a@example.com'], '--email and --username are needed'],
+    [['user', 'add', '--email', 'a@b.test', '--username', 'a', '--language', 'xx'], '--language takes one of en'],
     [['user', 'add', '--password', 'x'], "Unknown option '--password'"],
     [['user', 'list', '--limit', '0'], '--limit takes a number from 1 to 1000'],
     [['user', 'list', '--after', 'x'], '--after takes the id of a user'],

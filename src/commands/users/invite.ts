@@ -1,4 +1,4 @@
-import { isLanguage, type Language, languages } from '../../contract/languages.js'
+import type { Language } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import type { Invitation } from '../../domain/invitations/invitations.js'
 import {
@@ -14,11 +14,7 @@ import {
 } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
-
-const languageOf = (text: string): Language => {
-  if (!isLanguage(text)) throw new UsageFault(`--language takes one of ${languages.join(', ')}.`)
-  return text
-}
+import { languageCodes, readLanguage } from './language-option.js'
 
 type Output = { json: boolean }
 
@@ -67,7 +63,7 @@ const revoke = (context: CommandContext, address: string, { json }: Output) => {
 
 export const inviteCommand: Command = {
   summary: 'Invite an address to create an account',
-  help: `latchkey invite EMAIL [--language en|de|fr] [--json]
+  help: `latchkey invite EMAIL [--language ${languageCodes}] [--json]
 latchkey invite --list [--json]
 latchkey invite --revoke EMAIL [--json]
 
@@ -76,7 +72,7 @@ REGISTRATION and for every domain. The link works once, for 7 days and for this 
 the mail that confirms it follows as usual. With a provider that has verified the address, the link is not even needed.
 A new invitation replaces the one before it. An invitation is used up when the account is created.
 
-  --language CODE   language of the mail: en (default), de or fr
+  --language CODE   language of the mail, by default en
   --list            list the open invitations
   --revoke EMAIL    withdraw the invitation of this address; a registration with it cannot be finished any more
   --json            one JSON object on each line, for programs`,
@@ -97,6 +93,6 @@ A new invitation replaces the one before it. An invitation is used up when the a
       throw new UsageFault('--list, --revoke and --language do not go together.')
     if (lists) return list(context, { json })
     if (revoked !== undefined) return revoke(context, revoked, { json })
-    return invite(context, positionals[0] ?? '', languageOf(language ?? 'en'), { json })
+    return invite(context, positionals[0] ?? '', readLanguage(language ?? 'en'), { json })
   },
 }

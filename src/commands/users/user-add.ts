@@ -18,6 +18,7 @@ import {
 } from '../command.js'
 import { readPassword } from '../terminal/password-prompt.js'
 import { printableJson } from '../terminal/printable-json.js'
+import { languageCodes, readLanguage } from './language-option.js'
 
 const taken = {
   email_taken: `The email already has an account, or is kept for a user who had it in the last ${undoLifetime / days} days.`,
@@ -32,7 +33,8 @@ const nameFrom = (text: string | undefined) => {
 
 export const userAdd: Command = {
   summary: 'Add a user with a password',
-  help: `latchkey user add --email EMAIL --username NAME [--name DISPLAY_NAME] [--password-stdin] [--json]
+  help: `latchkey user add --email EMAIL --username NAME [--name DISPLAY_NAME] [--language ${languageCodes}]
+                  [--password-stdin] [--json]
 
 Adds a user who can sign in at once: the email counts as verified. REGISTRATION and REGISTRATION_DOMAINS do not matter here.
 The command asks for the password without showing it. The rules are the same as in a registration.
@@ -40,6 +42,7 @@ The command asks for the password without showing it. The rules are the same as 
   --email EMAIL       the address, required
   --username NAME     the name to sign in with, required
   --name DISPLAY_NAME the name to show
+  --language CODE     the language of mails about the account, by default that of the first sign-in
   --password-stdin    read the password from standard input instead of asking
   --json              {"id": …, "username": …}`,
 
@@ -50,6 +53,7 @@ The command asks for the password without showing it. The rules are the same as 
         email: { type: 'string' },
         username: { type: 'string' },
         name: { type: 'string' },
+        language: { type: 'string' },
         'password-stdin': { type: 'boolean' },
         json: { type: 'boolean' },
       },
@@ -60,13 +64,14 @@ The command asks for the password without showing it. The rules are the same as 
     const username = readUsername(values.username)
     if (isRefused(username)) throw inputFault(username)
     const name = nameFrom(values.name)
+    const language = values.language === undefined ? undefined : readLanguage(values.language)
     const password = await readPassword(context, values['password-stdin'] ?? false)
 
     return withStores(context, 'service', async ({ database, users, passwords, events }) => {
       const faults = await passwords.faults(password, { username: username.username, email: email.email, name })
       if (faults.length > 0) throw new CommandFailure(faults.join('\n'))
       const passwordHash = await passwords.hash(password)
-      const user = await users.createWithPassword(database, { email, username, name, passwordHash })
+      const user = await users.createWithPassword(database, { email, username, name, passwordHash, language })
       if (isRefused(user)) throw new CommandFailure(taken[user.refused])
       await events.record({ kind: 'user_added', userId: user.id }, operator(context))
       const done = `Added ${user.username} (${user.id}).`

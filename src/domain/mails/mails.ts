@@ -109,11 +109,19 @@ const kept = 1 * days
 
 /**
  * The language of the recipient's account, or of the account that the mail is about. What warns the owner keeps the language from
- * before a change as long as that can be undone; a link or a code that was asked for does not.
+ * before a change as long as that can be undone; a link or a code that was asked for does not. An account that was never signed in to may have none: then a
+ * stranger does not choose the language of a warning.
  */
-const languageFor = ({ language, earlier_language }: store.HeldUser, values: object) => {
-  const chosen = ('validFor' in values ? null : earlier_language) ?? language
-  return isLanguage(chosen) ? chosen : undefined
+const languageFor = (
+  user: store.HeldUser | undefined,
+  values: object,
+  { language: ofClient = 'en' }: Client,
+): Language => {
+  if (!user) return ofClient
+  const isAskedFor = 'validFor' in values
+  const chosen = (isAskedFor ? null : user.earlier_language) ?? user.language
+  if (isLanguage(chosen)) return chosen
+  return isAskedFor ? ofClient : 'en'
 }
 
 /** What waits for a mail server, for the metrics. */
@@ -160,7 +168,7 @@ export const createMails = ({
 
   const write = <Kind extends MailKind>(request: RequestOf<Kind>, user: store.HeldUser | undefined) => {
     const { to, template: kind, values, client, at = clock.now() } = request
-    const language: Language = (user && languageFor(user, values)) ?? client.language ?? 'en'
+    const language = languageFor(user, values, client)
     const formerUsername = user?.earlier_username ?? undefined
     const letter = writeLetter({ kind, values, language, origin: { client, at }, formerUsername }, site)
     const worthSendingFor = 'validFor' in values ? values.validFor : undefined

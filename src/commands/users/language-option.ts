@@ -1,0 +1,10 @@
+import { isLanguage, type Language, languages } from '../../contract/languages.js'
+import { UsageFault } from '../command.js'
+
+/** For the help: `en|de|fr`. */
+export const languageCodes = languages.join('|')
+
+export const readLanguage = (text: string): Language => {
+  if (!isLanguage(text)) throw new UsageFault(`--language takes one of ${languages.join(', ')}.`)
+  return text
+}
