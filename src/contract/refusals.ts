@@ -174,7 +174,7 @@ export const refusals = {
   invalid_link: {
     status: 400,
     error: 'Invalid or expired link',
-    message: 'This link has expired or was already used. Ask for a new one.',
+    message: 'This link has expired or was already used.',
   },
   link_replaced: {
     status: 400,

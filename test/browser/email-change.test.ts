@@ -104,6 +104,7 @@ it('changes the email on the account page, confirms it by the link, and undoes i
   await elsewhere.page.goto('about:blank')
   await elsewhere.page.goto(undo)
   await heading(elsewhere.page, 'This link does not work')
+  await elsewhere.page.getByRole('link', { name: 'Choose a new password' }).waitFor()
   await page.reload()
   await page.waitForURL('**/login?**')
   await signIn(page, 'ada', newPassword)

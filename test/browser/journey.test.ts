@@ -157,8 +157,13 @@ describe('somebody new', () => {
       .evaluateAll((places) => places.flatMap(({ textContent }) => textContent.match(/[A-Z][^.]+\./g) ?? []))
     expect(sentences.length).toBeGreaterThan(1)
     expect(new Set(sentences).size).toBe(sentences.length)
+    // A password that would be refused does not look half good.
+    await fillIn(page, { 'Choose a password': '1qaz@WSX' })
+    await page.getByText(/^Strength: Not strong enough$/).waitFor()
+    await expect.poll(() => filled.count()).toBe(2)
     await fillIn(page, { 'Choose a password': goodPassword })
     await page.getByText(/^Strength: (Good|Strong)$/).waitFor()
+    expect(await filled.count()).toBeGreaterThan(3)
     await strength.filter({ hasText: 'done' }).waitFor()
     await expect.poll(() => page.getByText('This password does not meet').count()).toBe(0)
     // What was typed is there again after a look at another page, except for the password.
@@ -174,7 +179,7 @@ describe('somebody new', () => {
   it('is told in the language of the page what the service says of a field', async () => {
     const { page, context } = await visit(browser, latchkey, { locale: 'de-DE' })
     await page.goto('/register')
-    await fillIn(page, { Benutzername: 'John Smith', 'E-Mail': 'foo@bar.test', 'Passwort wählen': goodPassword })
+    await fillIn(page, { Benutzername: 'John Smith', 'E\u2011Mail': 'foo@bar.test', 'Passwort wählen': goodPassword })
     const submit = () => press(page, 'Konto anlegen')
     const remarkOn = async (name: string) => {
       const ids = (await page.locator(`[name=${name}]`).getAttribute('aria-describedby')) ?? ''
@@ -183,11 +188,13 @@ describe('somebody new', () => {
     await submit()
     await expect.poll(() => remarkOn('username')).toBe('Nur Buchstaben, Ziffern und . _ - sind möglich.')
     await expect.poll(() => focusedField(page)).toBe('username')
-    await fillIn(page, { Benutzername: ' johann ', 'E-Mail': 'foo@bar' })
+    await fillIn(page, { Benutzername: ' johann ', 'E\u2011Mail': 'foo@bar' })
     expect(await remarkOn('username')).toBe('')
     await submit()
-    await expect.poll(() => remarkOn('email')).toBe('Geben Sie eine E-Mail-Adresse ein, zum Beispiel name@example.com.')
-    await fillIn(page, { 'E-Mail': 'johann@example.com' })
+    await expect
+      .poll(() => remarkOn('email'))
+      .toBe('Geben Sie eine E\u2011Mail-Adresse ein, zum Beispiel name@example.com.')
+    await fillIn(page, { 'E\u2011Mail': 'johann@example.com' })
     await submit()
     await page.waitForURL('**/verify-email')
     await context.close()

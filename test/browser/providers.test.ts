@@ -43,6 +43,7 @@ describe('signing in with a provider', () => {
     await page.waitForURL(`${latchkey.url}/login?provider=provider-b&returnTo=*`)
     const button = page.getByRole('link', { name: 'Continue with GitHub' })
     await expect.poll(() => button.evaluate((link) => link === document.activeElement)).toBe(true)
+    await page.getByText('Another page asks you to sign in with GitHub.').waitFor()
     expect((await context.cookies()).filter(({ name }) => name.includes('attempt'))).toEqual([])
     await page.keyboard.press('Enter')
     await be(page, 'Ada Example')

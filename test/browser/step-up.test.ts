@@ -95,6 +95,8 @@ it('asks for the password when the session is no longer fresh, and then makes th
   await page.waitForURL('**/dashboard?a=1#b')
   await page.goto('/step-up?factors=2&returnTo=%2Fdashboard')
   await page.getByRole('heading', { name: 'A second factor is needed' }).waitFor()
+  await page.getByText('You are signed in as ada.').waitFor()
+  await page.locator('a.button.primary', { hasText: 'Go to your account' }).waitFor()
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
 
   await page.goto('/step-up?fresh=1s&returnTo=%2Fdashboard')

@@ -43,7 +43,8 @@ export const Field = (props: Props) => {
   // Preact's types have no input whose type changes.
   const typed = (shown ? 'text' : type) as 'text'
   const errors = problems.fields?.[name] ?? []
-  const described = [`${id}-errors`, ...(hint ? [`${id}-hint`] : []), ...(props.below ? [`${id}-below`] : [])]
+  // An error takes the place of the hint, which says the same in other words.
+  const shownHint = errors.length === 0 ? hint : undefined
 
   // A password manager saves the value of a password field, so a shown password is hidden again on submit.
   useEffect(() => {
@@ -72,7 +73,7 @@ export const Field = (props: Props) => {
           autoCorrect="off"
           spellcheck={false}
           aria-invalid={errors.length > 0 || undefined}
-          aria-describedby={described.join(' ')}
+          aria-describedby={describedBy(id, { hint: shownHint, below: props.below })}
           onInput={(event) => {
             onEdit(name)
             props.onInput?.(event.currentTarget.value)
@@ -83,12 +84,16 @@ export const Field = (props: Props) => {
         />
         {type === 'password' && <ShowPassword shown={shown} field={{ id, label }} onPress={() => setShown(!shown)} />}
       </div>
-      <FieldMessages id={id} errors={errors} answers={answers} hint={hint} />
+      <FieldMessages id={id} errors={errors} answers={answers} hint={shownHint} />
       {type === 'password' && <CapsLockHint on={caps.on} />}
       {props.below !== undefined && <div id={`${id}-below`}>{props.below}</div>}
     </div>
   )
 }
+
+/** The parts that a screen reader reads with the field. */
+const describedBy = (id: string, { hint, below }: Pick<Props, 'below'> & { hint: string | undefined }) =>
+  [`${id}-errors`, ...(hint ? [`${id}-hint`] : []), ...(below ? [`${id}-below`] : [])].join(' ')
 
 const useFirstFocus = (input: RefObject<HTMLInputElement | null>, focused: Props['focused']) => {
   const focus = useStableCallback(() => {

@@ -1,7 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { moveFocusTo } from '../browser/focus.js'
 import { useSettings } from '../hooks/settings.js'
-import { withWholeWords } from './whole-words.js'
 
 /** A word that is too long for a narrow screen says where it may be divided. */
 const softHyphen = '\u00ad'
@@ -22,5 +21,5 @@ export const Heading = ({ text, focused = false }: Props) => {
   useEffect(() => {
     if (focused) moveFocusTo(place.current)
   }, [focused])
-  return <h1 ref={place}>{withWholeWords(text)}</h1>
+  return <h1 ref={place}>{text}</h1>
 }

@@ -3,7 +3,6 @@ import { useEffect, useRef } from 'preact/hooks'
 import { moveFocusTo } from '../browser/focus.js'
 import { useWords } from '../hooks/settings.js'
 import { AlertIcon, CheckIcon, CrossIcon, InfoIcon } from './icons.js'
-import { withWholeWords } from './whole-words.js'
 
 type Kind = 'error' | 'success' | 'info'
 type Props = {
@@ -32,9 +31,7 @@ export const Notice = ({ kind, children, after, focused = false, onClose }: Prop
     <div ref={place} class={`notice ${kind}`}>
       {icons[kind]()}
       <div>
-        <p role={kind === 'error' ? 'alert' : 'status'}>
-          {typeof children === 'string' ? withWholeWords(children) : children}
-        </p>
+        <p role={kind === 'error' ? 'alert' : 'status'}>{children}</p>
         {after}
       </div>
       {onClose && (

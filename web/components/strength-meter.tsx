@@ -27,7 +27,7 @@ export const StrengthMeter = ({ password, refused = false }: Props) => {
     <div class={isFailed ? 'strength unchecked' : 'strength'} ref={place}>
       {/* Always there, so that the button below does not move away when the user is about to press it. */}
       <div class="strength-line">
-        <Score score={shown?.strength.score} />
+        <Score strength={shown?.strength} />
       </div>
       <Rules password={password} isStrong={shown?.strength.isStrong ?? false} refused={refused} />
       <div class="strength-feedback" aria-live="polite">
@@ -41,12 +41,16 @@ export const StrengthMeter = ({ password, refused = false }: Props) => {
   )
 }
 
-const Score = ({ score }: { score: number | undefined }) => {
+/** What would be refused looks refused: it never fills more than the first two fields. */
+const stepsOf = ({ score, isStrong }: Strength['strength']) => (isStrong ? score + 1 : Math.min(score + 1, 2))
+
+const Score = ({ strength }: { strength: Strength['strength'] | undefined }) => {
   const words = useWords('password')
-  const steps = score === undefined ? 0 : score + 1
+  const score = strength?.score
+  const steps = strength ? stepsOf(strength) : 0
   return (
     <>
-      <div class={`strength-bar score-${score ?? 0}`} aria-hidden="true">
+      <div class={strength?.isStrong ? 'strength-bar strong' : 'strength-bar'} aria-hidden="true">
         {[1, 2, 3, 4, 5].map((step) => (
           <span key={step} class={step <= steps ? 'filled' : ''} />
         ))}

@@ -82,7 +82,7 @@ export const EditNames = (props: Props) => {
           label={common.username}
           autoComplete="username"
           defaultValue={account.username}
-          hint={words.usernameHint}
+          hint={`${common.usernameRule} ${words.usernameHint}`}
         />
         <SelectField
           name="language"

@@ -5,9 +5,9 @@ import { leaving } from '../hooks/busy.js'
 import { useWords } from '../hooks/settings.js'
 import { leaveSignedOut } from './sign-out.js'
 
-type Props = { look?: 'plain' | 'quiet'; onRefused: (refusal: Refusal) => void }
+type Props = { onRefused: (refusal: Refusal) => void }
 
-export const SignOutButton = ({ look = 'plain', onRefused }: Props) => {
+export const SignOutButton = ({ onRefused }: Props) => {
   const words = useWords('common')
   const signOut = async () => {
     const answer = await client.logout()
@@ -15,9 +15,5 @@ export const SignOutButton = ({ look = 'plain', onRefused }: Props) => {
     leaveSignedOut('signed_out')
     return leaving
   }
-  return (
-    <Button look={look} onPress={signOut}>
-      {words.signOut}
-    </Button>
-  )
+  return <Button onPress={signOut}>{words.signOut}</Button>
 }

@@ -1,4 +1,4 @@
-import { loginNotices, providerParameter } from '#contract/pages.js'
+import { loginNotices, type ProviderButton, providerParameter } from '#contract/pages.js'
 import { providerPath } from '#contract/provider-paths.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
@@ -22,6 +22,7 @@ import { SendAgain } from '../components/send-again.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useVisitor } from '../hooks/visitor.js'
 import { PasskeySignIn } from '../passkeys/passkey-sign-in.js'
+import { fill } from '../words/format.js'
 import { providerErrorFor, useProblems } from '../words/refusals.js'
 
 const Login = () => {
@@ -57,8 +58,8 @@ const Login = () => {
   return (
     <Card footer={registration !== 'closed' ? <ToRegistration returnTo={returnTo} /> : undefined}>
       {/* A greeting does not fit to a message that the visitor is signed out, or could not be signed in. */}
-      <h1>{hasMessage() ? words.title : words.heading}</h1>
-      <AddressNotice />
+      <h1>{hasMessage() || asked ? words.title : words.heading}</h1>
+      <AddressNotice asked={asked} />
       <Form submitLabel={words.submit} onSubmit={submit}>
         <Field
           name="username"
@@ -74,7 +75,7 @@ const Login = () => {
         </p>
       </Form>
       <PasskeySignIn onSignedIn={enter} />
-      <ProviderButtons returnTo={returnTo} focused={asked} />
+      <ProviderButtons returnTo={returnTo} focused={asked?.id} />
     </Card>
   )
 }
@@ -82,7 +83,7 @@ const Login = () => {
 /** Another site led the visitor to this provider. Nothing begins before they press its button. */
 const useAskedProvider = () => {
   const path = queryValue(providerParameter)
-  return useSettings().providers.find(({ id }) => providerPath(id) === path)?.id
+  return useSettings().providers.find(({ id }) => providerPath(id) === path)
 }
 
 const ToRegistration = ({ returnTo }: { returnTo: string | undefined }) => {
@@ -112,8 +113,8 @@ const ConfirmEmail = () => (
 const hasMessage = () => queryValue('error') !== undefined || queryValue('notice') !== undefined
 
 /** Why the visitor is here, if the address has a known word for it. */
-const AddressNotice = () => {
-  const { notices } = useWords('login')
+const AddressNotice = ({ asked }: { asked: ProviderButton | undefined }) => {
+  const { notices, askedProvider } = useWords('login')
   const common = useWords('common')
   const { providers } = useSettings()
   const error = queryValue('error')
@@ -121,6 +122,7 @@ const AddressNotice = () => {
   if (error !== undefined) {
     return <Notice kind="error">{providerErrorFor(error, queryValue('reason'), providers, common)}</Notice>
   }
+  if (asked) return <Notice kind="info">{fill(askedProvider, { provider: asked.name })}</Notice>
   const known = loginNotices.find((each) => each === notice)
   if (known === undefined) return null
   const isSuccess = known !== 'sign_in' && known !== 'session_ended'

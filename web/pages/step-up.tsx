@@ -1,5 +1,5 @@
-import { useEffect, useState } from 'preact/hooks'
-import { isTemporary, type Refusal } from '#client/client.js'
+import { useState } from 'preact/hooks'
+import { type Answer, isTemporary, type Refusal } from '#client/client.js'
 import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '#contract/proofs.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
@@ -10,9 +10,10 @@ import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { SignOutButton } from '../dashboard/sign-out-button.js'
+import { useAnswer } from '../hooks/answer.js'
 import { useWords } from '../hooks/settings.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
 import { StepUpForm } from '../step-up/step-up-form.js'
+import { fill } from '../words/format.js'
 import { useSentences } from '../words/refusals.js'
 
 /** What leads to what the application asks for. Nothing, if it asks for two factors and the account has no second one. */
@@ -24,70 +25,82 @@ const signIn = () => location.replace(withReturnTo('/login?notice=sign_in', retu
 /** An application has sent the user here to prove again who they are. It says in the address what it asks for. */
 const StepUp = () => {
   const words = useWords('step-up')
-  const { prover, refused, load } = useProver()
-  if (refused) return <PageNotLoaded heading={words.heading} refused={refused} onTryAgain={load} />
+  const { value: prover, unasked, load } = useAnswer(askProver, signInUnlessTemporary)
+  if (unasked) return <PageNotLoaded heading={words.heading} refused={unasked} onTryAgain={load} />
   if (!prover) return <LoadingCard />
-  const { methods } = prover
-  if (methods.length === 0) {
-    return (
-      <Card footer={<a href="/api/auth/account-page">{words.toAccount}</a>}>
-        <Heading text={words.noSecondFactorHeading} />
-        <p class="lead">{words.noSecondFactor}</p>
-        <SignOut />
-      </Card>
-    )
-  }
+  return prover.methods.length === 0 ? <NoSecondFactor username={prover.username} /> : <Prove prover={prover} />
+}
+
+const NoSecondFactor = ({ username }: { username: string }) => {
+  const words = useWords('step-up')
   return (
-    <Card footer={<a href="/api/auth/account-page">{words.toAccount}</a>}>
+    <Card>
+      <Heading text={words.noSecondFactorHeading} />
+      <p class="lead">{words.noSecondFactor}</p>
+      <p class="card-note">{fill(words.signedInAs, { username })}</p>
+      <OtherWays look="primary" />
+    </Card>
+  )
+}
+
+const Prove = ({ prover }: { prover: Prover }) => {
+  const words = useWords('step-up')
+  return (
+    <Card>
       <Heading text={words.heading} />
-      <p class="lead">{words.lead}</p>
+      <p class="lead">
+        {words.lead} {fill(words.signedInAs, { username: prover.username })}
+      </p>
       <StepUpForm {...prover} onProven={() => redirectAfterSignIn(returnToAfterStepUp())} onSignedOut={signIn} />
-      <SignOut />
+      <p class="divider">{useWords('common').or}</p>
+      <OtherWays />
     </Card>
   )
 }
 
 /** For a user who cannot prove it, or whose session is open in a browser of another person. */
-const SignOut = () => {
+const OtherWays = ({ look = 'plain' }: { look?: 'primary' | 'plain' }) => {
+  const { toAccount } = useWords('step-up')
   const words = useWords('common')
   const sentenceFor = useSentences()
   const [refused, setRefused] = useState<Refusal>()
   // A session that has ended needs no sign-out.
   const onRefused = (refusal: Refusal) => (refusal.refused === 'not_authenticated' ? signIn() : setRefused(refusal))
   return (
-    <>
+    <div class="other-way">
+      <a class={`button ${look}`} href="/api/auth/account-page">
+        {toAccount}
+      </a>
       {refused && <Notice kind="error">{`${words.notSignedOut} ${sentenceFor(refused)}`}</Notice>}
-      <SignOutButton look="quiet" onRefused={onRefused} />
-    </>
+      <SignOutButton onRefused={onRefused} />
+    </div>
   )
 }
 
-const useProver = () => {
-  const [prover, setProver] = useState<Prover>()
-  const [refused, setRefused] = useState<Refusal>()
-  const refuse = (refusal: Refusal) => (isTemporary(refusal) ? setRefused(refusal) : signIn())
-  const load = useStableCallback(async () => {
-    const caller = await client.me()
-    if (caller.refused) return refuse(caller)
-    const { username } = caller.value.user
-    const answer = await client.stepUpMethods()
-    if (answer.refused) return refuse(answer)
-    setRefused(undefined)
-    const { methods } = answer.value
-    if (queryValue('factors') !== '2') return setProver({ methods, username })
-    const secondFactors = secondFactorsAmong(methods)
-    if (secondFactors.length === 0) return setProver({ methods: [], username })
-    const listed = await client.sessions()
-    if (listed.refused) return refuse(listed)
-    const proven = listed.value.sessions.find(({ current }) => current)?.methods ?? []
-    const reaching = reachingTwoFactors(secondFactors, proven)
-    // In a session that began with a passkey that was removed since, a code is one factor only.
-    return reaching.length > 0 ? setProver({ methods: reaching, username }) : signIn()
-  })
-  useEffect(() => {
-    void load()
-  }, [])
-  return { prover, refused, load }
+const signInUnlessTemporary = (refusal: Refusal) => {
+  if (isTemporary(refusal)) return false
+  signIn()
+  return true
+}
+
+const askProver = async (): Promise<Answer<Prover>> => {
+  const caller = await client.me()
+  if (caller.refused) return caller
+  const { username } = caller.value.user
+  const answer = await client.stepUpMethods()
+  if (answer.refused) return answer
+  const { methods } = answer.value
+  if (queryValue('factors') !== '2') return { value: { methods, username } }
+  const secondFactors = secondFactorsAmong(methods)
+  if (secondFactors.length === 0) return { value: { methods: [], username } }
+  const listed = await client.sessions()
+  if (listed.refused) return listed
+  const proven = listed.value.sessions.find(({ current }) => current)?.methods ?? []
+  const reaching = reachingTwoFactors(secondFactors, proven)
+  // In a session that began with a passkey that was removed since, a code is one factor only.
+  if (reaching.length > 0) return { value: { methods: reaching, username } }
+  signIn()
+  return new Promise(() => undefined)
 }
 
 mount(StepUp)

@@ -42,6 +42,10 @@ const effectsOf = (
   words.rest,
 ]
 
+/** The owner knows the account by the name that it had before a thief changed it. */
+const nameOf = ({ username, changesBack: { username: former } }: UndoState, words: Words['undo']) =>
+  former === null ? username : fill(words.renamed, { former, username })
+
 const removesSomething = ({ removes }: UndoState) =>
   removes.totp || removes.recoveryCodes || removes.passkeys.length > 0 || removes.providers.length > 0
 
@@ -60,7 +64,13 @@ const ByLink = ({ token }: { token: string }) => {
   }
 
   if (ending === 'dead')
-    return <MessageCard heading={words.deadHeading} kind="error" text={words.deadLink} focused={found !== undefined} />
+    return (
+      <MessageCard heading={words.deadHeading} kind="error" text={words.deadLink} focused={found !== undefined}>
+        <a class="button primary" href="/forgot-password">
+          {words.newPassword}
+        </a>
+      </MessageCard>
+    )
   if (ending === 'done') return <MessageCard heading={words.doneHeading} kind="success" text={words.done} focused />
   if (unasked) return <PageNotLoaded heading={words.title} refused={unasked} onTryAgain={load} />
   if (!found) return <LoadingCard />
@@ -68,7 +78,7 @@ const ByLink = ({ token }: { token: string }) => {
   return (
     <Card>
       <Heading text={words.heading} />
-      <p class="lead">{fill(words.lead, { username: found.username })}</p>
+      <p class="lead">{fill(words.lead, { username: nameOf(found, words) })}</p>
       <ul class="effects">
         {effects.map((sentence, at) => (
           <li key={at}>{sentence}</li>

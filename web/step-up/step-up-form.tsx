@@ -103,7 +103,15 @@ const ByCode = ({ prove }: WayProps) => {
   const words = useWords('step-up')
   return (
     <Form submitLabel={words.confirm} onSubmit={({ code = '' }: Values) => prove({ code })}>
-      <Field name="code" label={words.appCode} autoComplete="one-time-code" maxLength={64} code focused />
+      <Field
+        name="code"
+        label={words.appCode}
+        hint={words.appCodeHint}
+        autoComplete="one-time-code"
+        maxLength={64}
+        code
+        focused
+      />
     </Form>
   )
 }

@@ -41,6 +41,14 @@ const partsUsedBy = async (file: URL, seen = new Set<string>()): Promise<string[
   return [...[...text.matchAll(/useWords\('([\w-]+)'\)/g)].map(([, part]) => part ?? ''), ...further.flat()]
 }
 
+describe('the word E-Mail', () => {
+  it('has a hyphen at which no line ends', () => {
+    const texts = Object.values(catalogue).flatMap((words) => flat(words))
+    for (const [path, text] of texts) expect(text, path).not.toMatch(/\be-mail/i)
+    expect(catalogue.de['account-life'].language).toBe('Sprache der E\u2011Mails')
+  })
+})
+
 describe('the French texts', () => {
   it('keep a sign of punctuation on the line of its word', () => {
     for (const [path, text] of flat(catalogue.fr)) expect(text, path).not.toMatch(/ [?!:;»]|« /)

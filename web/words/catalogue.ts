@@ -6,8 +6,11 @@ import { fr } from './fr.js'
 
 export type { Words } from './en.js'
 
+/** "E-Mail" is not divided at its hyphen at the end of a line. */
+const unbroken = (words: Words): Words => JSON.parse(JSON.stringify(words).replaceAll(/\b(e)-(?=mail)/gi, '$1\u2011'))
+
 /** Every language. web/build.mjs writes this out for the server, which gives each page its own parts. */
-export const catalogue: Record<Language, Words> = { en, de, fr }
+export const catalogue: Record<Language, Words> = { en: unbroken(en), de: unbroken(de), fr: unbroken(fr) }
 
 /** The parts of the catalogue that each page gets, its own first. */
 export const sections = {

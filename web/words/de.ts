@@ -6,6 +6,8 @@ export const de: Words = {
     noscript: 'Diese Seite benötigt JavaScript. Bitte schalten Sie es in Ihrem Browser ein.',
     email: 'E-Mail',
     username: 'Benutzername',
+    usernameRule:
+      'Bis zu 64 Buchstaben und Ziffern eines Alphabets, dazwischen auch Punkt, Unterstrich und Bindestrich.',
     password: 'Passwort',
     showPassword: 'Passwort anzeigen',
     hidePassword: 'Passwort verbergen',
@@ -83,7 +85,7 @@ export const de: Words = {
       'Bestätigen Sie zuerst Ihre E-Mail-Adresse. Der Link steht in der E-Mail, die wir Ihnen bei der Registrierung geschickt haben.',
 
     wrong_second_factor:
-      'Dieser Code funktioniert nicht. Prüfen Sie die Uhr Ihres Geräts, und verwenden Sie jeden Code nur einmal.',
+      'Dieser Code funktioniert nicht. Jeder gilt nur einmal: Warten Sie auf den nächsten. Wenn auch der nicht funktioniert, prüfen Sie die Uhr Ihres Geräts.',
     challenge_over:
       'Diese Anmeldung hat zu lange gedauert oder ist schon abgeschlossen. Bitte melden Sie sich erneut an.',
     passkey_rejected:
@@ -157,7 +159,7 @@ export const de: Words = {
     strength: 'Stärke:',
     outerSpace: 'Dieses Passwort beginnt oder endet mit einem Leerzeichen. Es gehört zum Passwort.',
     unchecked: 'Die Stärke konnte nicht geprüft werden.',
-    scores: { 0: 'Sehr schwach', 1: 'Schwach', 2: 'Mittel', 3: 'Gut', 4: 'Stark' },
+    scores: { 0: 'Sehr schwach', 1: 'Schwach', 2: 'Noch zu schwach', 3: 'Gut', 4: 'Stark' },
     rulesTitle: 'Anforderungen an Ihr Passwort',
     met: 'erfüllt',
     unmet: 'fehlt noch',
@@ -218,6 +220,8 @@ export const de: Words = {
     forgot: 'Passwort vergessen?',
     noAccount: 'Neu hier?',
     register: 'Konto anlegen',
+    askedProvider:
+      'Eine andere Seite bittet Sie, sich mit {provider} anzumelden. Wenn Sie das möchten, drücken Sie unten auf den Knopf dafür.',
     notices: {
       signed_out: 'Sie sind abgemeldet.',
       signed_out_everywhere: 'Sie sind auf allen Geräten abgemeldet.',
@@ -232,8 +236,7 @@ export const de: Words = {
     heading: 'Konto anlegen',
     name: 'Name (freiwillig)',
     nameHint: 'Wird auf Ihrer Kontoseite angezeigt.',
-    usernameHint:
-      'Buchstaben, Ziffern und . _ -, mit einem Buchstaben oder einer Ziffer am Anfang und am Ende. Andere Benutzer können ihn sehen.',
+    usernameHint: 'Andere können ihn sehen.',
     submit: 'Konto anlegen',
     haveAccount: 'Schon ein Konto?',
     signIn: 'Anmelden',
@@ -327,6 +330,8 @@ export const de: Words = {
     sendCode: 'Code senden',
     mailSent: 'Wir haben Ihnen eine E-Mail mit einem Code gesendet. Geben Sie ihn hier ein.',
     appCode: 'Code aus der App oder ein Wiederherstellungscode',
+    appCodeHint:
+      'Jeder Code funktioniert einmal. Wenn Sie den in der App gerade verwendet haben, auch beim Einrichten, warten Sie auf den nächsten.',
     code: 'Code aus der E-Mail',
     codeHint: '8 Zeichen',
     sentAgain: 'Eine neue E-Mail ist unterwegs. Nur der Code in der neuesten E-Mail funktioniert.',
@@ -335,6 +340,7 @@ export const de: Words = {
       'Diese Seite ist nur für Konten mit einem zweiten Faktor, und Ihres hat keinen. Fügen Sie Ihrem Konto einen hinzu und öffnen Sie die Seite dann noch einmal.',
     signInAgain: 'Kein Passkey zur Hand? Melden Sie sich auf andere Weise neu an',
     toAccount: 'Zu Ihrem Konto',
+    signedInAs: 'Sie sind als {username} angemeldet.',
   },
   dashboard: {
     title: 'Ihr Konto',
@@ -449,8 +455,7 @@ export const de: Words = {
   'account-life': {
     edit: 'Namen, Benutzernamen oder Sprache ändern',
     nameHint: 'Lassen Sie das Feld leer, um den Namen zu entfernen.',
-    usernameHint:
-      'Damit melden Sie sich an. Nur Buchstaben, Ziffern und . _ - sind möglich. Der alte bleibt 30 Tage lang für Sie reserviert.',
+    usernameHint: 'Damit melden Sie sich an. Der alte bleibt 30 Tage lang für Sie reserviert.',
     language: 'Sprache der E-Mails',
     languageHint: 'In dieser Sprache schreiben wir E-Mails zu Ihrem Konto.',
     noLanguage: 'Noch nicht gewählt',
@@ -610,6 +615,7 @@ export const de: Words = {
     title: 'Konto zurückholen',
     heading: 'Waren Sie das nicht?',
     lead: 'Wählen Sie ein neues Passwort, dann gehört Ihr Konto {username} wieder Ihnen. Das geschieht dabei:',
+    renamed: '{former} (jetzt {username})',
     effects: {
       email: 'Das Konto bekommt die Adresse {email} zurück.',
       username: 'Der Benutzername lautet wieder {username}.',
@@ -628,7 +634,8 @@ export const de: Words = {
     done: 'Alle Geräte sind abgemeldet. Melden Sie sich mit Ihrem neuen Passwort an.',
     deadHeading: 'Dieser Link funktioniert nicht',
     deadLink:
-      'Er ist abgelaufen, wurde bereits verwendet oder ist unvollständig, oder das Konto wurde bereits zurückgeholt.',
+      'Er ist abgelaufen, wurde schon verwendet oder ist unvollständig, oder das Konto wurde schon zurückgeholt. Wenn Sie sich nicht anmelden können, wählen Sie ein neues Passwort, oder wenden Sie sich an die Administration.',
+    newPassword: 'Neues Passwort wählen',
     noLink: 'Um Ihr Konto zurückzuholen, öffnen Sie den Link in der E-Mail zu der Änderung.',
   },
   'change-email': {

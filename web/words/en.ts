@@ -10,6 +10,7 @@ export const en = {
     noscript: 'This page needs JavaScript. Please turn it on in your browser.',
     email: 'Email',
     username: 'Username',
+    usernameRule: 'Up to 64 letters and digits of one alphabet, with dots, underscores and hyphens between them.',
     password: 'Password',
     showPassword: 'Show password',
     hidePassword: 'Hide password',
@@ -82,7 +83,8 @@ export const en = {
     invalid_credentials: 'Username, email or password is incorrect.',
     email_not_confirmed: 'Confirm your email first. The link is in the email that we sent you when you registered.',
 
-    wrong_second_factor: 'This code does not work. Check the clock of your device, and use each code only once.',
+    wrong_second_factor:
+      'This code does not work. Each code works once: wait for the next one. If that fails too, check the clock of your device.',
     challenge_over: 'This sign-in took too long or was finished already. Please sign in again.',
     passkey_rejected: 'This passkey does not work here. Try again, or use another way.',
     too_many_passkeys: 'Your account has as many passkeys as it can have. Remove one first.',
@@ -149,7 +151,7 @@ export const en = {
     strength: 'Strength:',
     outerSpace: 'This password begins or ends with a space. The space is a part of it.',
     unchecked: 'The strength could not be checked.',
-    scores: { 0: 'Very weak', 1: 'Weak', 2: 'Fair', 3: 'Good', 4: 'Strong' },
+    scores: { 0: 'Very weak', 1: 'Weak', 2: 'Not strong enough', 3: 'Good', 4: 'Strong' },
     rulesTitle: 'Your password needs',
     met: 'done',
     unmet: 'still missing',
@@ -209,6 +211,7 @@ export const en = {
     forgot: 'Forgot password?',
     noAccount: 'New here?',
     register: 'Create an account',
+    askedProvider: 'Another page asks you to sign in with {provider}. If you want that, press its button below.',
     notices: {
       signed_out: 'You are signed out.',
       signed_out_everywhere: 'You are signed out on every device.',
@@ -223,7 +226,7 @@ export const en = {
     heading: 'Create your account',
     name: 'Name (optional)',
     nameHint: 'Shown on your account page.',
-    usernameHint: 'Letters, digits and . _ -, with a letter or a digit at both ends. Other users may see it.',
+    usernameHint: 'Other users may see it.',
     submit: 'Create account',
     haveAccount: 'Already have an account?',
     signIn: 'Sign in',
@@ -311,6 +314,8 @@ export const en = {
     sendCode: 'Send the code',
     mailSent: 'We have sent you an email with a code. Enter it here.',
     appCode: 'Code from the app, or a recovery code',
+    appCodeHint:
+      'Each code works once. If you have just used the one in the app, also to set it up, wait for the next.',
     code: 'Code from the email',
     codeHint: '8 characters',
     sentAgain: 'A new email is on its way. Only the code in the newest email works.',
@@ -319,6 +324,7 @@ export const en = {
       'This page is only for accounts with a second factor, and yours has none. Add one to your account, then open the page again.',
     signInAgain: 'No passkey at hand? Sign in again in another way',
     toAccount: 'Go to your account',
+    signedInAs: 'You are signed in as {username}.',
   },
   dashboard: {
     title: 'Your account',
@@ -432,7 +438,7 @@ export const en = {
   'account-life': {
     edit: 'Change name, username or language',
     nameHint: 'Leave it empty to remove it.',
-    usernameHint: 'You sign in with it. Letters, digits and . _ - only. Your old one stays yours for 30 days.',
+    usernameHint: 'You sign in with it. Your old one stays yours for 30 days.',
     language: 'Language of emails',
     languageHint: 'Emails about your account are written in it.',
     noLanguage: 'Not chosen yet',
@@ -584,6 +590,7 @@ export const en = {
     title: 'Take your account back',
     heading: 'Was this not you?',
     lead: 'Choose a new password, and your account {username} is yours again. This is what happens:',
+    renamed: '{former} (now {username})',
     effects: {
       email: 'The account gets back the address {email}.',
       username: 'The username becomes {username} again.',
@@ -601,7 +608,9 @@ export const en = {
     doneHeading: 'The account is yours again',
     done: 'All devices are signed out. Sign in with your new password.',
     deadHeading: 'This link does not work',
-    deadLink: 'It has expired, was already used, is incomplete, or the account was taken back already.',
+    deadLink:
+      'It has expired, was already used, is incomplete, or the account was taken back already. If you cannot sign in, choose a new password, or tell the administrator.',
+    newPassword: 'Choose a new password',
     noLink: 'To take your account back, open the link in the email about the change.',
   },
   'change-email': {

@@ -6,6 +6,7 @@ export const fr: Words = {
     noscript: 'Cette page nécessite JavaScript. Veuillez l’activer dans votre navigateur.',
     email: 'Adresse e-mail',
     username: 'Nom d’utilisateur',
+    usernameRule: 'Jusqu’à 64 lettres et chiffres d’un même alphabet, avec des points, tirets et tirets bas entre eux.',
     password: 'Mot de passe',
     showPassword: 'Afficher le mot de passe',
     hidePassword: 'Masquer le mot de passe',
@@ -81,7 +82,7 @@ export const fr: Words = {
       'Confirmez d’abord votre adresse e-mail. Le lien se trouve dans l’e-mail que nous vous avons envoyé lors de votre inscription.',
 
     wrong_second_factor:
-      'Ce code ne fonctionne pas. Vérifiez l’heure de votre appareil et n’utilisez chaque code qu’une fois.',
+      'Ce code ne fonctionne pas. Chaque code ne sert qu’une fois : attendez le suivant. S’il ne fonctionne pas non plus, vérifiez l’heure de votre appareil.',
     challenge_over: 'Cette connexion a pris trop de temps ou est déjà terminée. Veuillez vous reconnecter.',
     passkey_rejected: 'Cette clé d’accès ne fonctionne pas ici. Réessayez, ou utilisez un autre moyen.',
     too_many_passkeys: 'Votre compte a déjà le nombre maximal de clés d’accès. Supprimez-en une d’abord.',
@@ -149,7 +150,7 @@ export const fr: Words = {
     strength: 'Robustesse :',
     outerSpace: 'Ce mot de passe commence ou se termine par une espace. Elle en fait partie.',
     unchecked: 'La robustesse n’a pas pu être vérifiée.',
-    scores: { 0: 'Très faible', 1: 'Faible', 2: 'Moyenne', 3: 'Bonne', 4: 'Excellente' },
+    scores: { 0: 'Très faible', 1: 'Faible', 2: 'Encore trop faible', 3: 'Bonne', 4: 'Excellente' },
     rulesTitle: 'Critères du mot de passe',
     met: 'critère rempli',
     unmet: 'critère non rempli',
@@ -210,6 +211,8 @@ export const fr: Words = {
     forgot: 'Mot de passe oublié ?',
     noAccount: 'Pas encore de compte ?',
     register: 'Créer un compte',
+    askedProvider:
+      'Une autre page vous demande de vous connecter avec {provider}. Si vous le souhaitez, appuyez sur son bouton ci-dessous.',
     notices: {
       signed_out: 'Déconnexion réussie.',
       signed_out_everywhere: 'Tous vos appareils ont été déconnectés.',
@@ -224,8 +227,7 @@ export const fr: Words = {
     heading: 'Créez votre compte',
     name: 'Nom (facultatif)',
     nameHint: 'Il s’affiche sur la page de votre compte.',
-    usernameHint:
-      'Des lettres, des chiffres et . _ -, avec une lettre ou un chiffre au début et à la fin. Les autres utilisateurs peuvent le voir.',
+    usernameHint: 'Les autres peuvent le voir.',
     submit: 'Créer le compte',
     haveAccount: 'Vous avez déjà un compte ?',
     signIn: 'Se connecter',
@@ -317,6 +319,8 @@ export const fr: Words = {
     sendCode: 'Envoyer le code',
     mailSent: 'Nous vous avons envoyé un e-mail avec un code. Saisissez-le ici.',
     appCode: 'Code de l’application ou code de secours',
+    appCodeHint:
+      'Chaque code ne sert qu’une fois. Si vous venez d’utiliser celui de l’application, même pour la configurer, attendez le suivant.',
     code: 'Code reçu par e-mail',
     codeHint: '8 caractères',
     sentAgain: 'Un nouvel e-mail est en route. Seul le code du dernier e-mail fonctionne.',
@@ -325,6 +329,7 @@ export const fr: Words = {
       'Cette page est réservée aux comptes avec un second facteur, et le vôtre n’en a pas. Ajoutez-en un à votre compte, puis ouvrez la page à nouveau.',
     signInAgain: 'Pas de clé d’accès sous la main ? Reconnectez-vous d’une autre manière',
     toAccount: 'Aller à votre compte',
+    signedInAs: 'Votre session est ouverte avec le compte {username}.',
   },
   dashboard: {
     title: 'Votre compte',
@@ -438,8 +443,7 @@ export const fr: Words = {
   'account-life': {
     edit: 'Modifier le nom, le nom d’utilisateur ou la langue',
     nameHint: 'Laissez ce champ vide pour supprimer le nom.',
-    usernameHint:
-      'Il sert à vous connecter. Seuls les lettres, les chiffres et . _ - sont possibles. L’ancien vous reste réservé pendant 30 jours.',
+    usernameHint: 'Vous vous connectez avec ce nom. L’ancien vous reste réservé pendant 30 jours.',
     language: 'Langue des e-mails',
     languageHint: 'Les e-mails sur votre compte sont écrits dans cette langue.',
     noLanguage: 'Pas encore choisie',
@@ -598,6 +602,7 @@ export const fr: Words = {
     title: 'Reprendre votre compte',
     heading: 'Ce n’était pas vous\u00a0?',
     lead: 'Choisissez un nouveau mot de passe, et votre compte {username} sera de nouveau à vous. Voici ce qui se passera\u00a0:',
+    renamed: '{former} (maintenant {username})',
     effects: {
       email: 'Le compte retrouvera l’adresse {email}.',
       username: 'Le nom d’utilisateur redeviendra {username}.',
@@ -615,7 +620,9 @@ export const fr: Words = {
     doneHeading: 'Le compte est de nouveau à vous',
     done: 'Tous les appareils sont déconnectés. Connectez-vous avec votre nouveau mot de passe.',
     deadHeading: 'Ce lien ne fonctionne pas',
-    deadLink: 'Il a expiré, a déjà été utilisé ou est incomplet, ou le compte a déjà été repris.',
+    deadLink:
+      'Il a expiré, a déjà été utilisé ou est incomplet, ou le compte a déjà été repris. Si vous ne pouvez pas vous connecter, choisissez un nouveau mot de passe ou contactez l’administrateur.',
+    newPassword: 'Choisir un nouveau mot de passe',
     noLink: 'Pour reprendre votre compte, ouvrez le lien de l’e-mail qui annonce la modification.',
   },
   'change-email': {
