@@ -7,7 +7,7 @@ import type { UndoKind } from '../undos/undos.js'
 type Door = 'caller' | 'link' | 'operator' | 'sign-in'
 
 /** What stops working with a change, besides what the change itself removes. */
-export type Voided = 'resets' | 'trusted devices' | 'waiting sign-ins'
+export type Voided = 'resets' | 'trusted devices' | 'waiting sign-ins' | 'waiting sign-ins by provider'
 
 /** What follows from a change of an account, in the transaction of the change. */
 export type Consequences = {
@@ -157,6 +157,51 @@ export const accountChangeTable = {
     withdraws: ['passkey'],
     voids: ['trusted devices', 'waiting sign-ins'],
     event: 'passkey_removed',
+  },
+  provider_linked: {
+    by: ['caller', 'sign-in'],
+    mail: 'provider-linked',
+    undo: 'provider',
+    webhook: 'user.updated',
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdraws: [],
+    voids: [],
+    event: 'provider_linked',
+  },
+  // This session is no longer fresh if it began with the provider.
+  provider_unlinked: {
+    by: ['caller', 'operator'],
+    mail: 'provider-unlinked',
+    undo: null,
+    webhook: 'user.updated',
+    otherSessions: 'of the provider end',
+    thisSession: 'no longer fresh',
+    withdraws: [],
+    voids: ['waiting sign-ins by provider'],
+    event: 'provider_unlinked',
+  },
+  session_ended: {
+    by: ['caller'],
+    mail: null,
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdraws: [],
+    voids: [],
+    event: 'session_ended',
+  },
+  signed_out_everywhere: {
+    by: ['caller'],
+    mail: null,
+    undo: null,
+    webhook: null,
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdraws: [],
+    voids: [],
+    event: 'signed_out_everywhere',
   },
 } as const satisfies Record<string, Consequences>
 

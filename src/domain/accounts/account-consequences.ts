@@ -11,7 +11,7 @@ import type { Voiding } from './account-voiding.js'
 import type { AnyDetails, ChangedFactor } from './change-details.js'
 
 type Dependencies = {
-  sessions: Pick<Sessions, 'endAll'>
+  sessions: Pick<Sessions, 'endAll' | 'endOfProvider'>
   undos: Pick<Undos, 'add'>
   mails: Pick<Mails, 'queue'>
   webhooks: Pick<Webhooks, 'queue'>
@@ -32,9 +32,14 @@ export type AccountConsequences = ReturnType<typeof createAccountConsequences>
 
 /** Applies a row of the table, in the transaction of the change. */
 export const createAccountConsequences = ({ sessions, undos, mails, webhooks, events, voiding }: Dependencies) => {
-  const endSessions = async (sql: Transaction, { user, caller }: HeldAccount, row: Consequences) => {
-    if (row.otherSessions !== 'end') return 0
-    const kept = row.thisSession === 'ends' ? undefined : caller?.sessionId
+  const endSessions = async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
+    const { otherSessions, thisSession } = row
+    const { user, caller } = account
+    const provider = details.event?.provider
+    if (otherSessions === 'of the provider end')
+      return provider ? sessions.endOfProvider(sql, user.id, provider, caller?.sessionId) : 0
+    if (otherSessions === 'stay') return 0
+    const kept = thisSession === 'ends' ? undefined : caller?.sessionId
     return sessions.endAll(user.id, { ...(kept !== undefined && { except: kept }), sql })
   }
 
@@ -63,8 +68,8 @@ export const createAccountConsequences = ({ sessions, undos, mails, webhooks, ev
   return async (sql: Transaction, account: HeldAccount, kind: ChangeKind, details: AnyDetails) => {
     const row = consequencesOf(kind)
     const { user, client, caller } = account
-    for (const voided of row.voids) await voiding[voided](sql, user.id)
-    const ended = await endSessions(sql, account, row)
+    for (const voided of row.voids) await voiding[voided](sql, user.id, details.event?.provider)
+    const ended = await endSessions(sql, account, row, details)
     for (const factor of factorsOf(row, details))
       await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor })
     await tellOwner(sql, account, row, details)

@@ -1,3 +1,4 @@
+import type { ProviderId } from '../../contract/providers.js'
 import type { WebhookData } from '../../contract/webhooks.js'
 import type { Event } from '../events/events.js'
 import type { MailValues } from '../mails/letters.js'
@@ -27,6 +28,7 @@ export type ChangedFactor = WebhookData<'factor.changed'>['factor']
 /** What the table cannot know: of which passkey, which provider, what the account had before. */
 export type ChangeDetails<Kind extends ChangeKind> = Needed<'mail', MailRest<Row<Kind>['mail']>, Addressed> &
   Needed<'undo', UndoRest<Row<Kind>['undo']>> &
+  (Kind extends `provider_${string}` ? { readonly event: { readonly provider: ProviderId } } : unknown) &
   (Row<Kind>['webhook'] extends 'factor.changed each' ? { readonly factors: readonly ChangedFactor[] } : unknown) & {
     readonly event?: Pick<Event, 'sessionId' | 'provider' | 'reason'>
   }

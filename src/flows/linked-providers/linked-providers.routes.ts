@@ -119,7 +119,7 @@ export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
 
   server.delete(path, { schema: schemas.unlink, onRequest: guards.sensitive }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
-    const unlinked = await unlink({ provider, ...callers.requestOf(request) })
+    const unlinked = await unlink(callers.requestOf(request), provider)
     return unlinkRefusals.answer(reply, unlinked, 204)
   })
 }

@@ -3,7 +3,6 @@ import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
 import { NoContent, Session } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
-import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Guards } from '../../http/guards.js'
@@ -57,7 +56,7 @@ export const sessionsRoutes = (server: Server, deps: Dependencies) => {
   server.delete(`${path}/:id`, ending, async (request, reply) => {
     const caller = callers.of(request)
     const { id } = request.params
-    const ended = await ownSessions.end(id, caller, clientOf(request))
+    const ended = await ownSessions.end(callers.requestOf(request), id)
     if (isRefused(ended)) return endRefusals.sendRefusal(reply, ended)
     if (id === caller.sessionId) cookies.clearSession(reply)
     return reply.status(204).send()

@@ -1,20 +1,14 @@
 import { describeDevice } from '../../contract/device-names.js'
 import { refuse } from '../../contract/outcome.js'
 import type { Session } from '../../contract/schemas.js'
-import type { Events } from '../../domain/events/events.js'
-import type { Client } from '../../domain/sessions/client.js'
-import { createLockedAccount } from '../../domain/sessions/locked-account.js'
+import type { AccountChanges } from '../../domain/accounts/account-changes.js'
+import type { CallerContext } from '../../domain/sessions/request-context.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
-import type { Users } from '../../domain/users/users.js'
-import type { Database } from '../../platform/database/database.js'
 
-type Dependencies = { database: Database; users: Users; sessions: Sessions; events: Events }
+type Dependencies = { accountChanges: AccountChanges; sessions: Pick<Sessions, 'list' | 'end'> }
 
 /** The caller's own sessions: another user's are not found. */
-export const createOwnSessions = (deps: Dependencies) => {
-  const { sessions, events } = deps
-  const change = createLockedAccount(deps)
-
+export const createOwnSessions = ({ accountChanges, sessions }: Dependencies) => {
   return {
     list: async ({ userId, sessionId }: SessionCaller): Promise<Session[]> => {
       const rows = await sessions.list(userId)
@@ -31,11 +25,11 @@ export const createOwnSessions = (deps: Dependencies) => {
       }))
     },
     /** A session that ended at another instance a moment ago ends no other one. */
-    end: (id: string, caller: SessionCaller, client: Client) =>
-      change(caller, async (sql, { id: userId }) => {
-        if (!(await sessions.end(id, userId, sql))) return refuse('not_found')
-        await events.recordInside(sql, { kind: 'session_ended', userId, sessionId: id }, client)
-        return undefined
-      }),
+    end: (context: CallerContext, id: string) =>
+      accountChanges.byCaller(context, 'session_ended', async (sql, user) =>
+        (await sessions.end(id, user.id, sql))
+          ? { changes: { session_ended: { event: { sessionId: id } } } }
+          : refuse('not_found'),
+      ),
   }
 }
