@@ -59,9 +59,8 @@ type Dependencies = {
 /** The nouns that decide who gets a session, and what proves who a user is. */
 export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const { trustedDevices: trusted, productName } = config
-  const { database, clock, users, mails, undos, invitations, metrics } = deps
+  const { database, clock, users, invitations, metrics } = deps
   const providerName = (id: ProviderId) => config.providers[id]?.name ?? providerLabel(id)
-  const identities = createIdentities({ database, users, mails, undos, nameOf: providerName, invitations })
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: trusted === 'off' ? undefined : trusted })
   const knownDevices = createKnownDevices({ keys: deps.keysFor('known device'), clock })
   const factors = createFactors({
@@ -77,6 +76,7 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   })
   const challenges = createChallenges({ database, clock })
   const accountChanges = makeAccountChanges({ ...deps, trustedDevices, challenges })
+  const identities = createIdentities({ database, users, accountChanges, nameOf: providerName, invitations })
   const enrolments = createEnrolments({ ...deps, challenges })
   const required = config.secondFactor === 'required'
   const nouns = { accountChanges, identities, factors, trustedDevices, knownDevices, passkeys, challenges, enrolments }

@@ -371,7 +371,7 @@ describe('undoing an added factor', () => {
     }
     const identity = { provider: 'provider_a', subject: name } as const
     await latchkey.sql.transaction((sql) => users.linkProvider(sql, user.id, identity))
-    const how = { identity, provenAt: undefined, first: undefined, isLinkWaiting: false }
+    const how = { identity, provenAt: undefined, isNew: false, isLinkWaiting: false }
     await expect(signIns.byProvider(user, how, visit)).rejects.toThrow('changed')
   })
 })

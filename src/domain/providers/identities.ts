@@ -1,11 +1,11 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
+import type { AccountChanges, Changes } from '../accounts/account-changes.js'
 import type { Invitations } from '../invitations/invitations.js'
-import type { Mails } from '../mails/mails.js'
 import type { GateRefusal } from '../registrations/registration-gate.js'
 import type { Client } from '../sessions/client.js'
-import { type Undos, undoLifetime } from '../undos/undos.js'
+import type { CallerContext } from '../sessions/request-context.js'
 import { readEmail } from '../users/email.js'
 import type { Identity, User, Users } from '../users/users.js'
 import { decide, type LinkingRefusal } from './linking.js'
@@ -14,17 +14,11 @@ import type { Profile } from './provider.js'
 /** More rounds than this would mean that the accounts changed between each decision and its statement. */
 const rounds = 10
 
-/** A session that links an identity to its user. Both functions run in the transaction that links, which holds the user's row. */
-type LinkingSession = {
-  userId: string
-  isLive(sql: Transaction): Promise<boolean>
-  record(sql: Transaction): Promise<void>
-}
-
 type Request = {
   provider: ProviderId
   profile: Profile
-  linkingTo?: LinkingSession
+  /** The session that links the identity to its user. */
+  linkingTo?: CallerContext
   client: Client
   /** Whether a link to this account, whose row is locked, has to wait for a second proof. Then it is decided, and not written. */
   mustWait?: (userId: string, sql: Transaction) => Promise<boolean>
@@ -42,12 +36,11 @@ export type Identities = ReturnType<typeof createIdentities>
 export const createIdentities = (deps: {
   database: Database
   users: Users
-  mails: Pick<Mails, 'queue'>
-  undos: Pick<Undos, 'add'>
+  accountChanges: Pick<AccountChanges, 'byCaller' | 'bySignIn'>
   nameOf: (provider: ProviderId) => string
   invitations: Pick<Invitations, 'admit'>
 }) => {
-  const { database, users, mails, undos, nameOf, invitations } = deps
+  const { database, users, accountChanges, nameOf, invitations } = deps
 
   /** No token is needed: the provider has verified the address, and an invitation of that address is enough. */
   const create = async ({
@@ -71,63 +64,59 @@ export const createIdentities = (deps: {
     return refused === 'provider_taken' || refused === 'email_taken' ? undefined : refuse(refused)
   }
 
-  /** The account that was decided about, locked. Undefined if its email was changed, or an undo took it back. */
-  const lockDecided = async (sql: Transaction, { id, email, undoCount }: User) => {
-    const current = await users.lock(sql, id)
-    return current?.email === email && current.undoCount === undoCount ? current : undefined
+  /** Whether it is still the account that was decided about: its email was not changed, and no undo took it back. */
+  const isDecided = (current: User | undefined, { email, undoCount }: User): current is User =>
+    current?.email === email && current.undoCount === undoCount
+
+  const linkedNow = (identity: Identity): Changes<'provider_linked'> => ({
+    provider_linked: {
+      mail: { providerName: nameOf(identity.provider) },
+      undo: { identity },
+      event: { provider: identity.provider },
+    },
+  })
+
+  /** By the address alone, with the user's row locked. Undefined too if the identity was undone in the meantime. */
+  const linkLocked = async (sql: Transaction, user: User, identity: Identity) => {
+    const mayLink = !(await users.isUndone(sql, user.id, identity))
+    return mayLink && (await users.linkProvider(sql, user.id, identity)) ? linkedNow(identity) : undefined
   }
 
-  /** The link and the mail about it are one transaction: no user is linked without a mail. The user's row is locked. */
-  const link = async (sql: Transaction, user: User, identity: Identity, client: Client) => {
-    if (!(await users.linkProvider(sql, user.id, identity))) return false
-    const undoToken = await undos.add(sql, user, { kind: 'provider', identity })
-    const providerName = nameOf(identity.provider)
-    const values = { username: user.username, providerName, undoToken, undoFor: undoLifetime }
-    const mail = { to: user.email, userId: user.id, template: 'provider-linked', values } as const
-    await mails.queue(sql, { ...mail, client })
-    return true
-  }
-
-  /** By the address alone, with the user's row locked. False too if the identity was undone in the meantime. */
-  const linkLocked: typeof link = async (sql, user, identity, client) =>
-    (await users.isUndone(sql, user.id, identity)) ? false : link(sql, user, identity, client)
-
-  const linkByAddress: typeof link = async (sql, user, identity, client) => {
-    const current = await lockDecided(sql, user)
-    return current ? linkLocked(sql, current, identity, client) : false
+  /** What the caller applies to the account together with the session that begins. Undefined if nothing was linked. */
+  const linkByAddress = async (sql: Transaction, user: User, identity: Identity) => {
+    const current = await users.lock(sql, user.id)
+    return isDecided(current, user) ? linkLocked(sql, current, identity) : undefined
   }
 
   /** By a session of the user, who may also want an identity again that was undone. */
-  const linkBySession = async (
-    sql: Transaction,
-    session: LinkingSession,
-    user: User,
-    identity: Identity,
-    client: Client,
-  ) => {
-    if (!(await link(sql, user, identity, client))) return false
-    await users.forgetUndone(sql, user.id, identity)
-    await session.record(sql)
-    return true
+  const linkBySession = async (context: CallerContext, user: User, identity: Identity) => {
+    const linked = await accountChanges.byCaller(context, 'provider_linked', async (sql, current) => {
+      if (!isDecided(current, user) || !(await users.linkProvider(sql, user.id, identity))) return refuse('undecided')
+      await users.forgetUndone(sql, user.id, identity)
+      return { changes: linkedNow(identity) }
+    })
+    if (!isRefused(linked)) return { user: linked.user, how: 'link' as const }
+    return linked.refused === 'undecided' ? undefined : refuse('disabled')
   }
 
   /** Undefined if the account is not the one that was decided about any more. */
-  const linkNow = ({ provider, profile, linkingTo, client, mustWait }: Request, user: User) =>
-    database.transaction(async (sql): Promise<Resolved | Refused<'disabled'> | undefined> => {
-      const identity = { provider, subject: profile.subject }
-      const current = await lockDecided(sql, user)
-      if (linkingTo && !(await linkingTo.isLive(sql))) return refuse('disabled')
-      if (!current) return undefined
+  const linkNow = async ({ provider, profile, linkingTo, client, mustWait }: Request, user: User) => {
+    const identity = { provider, subject: profile.subject }
+    if (linkingTo) return linkBySession(linkingTo, user, identity)
+    return database.transaction(async (sql): Promise<Resolved | undefined> => {
+      const current = await users.lock(sql, user.id)
+      if (!isDecided(current, user)) return undefined
       if (await mustWait?.(user.id, sql)) return { user, how: 'link', waiting: identity }
-      const linked = linkingTo
-        ? await linkBySession(sql, linkingTo, current, identity, client)
-        : await linkLocked(sql, current, identity, client)
-      return linked ? { user: { ...user, providers: [...user.providers, provider] }, how: 'link' } : undefined
+      const linked = await linkLocked(sql, current, identity)
+      if (!linked) return undefined
+      await accountChanges.bySignIn(sql, { user: current, client }, linked)
+      return { user: { ...user, providers: [...user.providers, provider] }, how: 'link' }
     })
+  }
 
   const attempt = async (request: Request) => {
     const { provider, profile } = request
-    const linkingTo = request.linkingTo === undefined ? undefined : await users.findById(request.linkingTo.userId)
+    const linkingTo = request.linkingTo && (await users.findById(request.linkingTo.caller.userId))
     if (request.linkingTo !== undefined && !linkingTo) return refuse('disabled')
     const accountWithEmail = await users.findByEmail(profile.email)
     const emailReservedFor = await users.reservedFor(profile.email)

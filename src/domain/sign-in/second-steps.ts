@@ -47,8 +47,6 @@ const orRolledBack = <Result>(work: Promise<Result>) =>
     throw error
   })
 
-const linkOf = ({ link }: Challenge) => link && ({ kind: 'provider_linked', provider: link.provider } as const)
-
 /** Both proofs of a sign-in that waited. */
 const bothProofs = ({ by }: Challenge, second: Method): FirstProof => ({
   methods: [waysToSignIn[by.way].method, second],
@@ -99,7 +97,7 @@ const createByCode = (deps: Dependencies) => {
       if (finished.refused === 'too_many_codes') await challenges.giveBackTry(second.token)
       return finished
     }
-    await sessionStart.began(finished.issued, challenge.by, visit, linkOf(challenge))
+    await sessionStart.began(finished.issued, challenge.by, visit)
     return finished
   }
 }
@@ -122,16 +120,16 @@ const createByPasskey = ({ database, users, passkeys, identities, challenges, se
       if (!user || user.disabled || !(await passkeys.accept(sql, proven))) return undefined
       const challenge = await takeChallenge(sql, token, user.id)
       const proof = challenge ? bothProofs(challenge, 'passkey') : { methods: ['passkey'] as const }
-      const isLinked = challenge?.link && (await identities.linkByAddress(sql, user, challenge.link, visit.client))
-      const issued = await sessionStart.start(sql, user, proof, visit)
-      return issued && { issued, challenge, linked: challenge && isLinked ? linkOf(challenge) : undefined }
+      const linked = challenge?.link && (await identities.linkByAddress(sql, user, challenge.link))
+      const issued = await sessionStart.start(sql, user, proof, visit, linked)
+      return issued && { issued, challenge }
     })
 
   return async (proven: ProvenPasskey, token: string | undefined, visit: Visit) => {
     const entered = await enter(proven, token, visit)
     if (!entered) return undefined
-    const { issued, challenge, linked } = entered
-    await sessionStart.began(issued, { way: 'passkey' }, visit, linked)
+    const { issued, challenge } = entered
+    await sessionStart.began(issued, { way: 'passkey' }, visit)
     return { issued, isChallengeOver: challenge !== undefined }
   }
 }
@@ -169,7 +167,7 @@ const createByEnrolment = (deps: Dependencies) => {
         return { issued, added: added.result }
       }),
     )
-    if ('issued' in finished) await sessionStart.began(finished.issued, challenge.by, visit, linkOf(challenge))
+    if ('issued' in finished) await sessionStart.began(finished.issued, challenge.by, visit)
     return finished
   }
 }

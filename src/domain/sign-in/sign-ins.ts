@@ -5,7 +5,7 @@ import type { Identity, User } from '../users/users.js'
 import { createFirstSteps } from './first-steps.js'
 import { createNextSteps } from './next-steps.js'
 import { createSecondSteps } from './second-steps.js'
-import { createSessionStart, type DoneByProvider } from './session-start.js'
+import { createSessionStart } from './session-start.js'
 
 export type { Entry } from './first-steps.js'
 
@@ -27,7 +27,8 @@ type Dependencies = Parameters<typeof createNextSteps>[0] &
 type ByProvider = {
   identity: Identity
   provenAt: Date | undefined
-  first: DoneByProvider | undefined
+  /** Whether the sign-in has created the account. */
+  isNew: boolean
   isLinkWaiting: boolean
 }
 
@@ -65,16 +66,15 @@ export const createSignIns = (deps: Dependencies) => {
       return entry
     },
 
-    /** `first` is what the sign-in did to the account before; a link that waits is written together with the session. */
-    byProvider: async (user: User, { identity, provenAt, first, isLinkWaiting }: ByProvider, visit: Visit) => {
+    /** A link that waits is written together with the session. */
+    byProvider: async (user: User, { identity, provenAt, isNew, isLinkWaiting }: ByProvider, visit: Visit) => {
       const { provider } = identity
       const by = { way: 'provider', provider } as const
       const entry = await enter(user, { by, provenAt, ...(isLinkWaiting ? { link: identity } : { identity }) }, visit)
       if (!entry) throw new Error('The account changed while signing in')
-      if ('issued' in entry) await sessionStart.began(entry.issued, by, visit, first && { kind: first, provider })
-      // The account is there already. A link is written later, with the session.
-      else if (first === 'registered')
-        await events.record({ kind: 'registered', userId: user.id, provider }, visit.client)
+      if ('issued' in entry) await sessionStart.began(entry.issued, by, visit, isNew ? provider : undefined)
+      // The account is there already.
+      else if (isNew) await events.record({ kind: 'registered', userId: user.id, provider }, visit.client)
       return entry
     },
 

@@ -10,7 +10,6 @@ import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
 import { fingerprint } from '../../lib/random.js'
-import type { Sql, Transaction } from '../../platform/database/database.js'
 
 type Dependencies = {
   providers: Providers
@@ -36,8 +35,8 @@ export const createLink = (deps: Dependencies) => {
     // An access token is valid for some minutes after its session has ended. Only a valid session may add a way to sign in.
     if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
     const { userId, sessionId } = caller
-    const user = await users.findById(userId)
-    if (!user || user.disabled) return refuse('not_authenticated')
+    const user = await users.findEnabled(userId)
+    if (!user) return refuse('not_authenticated')
     if (user.providers.includes(provider.id)) return refuse('already_linked')
     const attempt = attempts.begin(provider.id, returnTo, { kind: 'link', userId, sessionId })
     const location = await provider.begin(attempt)
@@ -70,14 +69,7 @@ export const createLink = (deps: Dependencies) => {
     }
     const isFirst = await oneTimeTokens.useOnce('provider_attempt', fingerprint(`link ${state}`), expiresAt)
     if (!isFirst) return refuseLink(request, 'used_before')
-    const { userId, sessionId } = caller
-    const linkingTo = {
-      userId,
-      isLive: (sql: Sql) => sessions.isLive(caller, sql),
-      record: (sql: Transaction) =>
-        events.recordInside(sql, { kind: 'provider_linked', userId, sessionId, provider }, client),
-    }
-    const resolved = await identities.resolve({ provider, profile, linkingTo, client })
+    const resolved = await identities.resolve({ provider, profile, linkingTo: { caller, client }, client })
     return isRefused(resolved) ? refuseLink(request, resolved.refused) : undefined
   }
 

@@ -28,8 +28,6 @@ type Dependencies = {
   events: Events
 }
 
-const changes = { create: 'registered', link: 'provider_linked', sign_in: undefined } as const
-
 /**
  * The second half of a sign-in at a provider: the browser is back with an answer. A failure at the provider is a refusal, a
  * failure on our side is `callback_failed`. No exception is thrown, so that the browser always gets a page.
@@ -50,7 +48,7 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
     if (invited) await events.record({ kind: 'invitation_used', userId: user.id, provider: provider.id }, client)
     const identity = { provider: provider.id, subject }
     const isLinkWaiting = waiting !== undefined
-    return signIns.byProvider(user, { identity, provenAt, first: changes[how], isLinkWaiting }, visit)
+    return signIns.byProvider(user, { identity, provenAt, isNew: how === 'create', isLinkWaiting }, visit)
   }
 
   const finish = async (visit: Visit) => {
