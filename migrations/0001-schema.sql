@@ -36,7 +36,9 @@ create table reserved_usernames (
   username text not null,
   user_id uuid not null references users on delete cascade,
   -- The program deletes what has expired before it uses a name. A row that is here is in force.
-  reserved_until timestamptz not null
+  reserved_until timestamptz not null,
+  -- Whether it is one of the few former names that a user may have. One that a thief has chosen is none.
+  counts boolean not null default true
 );
 create index reserved_usernames_of_user on reserved_usernames (user_id);
 create index reserved_usernames_expiry on reserved_usernames (reserved_until);
@@ -291,7 +293,7 @@ create index invitations_expiry on invitations (expires_at);
 -- Values that work once: password resets, and the marks of provider attempts and passkey challenges that were used.
 create table one_time_tokens (
   hash bytea primary key,
-  purpose text not null check (purpose in ('reset_password', 'provider_attempt', 'passkey_challenge')),
+  purpose text not null check (purpose in ('reset_password', 'restore_account', 'provider_attempt', 'passkey_challenge')),
   user_id uuid references users on delete cascade,
   expires_at timestamptz not null
 );

@@ -132,7 +132,7 @@ const makeSessionNouns = (
   const mailedCodes = createMailedCodes({ database, clock, mails, codeKeys: keysFor('mailed code') })
   const oneTimeTokens = createOneTimeTokens({ database, clock })
   const undos = createUndos({ database, clock })
-  const emailChanges = createEmailChanges({ database, clock, users, sessions, mails, undos, oneTimeTokens })
+  const emailChanges = createEmailChanges({ database, clock, users, mails, undos })
   return { sessions, rotate, mailedCodes, oneTimeTokens, undos, emailChanges }
 }
 

@@ -3,6 +3,8 @@ import { type ProviderId, providerLabel } from '../contract/providers.js'
 import { createAccountClearing } from '../domain/accounts/account-clearing.js'
 import { createAccountDeletion } from '../domain/accounts/account-deletion.js'
 import { createAccountRecovery } from '../domain/accounts/account-recovery.js'
+import { createOperatorChanges } from '../domain/accounts/operator-changes.js'
+import { createResetLinks } from '../domain/accounts/reset-links.js'
 import type { EmailChanges } from '../domain/email-changes/email-changes.js'
 import type { Events } from '../domain/events/events.js'
 import { createFactors } from '../domain/factors/factors.js'
@@ -82,9 +84,22 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const nouns = { accountChanges, identities, factors, trustedDevices, knownDevices, passkeys, challenges, enrolments }
   const signIns = createSignIns({ ...deps, ...nouns, required })
   const deleteAccount = createAccountDeletion(deps)
+  const ofOperators = { ...deps, accountChanges, factors, passkeys, deleteAccount, providerName }
+  const operatorChanges = createOperatorChanges(ofOperators)
+  const resetLinks = createResetLinks(deps)
   const unfinishedSignIns = createUnfinishedSignIns({ ...deps, challenges })
   const clear = createAccountClearing({ ...deps, factors, passkeys })
-  const recovery = createAccountRecovery({ ...deps, factors, passkeys, clear })
+  const recovery = createAccountRecovery({ ...deps, accountChanges, factors, passkeys, clear })
   const proofs = createProofs({ users, factors, passkeys })
-  return { ...nouns, unfinishedSignIns, deleteAccount, recovery, signIns, proofs, providerName }
+  return {
+    ...nouns,
+    unfinishedSignIns,
+    deleteAccount,
+    operatorChanges,
+    resetLinks,
+    recovery,
+    signIns,
+    proofs,
+    providerName,
+  }
 }

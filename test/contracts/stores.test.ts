@@ -316,10 +316,10 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     const token = { hash: bytes(1), purpose: 'reset_password' as const, userId, expiresAt: at(30 * minutes) }
     expect(await tokens.insertToken(sql, token)).toHaveLength(1)
     expect(await tokens.insertToken(sql, token)).toEqual([])
-    expect(await tokens.selectToken(sql, token.hash, 'provider_attempt', now)).toEqual([])
-    expect(await tokens.selectToken(sql, token.hash, token.purpose, at(31 * minutes))).toEqual([])
-    expect(await tokens.selectToken(sql, token.hash, token.purpose, now)).toEqual([{ user_id: userId }])
-    const tries = Array.from({ length: 20 }, () => tokens.takeToken(sql, token.hash, token.purpose, now))
+    expect(await tokens.selectToken(sql, token.hash, ['provider_attempt'], now)).toEqual([])
+    expect(await tokens.selectToken(sql, token.hash, [token.purpose], at(31 * minutes))).toEqual([])
+    expect(await tokens.selectToken(sql, token.hash, [token.purpose], now)).toEqual([{ user_id: userId }])
+    const tries = Array.from({ length: 20 }, () => tokens.takeToken(sql, token.hash, [token.purpose], now))
     expect((await Promise.all(tries)).flat()).toEqual([{ user_id: userId }])
 
     await tokens.insertToken(sql, token)

@@ -193,18 +193,25 @@ describe('undoing a changed email', () => {
   it('puts back the username from before the changes of the last seven days', async () => {
     const thief = await latchkey.signedUp('ned')
     const rename = (username: string) => thief.send('PATCH', '/api/auth/account', { username }, { csrf: true })
-    for (const name of ['ned-2', 'ned', 'ned-3']) expect((await rename(name)).status).toBe(200)
-    const token = await changes.undoToken('ned@example.com', /ned-3/)
+    for (const name of ['ned-2', 'ned', 'ned-3', 'ned-4', 'ned-5', 'ned-6'])
+      expect((await rename(name)).status).toBe(200)
+    expect((await rename('ned-7')).body).toMatchObject({ code: 'too_many_usernames' })
+    const token = await changes.undoToken('ned@example.com', /ned-6/)
     expect(token).toMatch(/^factor-/)
     expect((await latchkey.browser().post('/api/auth/undo/check', { token })).body).toMatchObject({
       kind: 'username',
-      username: 'ned-3',
+      username: 'ned-6',
       changesBack: { email: null, username: 'ned' },
     })
     expect((await changes.undoFactor(token)).status).toBe(204)
     expect(await changes.emailOf('ned')).toBe('ned@example.com')
-    // The name of the thief is reserved for the account: programs may know it.
-    expect(await latchkey.app.nouns.usernames.formerOwner('ned-3')).toBeDefined()
+    // The names of the thief are reserved for the account, as programs may know them, and do not count against its owner.
+    const { users, usernames } = latchkey.app.nouns
+    expect(await usernames.formerOwner('ned-3')).toBeDefined()
+    const ned = await users.findByLogin('ned')
+    const wanted = { username: 'ned-7', key: 'ned-7' }
+    const refusal = latchkey.sql.transaction(async (sql) => ned && usernames.refusalFor(sql, ned, wanted))
+    expect(await refusal).toBeUndefined()
   })
 
   it('puts back the language; until then warnings come in it, and what was asked for in the new one', async () => {

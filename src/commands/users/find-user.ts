@@ -1,3 +1,4 @@
+import { isRefused, type Refused } from '../../contract/outcome.js'
 import { isUuid } from '../../lib/uuid.js'
 import { CommandFailure, type Stores } from '../command.js'
 
@@ -10,4 +11,11 @@ export const requireUser = async (stores: Pick<Stores, 'users'>, named: string) 
   const user = await findUser(stores, named)
   if (!user) throw new CommandFailure(`There is no user ${JSON.stringify(named)}.`)
   return user
+}
+
+/** What became of a change; another command may have deleted the user since it was found. */
+export const unlessDeleted = <Outcome>(outcome: Outcome, username: string) => {
+  if (isRefused(outcome) && outcome.refused === 'no_user')
+    throw new CommandFailure(`${username} was deleted in the meantime.`)
+  return outcome as Exclude<Outcome, Refused<'no_user'>>
 }

@@ -5,7 +5,7 @@ import { type Command, CommandFailure, operator, print, readArguments, UsageFaul
 import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
-import { requireUser } from './find-user.js'
+import { requireUser, unlessDeleted } from './find-user.js'
 
 type Session = Awaited<ReturnType<Sessions['list']>>[number]
 
@@ -78,8 +78,8 @@ can sign in again at once; \`user disable\` prevents that. USER is a username, a
     const { positionals, values } = readArguments(args, options, ['USER'])
     return withStores(context, 'service', async (stores) => {
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
-      const ended = await stores.sessions.endAll(id)
-      await stores.events.record({ kind: 'sessions_ended', userId: id }, operator(context))
+      const ending = await stores.operatorChanges.endSessions({ userId: id, client: operator(context) })
+      const { endedSessions: ended } = unlessDeleted(ending, username)
       const done = `Ended ${counted(ended, 'session')} of ${username}.`
       await print(context.stdout, values.json ? printableJson({ id, username, sessionsEnded: ended }) : done)
       return 0

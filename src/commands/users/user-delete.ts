@@ -1,6 +1,4 @@
 import { createInterface } from 'node:readline'
-import { isRefused } from '../../contract/outcome.js'
-import { createAccountDeletion } from '../../domain/accounts/account-deletion.js'
 import {
   type Command,
   type CommandContext,
@@ -11,7 +9,7 @@ import {
   withStores,
 } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
-import { requireUser } from './find-user.js'
+import { requireUser, unlessDeleted } from './find-user.js'
 
 /** Undefined after Ctrl-C, Ctrl-D, or when the terminal is gone. */
 const ask = ({ stdin, stderr }: CommandContext, question: string) =>
@@ -51,8 +49,7 @@ backup. USER is a username, an email or an id.
     return withStores(context, 'service', async (stores) => {
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
       if (!values.yes) await confirm(context, username)
-      const deleted = await createAccountDeletion(stores)({ userId: id, client: operator(context) })
-      if (isRefused(deleted)) throw new CommandFailure(`${username} was deleted in the meantime.`)
+      unlessDeleted(await stores.operatorChanges.remove({ userId: id, client: operator(context) }), username)
       await print(
         context.stdout,
         values.json

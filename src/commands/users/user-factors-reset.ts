@@ -1,7 +1,7 @@
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
 import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
-import { requireUser } from './find-user.js'
+import { requireUser, unlessDeleted } from './find-user.js'
 
 export const userFactorsReset: Command = {
   summary: 'Remove the second factors and passkeys of a user who lost the phone',
@@ -19,55 +19,25 @@ at the next sign-in, after a code from a mail. USER is a username, an email or a
     const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, json: { type: 'boolean' } }, [
       'USER',
     ])
-    return withStores(
-      context,
-      'service',
-      async ({ database, users, factors, passkeys, sessions, webhooks, mails, ...stores }) => {
-        const { id, username } = await requireUser({ users }, positionals[0] ?? '')
-        const count = (await passkeys.list(id)).length
-        if (!(await factors.hasTotp(id)) && count === 0) {
-          const said = `${username} has no two-step sign-in and no passkeys. Nothing was changed.`
-          await print(context.stdout, values.json ? printableJson({ id, username, changed: false }) : said)
-          return 0
-        }
-        if (!values.yes)
-          throw new CommandFailure(
-            `This switches off the two-step sign-in of ${username}, removes ${counted(count, 'passkey')}, signs ${username} out everywhere and sends a mail. Add --yes to do it.`,
-          )
-        const ended = await database.transaction(async (sql) => {
-          const client = operator(context)
-          const user = await users.lock(sql, id)
-          if (!user) throw new CommandFailure(`${username} was deleted in the meantime.`)
-          if (await factors.remove(sql, id))
-            await webhooks.queue(sql, 'factor.changed', { user: { id }, factor: 'totp' })
-          const removed = await passkeys.removeAll(sql, id)
-          if (removed > 0) await webhooks.queue(sql, 'factor.changed', { user: { id }, factor: 'passkey' })
-          await mails.queue(sql, {
-            to: user.email,
-            userId: id,
-            template: 'factors-reset',
-            values: { username },
-            client,
-          })
-          await stores.events.recordInside(sql, { kind: 'factors_reset', userId: id }, client)
-          return { removed, sessions: await sessions.endAll(id, { sql }) }
-        })
-        const then = stores.secondFactor === 'required' ? ' The user adds a new factor at the next sign-in.' : ''
-        const done = `Switched off the two-step sign-in of ${username}; removed ${counted(ended.removed, 'passkey')}; ended ${counted(ended.sessions, 'session')}. A running service sends the mail.${then}`
-        await print(
-          context.stdout,
-          values.json
-            ? printableJson({
-                id,
-                username,
-                changed: true,
-                passkeysRemoved: ended.removed,
-                sessionsEnded: ended.sessions,
-              })
-            : done,
-        )
+    return withStores(context, 'service', async ({ users, factors, passkeys, operatorChanges, secondFactor }) => {
+      const { id, username } = await requireUser({ users }, positionals[0] ?? '')
+      const count = (await passkeys.list(id)).length
+      if (!(await factors.hasTotp(id)) && count === 0) {
+        const said = `${username} has no two-step sign-in and no passkeys. Nothing was changed.`
+        await print(context.stdout, values.json ? printableJson({ id, username, changed: false }) : said)
         return 0
-      },
-    )
+      }
+      if (!values.yes)
+        throw new CommandFailure(
+          `This switches off the two-step sign-in of ${username}, removes ${counted(count, 'passkey')}, signs ${username} out everywhere and sends a mail. Add --yes to do it.`,
+        )
+      const resetting = await operatorChanges.resetFactors({ userId: id, client: operator(context) })
+      const { result: passkeysRemoved, endedSessions: sessionsEnded } = unlessDeleted(resetting, username)
+      const then = secondFactor === 'required' ? ' The user adds a new factor at the next sign-in.' : ''
+      const done = `Switched off the two-step sign-in of ${username}; removed ${counted(passkeysRemoved, 'passkey')}; ended ${counted(sessionsEnded, 'session')}. A running service sends the mail.${then}`
+      const asObject = { id, username, changed: true, passkeysRemoved, sessionsEnded }
+      await print(context.stdout, values.json ? printableJson(asObject) : done)
+      return 0
+    })
   },
 }

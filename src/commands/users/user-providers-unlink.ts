@@ -1,8 +1,9 @@
+import { isRefused } from '../../contract/outcome.js'
 import { isProviderId } from '../../contract/providers.js'
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
 import { counted } from '../terminal/counted.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
-import { requireUser } from './find-user.js'
+import { requireUser, unlessDeleted } from './find-user.js'
 
 export const userProvidersUnlink: Command = {
   summary: 'Remove the link between a user and an account at a provider',
@@ -22,7 +23,7 @@ USER is a username, an email or an id. For an account that was stolen, use “la
       'PROVIDER',
     ])
     const [, provider = ''] = positionals
-    return withStores(context, 'service', async ({ database, users, sessions, mails, events, providerName }) => {
+    return withStores(context, 'service', async ({ users, operatorChanges, providerName }) => {
       const { id, username, providers } = await requireUser({ users }, positionals[0] ?? '')
       if (!isProviderId(provider) || !providers.includes(provider))
         throw new CommandFailure(
@@ -32,27 +33,10 @@ USER is a username, an email or an id. For an account that was stolen, use “la
         throw new CommandFailure(
           `This removes the link of ${username} to ${providerName(provider)}, ends the sessions that began with it and sends a mail. Add --yes to do it.`,
         )
-      const endedSessions = await database.transaction(async (sql) => {
-        const user = await users.lock(sql, id)
-        if (!user) throw new CommandFailure(`${username} was deleted in the meantime.`)
-        const linked = (await users.identitiesOf(id, sql)).filter((identity) => identity.provider === provider)
-        if (linked.length === 0) throw new CommandFailure('The link was removed in the meantime.')
-        await users.undoLinks(
-          sql,
-          id,
-          linked.map(({ subject }) => ({ provider, subject })),
-        )
-        const client = operator(context)
-        await mails.queue(sql, {
-          to: user.email,
-          userId: id,
-          template: 'provider-unlinked',
-          values: { username, providerName: providerName(provider) },
-          client,
-        })
-        await events.recordInside(sql, { kind: 'provider_unlinked', userId: id, provider }, client)
-        return sessions.endOfProvider(sql, id, provider)
-      })
+      const actor = { userId: id, client: operator(context) }
+      const unlinked = unlessDeleted(await operatorChanges.unlinkProvider(actor, provider), username)
+      if (isRefused(unlinked)) throw new CommandFailure('The link was removed in the meantime.')
+      const { endedSessions } = unlinked
       await print(
         context.stdout,
         values.json

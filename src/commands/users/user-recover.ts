@@ -40,7 +40,8 @@ an email or an id.
             ? `${found.username} was deleted in the meantime.`
             : `Another user has the address ${email.email}, or had it in the last ${undoLifetime / days} days.`,
         )
-      const { user, previousEmail, totp, passkeys, providers, endedSessions } = recovered
+      const { user, endedSessions, result } = recovered
+      const { previousEmail, totp, passkeys, providers } = result
       const isRenamed = user.username !== found.username
       const said = [
         `${found.username}${isRenamed ? `, now ${user.username} again,` : ''} belongs to ${user.email}${previousEmail === user.email ? '' : ` (before: ${previousEmail})`}.`,

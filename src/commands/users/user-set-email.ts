@@ -27,29 +27,22 @@ this time. USER is a username, an email or an id.
       ['USER', 'EMAIL'],
     )
     const email = emailFrom(positionals[1] ?? '')
-    return withStores(context, 'service', async ({ users, emailChanges, events }) => {
+    return withStores(context, 'service', async ({ users, operatorChanges }) => {
       const { id, username, email: previousEmail } = await requireUser({ users }, positionals[0] ?? '')
       if (previousEmail === email.email) throw new CommandFailure(`${username} already has this email address.`)
       if (!values.yes)
         throw new CommandFailure(
           `This changes the email address of ${username} from ${previousEmail} to ${email.email}, signs ${username} out everywhere${values.final ? ' and makes every undo link invalid' : ' and sends a mail to the old address'}. Add --yes to do it.`,
         )
-      const endedSessions = await emailChanges.changing(async (sql) => {
-        const user = await users.lock(sql, id)
-        if (user?.email !== previousEmail)
-          throw new CommandFailure(`${username} was changed in the meantime. Try again.`)
-        const ended = await emailChanges.apply(sql, user, {
-          email,
-          client: operator(context),
-          isFinal: values.final === true,
-        })
-        await events.recordInside(sql, { kind: 'email_set', userId: id }, operator(context))
-        return ended
-      })
-      if (isRefused(endedSessions))
+      const actor = { userId: id, client: operator(context) }
+      const set = await operatorChanges.setEmail(actor, { from: previousEmail, email, isFinal: values.final === true })
+      if (isRefused(set))
         throw new CommandFailure(
-          `Another user has the address ${email.email}, or had it in the last ${undoLifetime / days} days.`,
+          set.refused === 'email_taken'
+            ? `Another user has the address ${email.email}, or had it in the last ${undoLifetime / days} days.`
+            : `${username} was changed in the meantime. Try again.`,
         )
+      const { endedSessions } = set
       await print(
         context.stdout,
         values.json

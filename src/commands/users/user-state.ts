@@ -1,19 +1,7 @@
-import type { Transaction } from '../../platform/database/database.js'
-import { type Command, CommandFailure, operator, print, readArguments, type Stores, withStores } from '../command.js'
+import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
 import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
-import { requireUser } from './find-user.js'
-
-/** The user as it is now. Another command may have deleted it since it was found. */
-const lockUser = async (
-  { users }: Pick<Stores, 'users'>,
-  sql: Transaction,
-  { id, username }: { id: string; username: string },
-) => {
-  const user = await users.lock(sql, id)
-  if (!user) throw new CommandFailure(`${username} was deleted in the meantime.`)
-  return user
-}
+import { requireUser, unlessDeleted } from './find-user.js'
 
 const json = { json: { type: 'boolean' } } as const
 const jsonHelp = '\n\n  --json    one JSON object, for programs'
@@ -29,13 +17,9 @@ tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
     const { positionals, values } = readArguments(args, json, ['USER'])
     return withStores(context, 'service', async (stores) => {
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
-      const { changed, ended } = await stores.database.transaction(async (sql) => {
-        const { disabled } = await lockUser(stores, sql, { id, username })
-        // Disabled first, so that a sign-in between the two steps leaves no session behind.
-        await stores.users.disable(id, sql)
-        await stores.events.recordInside(sql, { kind: 'user_disabled', userId: id }, operator(context))
-        return { changed: !disabled, ended: await stores.sessions.endAll(id, { sql }) }
-      })
+      const disabling = await stores.operatorChanges.disable({ userId: id, client: operator(context) })
+      const { result: wasDisabled, endedSessions: ended } = unlessDeleted(disabling, username)
+      const changed = !wasDisabled
       const done = changed ? `Disabled ${username}` : `${username} was disabled already`
       const told = values.json
         ? printableJson({ id, username, disabled: true, changed, sessionsEnded: ended })
@@ -56,12 +40,8 @@ USER is a username, an email or an id. Sessions that were ended stay ended.${jso
     const { positionals, values } = readArguments(args, json, ['USER'])
     return withStores(context, 'service', async (stores) => {
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
-      const changed = await stores.database.transaction(async (sql) => {
-        const { disabled } = await lockUser(stores, sql, { id, username })
-        await stores.users.enable(id, sql)
-        await stores.events.recordInside(sql, { kind: 'user_enabled', userId: id }, operator(context))
-        return disabled
-      })
+      const enabling = await stores.operatorChanges.enable({ userId: id, client: operator(context) })
+      const { result: changed } = unlessDeleted(enabling, username)
       const done = changed ? `Enabled ${username}.` : `${username} was not disabled.`
       await print(context.stdout, values.json ? printableJson({ id, username, disabled: false, changed }) : done)
       return 0
@@ -82,37 +62,18 @@ the user. Signing in with a provider goes on working. USER is a username, an ema
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...json }, ['USER'])
-    return withStores(context, 'service', async ({ database, users, sessions, webhooks, mails, events }) => {
+    return withStores(context, 'service', async ({ users, operatorChanges }) => {
       const { id, username, passwordHash } = await requireUser({ users }, positionals[0] ?? '')
       if (passwordHash !== undefined && !values.yes)
         throw new CommandFailure(
           `The password of ${username} would no longer work, and ${username} would be signed out everywhere. Add --yes to do it.`,
         )
-      const ended = await database.transaction(async (sql) => {
-        const user = await lockUser({ users }, sql, { id, username })
-        if (user.passwordHash === undefined) return undefined
-        const client = operator(context)
-        await users.expirePassword(sql, id)
-        await webhooks.queue(sql, 'factor.changed', { user: { id }, factor: 'password' })
-        await events.recordInside(sql, { kind: 'password_expired', userId: id }, client)
-        if (!user.disabled)
-          await mails.queue(sql, {
-            to: user.email,
-            userId: id,
-            template: 'password-expired',
-            values: { username },
-            client,
-          })
-        return sessions.endAll(id, { sql })
-      })
-      const changed = ended !== undefined
+      const expiring = await operatorChanges.expirePassword({ userId: id, client: operator(context) })
+      const { result: changed, endedSessions: sessionsEnded } = unlessDeleted(expiring, username)
       const done = changed
-        ? `The password of ${username} no longer works; ended ${counted(ended, 'session')}.`
+        ? `The password of ${username} no longer works; ended ${counted(sessionsEnded, 'session')}.`
         : `${username} has no password. Nothing was changed.`
-      await print(
-        context.stdout,
-        values.json ? printableJson({ id, username, changed, sessionsEnded: ended ?? 0 }) : done,
-      )
+      await print(context.stdout, values.json ? printableJson({ id, username, changed, sessionsEnded }) : done)
       return 0
     })
   },

@@ -1,36 +1,4 @@
-import type { Method } from '../../contract/factors.js'
-import type { EventKind } from '../events/events.js'
-import type { MailKind } from '../mails/letters.js'
-import type { UndoKind } from '../undos/undos.js'
-
-/** Who can cause a change. A sign-in adds a factor or a provider on its way. */
-type Door = 'caller' | 'link' | 'operator' | 'sign-in'
-
-/** What stops working with a change, besides what the change itself removes. */
-export type Voided = 'resets' | 'trusted devices' | 'waiting sign-ins' | 'waiting sign-ins by provider'
-
-/** What follows from a change of an account, in the transaction of the change. */
-export type Consequences = {
-  by: readonly Door[]
-  /** To the owner, at the address that the account had before. */
-  mail: MailKind | null
-  /** What the link in the mail takes back. */
-  undo: UndoKind | null
-  /** Triggers write those about users. `each`: one for every factor that was removed. */
-  webhook:
-    | `factor.changed ${'password' | 'totp' | 'passkey' | 'recovery_codes' | 'each'}`
-    | 'user.updated'
-    | 'user.deleted'
-    | 'session.theft_suspected'
-    | null
-  otherSessions: 'stay' | 'end' | 'of the provider end'
-  /** Of the caller, if there is one. New tokens: those before them are refused from now on. */
-  thisSession: 'stays' | 'new tokens' | 'no longer fresh' | 'ends'
-  /** What counts as proven in this session no more. */
-  withdraws: readonly Method[]
-  voids: readonly Voided[]
-  event: Exclude<EventKind, 'sign_in_failed'> | null
-}
+import type { Consequences, Door } from './account-change-columns.js'
 
 /** Everything that can happen to an account. A kind with a column left out does not compile. */
 export const accountChangeTable = {
@@ -42,7 +10,7 @@ export const accountChangeTable = {
     otherSessions: 'end',
     thisSession: 'new tokens',
     withdraws: [],
-    voids: ['resets', 'trusted devices', 'waiting sign-ins'],
+    voids: ['resets', 'restore links', 'trusted devices', 'waiting sign-ins'],
     event: 'password_changed',
   },
   username_changed: {
@@ -203,6 +171,189 @@ export const accountChangeTable = {
     voids: [],
     event: 'signed_out_everywhere',
   },
+  // The new address gets its link from the noun of email changes.
+  email_change_asked: {
+    by: ['caller'],
+    mail: 'email-change-asked',
+    undo: 'email',
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdraws: [],
+    voids: [],
+    event: 'email_change_asked',
+  },
+  // The undo link in the mail that was sent still works.
+  email_change_cancelled: {
+    by: ['caller'],
+    mail: null,
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdraws: [],
+    voids: [],
+    event: 'email_change_cancelled',
+  },
+  email_changed: {
+    by: ['link'],
+    mail: 'email-changed',
+    undo: 'email',
+    webhook: 'user.updated',
+    otherSessions: 'end',
+    thisSession: 'new tokens',
+    withdraws: [],
+    voids: ['resets', 'restore links', 'email change', 'trusted devices', 'waiting sign-ins'],
+    event: 'email_changed',
+  },
+  // Everything that refers to the user goes with the row.
+  account_deleted: {
+    by: ['caller'],
+    mail: 'account-deleted',
+    undo: null,
+    webhook: 'user.deleted',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdraws: [],
+    voids: [],
+    event: 'account_deleted',
+  },
+  user_deleted: {
+    by: ['operator'],
+    mail: 'account-deleted',
+    undo: null,
+    webhook: 'user.deleted',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdraws: [],
+    voids: [],
+    event: 'user_deleted',
+  },
+  password_reset: {
+    by: ['link'],
+    mail: 'password-reset',
+    undo: null,
+    webhook: 'factor.changed password',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdraws: [],
+    voids: ['resets', 'restore links', 'trusted devices', 'waiting sign-ins'],
+    event: 'password_reset',
+  },
+  // The restore link in the mail takes the place of an earlier one.
+  email_change_undone: {
+    by: ['link'],
+    mail: 'account-restored',
+    undo: null,
+    webhook: 'factor.changed each',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdraws: [],
+    voids: ['resets', 'mailed codes', 'email change', 'trusted devices', 'waiting sign-ins'],
+    event: 'email_change_undone',
+  },
+  // The restore link in the mail takes the place of an earlier one.
+  factor_undone: {
+    by: ['link'],
+    mail: 'account-restored',
+    undo: null,
+    webhook: 'factor.changed each',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdraws: [],
+    voids: ['resets', 'mailed codes', 'email change', 'trusted devices', 'waiting sign-ins'],
+    event: 'factor_undone',
+  },
+  // Told to the address from which an undo takes the account.
+  email_withdrawn: {
+    by: ['link'],
+    mail: 'email-withdrawn',
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdraws: [],
+    voids: [],
+    event: null,
+  },
+  // The restore link in the mail takes the place of an earlier one.
+  account_recovered: {
+    by: ['operator'],
+    mail: 'account-restored',
+    undo: null,
+    webhook: 'factor.changed each',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdraws: [],
+    voids: ['resets', 'mailed codes', 'email change', 'trusted devices', 'waiting sign-ins'],
+    event: 'account_recovered',
+  },
+  email_set: {
+    by: ['operator'],
+    mail: 'email-changed',
+    undo: 'email',
+    webhook: 'user.updated',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdraws: [],
+    voids: ['resets', 'restore links', 'email change', 'trusted devices', 'waiting sign-ins'],
+    event: 'email_set',
+  },
+  user_disabled: {
+    by: ['operator'],
+    mail: null,
+    undo: null,
+    webhook: 'user.updated',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdraws: [],
+    voids: ['trusted devices', 'waiting sign-ins'],
+    event: 'user_disabled',
+  },
+  user_enabled: {
+    by: ['operator'],
+    mail: null,
+    undo: null,
+    webhook: 'user.updated',
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdraws: [],
+    voids: [],
+    event: 'user_enabled',
+  },
+  password_expired: {
+    by: ['operator'],
+    mail: 'password-expired',
+    undo: null,
+    webhook: 'factor.changed password',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdraws: [],
+    voids: ['trusted devices', 'waiting sign-ins'],
+    event: 'password_expired',
+  },
+  factors_reset: {
+    by: ['operator'],
+    mail: 'factors-reset',
+    undo: null,
+    webhook: 'factor.changed each',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdraws: [],
+    voids: ['trusted devices', 'waiting sign-ins'],
+    event: 'factors_reset',
+  },
+  sessions_ended: {
+    by: ['operator'],
+    mail: null,
+    undo: null,
+    webhook: null,
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdraws: [],
+    voids: [],
+    event: 'sessions_ended',
+  },
 } as const satisfies Record<string, Consequences>
 
 type Table = typeof accountChangeTable
@@ -214,3 +365,6 @@ export type KindBy<Through extends Door> = {
 }[ChangeKind]
 
 export const consequencesOf = (kind: ChangeKind): Consequences => accountChangeTable[kind]
+
+/** Nothing of the account is left but the last mail and an event. */
+export const isDeletion = ({ webhook }: Consequences) => webhook === 'user.deleted'

@@ -1,9 +1,16 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
-import type { CallerContext } from '../sessions/request-context.js'
+import type { Client } from '../sessions/client.js'
+import type { CallerContext, RequestContext } from '../sessions/request-context.js'
 import type { Issued, Sessions } from '../sessions/sessions.js'
 import type { User, Users } from '../users/users.js'
-import { type accountChangeTable, type ChangeKind, consequencesOf, type KindBy } from './account-change-table.js'
+import {
+  type accountChangeTable,
+  type ChangeKind,
+  consequencesOf,
+  isDeletion,
+  type KindBy,
+} from './account-change-table.js'
 import type { AccountConsequences, HeldAccount } from './account-consequences.js'
 import type { AnyDetails, ChangeDetails } from './change-details.js'
 
@@ -11,17 +18,24 @@ import type { AnyDetails, ChangeDetails } from './change-details.js'
 export type Changes<Kind extends ChangeKind> = { readonly [Each in Kind]?: ChangeDetails<Each> }
 export type Changed<Kind extends ChangeKind> = { readonly changes: Changes<Kind>; readonly result?: unknown }
 
-/** `user` is the account afterwards. */
-type Applied<Result, Tokens> = { result: Result; user: User; issued: Tokens; endedSessions: number }
+/** `user` is the account afterwards. `issued`: new tokens for the caller's session, if there is one and the table says so. */
+type Applied<Result> = { result: Result; user: User; issued: Issued | undefined; endedSessions: number }
 type TokensAfter<Kind extends ChangeKind> = 'new tokens' extends (typeof accountChangeTable)[Kind]['thisSession']
   ? Issued
   : undefined
+type WithTokens<Outcome, Kind extends ChangeKind> =
+  | Extract<Outcome, Refused>
+  | (Exclude<Outcome, Refused> & { issued: TokensAfter<Kind> })
 type ResultOf<Outcome> = Exclude<Outcome, Refused> extends { result: infer Result } ? Result : undefined
 
 type Work<Outcome> = (sql: Transaction, user: User) => Promise<Outcome>
+/** Whose account a link is for, and who uses it. */
+type LinkContext = RequestContext & { userId: string; whileDisabled?: 'refused' | 'allowed' }
+export type OperatorContext = { userId: string; client: Client }
+
 type Dependencies = {
   database: Database
-  users: Pick<Users, 'lock' | 'findById'>
+  users: Pick<Users, 'lock' | 'lockForDeletion' | 'findById'>
   sessions: Pick<Sessions, 'lockOfCaller' | 'rotateWithoutGrace'>
   applyConsequences: AccountConsequences
 }
@@ -33,6 +47,11 @@ export type AccountChanges = ReturnType<typeof createAccountChanges>
  * what the table says follows from it. All of it is one transaction.
  */
 export const createAccountChanges = ({ database, users, sessions, applyConsequences }: Dependencies) => {
+  const hold = (sql: Transaction, userId: string, kind: ChangeKind | readonly ChangeKind[]) =>
+    [kind].flat().some((each) => isDeletion(consequencesOf(each as ChangeKind)))
+      ? users.lockForDeletion(sql, userId)
+      : users.lock(sql, userId)
+
   const renew = async (sql: Transaction, { caller, client }: HeldAccount, user: User, kinds: readonly ChangeKind[]) => {
     const rows = kinds.map(consequencesOf)
     if (!caller || !rows.some(({ thisSession }) => thisSession === 'new tokens')) return undefined
@@ -63,22 +82,47 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
     const endedSessions = await applyAll(sql, account, changes)
     const user = (await users.findById(account.user.id, sql)) ?? account.user
     const issued = await renew(sql, account, user, kinds)
-    return { result, user, issued, endedSessions } as Applied<ResultOf<Outcome>, TokensAfter<Kind>>
+    return { result, user, issued, endedSessions } as Applied<ResultOf<Outcome>>
   }
 
   return {
     /** By a signed-in user. A session that a reset has just ended changes nothing any more. */
-    byCaller: <Kind extends KindBy<'caller'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
+    byCaller: async <Kind extends KindBy<'caller'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
       { caller, client }: CallerContext,
       kind: Kind | readonly Kind[],
       work: Work<Outcome>,
     ) =>
       database.transaction(async (sql) => {
-        const user = await users.lock(sql, caller.userId)
-        const isAllowed = user && !user.disabled && (await sessions.lockOfCaller(sql, caller))
-        if (!isAllowed) return refuse('not_authenticated')
+        const user = await hold(sql, caller.userId, kind)
+        if (!user || user.disabled || !(await sessions.lockOfCaller(sql, caller))) return refuse('not_authenticated')
+        const changed = await change(sql, { user, client, caller }, kind, work)
+        return changed as WithTokens<typeof changed, Kind>
+      }),
+
+    /** By who holds a mailed link. A session of the user is not needed; if there is one, it must live. */
+    byLink: <Kind extends KindBy<'link'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
+      { userId, client, caller, whileDisabled = 'refused' }: LinkContext,
+      kind: Kind | readonly Kind[],
+      work: Work<Outcome>,
+    ) =>
+      database.transaction(async (sql) => {
+        const user = await hold(sql, userId, kind)
+        if (!user || (user.disabled && whileDisabled === 'refused')) return refuse('invalid_link')
+        if (caller && !(await sessions.lockOfCaller(sql, caller))) return refuse('not_authenticated')
         return change(sql, { user, client, caller }, kind, work)
       }),
+
+    /** By an operator, or a program with a key. Also of a disabled account. */
+    byOperator: <Kind extends KindBy<'operator'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
+      { userId, client }: OperatorContext,
+      kind: Kind | readonly Kind[],
+      work: Work<Outcome>,
+    ) =>
+      database.transaction(async (sql) => {
+        const user = await hold(sql, userId, kind)
+        return user ? change(sql, { user, client }, kind, work) : refuse('no_user')
+      }),
+
     /** On the way of a sign-in, whose transaction holds the user's row. `caller` is the session that has begun in it. */
     bySignIn: (sql: Transaction, account: HeldAccount, changes: Changes<KindBy<'sign-in'>>) =>
       applyAll(sql, account, changes),

@@ -6,7 +6,8 @@ import type { SessionCaller, Sessions } from '../sessions/sessions.js'
 import { type Undoable, type Undos, undoLifetime } from '../undos/undos.js'
 import type { User } from '../users/users.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
-import { type ChangeKind, type Consequences, consequencesOf } from './account-change-table.js'
+import type { Consequences } from './account-change-columns.js'
+import { type ChangeKind, consequencesOf, isDeletion } from './account-change-table.js'
 import type { Voiding } from './account-voiding.js'
 import type { AnyDetails, ChangedFactor } from './change-details.js'
 
@@ -21,6 +22,8 @@ type Dependencies = {
 
 /** The account as it was before the change, whose row is held, and who changes it. */
 export type HeldAccount = { user: User; client: Client; caller?: SessionCaller | undefined }
+
+const nobody: Client = { ip: '', userAgent: '' }
 
 const factorsOf = ({ webhook }: Consequences, details: AnyDetails): readonly ChangedFactor[] => {
   if (webhook === 'factor.changed each') return details.factors ?? []
@@ -52,30 +55,40 @@ export const createAccountConsequences = ({ sessions, undos, mails, webhooks, ev
 
   const tellOwner = async (sql: Transaction, { user, client }: HeldAccount, row: Consequences, details: AnyDetails) => {
     const link = await undoLink(sql, user, row, details)
-    if (row.mail === null) return
+    if (row.mail === null || details.mail === null) return
     const { to = [user.email], ...values } = details.mail ?? {}
+    // After a deletion no row has the language of the account any more.
+    const about = isDeletion(row)
+      ? { userId: null, client: { ...client, ...(user.language && { language: user.language }) } }
+      : { userId: user.id, client }
     for (const address of to)
       await mails.queue(sql, {
         to: address,
-        userId: user.id,
         template: row.mail,
         values: { username: user.username, ...link, ...values },
-        client,
+        ...about,
       } as MailRequest)
+  }
+
+  /** Of a deletion nothing is kept that leads to the user but the id, which programs have got with the webhook. */
+  const record = async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
+    const { user, client, caller } = account
+    if (row.event === null) return
+    const session = caller && { sessionId: caller.sessionId }
+    if (isDeletion(row)) await events.recordInside(sql, { kind: row.event, reason: user.id }, caller ? nobody : client)
+    else await events.recordInside(sql, { kind: row.event, userId: user.id, ...session, ...details.event }, client)
   }
 
   /** How many sessions ended. */
   return async (sql: Transaction, account: HeldAccount, kind: ChangeKind, details: AnyDetails) => {
     const row = consequencesOf(kind)
-    const { user, client, caller } = account
+    const { user } = account
     for (const voided of row.voids) await voiding[voided](sql, user.id, details.event?.provider)
     const ended = await endSessions(sql, account, row, details)
     for (const factor of factorsOf(row, details))
       await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor })
     await tellOwner(sql, account, row, details)
-    const session = caller && { sessionId: caller.sessionId }
-    if (row.event !== null)
-      await events.recordInside(sql, { kind: row.event, userId: user.id, ...session, ...details.event }, client)
+    await record(sql, account, row, details)
     return ended
   }
 }

@@ -2,29 +2,26 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import { isProviderId } from '../../contract/providers.js'
 import type { UndoOf } from '../../contract/undo-tokens.js'
 import { randomToken } from '../../lib/random.js'
-import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Transaction } from '../../platform/database/database.js'
 import type { EmailChanges } from '../email-changes/email-changes.js'
-import type { Events } from '../events/events.js'
 import type { Factors } from '../factors/factors.js'
-import type { Mails } from '../mails/mails.js'
 import { type OneTimeTokens, resetLifetime } from '../one-time-tokens/one-time-tokens.js'
 import type { PasskeyRecords } from '../passkeys/passkey-records.js'
 import type { Client } from '../sessions/client.js'
 import { type Undo, type Undos, undoLifetime, undoOf } from '../undos/undos.js'
 import { type Email, readEmail } from '../users/email.js'
 import type { Identity, User, Users } from '../users/users.js'
+import type { AccountChanges } from './account-changes.js'
 import type { AccountClearing, Clearing } from './account-clearing.js'
 
 type Dependencies = {
-  database: Database
-  users: Pick<Users, 'findById' | 'lock' | 'setEmail' | 'identitiesOf'>
+  accountChanges: Pick<AccountChanges, 'byLink' | 'byOperator'>
+  users: Pick<Users, 'findById' | 'setEmail' | 'identitiesOf'>
   factors: Pick<Factors, 'hasTotp' | 'hasNewRecoveryCodes'>
   passkeys: Pick<PasskeyRecords, 'list'>
-  undos: Pick<Undos, 'find' | 'openOf' | 'take' | 'forgetFrom' | 'forgetAll'>
-  emailChanges: Pick<EmailChanges, 'changing' | 'apply'>
-  oneTimeTokens: Pick<OneTimeTokens, 'replaceReset'>
-  mails: Pick<Mails, 'queue'>
-  events: Pick<Events, 'recordInside'>
+  undos: Pick<Undos, 'find' | 'add' | 'openOf' | 'take' | 'forgetFrom' | 'forgetAll'>
+  emailChanges: Pick<EmailChanges, 'unlessTaken' | 'apply'>
+  oneTimeTokens: Pick<OneTimeTokens, 'replaceRestoreLink' | 'forgetRestoreLinks'>
   clear: AccountClearing
 }
 
@@ -44,7 +41,7 @@ export type AccountRecovery = ReturnType<typeof createAccountRecovery>
 
 /** Gives an account back to its owner: by the link of a mail about a change, or by an operator. */
 export const createAccountRecovery = (deps: Dependencies) => {
-  const { database, users, factors, passkeys, undos, emailChanges, oneTimeTokens, mails, events, clear } = deps
+  const { accountChanges, users, factors, passkeys, undos, emailChanges, oneTimeTokens, clear } = deps
 
   const identitiesOf = async (userId: string, sql?: Transaction): Promise<Identity[]> =>
     (await users.identitiesOf(userId, sql)).flatMap(({ provider, subject }) =>
@@ -59,22 +56,18 @@ export const createAccountRecovery = (deps: Dependencies) => {
     return { ...user, email: email.email }
   }
 
-  type Told = { byOperator: boolean; hasPassword: boolean; client: Client }
+  type Told = { byOperator: boolean; hasPassword: boolean }
   /** To the address that the account has from now on, and with a link to choose a password if it has none. */
-  const tellOwner = async (sql: Transaction, { id, email, username }: User, told: Told) => {
-    const token = told.hasPassword ? undefined : randomToken()
-    if (token !== undefined) await oneTimeTokens.replaceReset(sql, id, token)
-    await mails.queue(sql, {
-      to: email,
-      userId: id,
-      template: 'account-restored',
-      values: {
-        username,
-        byOperator: told.byOperator,
-        ...(token !== undefined && { token, validFor: resetLifetime }),
-      },
-      client: told.client,
-    })
+  const restoredMail = async (sql: Transaction, { id, email, username }: User, told: Told) => {
+    const { byOperator } = told
+    const mail = { to: [email], username, byOperator }
+    if (told.hasPassword) {
+      await oneTimeTokens.forgetRestoreLinks(sql, id)
+      return mail
+    }
+    const token = randomToken()
+    await oneTimeTokens.replaceRestoreLink(sql, id, token)
+    return { ...mail, token, validFor: resetLifetime }
   }
 
   /**
@@ -84,9 +77,9 @@ export const createAccountRecovery = (deps: Dependencies) => {
   const takeBack = async ({ token, of, passwordHash }: Taken, client: Client) => {
     const found = await undos.find(token)
     if (!found || undoOf(found) !== of) return refuse('invalid_link')
-    return database.transaction(async (sql) => {
-      const user = await users.lock(sql, found.userId)
-      if (!user) return refuse('invalid_link')
+    const context = { userId: found.userId, client, whileDisabled: 'allowed' } as const
+    const kind = of === 'email' ? 'email_change_undone' : 'factor_undone'
+    const taken = await accountChanges.byLink(context, [kind, 'email_withdrawn'], async (sql, user) => {
       const open = await undos.openOf(user.id, sql)
       const undo = await undos.take(sql, token)
       if (!undo) return refuse('invalid_link')
@@ -95,52 +88,60 @@ export const createAccountRecovery = (deps: Dependencies) => {
       const moved = isMoved ? await putBack(sql, user, email) : user
       await undos.forgetFrom(sql, user.id, email, undo.since)
       const cleared = await clear(sql, moved, { ...clearingOf(user, open), passwordHash })
-      await tellOwner(sql, cleared.user, { byOperator: false, hasPassword: passwordHash !== undefined, client })
-      const notice = { to: user.email, userId: user.id, template: 'email-withdrawn', client } as const
-      if (isMoved) await mails.queue(sql, { ...notice, values: { username: cleared.user.username } })
+      const hasPassword = passwordHash !== undefined
       const reason = [...(isMoved ? ['email'] : []), ...cleared.removed].join(' ')
-      const kind = of === 'email' ? 'email_change_undone' : 'factor_undone'
-      await events.recordInside(sql, { kind, userId: user.id, ...(reason && { reason }) }, client)
-      return cleared.user
+      const restored = {
+        mail: await restoredMail(sql, cleared.user, { byOperator: false, hasPassword }),
+        factors: cleared.factors,
+        event: reason ? { reason } : {},
+      }
+      const withdrawn = isMoved && { email_withdrawn: { mail: { username: cleared.user.username } } }
+      return { changes: { [kind]: restored, ...withdrawn } }
     })
+    return isRefused(taken) ? refuse('invalid_link') : taken.user
   }
 
   /**
    * For an operator who knows that the account is to belong to this address. Whatever signs in or undoes a change is gone, also
    * what is older than seven days. Refused if another user has the address.
    */
-  const recover = ({ userId, email, operator }: Recovered) =>
-    emailChanges.changing(async (sql) => {
-      const user = await users.lock(sql, userId)
-      if (!user) return refuse('no_user')
-      const recent = clearingOf(user, await undos.openOf(userId, sql))
-      const isMoved = user.email !== email.email
-      await undos.forgetAll(sql, userId)
-      const ended = isMoved ? await emailChanges.apply(sql, user, { email, isFinal: true, client: operator }) : 0
-      const removedPasskeys = await passkeys.list(userId, sql)
-      const identities = await identitiesOf(userId, sql)
-      const cleared = await clear(
-        sql,
-        { ...user, email: email.email },
-        {
-          username: recent.username,
-          language: recent.language,
-          totp: true,
-          passkeys: removedPasskeys.map(({ id }) => id),
-          identities: [...identities, ...recent.identities],
-        },
-      )
-      await tellOwner(sql, cleared.user, { byOperator: true, hasPassword: false, client: operator })
-      await events.recordInside(sql, { kind: 'account_recovered', userId }, operator)
-      return {
-        user: cleared.user,
-        previousEmail: user.email,
-        totp: cleared.removed.includes('totp'),
-        passkeys: removedPasskeys.length,
-        providers: identities.map(({ provider }) => provider),
-        endedSessions: ended + cleared.endedSessions,
-      }
-    })
+  const recover = ({ userId, email, operator }: Recovered) => {
+    const recovering = accountChanges.byOperator(
+      { userId, client: operator },
+      'account_recovered',
+      async (sql, user) => {
+        const recent = clearingOf(user, await undos.openOf(userId, sql))
+        await undos.forgetAll(sql, userId)
+        if (user.email !== email.email) {
+          await emailChanges.apply(sql, user, email, { isFinal: true })
+          // Without a mail: only so that no other user has the address in the next days.
+          await undos.add(sql, user, { kind: 'email' })
+        }
+        const removedPasskeys = await passkeys.list(userId, sql)
+        const identities = await identitiesOf(userId, sql)
+        const cleared = await clear(
+          sql,
+          { ...user, email: email.email },
+          {
+            username: recent.username,
+            language: recent.language,
+            totp: true,
+            passkeys: removedPasskeys.map(({ id }) => id),
+            identities: [...identities, ...recent.identities],
+          },
+        )
+        const mail = await restoredMail(sql, cleared.user, { byOperator: true, hasPassword: false })
+        const result = {
+          previousEmail: user.email,
+          totp: cleared.removed.includes('totp'),
+          passkeys: removedPasskeys.length,
+          providers: identities.map(({ provider }) => provider),
+        }
+        return { result, changes: { account_recovered: { mail, factors: cleared.factors } } }
+      },
+    )
+    return emailChanges.unlessTaken(recovering)
+  }
 
   /** What the link would do now. Changes nothing. */
   const look = async (token: string) => {

@@ -1,12 +1,15 @@
 import type { ProviderId } from '../../contract/providers.js'
 import type { Transaction } from '../../platform/database/database.js'
+import type { EmailChanges } from '../email-changes/email-changes.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'
+import { forgetMailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import type { Challenges } from '../sign-in/challenges.js'
-import type { Voided } from './account-change-table.js'
+import type { Voided } from './account-change-columns.js'
 
 type Dependencies = {
-  oneTimeTokens: Pick<OneTimeTokens, 'forgetResets'>
+  oneTimeTokens: Pick<OneTimeTokens, 'forgetResets' | 'forgetRestoreLinks'>
+  emailChanges: Pick<EmailChanges, 'forget'>
   trustedDevices: Pick<TrustedDevices, 'removeAll'>
   challenges: Pick<Challenges, 'removeAll' | 'removeOfProvider'>
 }
@@ -14,8 +17,16 @@ type Dependencies = {
 export type Voiding = Record<Voided, (sql: Transaction, userId: string, provider?: ProviderId) => Promise<unknown>>
 
 /** How each of the things that a change voids is removed. */
-export const createAccountVoiding = ({ oneTimeTokens, trustedDevices, challenges }: Dependencies): Voiding => ({
+export const createAccountVoiding = ({
+  oneTimeTokens,
+  emailChanges,
+  trustedDevices,
+  challenges,
+}: Dependencies): Voiding => ({
   resets: oneTimeTokens.forgetResets,
+  'restore links': oneTimeTokens.forgetRestoreLinks,
+  'mailed codes': forgetMailedCodes,
+  'email change': emailChanges.forget,
   'trusted devices': trustedDevices.removeAll,
   'waiting sign-ins': challenges.removeAll,
   'waiting sign-ins by provider': async (sql, userId, provider) =>

@@ -3,7 +3,7 @@ import type { WebhookData } from '../../contract/webhooks.js'
 import type { Event } from '../events/events.js'
 import type { MailValues } from '../mails/letters.js'
 import type { Undoable } from '../undos/undos.js'
-import type { accountChangeTable, ChangeKind } from './account-change-table.js'
+import type { accountChangeTable, ChangeKind, KindBy } from './account-change-table.js'
 
 type Row<Kind extends ChangeKind> = (typeof accountChangeTable)[Kind]
 
@@ -25,8 +25,14 @@ type Addressed = { readonly to?: readonly string[]; readonly username?: string }
 
 export type ChangedFactor = WebhookData<'factor.changed'>['factor']
 
+/** An operator can leave the mail out: the address before may be a thief's, and a disabled user cannot follow it. */
+type Unmailed<Kind> = Kind extends KindBy<'operator'> ? { readonly mail: null } : never
+
 /** What the table cannot know: of which passkey, which provider, what the account had before. */
-export type ChangeDetails<Kind extends ChangeKind> = Needed<'mail', MailRest<Row<Kind>['mail']>, Addressed> &
+export type ChangeDetails<Kind extends ChangeKind> = (
+  | Needed<'mail', MailRest<Row<Kind>['mail']>, Addressed>
+  | Unmailed<Kind>
+) &
   Needed<'undo', UndoRest<Row<Kind>['undo']>> &
   (Kind extends `provider_${string}` ? { readonly event: { readonly provider: ProviderId } } : unknown) &
   (Row<Kind>['webhook'] extends 'factor.changed each' ? { readonly factors: readonly ChangedFactor[] } : unknown) & {
@@ -35,7 +41,7 @@ export type ChangeDetails<Kind extends ChangeKind> = Needed<'mail', MailRest<Row
 
 /** The same as the program reads it, whatever the kind. */
 export type AnyDetails = {
-  readonly mail?: Addressed | undefined
+  readonly mail?: Addressed | null | undefined
   readonly undo?: object | undefined
   readonly factors?: readonly ChangedFactor[]
   readonly event?: Pick<Event, 'sessionId' | 'provider' | 'reason'>

@@ -4,10 +4,8 @@ import { hours } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
 import type { Mails } from '../mails/mails.js'
-import type { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import type { Client } from '../sessions/client.js'
-import type { Sessions } from '../sessions/sessions.js'
-import { type Undos, undoLifetime } from '../undos/undos.js'
+import type { Undos } from '../undos/undos.js'
 import { type Email, readEmail } from '../users/email.js'
 import type { User, Users } from '../users/users.js'
 import * as store from './email-changes.store.js'
@@ -29,22 +27,17 @@ type Dependencies = {
   database: Database
   clock: Clock
   users: Pick<Users, 'findByEmail' | 'holdByEmail' | 'reservedFor' | 'setEmail'>
-  undos: Pick<Undos, 'add' | 'extend' | 'forgetAll'>
-  oneTimeTokens: Pick<OneTimeTokens, 'forgetResets'>
-  sessions: Pick<Sessions, 'endAll'>
+  undos: Pick<Undos, 'extend' | 'forgetAll'>
   mails: Pick<Mails, 'queue'>
 }
 /** `withheld`: the mail to the new address is not sent. */
 type Mailing = { client: Client; withheld: boolean }
 
-/** `isFinal`: no undo link works any more, and the address before gets none. */
-type Applied = { email: Email; except?: string; client: Client; isFinal?: boolean }
-
 export type EmailChanges = ReturnType<typeof createEmailChanges>
 
 /** Changes of an email that wait for the proof of the new address. The caller holds a lock on the user's row. */
 export const createEmailChanges = (deps: Dependencies) => {
-  const { database, clock, users, undos, oneTimeTokens, sessions, mails } = deps
+  const { database, clock, users, undos, mails } = deps
 
   /** Whether another user has this address, or had it until a short time ago. */
   const isTaken = async (sql: Sql, userId: string, email: Email, owner: User | undefined) => {
@@ -53,44 +46,29 @@ export const createEmailChanges = (deps: Dependencies) => {
   }
 
   /** The link for the new address; the owner of one that is taken is told. Both write the same rows. */
-  const mailNewAddress = async (
-    sql: Transaction,
-    { id: userId }: User,
-    email: Email,
-    token: string,
-    { client, withheld }: Mailing,
-  ) => {
-    const mail = { to: email.email, userId, client, withheld }
+  const mailNewAddress = async (sql: Transaction, userId: string, email: Email, token: string, mailing: Mailing) => {
     const owner = await users.holdByEmail(sql, email.email)
-    return (await isTaken(sql, userId, email, owner))
-      ? mails.queue(sql, { ...mail, template: 'email-taken', values: {} })
-      : mails.queue(sql, { ...mail, template: 'confirm-email', values: { token, validFor: lifetime } })
+    const letter = (await isTaken(sql, userId, email, owner))
+      ? ({ template: 'email-taken', values: {} } as const)
+      : ({ template: 'confirm-email', values: { token, validFor: lifetime } } as const)
+    return mails.queue(sql, { to: email.email, userId, ...letter, ...mailing })
   }
 
   /**
-   * Mails a link to the new address, and an undo link to the present one. The change before it is void in every case, also if the new
-   * address has had too many mails: whether a mail was queued must not show, and the user no longer wants the other address.
+   * Mails a link to the new address. The change before it is void in every case, also if the new address has had too many mails:
+   * whether a mail was queued must not show, and the user no longer wants the other address.
    */
-  const ask = async (sql: Transaction, user: User, email: Email, mailing: Mailing) => {
-    const { client } = mailing
+  const ask = async (sql: Transaction, { id: userId }: User, email: Email, mailing: Mailing) => {
     const token = randomToken()
-    await mailNewAddress(sql, user, email, token, mailing)
-    await store.replace(sql, {
-      userId: user.id,
-      email,
-      hash: fingerprint(token),
-      clockOffset: clock.offset(),
-      expiresAt: later(clock.now(), lifetime),
-    })
-    const undoToken = await undos.add(sql, user, { kind: 'email' })
-    const values = { username: user.username, newEmail: email.email, undoToken, undoFor: undoLifetime }
-    await mails.queue(sql, { to: user.email, userId: user.id, template: 'email-change-asked', values, client })
+    await mailNewAddress(sql, userId, email, token, mailing)
+    const expiresAt = later(clock.now(), lifetime)
+    await store.replace(sql, { userId, email, hash: fingerprint(token), clockOffset: clock.offset(), expiresAt })
   }
 
-  /** A transaction for `apply`. It is rolled back if another user has the address, also if they got it a moment ago. */
-  const changing = async <Result>(work: (sql: Transaction) => Promise<Result>) => {
+  /** For a change with `apply`: it is rolled back if another user has the address, also if they got it a moment ago. */
+  const unlessTaken = async <Result>(change: Promise<Result>) => {
     try {
-      return await database.transaction(work)
+      return await change
     } catch (error) {
       if (error instanceof AddressTaken || isUniqueViolation(error)) return refuse('email_taken')
       throw error
@@ -98,27 +76,19 @@ export const createEmailChanges = (deps: Dependencies) => {
   }
 
   /**
-   * The user has the new address from now on. Ends the sessions, except for one, and voids waiting changes and resets. A trigger
-   * ends trusted devices. Returns how many sessions ended. The address before is reserved in the same transaction: a trigger refuses
-   * it to a request that waited for the moment at which it becomes free.
+   * The user has the new address from now on. The address before is reserved in the same transaction: a trigger refuses it to a
+   * request that waited for the moment at which it becomes free. `isFinal`: no undo link works any more.
    */
-  const apply = async (sql: Transaction, user: User, { email, except, client, isFinal }: Applied) => {
+  const apply = async (sql: Transaction, user: User, email: Email, { isFinal = false } = {}) => {
     if (await isTaken(sql, user.id, email, await users.findByEmail(email.email, sql))) throw new AddressTaken()
     if (!(await users.setEmail(sql, user.id, email))) throw new AddressTaken()
     if (isFinal) await undos.forgetAll(sql, user.id)
     else await undos.extend(sql, user.id, user.email)
-    const undoToken = await undos.add(sql, user, { kind: 'email' })
-    const values = { username: user.username, newEmail: email.email, undoToken, undoFor: undoLifetime }
-    const mail = { to: user.email, userId: user.id, template: 'email-changed', values } as const
-    if (!isFinal) await mails.queue(sql, { ...mail, client })
-    await oneTimeTokens.forgetResets(sql, user.id)
-    await store.remove(sql, user.id)
-    return sessions.endAll(user.id, { ...(except !== undefined && { except }), sql })
   }
 
   return {
     ask,
-    changing,
+    unlessTaken,
     apply,
     /** The change that a mailed link confirms. */
     find: async (token: string, sql: Sql = database) => {

@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/database/database.js'
 
-export type Purpose = 'reset_password' | 'provider_attempt' | 'passkey_challenge'
+export type Purpose = 'reset_password' | 'restore_account' | 'provider_attempt' | 'passkey_challenge'
 
 export const insertToken = (
   sql: Sql,
@@ -12,17 +12,17 @@ export const insertToken = (
     [token.hash, token.purpose, token.userId, token.expiresAt],
   )
 
-export const selectToken = (sql: Sql, hash: Uint8Array, purpose: Purpose, now: Date) =>
+export const selectToken = (sql: Sql, hash: Uint8Array, purposes: readonly Purpose[], now: Date) =>
   sql.query<{ user_id: string }>(
-    'select user_id from one_time_tokens where hash = $1 and purpose = $2 and expires_at > $3',
-    [hash, purpose, now],
+    'select user_id from one_time_tokens where hash = $1 and purpose = any($2::text[]) and expires_at > $3',
+    [hash, purposes, now],
   )
 
 /** Using a token deletes its row, so of many requests at once only one succeeds. */
-export const takeToken = (sql: Sql, hash: Uint8Array, purpose: Purpose, now: Date) =>
+export const takeToken = (sql: Sql, hash: Uint8Array, purposes: readonly Purpose[], now: Date) =>
   sql.query<{ user_id: string }>(
-    'delete from one_time_tokens where hash = $1 and purpose = $2 and expires_at > $3 returning user_id',
-    [hash, purpose, now],
+    'delete from one_time_tokens where hash = $1 and purpose = any($2::text[]) and expires_at > $3 returning user_id',
+    [hash, purposes, now],
   )
 
 export const deleteOfUser = (sql: Sql, userId: string, purpose: Purpose) =>

@@ -8,29 +8,34 @@ export const resetLifetime = 30 * minutes
 
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 
-export const createOneTimeTokens = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  /** Makes this token the user's only reset. The caller holds a lock on the user's row, so that of several at once one remains. */
-  replaceReset: async (sql: Sql, userId: string, token: string) => {
-    await store.deleteOfUser(sql, userId, 'reset_password')
-    await store.insertToken(sql, {
-      hash: fingerprint(token),
-      purpose: 'reset_password',
-      userId,
-      expiresAt: later(clock.now(), resetLifetime),
-    })
-  },
-  /** After a change of the password no older reset link works. */
-  forgetResets: (sql: Sql, userId: string) => store.deleteOfUser(sql, userId, 'reset_password'),
-  /** The user of a reset token, without using the token. */
-  peekReset: async (token: string) => {
-    const [row] = await store.selectToken(database, fingerprint(token), 'reset_password', clock.now())
-    return row?.user_id
-  },
-  takeReset: async (sql: Sql, token: string) => {
-    const [row] = await store.takeToken(sql, fingerprint(token), 'reset_password', clock.now())
-    return row?.user_id
-  },
-  /** Marks a value as used until it expires. False if it was used before. */
-  useOnce: async (purpose: 'provider_attempt' | 'passkey_challenge', hash: Uint8Array, expiresAt: Date) =>
-    (await store.insertToken(database, { hash, purpose, userId: null, expiresAt })).length > 0,
-})
+/** Both let their holder choose a password. Anyone can ask for a reset; a restore link is in the mail that gives an account back. */
+const choosePassword = ['reset_password', 'restore_account'] as const
+
+export const createOneTimeTokens = ({ database, clock }: { database: Database; clock: Clock }) => {
+  /** The user's only one of its purpose. The caller holds the user's row, so that of several at once one remains. */
+  const replace = async (sql: Sql, userId: string, token: string, purpose: (typeof choosePassword)[number]) => {
+    await store.deleteOfUser(sql, userId, purpose)
+    const expiresAt = later(clock.now(), resetLifetime)
+    await store.insertToken(sql, { hash: fingerprint(token), purpose, userId, expiresAt })
+  }
+
+  return {
+    replaceReset: (sql: Sql, userId: string, token: string) => replace(sql, userId, token, 'reset_password'),
+    /** No reset that a stranger asks for replaces it. */
+    replaceRestoreLink: (sql: Sql, userId: string, token: string) => replace(sql, userId, token, 'restore_account'),
+    forgetResets: (sql: Sql, userId: string) => store.deleteOfUser(sql, userId, 'reset_password'),
+    forgetRestoreLinks: (sql: Sql, userId: string) => store.deleteOfUser(sql, userId, 'restore_account'),
+    /** The user of a token with which a password can be chosen, without using the token. */
+    peekReset: async (token: string) => {
+      const [row] = await store.selectToken(database, fingerprint(token), choosePassword, clock.now())
+      return row?.user_id
+    },
+    takeReset: async (sql: Sql, token: string) => {
+      const [row] = await store.takeToken(sql, fingerprint(token), choosePassword, clock.now())
+      return row?.user_id
+    },
+    /** Marks a value as used until it expires. False if it was used before. */
+    useOnce: async (purpose: 'provider_attempt' | 'passkey_challenge', hash: Uint8Array, expiresAt: Date) =>
+      (await store.insertToken(database, { hash, purpose, userId: null, expiresAt })).length > 0,
+  }
+}

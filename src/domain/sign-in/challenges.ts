@@ -107,7 +107,8 @@ export const createChallenges = ({ database, clock }: { database: Database; cloc
   /** A trigger does this for the other changes of an account. */
   removeAll: (sql: Sql, userId: string) => store.removeAll(sql, userId),
   /** A sign-in by a provider does not go on when the provider is unlinked. */
-  removeOfProvider: (sql: Sql, userId: string, provider: ProviderId) => store.removeOfProvider(sql, userId, provider),
+  removeOfProvider: (sql: Sql, userId: string, provider: Identity['provider']) =>
+    store.removeOfProvider(sql, userId, provider),
   /** Deletes what has expired, and says which of it a password had begun. `count` is how many were deleted. */
   takeExpired: async (sql: Sql, limit: number) => {
     const rows = await store.takeExpired(sql, clock.now(), limit)

@@ -22,11 +22,11 @@ export const selectFormerOwner = (sql: Sql, key: string, now: Date) =>
     [key, now],
   )
 
-export type ReservedRow = { username_key: string; username: string; reserved_until: Date }
+export type ReservedRow = { username_key: string; username: string; reserved_until: Date; counts: boolean }
 
 export const selectOfUser = (sql: Sql, userId: string, now: Date) =>
   sql.query<ReservedRow>(
-    `select username_key, username, reserved_until from reserved_usernames
+    `select username_key, username, reserved_until, counts from reserved_usernames
      where user_id = $1 and reserved_until > $2 order by reserved_until`,
     [userId, now],
   )
@@ -38,9 +38,12 @@ export const reserve = (sql: Sql, userId: string, { username, key }: Username, u
   sql.query(
     `insert into reserved_usernames (username_key, user_id, reserved_until, username) values ($1, $2, $3, $4)
      on conflict (username_key) do update set user_id = excluded.user_id, reserved_until = excluded.reserved_until,
-       username = excluded.username`,
+       username = excluded.username, counts = true`,
     [key, userId, until, username],
   )
 
 export const deleteReservation = (sql: Sql, userId: string, key: string) =>
   sql.query('delete from reserved_usernames where user_id = $1 and username_key = $2', [userId, key])
+
+export const stopCounting = (sql: Sql, userId: string, from: Date) =>
+  sql.query('update reserved_usernames set counts = false where user_id = $1 and reserved_until >= $2', [userId, from])

@@ -34,8 +34,9 @@ export const createUsernames = (deps: { database: Database; clock: Clock; kept?:
     const others = reserved.filter((row) => row.username_key !== wanted.key)
     const wasMine = others.length < reserved.length
     if ((!wasMine && isKept(wanted.key)) || (await isTaken(sql, wanted.key, user.id))) return refuse('username_taken')
-    const [oldest] = others
-    return oldest && others.length >= mostFormerNames
+    const counted = others.filter(({ counts }) => counts)
+    const [oldest] = counted
+    return oldest && counted.length >= mostFormerNames
       ? refuse('too_many_usernames', { freeFrom: oldest.reserved_until.toISOString() })
       : undefined
   }
@@ -51,6 +52,14 @@ export const createUsernames = (deps: { database: Database; clock: Clock; kept?:
     await store.updateUsername(sql, user.id, wanted)
   }
 
+  /** For an account that is taken back: the names that were chosen in between stay reserved, and do not count against its owner. */
+  const takeBack = async (sql: Transaction, user: Named, wanted: Username) => {
+    const reserved = await store.selectOfUser(sql, user.id, clock.now())
+    const own = reserved.find((row) => row.username_key === wanted.key)
+    await rename(sql, user, wanted)
+    if (own) await store.stopCounting(sql, user.id, own.reserved_until)
+  }
+
   return {
     /** The names that no user may take; this one is among them if it imitates one. */
     keptAlike: (key: string) => (isKept(key) ? [...kept, key] : kept),
@@ -60,6 +69,7 @@ export const createUsernames = (deps: { database: Database; clock: Clock; kept?:
     release: (sql: Sql, keys: readonly string[]) => store.deleteExpired(sql, keys, clock.now()),
     refusalFor,
     rename,
+    takeBack,
     formerOwner: async (name: string) => {
       const [row] = await store.selectFormerOwner(database, usernameKey(name), clock.now())
       return row?.user_id

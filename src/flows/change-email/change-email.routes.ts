@@ -100,7 +100,7 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
   }
   server.post('/api/auth/email', asking, async (request, reply) => {
     const withheld = !(await limits.mayMailStranger(request))
-    const asked = changeEmail.ask({ caller: callers.of(request), ...request.body, withheld }, clientOf(request))
+    const asked = changeEmail.ask(callers.requestOf(request), { ...request.body, withheld })
     const refused = await atLeast(equalTime, asked)
     return refused ? askRefusals.sendRefusal(reply, refused) : reply.status(202).send(accepted)
   })
@@ -115,7 +115,7 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
     onRequest: guards.sensitive,
   }
   server.delete('/api/auth/email', cancelling, async (request, reply) => {
-    const refused = await changeEmail.cancel(callers.of(request), clientOf(request))
+    const refused = await changeEmail.cancel(callers.requestOf(request))
     return cancelRefusals.answer(reply, refused, 204)
   })
 

@@ -2,7 +2,6 @@ import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
-import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { PendingLinkCookie } from '../../http/cookies/pending-link-cookie.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
@@ -45,10 +44,8 @@ export const deleteAccountRoutes = (server: Server, deps: Dependencies) => {
   const onRequest = guards.sensitive
 
   server.post('/api/auth/delete-account', { schema, onRequest }, async (request, reply) => {
-    const deleted = await deleteOwnAccount({
-      caller: callers.of(request),
+    const deleted = await deleteOwnAccount(callers.requestOf(request), {
       username: request.body.username,
-      client: clientOf(request),
       deviceValues: [...signInCookies.trustedIn(request), ...signInCookies.knownIn(request)],
     })
     if (isRefused(deleted)) return sendRefusal(reply, deleted)

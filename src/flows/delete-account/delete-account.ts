@@ -1,44 +1,38 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
+import type { AccountChanges } from '../../domain/accounts/account-changes.js'
 import type { AccountDeletion } from '../../domain/accounts/account-deletion.js'
 import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
 import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
-import type { Client } from '../../domain/sessions/client.js'
-import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { CallerContext } from '../../domain/sessions/request-context.js'
 import { usernameKey } from '../../domain/users/username.js'
 import type { Users } from '../../domain/users/users.js'
 
 type Dependencies = {
+  accountChanges: AccountChanges
   deleteAccount: AccountDeletion
   users: Pick<Users, 'findById'>
-  sessions: Sessions
   trustedDevices: TrustedDevices
   knownDevices: KnownDevices
 }
 type Request = {
-  caller: SessionCaller
   /** As the user has typed it, to show that they mean this account. */
   username: string
-  client: Client
   /** What the browser has in its cookies of trusted and known devices, for this and other accounts. */
   deviceValues: readonly string[]
 }
 
 /** Deletes the caller's account. Returns which values of the browser's devices belonged to it. */
 export const createDeleteOwnAccount =
-  ({ deleteAccount, users, sessions, trustedDevices, knownDevices }: Dependencies) =>
-  async ({ caller, username, client, deviceValues }: Request) => {
-    const { userId } = caller
+  ({ accountChanges, deleteAccount, users, trustedDevices, knownDevices }: Dependencies) =>
+  async (context: CallerContext, { username, deviceValues }: Request) => {
+    const { userId } = context.caller
     const trusted = await trustedDevices.tokensOf(userId, deviceValues)
-    const user = await users.findById(userId)
-    const ofAccount = [...trusted, ...(user ? knownDevices.valuesOf(user, deviceValues) : [])]
-    const deleted = await deleteAccount({
-      userId,
-      client,
-      refusalFor: async (sql, user) => {
-        if (user.disabled || !(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
-        return usernameKey(username) === usernameKey(user.username) ? undefined : refuse('other_username')
-      },
+    const found = await users.findById(userId)
+    const ofAccount = [...trusted, ...(found ? knownDevices.valuesOf(found, deviceValues) : [])]
+    const deleted = await accountChanges.byCaller(context, 'account_deleted', async (sql, user) => {
+      if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
+      const { to } = await deleteAccount(sql, user)
+      return { changes: { account_deleted: { mail: { byOperator: false, to } } } }
     })
-    if (!isRefused(deleted)) return { ofAccount }
-    return deleted.refused === 'no_user' ? refuse('not_authenticated') : deleted
+    return isRefused(deleted) ? deleted : { ofAccount }
   }

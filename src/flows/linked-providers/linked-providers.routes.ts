@@ -120,6 +120,6 @@ export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
   server.delete(path, { schema: schemas.unlink, onRequest: guards.sensitive }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
     const unlinked = await unlink(callers.requestOf(request), provider)
-    return unlinkRefusals.answer(reply, unlinked, 204)
+    return isRefused(unlinked) ? unlinkRefusals.sendRefusal(reply, unlinked) : reply.status(204).send()
   })
 }

@@ -1,9 +1,7 @@
 import { Type } from 'typebox'
-import { refuse } from '../../contract/outcome.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
-import type { Events } from '../../domain/events/events.js'
-import type { Sessions } from '../../domain/sessions/sessions.js'
-import type { Users } from '../../domain/users/users.js'
+import type { OperatorChanges } from '../../domain/accounts/operator-changes.js'
 import type { Guards } from '../../http/guards.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -19,20 +17,19 @@ const schema = {
   response: { 204: NoContent, ...responses },
 }
 
-type Dependencies = { guards: Guards; users: Users; sessions: Sessions; events: Events; serviceCallers: ServiceCallers }
+type Dependencies = {
+  guards: Guards
+  operatorChanges: Pick<OperatorChanges, 'endSessions'>
+  serviceCallers: ServiceCallers
+}
 
-export const signOutUserRoutes = (
-  server: Server,
-  { guards, users, sessions, events, serviceCallers }: Dependencies,
-) => {
+export const signOutUserRoutes = (server: Server, { guards, operatorChanges, serviceCallers }: Dependencies) => {
   const onRequest = guards.service('sessions:end')
 
   server.post('/api/service/users/:id/sign-out', { schema, onRequest }, async (request, reply) => {
-    const { id } = request.params
-    const user = isUuid(id) ? await users.findById(id) : undefined
-    if (!user) return sendRefusal(reply, refuse('not_found'))
-    await sessions.endAll(user.id)
-    await events.record({ kind: 'sessions_ended', userId: user.id }, serviceCallers.clientOf(request))
-    return reply.status(204).send()
+    const { id: userId } = request.params
+    if (!isUuid(userId)) return sendRefusal(reply, refuse('not_found'))
+    const ended = await operatorChanges.endSessions({ userId, client: serviceCallers.clientOf(request) })
+    return isRefused(ended) ? sendRefusal(reply, refuse('not_found')) : reply.status(204).send()
   })
 }

@@ -1,0 +1,40 @@
+import type { Method } from '../../contract/factors.js'
+import type { EventKind } from '../events/events.js'
+import type { MailKind } from '../mails/letters.js'
+import type { UndoKind } from '../undos/undos.js'
+
+/** Who can cause a change. A sign-in adds a factor or a provider on its way. */
+export type Door = 'caller' | 'link' | 'operator' | 'sign-in'
+
+/** What stops working with a change, besides what the change itself removes. */
+export type Voided =
+  | 'resets'
+  | 'restore links'
+  | 'mailed codes'
+  | 'email change'
+  | 'trusted devices'
+  | 'waiting sign-ins'
+  | 'waiting sign-ins by provider'
+
+/** What follows from a change of an account, in the transaction of the change. */
+export type Consequences = {
+  by: readonly Door[]
+  /** To the owner, at the address that the account had before. */
+  mail: MailKind | null
+  /** What the link in the mail takes back. */
+  undo: UndoKind | null
+  /** Triggers write those about users. `each`: one for every factor that was removed. */
+  webhook:
+    | `factor.changed ${'password' | 'totp' | 'passkey' | 'recovery_codes' | 'each'}`
+    | 'user.updated'
+    | 'user.deleted'
+    | 'session.theft_suspected'
+    | null
+  otherSessions: 'stay' | 'end' | 'of the provider end'
+  /** Of the caller, if there is one. New tokens: those before them are refused from now on. */
+  thisSession: 'stays' | 'new tokens' | 'no longer fresh' | 'ends'
+  /** What counts as proven in this session no more. */
+  withdraws: readonly Method[]
+  voids: readonly Voided[]
+  event: Exclude<EventKind, 'sign_in_failed'> | null
+}
