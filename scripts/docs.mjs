@@ -2,6 +2,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { accountChangesGuide } from './account-changes-guide.mjs'
 import { apiGuide } from './api-guide.mjs'
 import { build } from './build.mjs'
 import { compactJson } from './compact-json.mjs'
@@ -16,6 +17,7 @@ const { startApp } = await load('app.js')
 const { refusals } = await load('contract/refusals.js')
 const { settings } = await load('config/settings.js')
 const { limiters } = await load('domain/limiters/limiters.js')
+const { accountChangeTable } = await load('domain/accounts/account-change-table.js')
 
 const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-docs-'))
 const environment = { NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'error', DRAIN_DELAY: '0ms' }
@@ -33,6 +35,7 @@ const files = {
   '.env.example': environmentExample(),
   'docs/troubleshooting.md': withRefusals(await readFile(new URL('docs/troubleshooting.md', root), 'utf8'), refusals),
   'docs/api.md': apiGuide(app.routes.list(), limiters, settings),
+  'docs/account-changes.md': accountChangesGuide(accountChangeTable),
   'docs/openapi.json': `${compactJson(document)}\n`,
 }
 for (const [path, text] of Object.entries(files)) await writeFile(new URL(path, root), text)

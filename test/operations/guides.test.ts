@@ -4,8 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { methods } from '#contract/factors.js'
 import { refusalCodes, refusals } from '#contract/refusals.js'
+import { accountChangesGuide } from '../../scripts/account-changes-guide.mjs'
 import { causesIn, withRefusals } from '../../scripts/troubleshooting.mjs'
 import { commandNames } from '../../src/commands/commands.js'
+import { accountChangeTable } from '../../src/domain/accounts/account-change-table.js'
 import { eventKinds } from '../../src/domain/events/events.js'
 import { waysToSignIn } from '../../src/domain/sign-in/ways-to-sign-in.js'
 import { anchorsIn, knownMetrics, metricsNamedIn, read } from '../support/project.js'
@@ -78,6 +80,20 @@ it('the plan of the house names modules and folders that are there', async () =>
   const found = await Promise.all(named.map(isThere))
   expect(named.filter((_, at) => !found[at])).toEqual([])
   expect(named.length).toBeGreaterThan(20)
+})
+
+it('the plan of the house lists every trigger', async () => {
+  const [, section = ''] = /\n## The triggers\n(.*?)\n## /s.exec(await read('ARCHITECTURE.md')) ?? []
+  const rows = section.split('\n').filter((line) => line.startsWith('| `'))
+  const named = rows.flatMap((row) => row.split(' | ')[0]?.match(/(?<=`)[a-z_]+(?=`)/g) ?? [])
+  const folder = new URL('../../migrations', import.meta.url)
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.sql'))
+  const sql = (await Promise.all(files.map((name) => read(`migrations/${name}`)))).join('\n')
+  expect(named.sort()).toEqual([...sql.matchAll(/^create trigger (\w+)/gm)].map(([, name]) => name).sort())
+})
+
+it('the page of account changes is that of the program: run npm run docs', async () => {
+  expect(await read('docs/account-changes.md')).toBe(accountChangesGuide(accountChangeTable))
 })
 
 /** Code inside of sentences and tables, of all guides that are written by hand. */
