@@ -1,14 +1,18 @@
 import { describe, expect, it } from 'vitest'
+import { type Language, languages } from '../../contract/languages.js'
 import type { PageSettings } from '../../contract/pages.js'
 import type { Page } from './assets.js'
 import { renderNotFound, renderPage } from './shell.js'
+
+const inEachLanguage = <Words>(words: Words) =>
+  Object.fromEntries(languages.map((language) => [language, words])) as Record<Language, Words>
 
 const words = { title: 'Sign in', noscript: 'Switch <it> on', sections: { login: { heading: '</script><b>&' } } }
 const page: Page = {
   script: '/api/auth/assets/login-X.js',
   preload: ['/api/auth/assets/shared-Y.js'],
   styles: ['/api/auth/assets/base-Z.css'],
-  words: { en: words, de: { ...words, title: 'Anmelden' }, fr: words },
+  words: { ...inEachLanguage(words), de: { ...words, title: 'Anmelden' } },
 }
 const settings: PageSettings = {
   language: 'en',
@@ -89,11 +93,7 @@ describe('the shell of a page', () => {
 describe('the page for lost visitors', () => {
   it('needs no script', () => {
     const text = { title: 'Lost', heading: 'No door', text: 'Here is nothing.', action: 'Home' }
-    const html = renderNotFound(
-      { styles: ['/api/auth/assets/base-Z.css'], words: { en: text, de: text, fr: text } },
-      theme,
-      'fr',
-    )
+    const html = renderNotFound({ styles: ['/api/auth/assets/base-Z.css'], words: inEachLanguage(text) }, theme, 'fr')
 
     expect(html).toContain('<h1>No door</h1>')
     expect(html).toContain('<html lang="fr">')
