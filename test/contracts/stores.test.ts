@@ -79,11 +79,11 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       await users.selectById(sql, id),
       await users.selectByEmail(sql, 'ada@example.com'),
       await users.selectByUsername(sql, 'ada'),
-      await sql.transaction((inside) => users.lockById(inside, id)),
       await sql.transaction((inside) => users.holdByEmail(inside, 'ada@example.com')),
       await sql.transaction((inside) => users.holdById(inside, id)),
     ]
     for (const rows of found) expect(rows).toMatchObject([{ id, email: 'Ada@Example.com', created_at: now }])
+    expect(await sql.transaction((inside) => users.lockById(inside, id))).toHaveLength(1)
     const again = { id: uuidv7(now), ...namesOf('ADA'), name: null, passwordHash: 'other', now }
     expect([await users.insertWithPassword(sql, again), await users.holdConcerned(sql, 'x')]).toEqual([[], []])
     expect(await users.selectFreeSuffix(sql, 'ada', [], new Date())).toEqual([{ suffix: 2 }])

@@ -125,7 +125,7 @@ describe('limits clear', () => {
   it('lets a network try again, and tells what was counted', async () => {
     expect((await login('ada', goodPassword, ofAda)).status).toBe(429)
     const cleared = await json('limits', 'clear', '--network', ofAda)
-    const limits = [{ limit: 'login', subject: ofAda, used: 2 }, { limit: 'general' }, { limit: 'network_sign_ins' }]
+    const limits = [{ limit: 'login', subject: ofAda, used: 2 }, { limit: 'network_sign_ins' }, { limit: 'general' }]
     expect(cleared).toMatchObject([{ cleared: limits }])
     expect((await login('ada', goodPassword, ofAda)).status).toBe(202)
     const unknown = await command('limits', 'clear', '--network', '198.51.100.1')
