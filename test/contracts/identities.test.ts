@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ProviderId } from '#contract/providers.js'
+import { loadConfig } from '../../src/config.js'
 import { createStats } from '../../src/domain/stats/stats.js'
 import { readEmail } from '../../src/domain/users/email.js'
 import { readUsername } from '../../src/domain/users/username.js'
 import { createUsernames } from '../../src/domain/users/usernames.js'
 import { createUsers, type Users } from '../../src/domain/users/users.js'
 import { systemClock } from '../../src/lib/clock.js'
-import { days } from '../../src/lib/durations.js'
 import { type TestStore, testStores } from '../support/stores.js'
 import { untilBlocked } from '../support/waits-for-lock.js'
 
@@ -148,7 +148,7 @@ describe.each(testStores)('identities on $name', ({ open }) => {
   it('are counted for operators, with everything else', async () => {
     await withPassword('ada')
     await newcomer('eve', google('1'))
-    const stats = createStats({ database: store.database, clock: systemClock, sessionMaxAge: 365 * days })
+    const stats = createStats({ ...loadConfig({ NODE_ENV: 'test' }), database: store.database, clock: systemClock })
     expect(await stats.since(new Date(0))).toMatchObject({
       ...{ users: 2, new_users: 2, disabled: 0, without_password: 1, with_totp: 0, with_passkeys: 0, sessions: 0 },
       ...{ mails_waiting: 0, providers: [{ provider: 'provider_a', users: 1 }], events: [] },

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../src/config.js'
 import * as contentStore from '../../src/domain/content/content.store.js'
 import * as eventsStore from '../../src/domain/events/events.store.js'
 import { createExpiredRows, expiringTables } from '../../src/domain/housekeeping/expired-rows.js'
@@ -171,7 +172,11 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
   })
 
   const liveAfter = (offset: number, sessionMaxAge = 365 * days) =>
-    createSessionLife({ clock: { now: () => at(offset), offset: () => 0 }, sessionMaxAge }).liveNow()
+    createSessionLife({
+      ...loadConfig({ NODE_ENV: 'test' }),
+      sessionMaxAge,
+      clock: { now: () => at(offset), offset: () => 0 },
+    }).liveNow()
   const live = liveAfter(0)
 
   const begin = async (userId: string, fill = 1) => {

@@ -84,7 +84,11 @@ it('ends the sessions that are older, wherever one asks whether a session is liv
   expect([await listed(young), await listed(atLowered(young))]).toEqual([2, 1])
   expect(await lowered.app.nouns.sessions.list(me.user.id)).toHaveLength(1)
   const counted = async (sessionMaxAge: number) =>
-    (await createStats({ database: latchkey.sql, clock: latchkey.clock, sessionMaxAge }).since(new Date(0))).sessions
+    (
+      await createStats({ ...latchkey.config, database: latchkey.sql, clock: latchkey.clock, sessionMaxAge }).since(
+        new Date(0),
+      )
+    ).sessions
   expect([await counted(365 * days), await counted(1 * days)]).toEqual([2, 1])
 
   expect((await old.post('/api/auth/refresh')).status).toBe(200)

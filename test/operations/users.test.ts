@@ -2,10 +2,11 @@ import { PassThrough, Writable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import project from '../../package.json' with { type: 'json' }
 import { commandNames, runCommand } from '../../src/commands/commands.js'
+import { loadConfig } from '../../src/config.js'
 import { createSessions } from '../../src/domain/sessions/sessions.js'
 import { createTokens } from '../../src/domain/tokens/tokens.js'
 import { systemClock as clock } from '../../src/lib/clock.js'
-import { days, seconds } from '../../src/lib/durations.js'
+import { days } from '../../src/lib/durations.js'
 import { randomToken } from '../../src/lib/random.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
 import { goodPassword } from '../support/latchkey.js'
@@ -30,10 +31,15 @@ describe('users from the command line', () => {
 
   const signIn = async (id = '') => {
     const tokens = createTokens({ secrets: [randomToken() + randomToken()], clock, issuer: 'https://app.example.com' })
-    const limits = { refreshGrace: 30 * seconds, renewGrace: 120 * seconds, sessionMaxAge: 1 * days }
     const unused = () => Promise.reject(new Error('Nothing is stolen here'))
     const others = { webhooks: { queue: async () => [] }, users: { hold: unused }, mails: { queue: unused } }
-    const started = createSessions({ database: store.database, tokens, clock, ...others, ...limits })
+    const started = createSessions({
+      ...loadConfig({ NODE_ENV: 'test' }),
+      ...others,
+      database: store.database,
+      tokens,
+      clock,
+    })
     const user = { id, username: 'ada', email: 'ada@example.com', name: null }
     await started.beginSession(
       user,
