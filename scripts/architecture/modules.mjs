@@ -6,7 +6,8 @@ import { parseSync } from 'vite'
 /** @typedef {{ specifier: string, target: string, line: number, dynamic: boolean, typeOnly: boolean }} Import */
 /** `ownLines` leaves out the functions inside. @typedef {{ name: string, line: number, lines: number, ownLines: number }} FunctionSize */
 /** A module of Node, or of a package. @typedef {{ name: string, line: number }} OutsideImport */
-/** @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[], requests: number[], sessionBegins: number[] }} Module */
+/** What a factory takes, and how many functions it returns. @typedef {{ name: string, line: number, parts: number, returned: number }} Factory */
+/** @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[], requests: number[], sessionBegins: number[], factories: Factory[], tupleDeclarations: number[], literalSpreads: number[] }} Module */
 /** @typedef {{ type: string, start: number, end: number, [key: string]: unknown }} Node */
 
 /**
@@ -28,6 +29,9 @@ export const readModule = (path, text) => {
     environmentReads: [],
     requests: [],
     sessionBegins: [],
+    factories: [],
+    tupleDeclarations: [],
+    literalSpreads: [],
   }
   const lineAt = (/** @type {number} */ offset) => text.slice(0, offset).split('\n').length
   walk(/** @type {Node} */ (/** @type {unknown} */ (program)), undefined, (node, parent) => {
@@ -41,6 +45,9 @@ export const readModule = (path, text) => {
     if (sendsRequest(node)) module.requests.push(lineAt(node.start))
     if (beginsSession(node)) module.sessionBegins.push(lineAt(node.start))
     if (isFunction(node)) module.functions.push(measure(node, parent, lineAt))
+    if (isFactory(node)) module.factories.push(measureFactory(node, typesIn(program), lineAt))
+    if (isTupleDeclaration(node)) module.tupleDeclarations.push(lineAt(node.start))
+    if (isLiteralSpread(node)) module.literalSpreads.push(lineAt(node.start))
   })
   return module
 }
@@ -53,6 +60,69 @@ const measure = (node, parent, lineAt) => {
   const inside = functionsIn(node).reduce((sum, inner) => sum + linesOf(inner) - 1, 0)
   return { name: nameOf(node, parent), line: lineAt(node.start), lines, ownLines: lines - inside }
 }
+
+// export const createSessions = (…) => …
+/** @type {(node: Node) => boolean} */
+const isFactory = (node) =>
+  node.type === 'VariableDeclarator' &&
+  /^create[A-Z]/.test(nameIn(node.id) ?? '') &&
+  isNode(node.init) &&
+  isFunction(node.init)
+
+/** The types that a file declares, by name. @type {(program: unknown) => Map<string | undefined, Node>} */
+const typesIn = (program) =>
+  new Map(
+    childrenOf(/** @type {Node} */ (program))
+      .map((node) => (isNode(node.declaration) ? node.declaration : node))
+      .filter(({ type }) => type === 'TSTypeAliasDeclaration')
+      .map((node) => [nameIn(node.id), /** @type {Node} */ (node.typeAnnotation)]),
+  )
+
+/** @type {(node: Node, types: Map<string | undefined, Node>, lineAt: (offset: number) => number) => Factory} */
+const measureFactory = (node, types, lineAt) => {
+  const factory = /** @type {Node} */ (node.init)
+  const [taken] = listIn(factory.params)
+  const body = /** @type {Node} */ (factory.body)
+  const returned =
+    body.type === 'BlockStatement'
+      ? listIn(body.body).findLast(({ type }) => type === 'ReturnStatement')?.argument
+      : (body.expression ?? body)
+  return {
+    name: nameIn(node.id) ?? '',
+    line: lineAt(node.start),
+    parts: taken ? Math.max(membersOf(annotationOf(taken), types), listIn(taken.properties).length) : 0,
+    returned: isNode(returned) && returned.type === 'ObjectExpression' ? listIn(returned.properties).length : 0,
+  }
+}
+
+/** @type {(parameter: Node) => Node | undefined} */
+const annotationOf = ({ typeAnnotation: annotation }) =>
+  isNode(annotation) && isNode(annotation.typeAnnotation) ? annotation.typeAnnotation : undefined
+
+/** How many members a type has, as far as this file says. @type {(type: Node | undefined, types: Map<string | undefined, Node>) => number} */
+const membersOf = (type, types) => {
+  if (type?.type === 'TSTypeLiteral') return listIn(type.members).length
+  if (type?.type === 'TSIntersectionType')
+    return listIn(type.types).reduce((sum, each) => sum + membersOf(each, types), 0)
+  return type?.type === 'TSTypeReference' ? membersOf(types.get(nameIn(type.typeName)), types) : 0
+}
+
+// const [a, b] = [x, y]
+/** @type {(node: Node) => boolean} */
+const isTupleDeclaration = (node) =>
+  node.type === 'VariableDeclarator' &&
+  isNode(node.id) &&
+  node.id.type === 'ArrayPattern' &&
+  isNode(node.init) &&
+  node.init.type === 'ArrayExpression'
+
+// { ...{ a, b }, c }
+/** @type {(node: Node) => boolean} */
+const isLiteralSpread = (node) =>
+  node.type === 'SpreadElement' && isNode(node.argument) && node.argument.type === 'ObjectExpression'
+
+/** @type {(value: unknown) => Node[]} */
+const listIn = (value) => (Array.isArray(value) ? value.filter(isNode) : [])
 
 /** The outermost functions inside this one. @type {(node: Node) => Node[]} */
 const functionsIn = (node) => childrenOf(node).flatMap((child) => (isFunction(child) ? [child] : functionsIn(child)))

@@ -1,5 +1,6 @@
 // The rules of ARCHITECTURE.md. Each is a function that takes a module and returns what is wrong with it.
 import { posix } from 'node:path'
+import { largeFactories, longFunctions } from './exceptions.mjs'
 import { aliases } from './modules.mjs'
 
 /** @typedef {import('./modules.mjs').Module} Module */
@@ -23,6 +24,8 @@ const rings = [
 const drawers = /^(utils?|helpers?|common|shared|misc)$/
 const longestFile = 400
 const longestFunction = 60
+const mostParts = 8
+const mostReturned = 12
 
 /** @type {Rule} */
 const hasAPlace = ({ path }) =>
@@ -161,22 +164,44 @@ const filesAreShort = ({ path, lines }) =>
     ? [{ line: lines, says: `${lines} lines; a file stays under ${longestFile}` }]
     : []
 
-// A factory is a list of functions, and a routes function is a list of routes: the functions inside are measured by
-// themselves. In a test file the longest function is the list of its tests, which is not measured.
+// A test file is a list of tests, and what starts a server for many tests is one of its parts: the functions inside are measured.
 /** @type {Rule} */
 const functionsAreShort = ({ path, functions }) =>
   isTest(path)
     ? []
     : functions
-        .map(({ name, line, lines, ownLines }) => ({ name, line, lines: isList(name) ? ownLines : lines }))
-        .filter(({ lines }) => lines >= longestFunction)
+        .map(({ name, line, lines, ownLines }) => ({ name, line, lines: path.startsWith('test/') ? ownLines : lines }))
+        .filter(({ name, lines }) => lines > longestFunction && !longFunctions.has(`${path} ${name}`))
         .map(({ name, lines, line }) => ({
           line,
-          says: `${name} has ${lines} lines; a function stays under ${longestFunction}`,
+          says: `${name} has ${lines} lines, and a function at most ${longestFunction}: which is its second subject?`,
         }))
 
-/** @type {(name: string) => boolean} */
-const isList = (name) => /^(create|open|start)[A-Z]|[a-z]Routes$/.test(name)
+/** @type {Rule} */
+const factoriesAreSmall = ({ path, factories }) =>
+  isTest(path) || path.startsWith('test/')
+    ? []
+    : factories
+        .filter(({ name, parts, returned }) => {
+          const isSmall = parts <= mostParts && returned <= mostReturned
+          return !isSmall && !largeFactories.has(`${path} ${name}`)
+        })
+        .map(({ name, parts, returned, line }) => ({
+          line,
+          says: `${name} takes ${parts} parts and returns ${returned}: at most ${mostParts} and ${mostReturned}`,
+        }))
+
+/** @type {Rule} */
+const declaresOneByOne = ({ path, tupleDeclarations, literalSpreads }) =>
+  path.startsWith('test/') || isTest(path)
+    ? []
+    : [
+        ...tupleDeclarations.map((line) => ({ line, says: 'a declaration for each value, and no tuple' })),
+        ...literalSpreads.map((line) => ({
+          line,
+          says: 'write the properties out: a spread of a literal saves a line only',
+        })),
+      ]
 
 /** @type {Record<string, Rule>} */
 const rules = {
@@ -198,6 +223,8 @@ const rules = {
   isNamedForWhatItIs,
   filesAreShort,
   functionsAreShort,
+  factoriesAreSmall,
+  declaresOneByOne,
 }
 
 /**
