@@ -13,7 +13,7 @@ import { atLeast, equalTime } from '../../http/at-least.js'
 type Guesser = Pick<Visit, 'client' | 'knownDevices'>
 
 type Proven = { user: User; needsRehash: boolean }
-type Owner = Proven | { unconfirmed: true; user: User | undefined } | { noMatch: User | undefined } | Busy
+type Owner = Proven | { unconfirmed: true; user: User | undefined } | { wrongPasswordOf: User | undefined } | Busy
 
 /** Signs in by username or email. For every failure the work and the answer are the same. */
 export const createLogin = (deps: {
@@ -69,7 +69,7 @@ export const createLogin = (deps: {
     const ofUser = await passwords.verify(password, user?.passwordHash, asker)
     if (isRefused(ofUser)) return ofUser
     if (user && ofUser.matches) return { user, needsRehash: ofUser.needsRehash }
-    return ofRegistration?.matches ? { unconfirmed: true, user } : { noMatch: user }
+    return ofRegistration?.matches ? { unconfirmed: true, user } : { wrongPasswordOf: user }
   }
 
   /** Another sign-in may have strengthened the hash since it was checked. Then the password is compared with the new one. */
@@ -98,8 +98,8 @@ export const createLogin = (deps: {
       await noteFailure(client, 'unconfirmed', owner.user?.id)
       return refuse('email_not_confirmed')
     }
-    if ('noMatch' in owner) {
-      const { noMatch: user } = owner
+    if ('wrongPasswordOf' in owner) {
+      const { wrongPasswordOf: user } = owner
       if (!user) return refuseCredentials(client, 'unknown_user')
       return refuseCredentials(client, user.passwordHash ? 'wrong_password' : 'no_password', user.id)
     }
