@@ -86,7 +86,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     for (const rows of found) expect(rows).toMatchObject([{ id, email: 'Ada@Example.com', created_at: now }])
     expect(await sql.transaction((inside) => users.lockById(inside, id))).toHaveLength(1)
     const again = { id: uuidv7(now), ...namesOf('ADA'), name: null, passwordHash: 'other', now }
-    expect([await users.insertWithPassword(sql, again), await users.holdConcerned(sql, 'x')]).toEqual([[], []])
+    expect([await users.insertWithPassword(sql, again), await users.lockUsersOfAddress(sql, 'x')]).toEqual([[], []])
     expect(await users.selectFreeSuffix(sql, 'ada', [], new Date())).toEqual([{ suffix: 2 }])
     await addUser('ada-2')
     expect(await users.replaceHash(sql, id, 'not it', 'new')).toEqual([])

@@ -140,7 +140,7 @@ export const createRegistrations = (deps: Dependencies) => {
   ): Promise<SentAgain> =>
     database.transaction(async (sql): Promise<SentAgain> => {
       // Before the registration, as a deletion does.
-      await users.holdConcerned(sql, email)
+      await users.lockUsersOfAddress(sql, email)
       const [row] = await store.lockWaiting(sql, id, clock.now())
       if (!row) return refuse('no_registration_waiting')
       if (isForgotten(row)) return undefined

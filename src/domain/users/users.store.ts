@@ -64,7 +64,7 @@ export const holdByEmail = (sql: Sql, key: string) =>
   sql.query<UserRow>(`select ${user} from users where email_key = $1 for key share`, [key])
 
 /** The user who has the address, and the one for whom it is reserved. */
-export const holdConcerned = (sql: Sql, key: string) =>
+export const lockUsersOfAddress = (sql: Sql, key: string) =>
   sql.query(
     `select 1 from users where email_key = $1 or id in (select user_id from undos where email_key = $1)
      order by id for key share`,

@@ -94,8 +94,8 @@ const held = {
   /** The user is not deleted before the transaction ends. */
   hold: (sql: Transaction, id: string) => first(store.holdById(sql, id)),
   /** For a transaction that holds rows of this address: a deletion of one of these users takes them in the same order. */
-  holdConcerned: async (sql: Transaction, email: string) => {
-    await store.holdConcerned(sql, emailKey(email))
+  lockUsersOfAddress: async (sql: Transaction, email: string) => {
+    await store.lockUsersOfAddress(sql, emailKey(email))
   },
   /** The user as it is now, locked until the transaction ends. The statement that waits for the lock still sees providers from before. */
   lock: async (sql: Transaction, id: string) => {
