@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
 /** Milliseconds. Longer than writing a mail or an event takes, so that the time does not show whether one was written. */
-export const equalTime = 100
+export const minResponseTime = 100
 
 /** Takes at least this time, so that the answer does not show how long the work took. */
 export const atLeast = async <Result>(milliseconds: number, work: Promise<Result>) => {

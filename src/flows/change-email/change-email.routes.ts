@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
 import { Accepted, EmailLink, NoContent, Nullable, WaitingEmail } from '../../contract/schemas.js'
 import { readEmail } from '../../domain/users/email.js'
-import { atLeast, equalTime } from '../../http/at-least.js'
+import { atLeast, minResponseTime } from '../../http/at-least.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
@@ -101,7 +101,7 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
   server.post('/api/auth/email', asking, async (request, reply) => {
     const withheld = !(await limits.mayMailStranger(request))
     const asked = changeEmail.ask(callers.requestOf(request), { ...request.body, withheld })
-    const refused = await atLeast(equalTime, asked)
+    const refused = await atLeast(minResponseTime, asked)
     return refused ? askRefusals.sendRefusal(reply, refused) : reply.status(202).send(accepted)
   })
 

@@ -7,7 +7,7 @@ import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import type { User, Users } from '../../domain/users/users.js'
-import { atLeast, equalTime } from '../../http/at-least.js'
+import { atLeast, minResponseTime } from '../../http/at-least.js'
 
 /** Who types a password. */
 type Guesser = Pick<Visit, 'client' | 'knownDevices'>
@@ -39,7 +39,7 @@ export const createLogin = (deps: {
   /** An event of a known user takes the database longer than one without a user. The answer waits until that is hidden. */
   const noteFailure = async (client: Client, reason: string, userId: string | undefined) => {
     const failed = { kind: 'sign_in_failed', triedBy: 'password', reason } as const
-    await atLeast(equalTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
+    await atLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
   }
 
   const refuseCredentials = async (client: Client, reason: string, userId?: string) => {

@@ -8,7 +8,7 @@ import { displayName } from '../../domain/users/display-name.js'
 import { type Email, readEmail } from '../../domain/users/email.js'
 import { chooseUsername } from '../../domain/users/username.js'
 import type { Usernames } from '../../domain/users/usernames.js'
-import { atLeast, equalTime } from '../../http/at-least.js'
+import { atLeast, minResponseTime } from '../../http/at-least.js'
 
 type Request = {
   username: string
@@ -65,6 +65,6 @@ export const createRegister = (deps: Dependencies) => {
     // The same rows are written for an email that has an account, but writing its mail may take a different time.
     const mailing = { ...(invite !== undefined && { invite }), earlier, withheld: !(await mayMail()) }
     const begun = registrations.begin({ email, username, name, passwordHash }, client, mailing)
-    return { browserToken: await atLeast(equalTime, begun) }
+    return { browserToken: await atLeast(minResponseTime, begun) }
   }
 }

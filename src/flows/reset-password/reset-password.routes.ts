@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
 import { Accepted, NoContent } from '../../contract/schemas.js'
 import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
-import { atLeast, equalTime } from '../../http/at-least.js'
+import { atLeast, minResponseTime } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
@@ -71,7 +71,7 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
   for (const path of ['/reset-password', '/api/auth/reset-password']) {
     server.post(path, requesting, async (request, reply) => {
       const withheld = !(await limits.mayMailStranger(request))
-      await atLeast(equalTime, resetPassword.request(request.body.email, clientOf(request), withheld))
+      await atLeast(minResponseTime, resetPassword.request(request.body.email, clientOf(request), withheld))
       return reply.status(202).send(accepted)
     })
   }

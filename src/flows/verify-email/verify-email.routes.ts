@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { Accepted, LinkState, SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
-import { atLeast, equalTime } from '../../http/at-least.js'
+import { atLeast, minResponseTime } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
@@ -97,7 +97,7 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
   server.post('/api/auth/verify-email/resend', resending, async (request, reply) => {
     const browserToken = cookies.read(request, 'registration')
     const withheld = !(await limits.mayMailStranger(request))
-    const result = await atLeast(equalTime, registrations.sendAgainToBrowser(browserToken, clientOf(request), withheld))
+    const result = await atLeast(minResponseTime, registrations.sendAgainToBrowser(browserToken, clientOf(request), withheld))
     return isRefused(result) ? resendRefusals.sendRefusal(reply, result) : reply.status(202).send(sent)
   })
 
