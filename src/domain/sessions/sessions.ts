@@ -169,9 +169,9 @@ export const createSessions = (options: Options) => {
     const [row] = await store.selectRecord(database, sessionId, liveNow(), clock.offset(), { refreshGrace, renewGrace })
     if (!row) onEnded({ sid: sessionId, below: null })
     if (!row?.usable) return ended
-    const isJust = (hash: Uint8Array | null, recent: boolean) => recent && hash !== null && sameBytes(hash, presented)
-    if (isJust(row.voided_hash, row.just_voided)) return refuse('replaced', owner)
-    if (isJust(row.previous_hash, row.just_rotated)) {
+    const matchesRecent = (hash: Uint8Array | null, recent: boolean) => recent && hash !== null && sameBytes(hash, presented)
+    if (matchesRecent(row.voided_hash, row.just_voided)) return refuse('replaced', owner)
+    if (matchesRecent(row.previous_hash, row.just_rotated)) {
       // Its successor was replaced since, so it is no longer the parent of the newest token.
       if (claims.gen + 1 !== row.generation) return refuse('replaced', owner)
       const successor = {
