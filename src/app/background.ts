@@ -37,7 +37,7 @@ export const createBackground = ({ database, clock, log }: NounPlatform, nouns: 
     database,
     interval: 1 * minutes,
     jobs: [
-      { name: 'keep webhooks wanted', run: webhooks.stayWanted },
+      { name: 'renew the webhook subscription', run: webhooks.renewSubscription },
       { name: 'log what commands did', run: events.tellOfCommands },
       ...createExpiredRows({ clock }),
       ...Object.entries(purged).map(([noun, { purge }]) => ({ name: `purge ${noun}`, run: purge })),

@@ -8,7 +8,7 @@ import { createWebhookSender, type Receiver, type WebhookOutcome } from './webho
 import * as store from './webhooks.store.js'
 
 /** Without a running service that has WEBHOOK_URL, events are written for this long: as long as they would be tried. */
-const wantedFor = 3 * days
+const subscriptionLifetime = 3 * days
 
 export type { WaitingWebhook } from './webhooks.store.js'
 export type Webhooks = ReturnType<typeof createWebhooks>
@@ -39,7 +39,7 @@ export const createWebhooks = (options: {
     /** From now on events are written, also those of other instances, and sent, also if the receiver wanted none before. */
     load: async (sql: Sql = database) => {
       if (!receiver) return
-      await store.want(sql, wantedFor)
+      await store.want(sql, subscriptionLifetime)
       await store.resumeSending(sql)
     },
     wake: () => sender?.wake(),
@@ -53,8 +53,8 @@ export const createWebhooks = (options: {
     /** Everything is due at once, also what was given up, and is sent, also after a 410. Returns how many. */
     retryAll: async () => (await store.retryAll(database, clock.offset(), lease)).length,
     /** A job of its own: without it no webhook is written after some days, whatever else fails. */
-    stayWanted: async (sql: Sql) => {
-      if (receiver) await store.want(sql, wantedFor)
+    renewSubscription: async (sql: Sql) => {
+      if (receiver) await store.want(sql, subscriptionLifetime)
       return 0
     },
   }
