@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
 import { openCache } from '../platform/cache/open.js'
 import { openDatabase } from '../platform/database/open.js'
-import { keptSecret } from '../platform/kept-secret.js'
+import { generatedSecret } from '../platform/generated-secret.js'
 import type { Log } from '../platform/log.js'
 import { createDevelopmentMailbox } from '../platform/mail/development.js'
 import { createSmtpMailer } from '../platform/mail/smtp.js'
@@ -57,7 +57,7 @@ const openParts = async (
   { config, clock, log, givenWorkers }: PlatformContext,
   keep: <Part extends Closable>(part: Part) => Part,
 ) => {
-  const secrets = config.jwtSecret ?? [await keptSecret(config.dataDir)]
+  const secrets = config.jwtSecret ?? [await generatedSecret(config.dataDir)]
   const leakedPasswords = await openLeakedPasswords(config, log)
   if (leakedPasswords) keep(leakedPasswords)
   const database = keep(await openStore(config, log))

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { seconds } from '../lib/durations.js'
 import { withTimeout } from '../lib/with-timeout.js'
-import { createOwnContext } from './own-context.js'
+import { createDetachedContext } from './detached-context.js'
 
 /** Longer than any delivery may take, so that no two attempts at one item overlap. */
 export const lease = 60 * seconds
@@ -40,7 +40,7 @@ export const createDeliveryRounds = <Item>(options: {
   onFailure: (reason: string) => void
 }) => {
   const { deliver, onFailure } = options
-  const inOwnContext = createOwnContext('deliveries')
+  const inOwnContext = createDetachedContext('deliveries')
   let running = false
   let timer: NodeJS.Timeout | undefined
   let wakesAt = Number.POSITIVE_INFINITY

@@ -6,7 +6,7 @@ import { createSigningKeys } from '../../domain/signing-keys/signing-keys.js'
 import { systemClock } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import type { Database } from '../../platform/database/database.js'
-import { existingSecret } from '../../platform/kept-secret.js'
+import { existingSecret } from '../../platform/generated-secret.js'
 import { counted } from '../terminal/counted.js'
 import { type Finding, failure, ok, warning } from './check.js'
 

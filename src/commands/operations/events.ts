@@ -2,7 +2,7 @@ import { duration, InvalidValue } from '../../config/setting-values.js'
 import { type EventQuery, type EventRow, eventKinds } from '../../domain/events/events.js'
 import { commandLine } from '../../domain/sessions/client.js'
 import { readAddress, readRange } from '../../http/client.js'
-import { writtenMoment } from '../../lib/written-moment.js'
+import { parseDate } from '../../lib/parse-date.js'
 import {
   type Command,
   type CommandContext,
@@ -21,7 +21,7 @@ const mostAtOnce = 10_000
 
 /** A time such as 2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d. */
 export const momentFrom = (option: string, text: string, now: Date) => {
-  const moment = writtenMoment(text)
+  const moment = parseDate(text)
   if (moment) return moment
   try {
     return new Date(now.getTime() - duration(text))

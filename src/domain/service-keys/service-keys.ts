@@ -1,7 +1,7 @@
 import { type Refused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
+import { parseDate } from '../../lib/parse-date.js'
 import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
-import { writtenMoment } from '../../lib/written-moment.js'
 
 /** What a key may be for. Each route of other programs needs one of these. */
 export const serviceScopes = ['users:read', 'sessions:end', 'revocations:read'] as const
@@ -34,7 +34,7 @@ export const readScopes = (text: string) => {
 /** A day (its beginning) or a moment, both of UTC, so that every machine reads the same one. */
 export const readExpiry = (text: string) => {
   if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?Z)?$/.test(text)) return undefined
-  const moment = writtenMoment(text)
+  const moment = parseDate(text)
   // The 31st of February would be read as a day in March.
   return moment?.toISOString().startsWith(text.slice(0, 10)) ? moment : undefined
 }

@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/database/database.js'
 import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
-import type { Place } from './reading-place.js'
+import type { SnapshotCursor } from './snapshot-cursor.js'
 
 export type News = {
   /** What this statement could see. */
@@ -15,7 +15,7 @@ export type News = {
  * The entries that have become visible since a snapshot. A transaction that was open then may have committed since, with a
  * lower number than one that was read before; the snapshot knows that it was open, so its entries are news.
  */
-export const selectNews = async (sql: Sql, { seen, xact, sid }: Place, limit: number) => {
+export const selectNews = async (sql: Sql, { seen, xact, sid }: SnapshotCursor, limit: number) => {
   const [news] = await sql.query<News>(
     `with news as materialized (
        select e.xact, e.sid, e.below from ended_sessions as e

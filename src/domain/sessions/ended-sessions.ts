@@ -6,7 +6,7 @@ import type { AccessClaims } from '../tokens/claims.js'
 import { createEndedList, type EndedSession, keptFor } from './ended-list.js'
 import * as store from './ended-sessions.store.js'
 import { createEndedSince } from './ended-since.js'
-import { beginning, isContinued, type Place, placeAfter, type Seen } from './reading-place.js'
+import { cursorAfter, firstCursor, isContinuation, type Seen, type SnapshotCursor } from './snapshot-cursor.js'
 
 export type { EndedSession } from './ended-list.js'
 
@@ -52,17 +52,17 @@ const createNews = (clock: Clock) => {
 const createReader = (database: Database, add: (ended: EndedSession) => void) => {
   let last: Seen | undefined
 
-  /** All pages from a place on. What commits in the meantime is not in the first snapshot, so the next reading finds it. */
-  const readFrom = async (from: Place): Promise<Seen> => {
+  /** All pages from a cursor on. What commits in the meantime is not in the first snapshot, so the next reading finds it. */
+  const readFrom = async (from: SnapshotCursor): Promise<Seen> => {
     let first: Seen | undefined
     for (let next = from; ; ) {
       const page = await store.selectNews(database, next, pageSize)
       for (const [sid, below] of page.entries) add({ sid, below })
       first ??= page
       const before = last ?? first
-      if (!isContinued(before, page)) {
+      if (!isContinuation(before, page)) {
         last = undefined
-        return readFrom(beginning)
+        return readFrom(firstCursor)
       }
       if (!page.last || page.entries.length < pageSize) return first
       next = { ...next, ...page.last }
@@ -71,7 +71,7 @@ const createReader = (database: Database, add: (ended: EndedSession) => void) =>
 
   return async () => {
     try {
-      const { server, snapshot } = await readFrom(last ? placeAfter(last.snapshot) : beginning)
+      const { server, snapshot } = await readFrom(last ? cursorAfter(last.snapshot) : firstCursor)
       last = { server, snapshot }
     } catch (error) {
       // The server may have recovered from a crash, and use its last numbers a second time: all entries are read again.

@@ -4,7 +4,7 @@ import { isUuid } from '../../lib/uuid.js'
 import type { Database } from '../../platform/database/database.js'
 import type { EndedSession } from './ended-list.js'
 import { selectNews } from './ended-sessions.store.js'
-import { beginning, isContinued, type Place, placeAfter, type Seen } from './reading-place.js'
+import { cursorAfter, firstCursor, isContinuation, type Seen, type SnapshotCursor } from './snapshot-cursor.js'
 
 /** In one answer. If there are as many, the next answer has more. */
 const mostEntries = 10_000
@@ -16,7 +16,7 @@ const cursorLifetime = 10 * minutes
  * How far a program has read. It says all that is needed, so that any instance can go on. `first` is what the first answer
  * could see, while a list takes several: what commits in the meantime is given after it. Otherwise it is null.
  */
-type Cursor = { at: number; server: string; place: Place; first: string | null }
+type Cursor = { at: number; server: string; place: SnapshotCursor; first: string | null }
 
 /** A snapshot names every open transaction. With very many of them, all entries since the oldest are given again instead. */
 const longestSnapshot = 1_000
@@ -63,19 +63,19 @@ type Since = { entries: EndedSession[]; cursor: string; complete: boolean }
 /** Whether the numbers in a cursor still mean the same transactions. */
 const continues = ({ server, place, first }: Cursor, page: Seen) => {
   const snapshot = first ?? place.seen
-  return snapshot !== null && isContinued({ server, snapshot }, page)
+  return snapshot !== null && isContinuation({ server, snapshot }, page)
 }
 
 /** The list for other programs: all of it without a cursor, and with one what has become visible since. */
 export const createEndedSince = ({ database, clock }: { database: Database; clock: Clock }) => {
   const since = async (text?: string): Promise<Since> => {
     const cursor = text === undefined ? undefined : read(text, clock.now())
-    const place = cursor?.place ?? beginning
+    const place = cursor?.place ?? firstCursor
     const page = await selectNews(database, place, mostEntries)
     if (cursor && !continues(cursor, page)) return since()
     const first = cursor?.first ?? short(page.snapshot)
     const isFull = page.last !== null && page.entries.length === mostEntries
-    const next = isFull ? { place: { ...place, ...page.last }, first } : { place: placeAfter(first), first: null }
+    const next = isFull ? { place: { ...place, ...page.last }, first } : { place: cursorAfter(first), first: null }
     return {
       entries: page.entries.map(([sid, below]) => ({ sid, below })),
       cursor: write({ at: clock.now().getTime(), server: page.server, ...next }),

@@ -169,7 +169,8 @@ export const createSessions = (options: Options) => {
     const [row] = await store.selectRecord(database, sessionId, liveNow(), clock.offset(), { refreshGrace, renewGrace })
     if (!row) onEnded({ sid: sessionId, below: null })
     if (!row?.usable) return ended
-    const matchesRecent = (hash: Uint8Array | null, recent: boolean) => recent && hash !== null && sameBytes(hash, presented)
+    const matchesRecent = (hash: Uint8Array | null, recent: boolean) =>
+      recent && hash !== null && sameBytes(hash, presented)
     if (matchesRecent(row.voided_hash, row.just_voided)) return refuse('replaced', owner)
     if (matchesRecent(row.previous_hash, row.just_rotated)) {
       // Its successor was replaced since, so it is no longer the parent of the newest token.

@@ -4,7 +4,7 @@ import { minutes, seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
-import { createOwnContext } from '../../platform/own-context.js'
+import { createDetachedContext } from '../../platform/detached-context.js'
 import { createTokenKey, headerOf, type TokenKey } from '../tokens/token-keys.js'
 import { mayBeOurs } from './key-pair.js'
 import { isNextDue, signerAt, trustedAt } from './schedule.js'
@@ -110,7 +110,7 @@ type Dependencies = {
 
 /** The keys in the memory of this process, which signs and checks access tokens with them and asks no store. */
 export const createLoadedKeys = ({ signingKeys, clock, log, signs }: Dependencies) => {
-  const inOwnContext = createOwnContext('signing keys')
+  const inOwnContext = createDetachedContext('signing keys')
   const tokenKeysOf = createTokenKeys()
   let loaded: Loaded | undefined
   let removals = 0

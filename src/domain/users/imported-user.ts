@@ -4,8 +4,8 @@ import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import { refusals } from '../../contract/refusals.js'
 import { isOneLine } from '../../lib/one-line.js'
+import { parseDate } from '../../lib/parse-date.js'
 import { isUuid, uuidv7 } from '../../lib/uuid.js'
-import { writtenMoment } from '../../lib/written-moment.js'
 import { type HashForms, hashToStore } from '../passwords/hash-to-store.js'
 import { displayName } from './display-name.js'
 import { type Email, readEmail } from './email.js'
@@ -130,7 +130,7 @@ const identitiesOf = (row: ImportRow, providers: readonly ProviderId[]): Identit
 const createdAtOf = (row: ImportRow, now: Date) => {
   const text = textOf(row, 'created_at')
   if (text === undefined) return now
-  const moment = writtenMoment(text)
+  const moment = parseDate(text)
   return moment && moment.getTime() > 0 && moment <= now
     ? moment
     : broken('created_at must be a date like 2026-01-31T12:00:00Z, and not in the future')

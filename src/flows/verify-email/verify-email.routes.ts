@@ -97,7 +97,10 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
   server.post('/api/auth/verify-email/resend', resending, async (request, reply) => {
     const browserToken = cookies.read(request, 'registration')
     const withheld = !(await limits.mayMailStranger(request))
-    const result = await atLeast(minResponseTime, registrations.sendAgainToBrowser(browserToken, clientOf(request), withheld))
+    const result = await atLeast(
+      minResponseTime,
+      registrations.sendAgainToBrowser(browserToken, clientOf(request), withheld),
+    )
     return isRefused(result) ? resendRefusals.sendRefusal(reply, result) : reply.status(202).send(sent)
   })
 

@@ -74,7 +74,7 @@ const agreeOnSecret = async (directory: string, file: string) => {
  * The signing secret if none is configured: generated at the first start and kept, so that a restart signs no user out.
  * After a crash the file is complete or does not exist.
  */
-export const keptSecret = async (directory: string) => {
+export const generatedSecret = async (directory: string) => {
   const file = join(directory, 'secret')
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 })

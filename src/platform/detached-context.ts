@@ -5,7 +5,7 @@ import { AsyncResource } from 'node:async_hooks'
  * inside of a transaction would seem to be a part of it, and the database would refuse its statements. What runs here has the
  * context in which the job was created instead.
  */
-export const createOwnContext = (name: string) => {
+export const createDetachedContext = (name: string) => {
   const resource = new AsyncResource(name)
   return <Result>(work: () => Result) => resource.runInAsyncScope(work)
 }
