@@ -1,235 +1,24 @@
 import { openMetrics, prepareMetrics } from './app/app-metrics.js'
 import { createBackground, createLoad } from './app/background.js'
 import { withPort } from './app/free-port.js'
-import { makeNouns, type NounPlatform, type Nouns } from './app/nouns.js'
-import { type Platform as OpenedPlatform, openPlatform } from './app/open-platform.js'
+import { makeHttpParts } from './app/http-parts.js'
+import { makeNouns } from './app/nouns.js'
+import { openPlatform } from './app/open-platform.js'
 import { gated } from './app/prepare-database.js'
+import { registerFlows } from './app/register-flows.js'
 import { readServiceKeys } from './app/service-keys-file.js'
 import { closeApp, type OpenedApp, type ServeOptions, serveApp } from './app/serving.js'
-import { themeOf } from './config/theme.js'
 import type { Config } from './config.js'
-import { signInPath } from './contract/provider-paths.js'
 import type { Workers } from './domain/passwords/workers.js'
-import { createServiceKeys, type ServiceKeys } from './domain/service-keys/service-keys.js'
+import { createServiceKeys } from './domain/service-keys/service-keys.js'
 import { createActiveUsers } from './domain/stats/active-users.js'
-import { accessCheckRoutes } from './flows/access-check/access-check.routes.js'
 import { createFastLane } from './flows/access-check/fast-lane.js'
-import { createRenewal } from './flows/access-check/renewal.js'
-import { accountRoutes } from './flows/account/account.routes.js'
-import { createProfile } from './flows/account/profile.js'
-import { apiDocumentRoutes } from './flows/api-document/api-document.routes.js'
-import { createChangeEmail } from './flows/change-email/change-email.js'
-import { changeEmailRoutes } from './flows/change-email/change-email.routes.js'
-import { createChangePassword } from './flows/change-password/change-password.js'
-import { changePasswordRoutes } from './flows/change-password/change-password.routes.js'
-import { contentRoutes } from './flows/content/content.routes.js'
-import { csrfExampleRoutes } from './flows/csrf-example/csrf-example.routes.js'
-import { csrfTokenRoutes } from './flows/csrf-token/csrf-token.routes.js'
-import { createDeleteOwnAccount } from './flows/delete-account/delete-account.js'
-import { deleteAccountRoutes } from './flows/delete-account/delete-account.routes.js'
-import { devMailboxRoutes } from './flows/dev-mailbox/dev-mailbox.routes.js'
-import { eventsRoutes } from './flows/events/events.routes.js'
-import { createExportAccount } from './flows/export-account/export-account.js'
-import { exportAccountRoutes } from './flows/export-account/export-account.routes.js'
-import { createOwnFactors } from './flows/factors/factors.js'
-import { factorsRoutes } from './flows/factors/factors.routes.js'
-import { createOwnPasskeys } from './flows/factors/passkeys.js'
-import { passkeysRoutes } from './flows/factors/passkeys.routes.js'
 import { createHealth } from './flows/health/health.js'
 import { healthRoutes } from './flows/health/health.routes.js'
-import { inviteRoutes } from './flows/invite/invite.routes.js'
-import { jwksRoutes } from './flows/jwks/jwks.routes.js'
-import { createLink } from './flows/linked-providers/link.js'
-import { linkedProvidersRoutes } from './flows/linked-providers/linked-providers.routes.js'
-import { createUnlink } from './flows/linked-providers/unlink.js'
-import { createLogin } from './flows/login/login.js'
-import { loginRoutes } from './flows/login/login.routes.js'
-import { createLogout } from './flows/logout/logout.js'
-import { logoutRoutes } from './flows/logout/logout.routes.js'
-import { loadAssets } from './flows/pages/assets.js'
-import { pagesRoutes } from './flows/pages/pages.routes.js'
-import { createPasskeyLogin } from './flows/passkey-login/passkey-login.js'
-import { passkeyLoginRoutes } from './flows/passkey-login/passkey-login.routes.js'
-import { passwordStrengthRoutes } from './flows/password-strength/password-strength.routes.js'
-import { refreshRoutes } from './flows/refresh/refresh.routes.js'
-import { createRegister } from './flows/register/register.js'
-import { registerRoutes } from './flows/register/register.routes.js'
-import { createResetPassword } from './flows/reset-password/reset-password.js'
-import { resetPasswordRoutes } from './flows/reset-password/reset-password.routes.js'
-import { secondFactorRoutes } from './flows/second-factor/second-factor.routes.js'
-import { revocationsRoutes } from './flows/service/revocations.routes.js'
-import { signOutUserRoutes } from './flows/service/sign-out-user.routes.js'
-import { userLookupRoutes } from './flows/service/user-lookup.routes.js'
-import { createOwnSessions } from './flows/sessions/sessions.js'
-import { sessionsRoutes } from './flows/sessions/sessions.routes.js'
-import { createSocialSignIn } from './flows/social-sign-in/social-sign-in.js'
-import { socialSignInRoutes } from './flows/social-sign-in/social-sign-in.routes.js'
-import { createStepUp } from './flows/step-up/step-up.js'
-import { stepUpRoutes } from './flows/step-up/step-up.routes.js'
-import { createUndo } from './flows/undo/undo.js'
-import { undoRoutes } from './flows/undo/undo.routes.js'
-import { createVerifyEmail } from './flows/verify-email/verify-email.js'
-import { verifyEmailRoutes } from './flows/verify-email/verify-email.routes.js'
 import { createAllowedOrigins } from './http/allowed-origins.js'
-import { createCallers } from './http/caller.js'
-import { createCookies } from './http/cookies/cookies.js'
-import { createPendingLinkCookie } from './http/cookies/pending-link-cookie.js'
-import { createSignInCookies } from './http/cookies/sign-in-cookies.js'
-import { createAttemptCookies, createCeremonyCookies } from './http/cookies/tab-cookies.js'
-import { createCsrf } from './http/csrf.js'
-import { createEnrolling } from './http/enrolling.js'
-import { createFreshness } from './http/freshness.js'
-import { createGuards } from './http/guards.js'
-import { createLimitedEvents } from './http/limited-events.js'
-import { createLimits } from './http/limits.js'
-import { createReturnToNotes } from './http/return-to-notes.js'
-import { createServer, type Server } from './http/server.js'
-import { createServiceCallers } from './http/service-callers.js'
+import { createServer } from './http/server.js'
 import { type Clock, systemClock } from './lib/clock.js'
 import { createLog, type Log } from './platform/log.js'
-
-type Platform = OpenedPlatform & NounPlatform & { serviceKeys: ServiceKeys }
-
-/** What routes use: cookies, the access check, CSRF, limits. */
-const makeGates = (config: Config, platform: Platform, nouns: Nouns, clock: Clock) => {
-  const { tokens, loadedKeys, keysFor, attempts, links, events, sessions, proofs, knownDevices, users } = nouns
-  const cookies = createCookies({
-    secure: config.production,
-    host: new URL(config.publicUrl).hostname,
-    domain: config.cookieDomain,
-  })
-  const callers = createCallers({ cookies, tokens, loadedKeys })
-  const trustedFor = config.trustedDevices === 'off' ? undefined : config.trustedDevices
-  const signInCookies = createSignInCookies({ cookies, callers, trustedFor })
-  const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers, signInCookies })
-  const reportLimited = createLimitedEvents({ events, clock })
-  const limits = createLimits({
-    cache: platform.cache,
-    callers,
-    login: config.loginLimit,
-    general: config.generalLimit,
-    sensitive: config.sensitiveLimit,
-    account: config.accountLimit,
-    signIns: config.signInLimit,
-    networkSignIns: config.networkSignInLimit,
-    networkMails: config.networkMailLimit,
-    loginOfKnownDevices: config.loginLimitKnownDevices,
-    nameMarks: nouns.nameMarks,
-    knownDevices,
-    signInCookies,
-    users,
-    onRejection: async (rejection, request) => {
-      platform.metrics?.countRejection(rejection.limiter)
-      await reportLimited(rejection, request)
-    },
-  })
-  const freshness = createFreshness({ callers, sessions, proofs, clock, freshFor: config.freshFor })
-  const attemptCookies = createAttemptCookies({ cookies, attempts })
-  const enrolling = createEnrolling({ callers, csrf, signInCookies, freshness })
-  const ceremonyCookies = createCeremonyCookies({ cookies })
-  const pendingLink = createPendingLinkCookie({ cookies, links })
-  const serviceCallers = createServiceCallers({ serviceKeys: platform.serviceKeys, limits, events, clock })
-  const guards = createGuards({ callers, csrf, limits, freshness, enrolling, serviceCallers })
-  return {
-    guards,
-    cookies,
-    callers,
-    csrf,
-    limits,
-    freshness,
-    enrolling,
-    signInCookies,
-    attemptCookies,
-    ceremonyCookies,
-    pendingLink,
-    serviceCallers,
-    clock,
-  }
-}
-
-type Gates = ReturnType<typeof makeGates> & { isClosing: () => boolean }
-type Dependencies = Platform &
-  Nouns &
-  Gates & {
-    /** Whether every account must have a second factor. */
-    required: boolean
-  }
-
-/** What users do with their own account. */
-const registerAccountVerbs = (server: Server, dependencies: Dependencies) => {
-  changeEmailRoutes(server, { ...dependencies, changeEmail: createChangeEmail(dependencies) })
-  undoRoutes(server, { ...dependencies, undo: createUndo(dependencies) })
-  accountRoutes(server, { ...dependencies, profile: createProfile(dependencies) })
-  deleteAccountRoutes(server, { ...dependencies, deleteOwnAccount: createDeleteOwnAccount(dependencies) })
-  exportAccountRoutes(server, { ...dependencies, exportAccount: createExportAccount(dependencies) })
-}
-
-/** Second factors and passkeys: signing in with them, adding and removing them. */
-const registerFactorVerbs = (server: Server, dependencies: Dependencies) => {
-  secondFactorRoutes(server, dependencies)
-  factorsRoutes(server, { ...dependencies, ownFactors: createOwnFactors(dependencies) })
-  passkeysRoutes(server, { ...dependencies, ownPasskeys: createOwnPasskeys(dependencies) })
-  passkeyLoginRoutes(server, { ...dependencies, passkeyLogin: createPasskeyLogin(dependencies) })
-}
-
-/** The verbs. Each routes file names its addresses; docs/openapi.json lists all of them. */
-const registerVerbs = async (server: Server, config: Config, platform: Platform, nouns: Nouns, gates: Gates) => {
-  const dependencies = { ...platform, ...nouns, ...gates, required: config.secondFactor === 'required' }
-  const routes = apiDocumentRoutes(server, { guards: gates.guards, accent: config.accentColor })
-  loginRoutes(server, { ...dependencies, login: createLogin(dependencies) })
-  registerRoutes(server, { ...dependencies, register: createRegister(dependencies) })
-  inviteRoutes(server, dependencies)
-  verifyEmailRoutes(server, { ...dependencies, verifyEmail: createVerifyEmail(dependencies) })
-  resetPasswordRoutes(server, { ...dependencies, resetPassword: createResetPassword(dependencies) })
-  changePasswordRoutes(server, { ...dependencies, changePassword: createChangePassword(dependencies) })
-  const noteReturnTo = createReturnToNotes(config.allowedOrigins)
-  socialSignInRoutes(server, {
-    ...dependencies,
-    noteReturnTo,
-    socialSignIn: createSocialSignIn(dependencies),
-    afterSignIn: config.afterSignIn,
-    allowedOrigins: config.allowedOrigins,
-  })
-  linkedProvidersRoutes(server, {
-    ...dependencies,
-    link: createLink(dependencies),
-    unlink: createUnlink(dependencies),
-  })
-  registerAccountVerbs(server, dependencies)
-  registerFactorVerbs(server, dependencies)
-  refreshRoutes(server, dependencies)
-  logoutRoutes(server, { ...dependencies, logout: createLogout(dependencies) })
-  stepUpRoutes(server, { ...dependencies, stepUp: createStepUp(dependencies) })
-  sessionsRoutes(server, { ...dependencies, ownSessions: createOwnSessions(dependencies) })
-  accessCheckRoutes(server, { ...dependencies, renewal: createRenewal(dependencies) })
-  jwksRoutes(server, dependencies)
-  eventsRoutes(server, dependencies)
-  passwordStrengthRoutes(server, dependencies)
-  csrfTokenRoutes(server, dependencies)
-  csrfExampleRoutes(server, dependencies)
-  contentRoutes(server, dependencies)
-  userLookupRoutes(server, dependencies)
-  signOutUserRoutes(server, dependencies)
-  revocationsRoutes(server, dependencies)
-  if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, accent: config.accentColor })
-  const pages = pagesRoutes(server, {
-    assets: await loadAssets(),
-    noteReturnTo,
-    cookies: gates.cookies,
-    theme: themeOf(config),
-    providers: Object.values(nouns.providers).map(({ id, name }) => ({
-      id,
-      name,
-      path: signInPath(id),
-    })),
-    registration: config.registration,
-    secondFactor: config.secondFactor,
-    afterSignIn: config.afterSignIn,
-    allowedOrigins: config.allowedOrigins,
-    hasMailbox: platform.mailbox !== undefined,
-  })
-  return { pages, routes }
-}
 
 type Options = ServeOptions & {
   clock?: Clock
@@ -259,17 +48,17 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
     leavesEventsToService: false,
   }
   const nouns = makeNouns(config, platform)
-  const gates = makeGates(config, platform, nouns, clock)
+  const httpParts = makeHttpParts(config, platform, nouns)
   const { production, publicUrl, trustProxy, developmentHosts, healthTimeout: deadline } = config
   const allowedOrigins = createAllowedOrigins(config.allowedOrigins)
   const fastLane = createFastLane({ tokens: nouns.tokens, production, allowedOrigins, onAnswer: metrics?.countRequest })
   const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, developmentHosts, fastLane }
   const { server, state: drainState, answerUnknown, drain } = createServer(serverOptions)
-  server.addHook('onRequest', gates.callers.learnKey)
+  server.addHook('onRequest', httpParts.callers.learnKey)
   const activeUsers = createActiveUsers({ database: prepared, clock })
   const startMetrics = prepareMetrics(config, metrics, { ...platform, ...nouns, activeUsers }, server)
-  const { pages, routes } = await registerVerbs(server, config, platform, nouns, {
-    ...gates,
+  const { pages, routes } = await registerFlows(server, config, platform, nouns, {
+    ...httpParts,
     isClosing: () => drainState.isClosing,
   })
   const database = platform.database.ping

@@ -80,9 +80,9 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const accountChanges = makeAccountChanges({ ...deps, trustedDevices, challenges })
   const identities = createIdentities({ database, users, accountChanges, nameOf: providerName, invitations })
   const enrolments = createEnrolments({ ...deps, challenges })
-  const required = config.secondFactor === 'required'
+  const secondFactorRequired = config.secondFactor === 'required'
   const nouns = { accountChanges, identities, factors, trustedDevices, knownDevices, passkeys, challenges, enrolments }
-  const signIns = createSignIns({ ...deps, ...nouns, required })
+  const signIns = createSignIns({ ...deps, ...nouns, secondFactorRequired })
   const deleteAccount = createAccountDeletion(deps)
   const ofOperators = { ...deps, accountChanges, factors, passkeys, deleteAccount, providerName }
   const operatorChanges = createOperatorChanges(ofOperators)

@@ -22,7 +22,7 @@ type Dependencies = {
   invitations: Pick<Invitations, 'refusalForAddress' | 'useUp'>
   events: Events
   /** Whether a password alone is never enough to sign in. */
-  required: boolean
+  secondFactorRequired: boolean
 }
 /** `withheld`: no mail goes to the new address. */
 type Asked = { email: string; withheld: boolean }
@@ -66,7 +66,7 @@ export const createChangeEmail = (deps: Dependencies) => {
   /** A session of the user, or else the password, unless it is not enough to sign in. */
   const neededProof = async ({ id, passwordHash }: User, caller: SessionCaller | undefined) => {
     if (caller?.userId === id && (await sessions.isLive(caller))) return 'session' as const
-    const isEnough = !deps.required && passwordHash !== undefined && !(await factors.hasTotp(id))
+    const isEnough = !deps.secondFactorRequired && passwordHash !== undefined && !(await factors.hasTotp(id))
     return isEnough ? ('password' as const) : ('sign_in' as const)
   }
 

@@ -21,12 +21,22 @@ type Dependencies = {
   signIns: Pick<SignIns, 'byEnrolment'>
   enrolments: Pick<Enrolments, 'findOpen'>
   /** Whether every account needs a second factor. */
-  required: boolean
+  secondFactorRequired: boolean
 }
 
 /** The factors of the caller's account. A route lets only fresh sessions change them. */
 export const createOwnFactors = (deps: Dependencies) => {
-  const { accountChanges, users, sessions, factors, passkeys, trustedDevices, signIns, enrolments, required } = deps
+  const {
+    accountChanges,
+    users,
+    sessions,
+    factors,
+    passkeys,
+    trustedDevices,
+    signIns,
+    enrolments,
+    secondFactorRequired,
+  } = deps
 
   const addTotp = async (sql: Transaction, { id: userId }: User, sessionId: string, code: string) => {
     const added = await factors.confirm(sql, { userId, sessionId, code })
@@ -89,7 +99,7 @@ export const createOwnFactors = (deps: Dependencies) => {
       accountChanges.byCaller(context, 'totp_removed', async (sql, { id: userId }) => {
         if (!(await factors.hasTotp(userId, sql))) return refuse('totp_is_off')
         // The user's row is locked: of two requests at once the second one sees what the first has left.
-        if (required && (await passkeys.countUsable(userId, sql)) === 0) return refuse('last_factor')
+        if (secondFactorRequired && (await passkeys.countUsable(userId, sql)) === 0) return refuse('last_factor')
         await factors.remove(sql, userId)
         return { changes: { totp_removed: {} } }
       }),

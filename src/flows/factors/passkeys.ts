@@ -24,7 +24,7 @@ type Dependencies = {
   signIns: Pick<SignIns, 'byEnrolment'>
   enrolments: Pick<Enrolments, 'findOpen'>
   /** Whether every account needs a second factor. */
-  required: boolean
+  secondFactorRequired: boolean
 }
 type Made = { credential: PasskeyCredential; sealedChallenge: string | undefined; name: string | undefined }
 
@@ -34,7 +34,7 @@ const nameFor = (name: string | undefined, { userAgent, language = 'en' }: Clien
 
 /** The passkeys of the caller's account. A route lets only fresh sessions add and remove them. */
 export const createOwnPasskeys = (deps: Dependencies) => {
-  const { accountChanges, users, sessions, passkeys, factors, signIns, enrolments, required } = deps
+  const { accountChanges, users, sessions, passkeys, factors, signIns, enrolments, secondFactorRequired } = deps
 
   const addTo = async (sql: Transaction, user: User, made: NewPasskey, name: string) => {
     const added = await passkeys.add(sql, user, made, name)
@@ -93,7 +93,7 @@ export const createOwnPasskeys = (deps: Dependencies) => {
 
     remove: (context: CallerContext, id: string) =>
       accountChanges.byCaller(context, 'passkey_removed', async (sql, user) => {
-        const isNeeded = required && !(await factors.hasTotp(user.id, sql))
+        const isNeeded = secondFactorRequired && !(await factors.hasTotp(user.id, sql))
         const removed = await passkeys.remove(sql, user, id, { isNeeded })
         if (isRefused(removed)) return removed
         return { changes: { passkey_removed: { mail: { passkeyName: removed.name } } } }

@@ -1,0 +1,77 @@
+import type { Config } from '../config.js'
+import type { ServiceKeys } from '../domain/service-keys/service-keys.js'
+import { createCallers } from '../http/caller.js'
+import { createCookies } from '../http/cookies/cookies.js'
+import { createPendingLinkCookie } from '../http/cookies/pending-link-cookie.js'
+import { createSignInCookies } from '../http/cookies/sign-in-cookies.js'
+import { createAttemptCookies, createCeremonyCookies } from '../http/cookies/tab-cookies.js'
+import { createCsrf } from '../http/csrf.js'
+import { createEnrolling } from '../http/enrolling.js'
+import { createFreshness } from '../http/freshness.js'
+import { createGuards } from '../http/guards.js'
+import { createLimitedEvents } from '../http/limited-events.js'
+import { createLimits } from '../http/limits.js'
+import { createServiceCallers } from '../http/service-callers.js'
+import type { NounPlatform, Nouns } from './nouns.js'
+import type { Platform as OpenedPlatform } from './open-platform.js'
+
+export type Platform = OpenedPlatform & NounPlatform & { serviceKeys: ServiceKeys }
+
+/** What routes use: cookies, the access check, CSRF, limits. */
+export const makeHttpParts = (config: Config, platform: Platform, nouns: Nouns) => {
+  const { clock } = platform
+  const { tokens, loadedKeys, keysFor, attempts, links, events, sessions, proofs, knownDevices, users } = nouns
+  const cookies = createCookies({
+    secure: config.production,
+    host: new URL(config.publicUrl).hostname,
+    domain: config.cookieDomain,
+  })
+  const callers = createCallers({ cookies, tokens, loadedKeys })
+  const trustedFor = config.trustedDevices === 'off' ? undefined : config.trustedDevices
+  const signInCookies = createSignInCookies({ cookies, callers, trustedFor })
+  const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers, signInCookies })
+  const reportLimited = createLimitedEvents({ events, clock })
+  const limits = createLimits({
+    cache: platform.cache,
+    callers,
+    login: config.loginLimit,
+    general: config.generalLimit,
+    sensitive: config.sensitiveLimit,
+    account: config.accountLimit,
+    signIns: config.signInLimit,
+    networkSignIns: config.networkSignInLimit,
+    networkMails: config.networkMailLimit,
+    loginOfKnownDevices: config.loginLimitKnownDevices,
+    nameMarks: nouns.nameMarks,
+    knownDevices,
+    signInCookies,
+    users,
+    onRejection: async (rejection, request) => {
+      platform.metrics?.countRejection(rejection.limiter)
+      await reportLimited(rejection, request)
+    },
+  })
+  const freshness = createFreshness({ callers, sessions, proofs, clock, freshFor: config.freshFor })
+  const attemptCookies = createAttemptCookies({ cookies, attempts })
+  const enrolling = createEnrolling({ callers, csrf, signInCookies, freshness })
+  const ceremonyCookies = createCeremonyCookies({ cookies })
+  const pendingLink = createPendingLinkCookie({ cookies, links })
+  const serviceCallers = createServiceCallers({ serviceKeys: platform.serviceKeys, limits, events, clock })
+  const guards = createGuards({ callers, csrf, limits, freshness, enrolling, serviceCallers })
+  return {
+    guards,
+    cookies,
+    callers,
+    csrf,
+    limits,
+    freshness,
+    enrolling,
+    signInCookies,
+    attemptCookies,
+    ceremonyCookies,
+    pendingLink,
+    serviceCallers,
+  }
+}
+
+export type HttpParts = ReturnType<typeof makeHttpParts>

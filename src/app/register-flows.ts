@@ -1,0 +1,141 @@
+import { themeOf } from '../config/theme.js'
+import type { Config } from '../config.js'
+import { signInPath } from '../contract/provider-paths.js'
+import { accessCheckRoutes } from '../flows/access-check/access-check.routes.js'
+import { createRenewal } from '../flows/access-check/renewal.js'
+import { accountRoutes } from '../flows/account/account.routes.js'
+import { createProfile } from '../flows/account/profile.js'
+import { apiDocumentRoutes } from '../flows/api-document/api-document.routes.js'
+import { createChangeEmail } from '../flows/change-email/change-email.js'
+import { changeEmailRoutes } from '../flows/change-email/change-email.routes.js'
+import { createChangePassword } from '../flows/change-password/change-password.js'
+import { changePasswordRoutes } from '../flows/change-password/change-password.routes.js'
+import { contentRoutes } from '../flows/content/content.routes.js'
+import { csrfExampleRoutes } from '../flows/csrf-example/csrf-example.routes.js'
+import { csrfTokenRoutes } from '../flows/csrf-token/csrf-token.routes.js'
+import { createDeleteOwnAccount } from '../flows/delete-account/delete-account.js'
+import { deleteAccountRoutes } from '../flows/delete-account/delete-account.routes.js'
+import { devMailboxRoutes } from '../flows/dev-mailbox/dev-mailbox.routes.js'
+import { eventsRoutes } from '../flows/events/events.routes.js'
+import { createExportAccount } from '../flows/export-account/export-account.js'
+import { exportAccountRoutes } from '../flows/export-account/export-account.routes.js'
+import { createOwnFactors } from '../flows/factors/factors.js'
+import { factorsRoutes } from '../flows/factors/factors.routes.js'
+import { createOwnPasskeys } from '../flows/factors/passkeys.js'
+import { passkeysRoutes } from '../flows/factors/passkeys.routes.js'
+import { inviteRoutes } from '../flows/invite/invite.routes.js'
+import { jwksRoutes } from '../flows/jwks/jwks.routes.js'
+import { createLink } from '../flows/linked-providers/link.js'
+import { linkedProvidersRoutes } from '../flows/linked-providers/linked-providers.routes.js'
+import { createUnlink } from '../flows/linked-providers/unlink.js'
+import { createLogin } from '../flows/login/login.js'
+import { loginRoutes } from '../flows/login/login.routes.js'
+import { createLogout } from '../flows/logout/logout.js'
+import { logoutRoutes } from '../flows/logout/logout.routes.js'
+import { loadAssets } from '../flows/pages/assets.js'
+import { pagesRoutes } from '../flows/pages/pages.routes.js'
+import { createPasskeyLogin } from '../flows/passkey-login/passkey-login.js'
+import { passkeyLoginRoutes } from '../flows/passkey-login/passkey-login.routes.js'
+import { passwordStrengthRoutes } from '../flows/password-strength/password-strength.routes.js'
+import { refreshRoutes } from '../flows/refresh/refresh.routes.js'
+import { createRegister } from '../flows/register/register.js'
+import { registerRoutes } from '../flows/register/register.routes.js'
+import { createResetPassword } from '../flows/reset-password/reset-password.js'
+import { resetPasswordRoutes } from '../flows/reset-password/reset-password.routes.js'
+import { secondFactorRoutes } from '../flows/second-factor/second-factor.routes.js'
+import { revocationsRoutes } from '../flows/service/revocations.routes.js'
+import { signOutUserRoutes } from '../flows/service/sign-out-user.routes.js'
+import { userLookupRoutes } from '../flows/service/user-lookup.routes.js'
+import { createOwnSessions } from '../flows/sessions/sessions.js'
+import { sessionsRoutes } from '../flows/sessions/sessions.routes.js'
+import { createSocialSignIn } from '../flows/social-sign-in/social-sign-in.js'
+import { socialSignInRoutes } from '../flows/social-sign-in/social-sign-in.routes.js'
+import { createStepUp } from '../flows/step-up/step-up.js'
+import { stepUpRoutes } from '../flows/step-up/step-up.routes.js'
+import { createUndo } from '../flows/undo/undo.js'
+import { undoRoutes } from '../flows/undo/undo.routes.js'
+import { createVerifyEmail } from '../flows/verify-email/verify-email.js'
+import { verifyEmailRoutes } from '../flows/verify-email/verify-email.routes.js'
+import { createReturnToNotes } from '../http/return-to-notes.js'
+import type { Server } from '../http/server.js'
+import type { HttpParts, Platform } from './http-parts.js'
+import type { Nouns } from './nouns.js'
+
+type Parts = HttpParts & { isClosing: () => boolean }
+type Dependencies = Platform & Nouns & Parts & { secondFactorRequired: boolean }
+
+/** What users do with their own account. */
+const registerAccountFlows = (server: Server, dependencies: Dependencies) => {
+  changeEmailRoutes(server, { ...dependencies, changeEmail: createChangeEmail(dependencies) })
+  undoRoutes(server, { ...dependencies, undo: createUndo(dependencies) })
+  accountRoutes(server, { ...dependencies, profile: createProfile(dependencies) })
+  deleteAccountRoutes(server, { ...dependencies, deleteOwnAccount: createDeleteOwnAccount(dependencies) })
+  exportAccountRoutes(server, { ...dependencies, exportAccount: createExportAccount(dependencies) })
+}
+
+/** Second factors and passkeys: signing in with them, adding and removing them. */
+const registerFactorFlows = (server: Server, dependencies: Dependencies) => {
+  secondFactorRoutes(server, dependencies)
+  factorsRoutes(server, { ...dependencies, ownFactors: createOwnFactors(dependencies) })
+  passkeysRoutes(server, { ...dependencies, ownPasskeys: createOwnPasskeys(dependencies) })
+  passkeyLoginRoutes(server, { ...dependencies, passkeyLogin: createPasskeyLogin(dependencies) })
+}
+
+/** Each routes file names its addresses; docs/openapi.json lists all of them. */
+export const registerFlows = async (server: Server, config: Config, platform: Platform, nouns: Nouns, parts: Parts) => {
+  const dependencies = { ...platform, ...nouns, ...parts, secondFactorRequired: config.secondFactor === 'required' }
+  const routes = apiDocumentRoutes(server, { guards: parts.guards, accent: config.accentColor })
+  loginRoutes(server, { ...dependencies, login: createLogin(dependencies) })
+  registerRoutes(server, { ...dependencies, register: createRegister(dependencies) })
+  inviteRoutes(server, dependencies)
+  verifyEmailRoutes(server, { ...dependencies, verifyEmail: createVerifyEmail(dependencies) })
+  resetPasswordRoutes(server, { ...dependencies, resetPassword: createResetPassword(dependencies) })
+  changePasswordRoutes(server, { ...dependencies, changePassword: createChangePassword(dependencies) })
+  const noteReturnTo = createReturnToNotes(config.allowedOrigins)
+  socialSignInRoutes(server, {
+    ...dependencies,
+    noteReturnTo,
+    socialSignIn: createSocialSignIn(dependencies),
+    afterSignIn: config.afterSignIn,
+    allowedOrigins: config.allowedOrigins,
+  })
+  linkedProvidersRoutes(server, {
+    ...dependencies,
+    link: createLink(dependencies),
+    unlink: createUnlink(dependencies),
+  })
+  registerAccountFlows(server, dependencies)
+  registerFactorFlows(server, dependencies)
+  refreshRoutes(server, dependencies)
+  logoutRoutes(server, { ...dependencies, logout: createLogout(dependencies) })
+  stepUpRoutes(server, { ...dependencies, stepUp: createStepUp(dependencies) })
+  sessionsRoutes(server, { ...dependencies, ownSessions: createOwnSessions(dependencies) })
+  accessCheckRoutes(server, { ...dependencies, renewal: createRenewal(dependencies) })
+  jwksRoutes(server, dependencies)
+  eventsRoutes(server, dependencies)
+  passwordStrengthRoutes(server, dependencies)
+  csrfTokenRoutes(server, dependencies)
+  csrfExampleRoutes(server, dependencies)
+  contentRoutes(server, dependencies)
+  userLookupRoutes(server, dependencies)
+  signOutUserRoutes(server, dependencies)
+  revocationsRoutes(server, dependencies)
+  if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, accent: config.accentColor })
+  const pages = pagesRoutes(server, {
+    assets: await loadAssets(),
+    noteReturnTo,
+    cookies: parts.cookies,
+    theme: themeOf(config),
+    providers: Object.values(nouns.providers).map(({ id, name }) => ({
+      id,
+      name,
+      path: signInPath(id),
+    })),
+    registration: config.registration,
+    secondFactor: config.secondFactor,
+    afterSignIn: config.afterSignIn,
+    allowedOrigins: config.allowedOrigins,
+    hasMailbox: platform.mailbox !== undefined,
+  })
+  return { pages, routes }
+}
