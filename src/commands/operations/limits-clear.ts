@@ -14,7 +14,7 @@ import {
 } from '../command.js'
 import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
-import { shownCommandWith } from '../terminal/quote-command.js'
+import { quoteCommandWith } from '../terminal/quote-command.js'
 import { requireUser } from '../users/find-user.js'
 import { isLimitKey, keysOfDevices, keysOfNetwork, keysOfUser, networksOf, readLimitKey } from './limit-keys.js'
 
@@ -111,7 +111,7 @@ const clearUser = async (stores: Stores, named: string): Promise<Outcome> => {
       ...(removed ? [] : [inMemory]),
       ...networks.map(
         (network) =>
-          `A limit refused ${network} in the last hour: ${shownCommandWith('limits clear', '--network', network)}`,
+          `A limit refused ${network} in the last hour: ${quoteCommandWith('limits clear', '--network', network)}`,
       ),
     ],
   }

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { expect, it } from 'vitest'
-import { shownCommand, shownCommandWith } from './quote-command.js'
+import { quoteCommand, quoteCommandWith } from './quote-command.js'
 
 /** The arguments that a shell hands to the command. */
 const argumentsOf = (command: string) =>
@@ -27,7 +27,7 @@ const names = [
 it('a shell gives the name to the command as it is', () => {
   for (const name of names) {
     const dash = name.startsWith('-')
-    expect(argumentsOf(shownCommand('user enable', name))).toEqual([
+    expect(argumentsOf(quoteCommand('user enable', name))).toEqual([
       'user',
       'enable',
       ...(dash ? ['--'] : []),
@@ -35,12 +35,12 @@ it('a shell gives the name to the command as it is', () => {
       '',
     ])
     const option = dash ? [`--user=${name}`] : ['--user', name]
-    expect(argumentsOf(shownCommandWith('limits clear', '--user', name))).toEqual(['limits', 'clear', ...option, ''])
+    expect(argumentsOf(quoteCommandWith('limits clear', '--user', name))).toEqual(['limits', 'clear', ...option, ''])
   }
 })
 
 it('shows ordinary names without quotes, and no control character', () => {
-  expect(shownCommand('user enable', 'ada')).toBe('latchkey user enable ada')
-  expect(shownCommandWith('events', '--user', 'ada@example.com')).toBe('latchkey events --user ada@example.com')
-  expect(shownCommand('user show', '\u001b[31mx')).toBe("latchkey user show '\\u001b[31mx'")
+  expect(quoteCommand('user enable', 'ada')).toBe('latchkey user enable ada')
+  expect(quoteCommandWith('events', '--user', 'ada@example.com')).toBe('latchkey events --user ada@example.com')
+  expect(quoteCommand('user show', '\u001b[31mx')).toBe("latchkey user show '\\u001b[31mx'")
 })

@@ -5,9 +5,9 @@ const quoted = (text: string) =>
   /^[\w@%+:,./-]+$/.test(text) ? text : printableText(`'${text.replaceAll("'", `'\\''`)}'`)
 
 /** A command to copy, with the name or the address of a user: `latchkey user enable ada`. */
-export const shownCommand = (command: string, name: string) =>
+export const quoteCommand = (command: string, name: string) =>
   `latchkey ${command} ${name.startsWith('-') ? '-- ' : ''}${quoted(name)}`
 
 /** The same with an option: `latchkey limits clear --user ada`. */
-export const shownCommandWith = (command: string, option: string, value: string) =>
+export const quoteCommandWith = (command: string, option: string, value: string) =>
   `latchkey ${command} ${option}${value.startsWith('-') ? '=' : ' '}${quoted(value)}`

@@ -9,7 +9,7 @@ import { eventAsObject, eventsAsTable } from '../operations/event-lines.js'
 import { keysOfDevices, networksOf, readLimitKey } from '../operations/limit-keys.js'
 import { counted } from '../terminal/counted.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
-import { shownCommand, shownCommandWith } from '../terminal/quote-command.js'
+import { quoteCommand, quoteCommandWith } from '../terminal/quote-command.js'
 import { asTable } from '../terminal/table.js'
 import { findUser } from './find-user.js'
 import { sessionAsJson } from './sessions.js'
@@ -143,13 +143,13 @@ type Gathered = Awaited<ReturnType<typeof gather>>
 const stopOf =
   (username: string) =>
   ({ limit, subject, until }: InForce) => {
-    const ofUser = shownCommandWith('limits clear', '--user', username)
+    const ofUser = quoteCommandWith('limits clear', '--user', username)
     if (limit === 'codes') return `Too many wrong codes: no code works until ${until}, a recovery code does. ${ofUser}`
     if (limit === 'account')
       return `Too many wrong passwords for “${subject}”: until ${until}, that name is refused in browsers that never signed in here. ${ofUser}`
     if (subject === ofKnownBrowser)
       return `Too many wrong passwords in a browser that the user has signed in with before: it is refused until ${until}. ${ofUser}`
-    return `The limit "${limit}" refuses ${subject} until ${until}: ${shownCommandWith('limits clear', '--network', subject)}`
+    return `The limit "${limit}" refuses ${subject} until ${until}: ${quoteCommandWith('limits clear', '--network', subject)}`
   }
 
 const whyUnknown: Record<Unknown, string> = {
@@ -161,7 +161,7 @@ const whyUnknown: Record<Unknown, string> = {
 const obstacles = ({ shown, hasOtherWay, unknownCounters, mustAddFactor }: Gathered) => {
   const { disabled, password, username, limits } = shown
   return [
-    ...(disabled ? [`The account is disabled: ${shownCommand('user enable', username)}`] : []),
+    ...(disabled ? [`The account is disabled: ${quoteCommand('user enable', username)}`] : []),
     ...(password || disabled
       ? []
       : [
@@ -222,7 +222,7 @@ const formerOwner = async ({ users, usernames }: Stores, named: string) => {
 const hintAbout = async (stores: Stores, named: string) => {
   const owner = await formerOwner(stores, named)
   if (owner)
-    return ` It is a former name of ${printableText(owner.username)}: ${shownCommand('user show', owner.username)}`
+    return ` It is a former name of ${printableText(owner.username)}: ${quoteCommand('user show', owner.username)}`
   const waits = await stores.waitingRegistrations.has(named)
   return waits ? ' A registration under this name waits until its email is confirmed.' : ''
 }
@@ -230,7 +230,7 @@ const hintAbout = async (stores: Stores, named: string) => {
 const noSuchUser = async (stores: Stores, named: string) => {
   const hint = await hintAbout(stores, named)
   const name = printableText(JSON.stringify(named))
-  const attempts = shownCommandWith('events', '--user', named)
+  const attempts = quoteCommandWith('events', '--user', named)
   return new CommandFailure(`There is no user ${name}.${hint} Attempts under that name: ${attempts}`)
 }
 
