@@ -39,32 +39,32 @@ type WrongProof = 'wrong_current_password' | 'wrong_mailed_code' | 'mailed_code_
 type NotEnough = Refused<'fresh_sign_in_required'> & { methods: readonly ProofMethod[] }
 type Refusal = Refused<WrongProof | 'busy' | 'not_authenticated'> | NotEnough | CodeRefusal
 
-/** A way to prove it: which of the account's methods it is, and how events name it. */
-type Way<Value> = {
+/** How one kind of proof is checked: which of the account's methods it is, and how events name it. */
+type ProofHandler<Value> = {
   proof: ProofMethod
   reason: 'passkey' | 'code' | 'password' | 'mail'
   prove: (value: Value, by: Prover) => Promise<Issued | Refusal>
 }
-type Ways = { [Name in keyof Given]: Way<Given[Name]> }
+type ProofHandlers = { [Name in keyof Given]: ProofHandler<Given[Name]> }
 
 /** Nothing was compared, it would not have been enough, or the session is over: no failed try. */
 const untried: readonly string[] = ['busy', 'too_many_codes', 'not_authenticated', 'fresh_sign_in_required']
 
-/** `holds` asks again with the user's row locked: another request may have used the proof, or changed the password. */
+/** `stillValid` asks again with the user's row locked: another request may have used the proof, or changed the password. */
 type Renewal = {
   proof: ProofMethod
-  holds: (sql: Transaction, current: User) => boolean | Promise<boolean>
-  otherwise: WrongProof
+  stillValid: (sql: Transaction, current: User) => boolean | Promise<boolean>
+  refusal: WrongProof
 }
 
 /** What uses a proof up also renews the session: no other copy of its tokens is worth anything afterwards. */
 const createRenew =
   ({ database, users, sessions, proofs }: Dependencies) =>
-  ({ caller, visit }: Prover, { proof, holds, otherwise }: Renewal) =>
+  ({ caller, visit }: Prover, { proof, stillValid, refusal }: Renewal) =>
     database.transaction(async (sql) => {
       const current = await users.lock(sql, caller.userId)
       if (!current || current.disabled || !(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
-      if (!(await holds(sql, current))) return refuse(otherwise)
+      if (!(await stillValid(sql, current))) return refuse(refusal)
       // With a second factor that was added in the meantime, a password is not enough any more.
       const methods = await proofs.methodsFor(current, sql)
       if (!methods.includes(proof)) return refuse('fresh_sign_in_required', { methods })
@@ -74,7 +74,7 @@ const createRenew =
       return issued ?? refuse('not_authenticated')
     })
 
-const createWays = (deps: Dependencies): Ways => {
+const createProofHandlers = (deps: Dependencies): ProofHandlers => {
   const { sessions, passwords, factors, passkeys, knownDevices, mailedCodes } = deps
   const renew = createRenew(deps)
   return {
@@ -85,8 +85,8 @@ const createWays = (deps: Dependencies): Ways => {
         const answered = { credential, sealedChallenge: by.sealedChallenge, binding: sessionBinding(by.caller) }
         const proven = await passkeys.verify('step_up', answered, by.user.id)
         if (isRefused(proven)) return refuse('passkey_rejected')
-        const holds = (sql: Transaction) => passkeys.accept(sql, proven)
-        return renew(by, { proof: 'passkey', holds, otherwise: 'passkey_rejected' })
+        const stillValid = (sql: Transaction) => passkeys.accept(sql, proven)
+        return renew(by, { proof: 'passkey', stillValid, refusal: 'passkey_rejected' })
       },
     },
     code: {
@@ -112,8 +112,8 @@ const createWays = (deps: Dependencies): Ways => {
         const verified = await passwords.verify(password, passwordHash, { ...by.visit.client, isKnown: true })
         if (isRefused(verified)) return verified
         if (!verified.matches) return refuse('wrong_current_password')
-        const holds = (_: Transaction, current: User) => current.passwordHash === passwordHash
-        return renew(by, { proof: 'password', holds, otherwise: 'wrong_current_password' })
+        const stillValid = (_: Transaction, current: User) => current.passwordHash === passwordHash
+        return renew(by, { proof: 'password', stillValid, refusal: 'wrong_current_password' })
       },
     },
     mailedCode: {
@@ -122,27 +122,27 @@ const createWays = (deps: Dependencies): Ways => {
       prove: async (code, by) => {
         const checked = await mailedCodes.check(holderOf(by.caller), by.user.id, code)
         if (isRefused(checked)) return checked
-        const holds = (sql: Transaction) => mailedCodes.take(sql, checked.id)
-        return renew(by, { proof: 'mail', holds, otherwise: 'mailed_code_void' })
+        const stillValid = (sql: Transaction) => mailedCodes.take(sql, checked.id)
+        return renew(by, { proof: 'mail', stillValid, refusal: 'mailed_code_void' })
       },
     },
   }
 }
 
-/** The way of a proof that was given; undefined if this one was not. */
-const wayOf = <Name extends keyof Given>(ways: Ways, given: GivenProof, name: Name) => {
-  const way: Way<Given[Name]> = ways[name]
+/** Undefined if this proof was not given. */
+const handlerOf = <Name extends keyof Given>(handlers: ProofHandlers, given: GivenProof, name: Name) => {
+  const handler: ProofHandler<Given[Name]> = handlers[name]
   const value: Given[Name] | undefined = given[name]
-  return value === undefined ? undefined : { ...way, prove: (by: Prover) => way.prove(value, by) }
+  return value === undefined ? undefined : { ...handler, prove: (by: Prover) => handler.prove(value, by) }
 }
 
-type Request = { given: GivenProof; sealedChallenge: string | undefined; visit: Visit }
+type ProofRequest = { given: GivenProof; sealedChallenge: string | undefined; visit: Visit }
 
 /** Proves again who the user of a session is. The session is fresh afterwards, and has new tokens. */
 export const createStepUp = (deps: Dependencies) => {
   const { users, sessions, proofs, passkeys, mailedCodes, events } = deps
-  const ways = createWays(deps)
-  const wayNames = Object.keys(ways) as (keyof Given)[]
+  const handlers = createProofHandlers(deps)
+  const handlerNames = Object.keys(handlers) as (keyof Given)[]
 
   /** The caller's user, and what counts as a proof for it. */
   const prover = async (caller: SessionCaller) => {
@@ -151,20 +151,20 @@ export const createStepUp = (deps: Dependencies) => {
     return { user, methods: await proofs.methodsFor(user) }
   }
 
-  const prove = async (caller: SessionCaller, { given, sealedChallenge, visit }: Request) => {
-    const names = wayNames.filter((each) => given[each] !== undefined)
+  const prove = async (caller: SessionCaller, { given, sealedChallenge, visit }: ProofRequest) => {
+    const names = handlerNames.filter((each) => given[each] !== undefined)
     const [name] = names
-    const way = name && wayOf(ways, given, name)
-    if (!way || names.length !== 1) return refuse('bad_request', { message: 'Send exactly one proof' })
+    const handler = name && handlerOf(handlers, given, name)
+    if (!handler || names.length !== 1) return refuse('bad_request', { message: 'Send exactly one proof' })
     const found = await prover(caller)
     if (isRefused(found)) return found
     const { user, methods } = found
-    if (!methods.includes(way.proof)) return refuse('fresh_sign_in_required', { methods })
-    const issued = await way.prove({ user, caller, sealedChallenge, visit })
+    if (!methods.includes(handler.proof)) return refuse('fresh_sign_in_required', { methods })
+    const issued = await handler.prove({ user, caller, sealedChallenge, visit })
     if (isRefused(issued) && untried.includes(issued.refused)) return issued
     const kind = isRefused(issued) ? 'step_up_failed' : 'stepped_up'
     const { userId, sessionId } = caller
-    await events.record({ kind, userId, sessionId, reason: way.reason }, visit.client)
+    await events.record({ kind, userId, sessionId, reason: handler.reason }, visit.client)
     return issued
   }
 
