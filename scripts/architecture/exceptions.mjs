@@ -5,7 +5,9 @@ export const longFunctions = new Set([
   'packages/verify/src/guard.ts createGuard',
   'packages/verify/src/verifier.ts createVerifier',
   'src/commands/import/password-lines.ts createPasswordLines',
+  'src/domain/accounts/account-changes.ts createAccountChanges',
   'src/domain/accounts/account-recovery.ts createAccountRecovery',
+  'src/domain/accounts/operator-changes.ts createOperatorChanges',
   'src/domain/email-changes/email-changes.ts createEmailChanges',
   'src/domain/events/events.ts createEvents',
   'src/domain/factors/factors.ts createFactors',
@@ -32,7 +34,6 @@ export const longFunctions = new Set([
   'src/flows/factors/factors.ts createOwnFactors',
   'src/flows/factors/passkeys.ts createOwnPasskeys',
   'src/flows/login/login.ts createLogin',
-  'src/flows/reset-password/reset-password.ts createResetPassword',
   'src/flows/second-factor/second-factor.routes.ts secondFactorRoutes',
   'src/http/caller.ts createCallers',
   'src/http/cookies/cookies.ts createCookies',
@@ -49,7 +50,6 @@ export const longFunctions = new Set([
 
 export const largeFactories = new Set([
   'packages/client/src/calls.ts createCalls',
-  'src/domain/accounts/account-recovery.ts createAccountRecovery',
   'src/domain/factors/factors.ts createFactors',
   'src/domain/mails/mails.ts createMails',
   'src/domain/sessions/sessions.ts createSessions',
@@ -62,7 +62,6 @@ export const largeFactories = new Set([
   'src/flows/export-account/export-account.ts createAccountData',
   'src/flows/export-account/export-account.ts createExportAccount',
   'src/flows/factors/factors.ts createOwnFactors',
-  'src/flows/reset-password/reset-password.ts createResetPassword',
   'src/flows/step-up/step-up.ts createProofHandlers',
   'src/flows/step-up/step-up.ts createRenew',
   'src/flows/step-up/step-up.ts createStepUp',
