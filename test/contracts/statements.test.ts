@@ -2,16 +2,25 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expiringTables } from '../../src/domain/housekeeping/expired-rows.js'
+import { deleteExpired } from '../../src/domain/housekeeping/expired-rows.store.js'
+import type { Sql } from '../../src/platform/database/database.js'
 import { openEmbeddedStore, type TestStore } from '../support/stores.js'
 
 type StoreFunction = (sql: object, ...rest: unknown[]) => unknown
 
 const home = fileURLToPath(new URL('../../src', import.meta.url))
 
+/** Their arguments are names of tables. Sealed values have a test of their own on both databases. */
+const takesTables = ['sealed-values.store.ts', 'expired-rows.store.ts']
+const deletions = expiringTables.map((each) => ({
+  name: `deleteExpired ${each.table}`,
+  call: ((sql: Sql) => deleteExpired(sql, each, new Date(), 1)) as StoreFunction,
+}))
+
 const storeFunctions = async () => {
   const files = (await readdir(home, { recursive: true })).filter(
-    // Sealed values have the names of tables as arguments, and a test of their own on both databases.
-    (file) => file.endsWith('.store.ts') && !file.endsWith('sealed-values.store.ts'),
+    (file) => file.endsWith('.store.ts') && !takesTables.some((name) => file.endsWith(name)),
   )
   const modules = await Promise.all(files.map((file) => import(join(home, file)) as Promise<object>))
   return modules.flatMap((module, at) =>
@@ -55,7 +64,7 @@ afterAll(() => store?.drop())
 it('the embedded database understands every statement of every store', async () => {
   const problems: string[] = []
   let prepared = 0
-  for (const { name, call } of await storeFunctions()) {
+  for (const { name, call } of [...deletions, ...(await storeFunctions())]) {
     const statements = await statementsOf(call)
     if (statements.length === 0) problems.push(`${name} sends no statement`)
     for (const statement of statements) {

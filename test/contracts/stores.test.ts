@@ -1,28 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config.js'
-import * as contentStore from '../../src/domain/content/content.store.js'
-import * as eventsStore from '../../src/domain/events/events.store.js'
+import * as content from '../../src/domain/content/content.store.js'
+import * as events from '../../src/domain/events/events.store.js'
 import { createExpiredRows, expiringTables } from '../../src/domain/housekeeping/expired-rows.js'
-import * as tokensStore from '../../src/domain/one-time-tokens/one-time-tokens.store.js'
-import * as registrationsStore from '../../src/domain/registrations/registrations.store.js'
+import * as tokens from '../../src/domain/one-time-tokens/one-time-tokens.store.js'
+import * as registrations from '../../src/domain/registrations/registrations.store.js'
 import { createSessionLife } from '../../src/domain/sessions/live-sessions.js'
-import * as sessionsStore from '../../src/domain/sessions/sessions.store.js'
-import * as usersStore from '../../src/domain/users/users.store.js'
-import * as bulkStore from '../../src/domain/users/users-bulk.store.js'
+import * as sessions from '../../src/domain/sessions/sessions.store.js'
+import * as users from '../../src/domain/users/users.store.js'
+import * as bulk from '../../src/domain/users/users-bulk.store.js'
 import { days, minutes, seconds } from '../../src/lib/durations.js'
 import { nilUuid, uuidFloor, uuidv7 } from '../../src/lib/uuid.js'
 import type { Database } from '../../src/platform/database/database.js'
-import { createNotedCalls } from '../support/noted-calls.js'
 import { type TestStore, testStores } from '../support/stores.js'
-
-const { noting, uncalled } = createNotedCalls()
-const users = noting('users', usersStore)
-const bulk = noting('bulk', bulkStore)
-const sessions = noting('sessions', sessionsStore)
-const registrations = noting('registrations', registrationsStore)
-const tokens = noting('tokens', tokensStore)
-const events = noting('events', eventsStore)
-const content = noting('content', contentStore)
 
 const now = new Date('2026-03-01T12:00:00Z')
 const at = (milliseconds: number) => new Date(now.getTime() + milliseconds)
@@ -389,7 +379,4 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await content.selectAll(sql)).toMatchObject([{ slug: 'a' }, { slug: 'b', title: 'B2' }])
     expect(await content.selectBySlug(sql, 'b')).toEqual([{ slug: 'b', title: 'B2', body: 'two', updated_at: at(1) }])
   })
-
-  // Outgoing mail and ended sessions have tests of their own on both databases.
-  it('are all among these', () => expect(uncalled()).toEqual([]))
 })
