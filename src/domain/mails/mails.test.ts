@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createMovableClock, type MovableClock } from '../../../test/support/clock.js'
 import { startOddServer, startSmtpInbox } from '../../../test/support/smtp-inbox.js'
-import { type TestStore, testStores } from '../../../test/support/stores.js'
+import { openPostgresStore, type TestStore } from '../../../test/support/stores.js'
 import { isRefused } from '../../contract/outcome.js'
 import { days, hours, minutes } from '../../lib/durations.js'
 import { createSeal } from '../../lib/seal.js'
@@ -39,7 +39,7 @@ const rowsIn = (database: Database) =>
 // Nothing here is about speed, and the machine may be busy.
 vi.setConfig({ testTimeout: 60_000 })
 
-describe.each(testStores)('outgoing mail on $name', ({ open }) => {
+describe('outgoing mail', () => {
   const key = randomBytes(32)
   let store: TestStore
   let database: Database
@@ -78,7 +78,7 @@ describe.each(testStores)('outgoing mail on $name', ({ open }) => {
   }
 
   beforeAll(async () => {
-    store = await open()
+    store = await openPostgresStore()
     database = store.database
   })
   beforeEach(async () => {

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createMovableClock, type MovableClock } from '../../../test/support/clock.js'
-import { type TestStore, testStores } from '../../../test/support/stores.js'
+import { openPostgresStore, type TestStore } from '../../../test/support/stores.js'
 import { newWebhookSecret, startWebhookReceiver, type WebhookReceiver } from '../../../test/support/webhook-receiver.js'
 import { days, hours } from '../../lib/durations.js'
 import { uuidv7 } from '../../lib/uuid.js'
@@ -32,7 +32,7 @@ it('the pauses grow, and leave about three days', () => {
   expect(whole).toBeLessThan(3 * days + 1 * hours)
 })
 
-describe.each(testStores)('webhooks on $name', ({ open }) => {
+describe('webhooks', () => {
   let store: TestStore
   let database: Database
   let clock: MovableClock
@@ -59,7 +59,7 @@ describe.each(testStores)('webhooks on $name', ({ open }) => {
   const waiting = () => webhooksTo(receiver).oldest(100)
 
   beforeAll(async () => {
-    store = await open()
+    store = await openPostgresStore()
     database = store.database
   })
   beforeEach(async () => {
