@@ -41,7 +41,7 @@ export const openEmbeddedStore = async ({ empty = false }: Options = {}): Promis
   const directory = join(folder, 'database')
   let open: Database | undefined
   const another = async () => {
-    open ??= await openDatabase({ embedded: { directory, statementTimeoutMs: 10_000 } })
+    open ??= await openDatabase({ embedded: { directory, statementTimeoutMs: 60_000 } })
     return open
   }
   const release = async () => {

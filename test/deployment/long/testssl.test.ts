@@ -19,4 +19,4 @@ it('testssl finds nothing of medium severity or above', async () => {
   const findings: { id: string; severity: string; finding: string }[] = JSON.parse(await readFile(file, 'utf8'))
   await site.stop()
   expect(findings.filter(({ severity }) => ['MEDIUM', 'HIGH', 'CRITICAL', 'FATAL'].includes(severity))).toEqual([])
-})
+}, 900_000)
