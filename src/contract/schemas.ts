@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { accountEventKinds } from './events.js'
 import { nextSteps, type SecondFactorMethod, secondFactorMethods } from './factors.js'
 import { languages } from './languages.js'
 import { type ProviderId, providerIdPattern } from './providers.js'
@@ -197,7 +198,14 @@ export const TotpConfirmed = Type.Object(
 )
 
 export const AccountEvent = Type.Object(
-  { id: Id, kind: Type.String(), reason: Nullable(Type.String()), ip: Type.String(), ...device, createdAt: Moment },
+  {
+    id: Id,
+    kind: OneOf(accountEventKinds),
+    reason: Nullable(Type.String()),
+    ip: Type.String(),
+    ...device,
+    createdAt: Moment,
+  },
   { title: 'AccountEvent' },
 )
 export type AccountEvent = Static<typeof AccountEvent>

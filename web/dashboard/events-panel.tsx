@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { deviceName } from '#contract/device-names.js'
+import type { AccountEventKind } from '#contract/events.js'
 import type { AccountEvent } from '#contract/schemas.js'
 import { moveFocusTo } from '../browser/focus.js'
 import { Button } from '../components/button.js'
@@ -9,7 +10,7 @@ import { fullDate, timeAgo } from './dates.js'
 import { Panel } from './panel.js'
 
 const shownAtFirst = 6
-const warnings = [
+const warnings: readonly AccountEventKind[] = [
   'sign_in_failed',
   'second_factor_failed',
   'refresh_theft',
@@ -56,14 +57,13 @@ export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
   )
 }
 
-/** An event in words, with the name of its provider. A kind that this page does not know gets a general title. */
+/** An event in words, with the name of its provider. */
 const useEventTitle = () => {
   const { kinds } = useWords('dashboard')
   const { providers } = useSettings()
-  const known: Record<string, string> = kinds
   return ({ kind, reason }: AccountEvent) => {
     const provider = providers.find(({ id }) => id === reason)?.name
     if (kind === 'signed_in' && provider !== undefined) return fill(kinds.signed_in_with, { provider })
-    return fill(known[kind] ?? kinds.other, { provider: provider ?? reason ?? '' })
+    return fill(kinds[kind], { provider: provider ?? reason ?? '' })
   }
 }

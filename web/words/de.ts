@@ -449,7 +449,6 @@ export const de: Words = {
       user_enabled: 'Konto entsperrt',
       sessions_ended: 'Abmeldung auf allen Geräten durch die Administration',
       limits_cleared: 'Beschränkungen von der Administration aufgehoben',
-      other: 'Kontoaktivität',
     },
   },
   'account-life': {

@@ -1,3 +1,4 @@
+import type { AccountEventKind } from '#contract/events.js'
 import type { Method } from '#contract/factors.js'
 import { deviceWords } from '#contract/languages.js'
 import type { LoginNotice, PublicReason } from '#contract/pages.js'
@@ -432,8 +433,7 @@ export const en = {
       user_enabled: 'Account enabled',
       sessions_ended: 'Signed out everywhere by the administrator',
       limits_cleared: 'Limits cleared by the administrator',
-      other: 'Account activity',
-    },
+    } satisfies Record<AccountEventKind | 'signed_in_with', string>,
   },
   'account-life': {
     edit: 'Change name, username or language',

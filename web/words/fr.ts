@@ -437,7 +437,6 @@ export const fr: Words = {
       user_enabled: 'Compte réactivé',
       sessions_ended: 'Déconnexion partout par l’administrateur',
       limits_cleared: 'Limites levées par l’administrateur',
-      other: 'Activité du compte',
     },
   },
   'account-life': {

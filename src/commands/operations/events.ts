@@ -1,5 +1,6 @@
 import { duration, InvalidValue } from '../../config/setting-values.js'
-import { type EventQuery, type EventRow, eventKinds } from '../../domain/events/events.js'
+import { eventKinds } from '../../contract/events.js'
+import type { EventQuery, EventRow } from '../../domain/events/events.js'
 import { commandLine } from '../../domain/sessions/client.js'
 import { readAddress, readRange } from '../../http/client.js'
 import { parseDate } from '../../lib/parse-date.js'

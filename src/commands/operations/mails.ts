@@ -1,4 +1,5 @@
-import { type EventQuery, type EventRow, mailEventKinds } from '../../domain/events/events.js'
+import { mailEventKinds } from '../../contract/events.js'
+import type { EventQuery, EventRow } from '../../domain/events/events.js'
 import type { MailOwner, WaitingMail } from '../../domain/mails/waiting-mails.js'
 import { days } from '../../lib/durations.js'
 import { type Command, limitFrom, print, readArguments, type Stores, withStores } from '../command.js'

@@ -1,5 +1,5 @@
+import type { EventKind } from '../../contract/events.js'
 import type { Method } from '../../contract/factors.js'
-import type { EventKind } from '../events/events.js'
 import type { MailKind } from '../mails/letters.js'
 import type { UndoKind } from '../undos/undos.js'
 

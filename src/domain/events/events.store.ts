@@ -81,10 +81,11 @@ export const takeUnlogged = (sql: Sql, limit: number) =>
     [limit],
   )
 
-export const selectRecentOfUser = (sql: Sql, userId: string, hidden: readonly string[], limit: number) =>
+export const selectRecentOfUser = (sql: Sql, userId: string, kinds: readonly string[] | null, limit: number) =>
   sql.query<EventRow>(
-    `select ${columns} from events where user_id = $1 and kind <> all($2::text[]) order by id desc limit $3`,
-    [userId, hidden, limit],
+    `select ${columns} from events where user_id = $1 and ($2::text[] is null or kind = any($2))
+     order by id desc limit $3`,
+    [userId, kinds, limit],
   )
 
 export const selectSignIn = (sql: Sql, userId: string, since: string, { ip, userAgent }: Client) =>

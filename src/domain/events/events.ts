@@ -1,3 +1,4 @@
+import { type AccountEventKind, accountEventKinds, type EventKind } from '../../contract/events.js'
 import type { ProviderId } from '../../contract/providers.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
@@ -7,74 +8,6 @@ import type { Client } from '../sessions/client.js'
 import type { SignInLabel } from '../sign-in/ways-to-sign-in.js'
 import type { NameMarks } from '../users/name-marks.js'
 import * as store from './events.store.js'
-
-export const eventKinds = [
-  'registered',
-  'invitation_used',
-  'signed_in',
-  'sign_in_failed',
-  'rate_limited',
-  'signed_out',
-  'signed_out_everywhere',
-  'session_ended',
-  'refresh_theft',
-  'reset_requested',
-  'password_reset',
-  'password_changed',
-  'password_change_failed',
-  'stepped_up',
-  'step_up_failed',
-  'name_changed',
-  'language_changed',
-  'username_changed',
-  'account_deleted',
-  'provider_linked',
-  'provider_unlinked',
-  'second_factor_asked',
-  'second_factor_failed',
-  'totp_added',
-  'totp_removed',
-  'recovery_code_used',
-  'recovery_codes_renewed',
-  'trusted_device_removed',
-  'passkey_added',
-  'passkey_renamed',
-  'passkey_removed',
-  'email_change_asked',
-  'email_changed',
-  'email_change_failed',
-  'email_change_cancelled',
-  'email_change_undone',
-  'factor_undone',
-  'mail_accepted',
-  'mail_refused',
-  'mail_given_up',
-  // By another program.
-  'service_key_refused',
-  // By an operator, from the command line.
-  'user_added',
-  'user_invited',
-  'invitation_revoked',
-  'user_disabled',
-  'user_enabled',
-  'sessions_ended',
-  'factors_reset',
-  'user_deleted',
-  'password_expired',
-  'limits_cleared',
-  'webhooks_retried',
-  'email_set',
-  'account_recovered',
-  'users_imported',
-  'users_exported',
-  'content_loaded',
-  'service_key_added',
-  'signing_key_made',
-  'signing_keys_withdrawn',
-] as const
-/** What became of a mail; `reason` begins with its template. */
-export const mailEventKinds = ['mail_accepted', 'mail_refused', 'mail_given_up'] as const satisfies readonly EventKind[]
-export type EventKind = (typeof eventKinds)[number]
 
 type ToldEvent = {
   kind: EventKind
@@ -217,10 +150,13 @@ export const createEvents = (options: {
       for (const row of rows) for (const listener of listeners) listener(recordedIn(row), eventIn(row))
       return rows.length
     },
-    /** What a user sees of the account. The mails that were sent are in the mailbox. */
-    recent: (userId: string) => store.selectRecentOfUser(database, userId, mailEventKinds, 50),
+    /** What a user sees of the account. */
+    recent: async (userId: string) => {
+      const rows = await store.selectRecentOfUser(database, userId, accountEventKinds, 50)
+      return rows.map((row) => ({ ...row, kind: row.kind as AccountEventKind }))
+    },
     /** Everything that is kept of a user. */
-    allOf: (userId: string, limit: number) => store.selectRecentOfUser(database, userId, [], limit),
+    allOf: (userId: string, limit: number) => store.selectRecentOfUser(database, userId, null, limit),
     /** Whether a browser that looks like this one has signed in since then. */
     hasSignedIn: async (sql: Sql, userId: string, client: Client, since: Date) =>
       (await store.selectSignIn(sql, userId, uuidFloor(since), client)).length > 0,
