@@ -11,6 +11,7 @@ import type { Guards } from '../../http/guards.js'
 import { sendRenewed, withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import { accountBody } from '../../http/user-bodies.js'
 import type { Changes, createProfile } from './profile.js'
 
 const { responses, sendRefusal } = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
@@ -65,21 +66,7 @@ export const accountRoutes = (server: Server, deps: Dependencies) => {
   server.get(path, { schema, onRequest: guards.read }, async (request, reply) => {
     const user = await users.findEnabled(callers.of(request).userId)
     if (!user) return sendRefusal(reply, refuse('not_authenticated'))
-    const { id, email, username, name, provider, providers, language = null } = user
-    const hasPassword = user.passwordHash !== undefined
-    return reply.send({
-      user: {
-        id,
-        email,
-        username,
-        name,
-        provider,
-        providers,
-        hasPassword,
-        language,
-        createdAt: user.createdAt.toISOString(),
-      },
-    })
+    return reply.send({ user: accountBody(user) })
   })
 
   const freshForUsername = async (request: FastifyRequest, reply: FastifyReply) => {

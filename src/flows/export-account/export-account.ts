@@ -14,6 +14,7 @@ import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { Undos } from '../../domain/undos/undos.js'
 import type { Usernames } from '../../domain/users/usernames.js'
 import type { User, Users } from '../../domain/users/users.js'
+import { accountBody } from '../../http/user-bodies.js'
 import type { Clock } from '../../lib/clock.js'
 
 type Dependencies = {
@@ -37,13 +38,6 @@ const mostEvents = 10_000
 
 type Client = { ip: string; user_agent: string }
 const placeOf = ({ ip, user_agent: userAgent }: Client) => ({ ip, userAgent })
-
-const accountOf = ({ passwordHash, disabled: _, createdAt, language, ...user }: User) => ({
-  ...user,
-  hasPassword: passwordHash !== undefined,
-  language: language ?? null,
-  createdAt: createdAt.toISOString(),
-})
 
 /** As in the list of mails: what became of a mail to an address that the user asked for is not said. */
 const isShown = ({ kind, reason }: EventRow) =>
@@ -164,7 +158,7 @@ export const createAccountData = (deps: Dependencies) => {
     const names = await otherNames(userId)
     const collected: AccountExport = {
       exportedAt: clock.now().toISOString(),
-      account: accountOf(user),
+      account: accountBody(user),
       ...names,
       ...(await ofAddresses(userId, [user.email, ...names.formerEmails.map(({ email }) => email)])),
       ...(await waysIn(userId)),

@@ -1,11 +1,12 @@
 import { Type } from 'typebox'
-import { isRefused, refuse } from '../../contract/outcome.js'
+import { refuse } from '../../contract/outcome.js'
 import { ServiceUser } from '../../contract/schemas.js'
 import type { User, Users } from '../../domain/users/users.js'
 import type { Guards } from '../../http/guards.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { serviceRefusals } from '../../http/service-callers.js'
+import { serviceUserBody } from '../../http/user-bodies.js'
 import { isUuid } from '../../lib/uuid.js'
 
 const { responses, answer } = routeRefusals(...serviceRefusals)
@@ -20,12 +21,7 @@ const byEmailSchema = {
   response,
 }
 
-/** What other programs may know of a user. */
-const asSeenByServices = (user: User | undefined) => {
-  if (!user) return refuse('not_found')
-  const { id, email, username, name, provider, providers, disabled, createdAt } = user
-  return { id, email, username, name, provider, providers, disabled, createdAt: createdAt.toISOString() }
-}
+const found = (user: User | undefined) => (user ? { user: serviceUserBody(user) } : refuse('not_found'))
 
 type Dependencies = { guards: Guards; users: Users }
 
@@ -34,12 +30,10 @@ export const userLookupRoutes = (server: Server, { guards, users }: Dependencies
 
   server.get('/api/service/users/:id', { schema: byIdSchema, onRequest }, async (request, reply) => {
     const { id } = request.params
-    const user = asSeenByServices(isUuid(id) ? await users.findById(id) : undefined)
-    return answer(reply, isRefused(user) ? user : { user })
+    return answer(reply, found(isUuid(id) ? await users.findById(id) : undefined))
   })
 
   server.get('/api/service/users', { schema: byEmailSchema, onRequest }, async (request, reply) => {
-    const user = asSeenByServices(await users.findByEmail(request.query.email))
-    return answer(reply, isRefused(user) ? user : { user })
+    return answer(reply, found(await users.findByEmail(request.query.email)))
   })
 }
