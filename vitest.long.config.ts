@@ -22,6 +22,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts', 'test/resilience/long/global-setup.ts'],
     // Some measure how long a fault lasts, so they have the machine almost for themselves.
     maxWorkers: 2,
+    // Hundreds of cases are one test in some of these files.
+    testTimeout: 900_000,
     env: { TZ: 'UTC', LONG_RUN: '1' },
   },
 })
