@@ -65,8 +65,11 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const providerName = (id: ProviderId) => config.providers[id]?.name ?? providerLabel(id)
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: trusted === 'off' ? undefined : trusted })
   const knownDevices = createKnownDevices({ keys: deps.keysFor('known device'), clock })
+  const challenges = createChallenges({ database, clock })
+  const accountChanges = makeAccountChanges({ ...deps, trustedDevices, challenges })
   const factors = createFactors({
     ...deps,
+    accountChanges,
     productName,
     onProof: (method, outcome) => metrics?.countSecondFactor(method, outcome),
   })
@@ -76,8 +79,6 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
     ceremonies: createCeremonies({ seal: deps.sealFor('passkey challenge'), clock }),
     relyingParty: { id: hostname, origin, name: productName },
   })
-  const challenges = createChallenges({ database, clock })
-  const accountChanges = makeAccountChanges({ ...deps, trustedDevices, challenges })
   const identities = createIdentities({ database, users, accountChanges, nameOf: providerName, invitations })
   const enrolments = createEnrolments({ ...deps, challenges })
   const secondFactorRequired = config.secondFactor === 'required'
@@ -87,7 +88,7 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const ofOperators = { ...deps, accountChanges, factors, passkeys, deleteAccount, providerName }
   const operatorChanges = createOperatorChanges(ofOperators)
   const resetLinks = createResetLinks(deps)
-  const unfinishedSignIns = createUnfinishedSignIns({ ...deps, challenges })
+  const unfinishedSignIns = createUnfinishedSignIns({ ...deps, accountChanges, challenges })
   const clear = createAccountClearing({ ...deps, factors, passkeys })
   const recovery = createAccountRecovery({ ...deps, accountChanges, factors, passkeys, clear })
   const proofs = createProofs({ users, factors, passkeys })

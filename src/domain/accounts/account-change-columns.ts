@@ -28,7 +28,6 @@ export type Consequences = {
     | `factor.changed ${'password' | 'totp' | 'passkey' | 'recovery_codes' | 'each'}`
     | 'user.updated'
     | 'user.deleted'
-    | 'session.theft_suspected'
     | null
   otherSessions: 'stay' | 'end' | 'of the provider end'
   /** Of the caller, if there is one. New tokens: those before them are refused from now on. */

@@ -1,4 +1,5 @@
 import type { Consequences, Door } from './account-change-columns.js'
+import { accountNotices } from './account-notices.js'
 
 /** Everything that can happen to an account. A kind with a column left out does not compile. */
 export const accountChangeTable = {
@@ -354,6 +355,7 @@ export const accountChangeTable = {
     voids: [],
     event: 'sessions_ended',
   },
+  ...accountNotices,
 } as const satisfies Record<string, Consequences>
 
 type Table = typeof accountChangeTable

@@ -13,13 +13,20 @@ import {
 } from './account-change-table.js'
 import type { AccountConsequences, HeldAccount } from './account-consequences.js'
 import type { AnyDetails, ChangeDetails } from './change-details.js'
+import type { ChangeLimit } from './change-limit.js'
 
 /** What was changed, by kind: nothing if the account was like that already. */
 export type Changes<Kind extends ChangeKind> = { readonly [Each in Kind]?: ChangeDetails<Each> }
 export type Changed<Kind extends ChangeKind> = { readonly changes: Changes<Kind>; readonly result?: unknown }
 
 /** `user` is the account afterwards. `issued`: new tokens for the caller's session, if there is one and the table says so. */
-type Applied<Result> = { result: Result; user: User; issued: Issued | undefined; endedSessions: number }
+type Applied<Result> = {
+  result: Result
+  user: User
+  issued: Issued | undefined
+  endedSessions: number
+  isMailed: boolean
+}
 type TokensAfter<Kind extends ChangeKind> = 'new tokens' extends (typeof accountChangeTable)[Kind]['thisSession']
   ? Issued
   : undefined
@@ -33,12 +40,17 @@ type Work<Outcome> = (sql: Transaction, user: User) => Promise<Outcome>
 type LinkContext = RequestContext & { userId: string; whileDisabled?: 'refused' | 'allowed' }
 export type OperatorContext = { userId: string; client: Client }
 
+type Changing = HeldAccount & { user: User }
+
 type Dependencies = {
   database: Database
   users: Pick<Users, 'lock' | 'lockForDeletion' | 'findById'>
   sessions: Pick<Sessions, 'lockOfCaller' | 'rotateWithoutGrace'>
   applyConsequences: AccountConsequences
+  changeLimit: ChangeLimit
 }
+
+const rowsOf = (kind: ChangeKind | readonly ChangeKind[]) => ([kind].flat() as ChangeKind[]).map(consequencesOf)
 
 export type AccountChanges = ReturnType<typeof createAccountChanges>
 
@@ -46,13 +58,15 @@ export type AccountChanges = ReturnType<typeof createAccountChanges>
  * The one way to change an account: it holds the user's row, asks whether who asks still may, lets `work` make the change, and applies
  * what the table says follows from it. All of it is one transaction.
  */
-export const createAccountChanges = ({ database, users, sessions, applyConsequences }: Dependencies) => {
+export const createAccountChanges = ({ database, users, sessions, applyConsequences, changeLimit }: Dependencies) => {
   const hold = (sql: Transaction, userId: string, kind: ChangeKind | readonly ChangeKind[]) =>
-    [kind].flat().some((each) => isDeletion(consequencesOf(each as ChangeKind)))
-      ? users.lockForDeletion(sql, userId)
-      : users.lock(sql, userId)
+    rowsOf(kind).some(isDeletion) ? users.lockForDeletion(sql, userId) : users.lock(sql, userId)
 
-  const renew = async (sql: Transaction, { caller, client }: HeldAccount, user: User, kinds: readonly ChangeKind[]) => {
+  /** Only if a mail can follow. */
+  const reserveMail = async ({ caller }: CallerContext, kind: ChangeKind | readonly ChangeKind[]) =>
+    rowsOf(kind).some(({ mail }) => mail !== null) ? changeLimit.reserve(caller.userId) : undefined
+
+  const renew = async (sql: Transaction, { caller, client }: Changing, user: User, kinds: readonly ChangeKind[]) => {
     const rows = kinds.map(consequencesOf)
     if (!caller || !rows.some(({ thisSession }) => thisSession === 'new tokens')) return undefined
     const withdrawn = rows.flatMap(({ withdraws }) => withdraws)
@@ -71,7 +85,7 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
 
   const change = async <Kind extends ChangeKind, Outcome extends Changed<Kind> | Refused>(
     sql: Transaction,
-    account: HeldAccount,
+    account: Changing,
     kind: Kind | readonly Kind[],
     work: Work<Outcome>,
   ) => {
@@ -82,22 +96,33 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
     const endedSessions = await applyAll(sql, account, changes)
     const user = (await users.findById(account.user.id, sql)) ?? account.user
     const issued = await renew(sql, account, user, kinds)
-    return { result, user, issued, endedSessions } as Applied<ResultOf<Outcome>>
+    const isMailed = rowsOf(Object.keys(changes) as ChangeKind[]).some(({ mail }) => mail !== null)
+    return { result, user, issued, endedSessions, isMailed } as Applied<ResultOf<Outcome>>
   }
 
   return {
     /** By a signed-in user. A session that a reset has just ended changes nothing any more. */
     byCaller: async <Kind extends KindBy<'caller'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
-      { caller, client }: CallerContext,
+      context: CallerContext,
       kind: Kind | readonly Kind[],
       work: Work<Outcome>,
-    ) =>
-      database.transaction(async (sql) => {
+    ) => {
+      const counted = await reserveMail(context, kind)
+      if (isRefused(counted)) return counted
+      const changing = database.transaction(async (sql) => {
+        const { caller, client } = context
         const user = await hold(sql, caller.userId, kind)
         if (!user || user.disabled || !(await sessions.lockOfCaller(sql, caller))) return refuse('not_authenticated')
         const changed = await change(sql, { user, client, caller }, kind, work)
         return changed as WithTokens<typeof changed, Kind>
-      }),
+      })
+      const outcome = await changing.catch(async (error: unknown) => {
+        await counted?.refund()
+        throw error
+      })
+      if (isRefused(outcome) || !outcome.isMailed) await counted?.refund()
+      return outcome
+    },
 
     /** By who holds a mailed link. A session of the user is not needed; if there is one, it must live. */
     byLink: <Kind extends KindBy<'link'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(

@@ -20,8 +20,10 @@ type Dependencies = {
   voiding: Voiding
 }
 
-/** The account as it was before the change, whose row is held, and who changes it. */
-export type HeldAccount = { user: User; client: Client; caller?: SessionCaller | undefined }
+type Owner = Pick<User, 'id' | 'email' | 'username'> & Partial<Pick<User, 'language'>>
+
+/** The account as it was before the change, whose row is held, and who changes it. `at`: when it happened, if not just now. */
+export type HeldAccount = { user: Owner; client: Client; caller?: SessionCaller | undefined; at?: Date }
 
 const nobody: Client = { ip: '', userAgent: '' }
 
@@ -46,14 +48,15 @@ export const createAccountConsequences = ({ sessions, undos, mails, webhooks, ev
     return sessions.endAll(user.id, { ...(kept !== undefined && { except: kept }), sql })
   }
 
-  const undoLink = async (sql: Transaction, user: User, { undo: kind }: Consequences, details: AnyDetails) => {
+  const undoLink = async (sql: Transaction, user: Owner, { undo: kind }: Consequences, details: AnyDetails) => {
     if (kind === null) return undefined
     // The compiler has compared the details with the table.
     const undoToken = await undos.add(sql, user, { ...details.undo, kind } as Undoable)
     return { undoToken, undoFor: undoLifetime }
   }
 
-  const tellOwner = async (sql: Transaction, { user, client }: HeldAccount, row: Consequences, details: AnyDetails) => {
+  const tellOwner = async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
+    const { user, client, at } = account
     const link = await undoLink(sql, user, row, details)
     if (row.mail === null || details.mail === null) return
     const { to = [user.email], ...values } = details.mail ?? {}
@@ -67,6 +70,7 @@ export const createAccountConsequences = ({ sessions, undos, mails, webhooks, ev
         template: row.mail,
         values: { username: user.username, ...link, ...values },
         ...about,
+        ...(at && { at }),
       } as MailRequest)
   }
 

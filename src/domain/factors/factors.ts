@@ -5,8 +5,8 @@ import { minutes } from '../../lib/durations.js'
 import { fingerprint } from '../../lib/random.js'
 import type { Cache } from '../../platform/cache/cache.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import type { AccountChanges } from '../accounts/account-changes.js'
 import type { Events } from '../events/events.js'
-import type { Mails } from '../mails/mails.js'
 import { pendingTotpColumn, totpColumn } from '../sealed-values/sealed-columns.js'
 import type { SealedValues } from '../sealed-values/sealed-values.js'
 import type { Client } from '../sessions/client.js'
@@ -41,9 +41,9 @@ type Dependencies = {
   database: Database
   cache: Cache
   clock: Clock
-  users: Pick<Users, 'lock' | 'findById'>
+  users: Pick<Users, 'lockEnabled' | 'findById'>
   sealedValues: SealedValues
-  mails: Pick<Mails, 'queue'>
+  accountChanges: Pick<AccountChanges, 'bySignIn'>
   events: Pick<Events, 'record'>
   /** The name that an authenticator app shows. */
   productName: string
@@ -54,7 +54,7 @@ export type Factors = ReturnType<typeof createFactors>
 
 /** TOTP and recovery codes of an account. */
 export const createFactors = (deps: Dependencies) => {
-  const { database, cache, clock, users, sealedValues, mails, events, productName } = deps
+  const { database, cache, clock, users, sealedValues, accountChanges, events, productName } = deps
   const onProof = deps.onProof ?? (() => undefined)
   const codeLimit = createCodeLimit({ database, cache, clock })
   const confirmed = sealedValues.of(totpColumn)
@@ -103,8 +103,7 @@ export const createFactors = (deps: Dependencies) => {
   }
 
   /**
-   * Switches TOTP on. The caller holds a lock on the user's row. The code that confirms it is used up. A trigger ends trusted
-   * devices and waiting sign-ins.
+   * Switches TOTP on. The caller holds a lock on the user's row. The code that confirms it is used up.
    */
   const confirm = async (
     sql: Transaction,
@@ -138,8 +137,7 @@ export const createFactors = (deps: Dependencies) => {
     if (waits) await events.record({ kind: 'rate_limited', userId, reason: 'codes' }, client)
     if (tellsOwner) {
       const user = await users.findById(userId)
-      const values = { username: user?.username ?? '' }
-      if (user) await mails.queue(database, { to: user.email, userId, template: 'wrong-codes', values, client })
+      if (user) await database.transaction((sql) => accountChanges.bySignIn(sql, { user, client }, { wrong_codes: {} }))
     }
     return refuse('wrong_second_factor')
   }
@@ -151,8 +149,8 @@ export const createFactors = (deps: Dependencies) => {
     work: Work<Result>,
   ) =>
     database.transaction(async (sql) => {
-      const user = await users.lock(sql, userId)
-      if (!user || user.disabled) return refuse('wrong_second_factor')
+      const user = await users.lockEnabled(sql, userId)
+      if (!user) return refuse('wrong_second_factor')
       return work(sql, user, () => accept(sql, user), method)
     })
 
@@ -177,10 +175,10 @@ export const createFactors = (deps: Dependencies) => {
   /** Not stopped by wrong codes of others: 120 random bits cannot be guessed. */
   const proveRecoveryCode = async <Result>(request: Request, work: Work<Result>) => {
     const { userId, code, client } = request
-    const accept = async (sql: Sql, { email: to, username }: User) => {
+    const accept = async (sql: Transaction, user: User) => {
       if ((await store.takeRecoveryCode(sql, userId, fingerprint(code))).length === 0) return false
       const left = await recoveryCodesLeft(userId, sql)
-      await mails.queue(sql, { to, userId, template: 'recovery-code-used', values: { username, left }, client })
+      await accountChanges.bySignIn(sql, { user, client }, { recovery_code_used: { mail: { left } } })
       return true
     }
     const result = await proveInside(userId, 'rec', accept, work)
@@ -188,7 +186,6 @@ export const createFactors = (deps: Dependencies) => {
       return result.refused === 'wrong_second_factor' ? refuseWrong(request, 'rec') : result
     }
     onProof('rec', 'accepted')
-    await events.record({ kind: 'recovery_code_used', userId }, client)
     return result
   }
 

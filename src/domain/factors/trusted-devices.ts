@@ -11,8 +11,8 @@ type Browser = { client: Client; trustedDevices: readonly string[] }
 export type TrustedDevices = ReturnType<typeof createTrustedDevices>
 
 /**
- * Browsers that need no code after a password or a provider. `lifetime` is undefined if the operator allows none. A trigger ends
- * them when the password or the email of the account changes.
+ * Browsers that need no code after a password or a provider. `lifetime` is undefined if the operator allows none. The table
+ * of account changes says what ends them.
  */
 export const createTrustedDevices = ({
   database,

@@ -111,6 +111,12 @@ export const limiters = {
     isEvent: false,
     about: 'mails with a code, by user; begins anew after a reset of the password',
   },
+  account_changes: {
+    counts: ['user'],
+    limit: { maximum: 30, window: 1 * hours },
+    isEvent: false,
+    about: 'changes by sessions of an account that send its owner a mail. Links in mails and operators are not counted',
+  },
   email_changes: {
     counts: ['user'],
     limit: { maximum: 10, window: 1 * hours },

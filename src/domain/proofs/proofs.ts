@@ -12,7 +12,7 @@ export const createProofs = ({
   factors,
   passkeys,
 }: {
-  users: Pick<Users, 'findById'>
+  users: Pick<Users, 'findEnabled'>
   factors: Pick<Factors, 'methodsOf'>
   passkeys: Pick<Passkeys, 'countUsable'>
 }) => {
@@ -32,8 +32,8 @@ export const createProofs = ({
     methodsFor,
     /** Undefined if the account is gone or disabled. */
     methodsOf: async (userId: string) => {
-      const user = await users.findById(userId)
-      return user && !user.disabled ? methodsFor(user) : undefined
+      const user = await users.findEnabled(userId)
+      return user && methodsFor(user)
     },
   }
 }

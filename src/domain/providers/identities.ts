@@ -27,6 +27,8 @@ type Request = {
 /** `waiting`: the identity is not linked yet; it is written together with the session. `invited`: an invitation was used up. */
 export type Resolved = { user: User; how: 'sign_in' | 'link' | 'create'; waiting?: Identity; invited?: boolean }
 export type ResolvingRefusal = LinkingRefusal | GateRefusal
+/** Only a session counts its changes. */
+type Limited = Refused<'too_many_requests'>
 export type Identities = ReturnType<typeof createIdentities>
 
 /**
@@ -96,6 +98,7 @@ export const createIdentities = (deps: {
       return { changes: linkedNow(identity) }
     })
     if (!isRefused(linked)) return { user: linked.user, how: 'link' as const }
+    if (linked.refused === 'too_many_requests') return linked
     return linked.refused === 'undecided' ? undefined : refuse('disabled')
   }
 
@@ -134,7 +137,7 @@ export const createIdentities = (deps: {
   }
 
   /** Finds, links or creates the account of a proven profile; with `linkingTo`, links it to that account and no other. */
-  const resolve = async (request: Request): Promise<Resolved | Refused<ResolvingRefusal>> => {
+  const resolve = async (request: Request): Promise<Resolved | Limited | Refused<ResolvingRefusal>> => {
     for (let round = 0; round < rounds; round += 1) {
       const resolved = await attempt(request)
       if (resolved) return resolved

@@ -58,6 +58,14 @@ const inWholeUnits = (span: number) => {
   return Math.ceil(span / unit) * unit
 }
 
+/** To the owner of the address, or to the one for whom it is reserved. */
+const letterTo = (email: string, owner: User | undefined, formerOwner: string | undefined) => {
+  if (owner) return { to: owner.email, userId: owner.id, template: 'already-registered', values: {} } as const
+  if (formerOwner === undefined) return undefined
+  const values = { reservedFor: undoLifetime }
+  return { to: email, userId: formerOwner, template: 'address-reserved', values } as const
+}
+
 export type Registrations = ReturnType<typeof createRegistrations>
 
 type Dependencies = {
@@ -80,20 +88,11 @@ export const createRegistrations = (deps: Dependencies) => {
     const { id, email, expiresAt, triesLeft, withheld } = mailed
     const owner = await users.holdByEmail(sql, email)
     const formerOwner = await users.reservedFor(email, sql)
-    if (owner) {
-      const mail = { to: owner.email, userId: owner.id, template: 'already-registered', values: {} } as const
-      return mails.queue(sql, { ...mail, client, withheld })
-    }
-    if (formerOwner !== undefined) {
-      const mail = { to: email, userId: formerOwner, template: 'address-reserved' } as const
-      return mails.queue(sql, { ...mail, values: { reservedFor: undoLifetime }, client, withheld })
-    }
-    const values = {
-      token,
-      code: triesLeft > 0 ? mailedCodes.codeOf(id) : undefined,
-      validFor: inWholeUnits(expiresAt.getTime() - clock.now().getTime()),
-    }
-    return mails.queue(sql, { to: email, userId: null, template: 'verify-email', values, client, withheld })
+    const code = triesLeft > 0 ? mailedCodes.codeOf(id) : undefined
+    const validFor = inWholeUnits(expiresAt.getTime() - clock.now().getTime())
+    const verify = { to: email, userId: null, template: 'verify-email', values: { token, code, validFor } } as const
+    const letter = letterTo(email, owner, formerOwner) ?? verify
+    return mails.queue(sql, { ...letter, client, withheld })
   }
 
   /**

@@ -64,8 +64,8 @@ const fromRow = (row: store.ChallengeRow): Challenge | undefined => {
 export type Challenges = ReturnType<typeof createChallenges>
 
 /**
- * Sign-ins that wait for the second proof, or for an enrolment. A trigger deletes those of a user whose password, email or
- * factors change, and of one who is disabled.
+ * Sign-ins that wait for the second proof, or for an enrolment. The table of account changes says which changes of the user
+ * end them.
  */
 export const createChallenges = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** The id for the browser; undefined if the password has changed since it was checked, or the user was disabled or taken back. */
@@ -104,7 +104,6 @@ export const createChallenges = ({ database, clock }: { database: Database; cloc
   /** False if it was used or voided in the meantime. */
   lock: async (sql: Sql, token: string) => (await store.lock(sql, fingerprint(token))).length > 0,
   remove: (sql: Sql, token: string) => store.remove(sql, fingerprint(token)),
-  /** A trigger does this for the other changes of an account. */
   removeAll: (sql: Sql, userId: string) => store.removeAll(sql, userId),
   /** A sign-in by a provider does not go on when the provider is unlinked. */
   removeOfProvider: (sql: Sql, userId: string, provider: Identity['provider']) =>

@@ -10,7 +10,7 @@ type Dependencies = {
   database: Database
   challenges: Challenges
   mailedCodes: MailedCodes
-  users: Pick<Users, 'findById'>
+  users: Pick<Users, 'findById' | 'findEnabled'>
   events: Pick<Events, 'record'>
 }
 
@@ -36,8 +36,8 @@ export const createEnrolments = ({ database, challenges, mailedCodes, users, eve
       if (isRefused(challenge))
         return refuse(challenge.refused === 'not_enrolling' ? 'not_authenticated' : 'challenge_over')
       if (!challenge.mailProven) return refuse('mailed_code_required')
-      const user = await users.findById(challenge.userId)
-      return user && !user.disabled ? { challenge, user } : refuse('challenge_over')
+      const user = await users.findEnabled(challenge.userId)
+      return user ? { challenge, user } : refuse('challenge_over')
     },
 
     mailCode: async ({ id, userId }: { id: string; userId: string }, client: Client) => {

@@ -5,7 +5,6 @@ import type { AccountChanges, Changes } from '../accounts/account-changes.js'
 import type { Factors } from '../factors/factors.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'
 import type { KnownDevices } from '../known-devices/known-devices.js'
-import type { Mails } from '../mails/mails.js'
 import type { Passkeys, ProvenPasskey } from '../passkeys/passkeys.js'
 import type { Identities } from '../providers/identities.js'
 import type { FirstProof } from '../sessions/sessions.js'
@@ -20,11 +19,10 @@ import { waysToSignIn } from './ways-to-sign-in.js'
 
 type Dependencies = {
   database: Database
-  users: Pick<Users, 'findById' | 'lock'>
+  users: Pick<Users, 'findById' | 'lockEnabled'>
   factors: Factors
   knownDevices: KnownDevices
   trustedDevices: TrustedDevices
-  mails: Pick<Mails, 'queue'>
   passkeys: Pick<Passkeys, 'accept'>
   identities: Pick<Identities, 'linkByAddress'>
   accountChanges: Pick<AccountChanges, 'bySignIn'>
@@ -55,11 +53,10 @@ const bothProofs = ({ by }: Challenge, second: Method): FirstProof => ({
 
 /** The browser needs no code from now on, and the owner is told. */
 const createTrust =
-  ({ trustedDevices, mails }: Pick<Dependencies, 'trustedDevices' | 'mails'>) =>
-  async (sql: Transaction, { id: userId, email: to, username }: User, visit: Visit) => {
-    const added = await trustedDevices.add(sql, userId, visit)
-    const mail = { to, userId, template: 'device-trusted', values: { username }, client: visit.client } as const
-    if (added) await mails.queue(sql, mail)
+  ({ trustedDevices, accountChanges }: Pick<Dependencies, 'trustedDevices' | 'accountChanges'>) =>
+  async (sql: Transaction, user: User, visit: Visit) => {
+    const added = await trustedDevices.add(sql, user.id, visit)
+    if (added) await accountChanges.bySignIn(sql, { user, client: visit.client }, { device_trusted: {} })
     return added
   }
 
@@ -116,8 +113,8 @@ const createByPasskey = ({ database, users, passkeys, identities, challenges, se
   /** One transaction: the use of the passkey is written down and the session begins, or nothing of it. */
   const enter = (proven: ProvenPasskey, token: string | undefined, visit: Visit) =>
     database.transaction(async (sql) => {
-      const user = await users.lock(sql, proven.userId)
-      if (!user || user.disabled || !(await passkeys.accept(sql, proven))) return undefined
+      const user = await users.lockEnabled(sql, proven.userId)
+      if (!user || !(await passkeys.accept(sql, proven))) return undefined
       const challenge = await takeChallenge(sql, token, user.id)
       const proof = challenge ? bothProofs(challenge, 'passkey') : { methods: ['passkey'] as const }
       const linked = challenge?.link && (await identities.linkByAddress(sql, user, challenge.link))
@@ -152,8 +149,8 @@ const createByEnrolment = (deps: Dependencies) => {
     const { challenge } = open
     const finished = await orRolledBack(
       database.transaction(async (sql) => {
-        const user = await users.lock(sql, challenge.userId)
-        if (!user || user.disabled || !(await challenges.lock(sql, token))) return refuse('challenge_over')
+        const user = await users.lockEnabled(sql, challenge.userId)
+        if (!user || !(await challenges.lock(sql, token))) return refuse('challenge_over')
         // Added in another browser just before this sign-in began to wait.
         if (await nextSteps.hasFactor(user.id, sql)) return refuse('challenge_over')
         const added = await add(sql, user, challenge.id)

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../platform/database/database.js'
+import type { AccountChanges } from '../accounts/account-changes.js'
 import type { KnownDevices } from '../known-devices/known-devices.js'
-import type { Mails } from '../mails/mails.js'
 import type { FirstProof, Issued, Sessions, SignedInUser } from '../sessions/sessions.js'
 import type { Users } from '../users/users.js'
 import type { Visit } from './sign-ins.js'
@@ -11,7 +11,7 @@ export type Started = Issued & { knownDevices: readonly string[] | undefined }
 type Dependencies = {
   sessions: Sessions
   users: Pick<Users, 'noteSignIn'>
-  mails: Pick<Mails, 'queue'>
+  accountChanges: Pick<AccountChanges, 'bySignIn'>
   knownDevices: KnownDevices
 }
 
@@ -20,7 +20,7 @@ type Dependencies = {
  * is there without its mail. The first sign-in of an account needs none.
  */
 export const createStart =
-  ({ sessions, users, mails, knownDevices }: Dependencies) =>
+  ({ sessions, users, accountChanges, knownDevices }: Dependencies) =>
   async (sql: Transaction, user: SignedInUser, proof: FirstProof, visit: Visit): Promise<Started | undefined> => {
     const { client, knownDevices: values } = visit
     const account = { id: user.id, undoCount: user.undoCount ?? 0 }
@@ -31,9 +31,8 @@ export const createStart =
     const isFirst = await users.noteSignIn(sql, user.id, client.language)
     const isKnown = knownDevices.find(account, values ?? []) !== undefined
     if (!isFirst && !isKnown) {
-      // As the locked row has them: a change of the email may have overtaken this sign-in.
-      const { id: userId, username, email: to } = issued.user
-      await mails.queue(sql, { to, userId, template: 'new-device', values: { username }, client })
+      // As the locked row has the names: a change of the email may have overtaken this sign-in.
+      await accountChanges.bySignIn(sql, { user: issued.user, client }, { new_device: {} })
     }
     return { ...issued, knownDevices: remembered }
   }

@@ -102,6 +102,12 @@ const held = {
     await store.lockById(sql, id)
     return first(store.selectById(sql, id))
   },
+  /** The same, and undefined too if an operator has disabled the user. */
+  lockEnabled: async (sql: Transaction, id: string) => {
+    await store.lockById(sql, id)
+    const user = await first(store.selectById(sql, id))
+    return user?.disabled ? undefined : user
+  },
   /** Whether the user, who is locked then, has this identity. A statement that waits for a lock still sees those from before. */
   lockLinked: async (sql: Transaction, id: string, identity: store.Identity) => {
     await store.lockById(sql, id)
@@ -219,8 +225,8 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
   return {
     findById,
     /** Undefined, too, if an operator has disabled the user. */
-    findEnabled: async (id: string) => {
-      const user = await findById(id)
+    findEnabled: async (id: string, sql: Sql = database) => {
+      const user = await findById(id, sql)
       return user?.disabled ? undefined : user
     },
     ...held,

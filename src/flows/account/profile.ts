@@ -51,7 +51,11 @@ export const createProfile = ({ accountChanges, users, usernames }: Dependencies
     const username = changes.username === undefined ? undefined : readUsername(changes.username)
     if (username && isRefused(username)) return username
     const name = changes.name === undefined ? undefined : displayName(changes.name)
-    const kinds = ['username_changed', 'name_changed', 'language_changed'] as const
+    const kinds = [
+      ...(username ? (['username_changed'] as const) : []),
+      ...(name === undefined ? [] : (['name_changed'] as const)),
+      ...(changes.language ? (['language_changed'] as const) : []),
+    ]
     const changing = accountChanges.byCaller(context, kinds, async (sql, user) => {
       const renamed = await rename(sql, user, username)
       if (isRefused(renamed)) return renamed

@@ -22,6 +22,7 @@ const { responses, sendRefusal } = routeRefusals(
   'password_unchanged',
   'password_rejected',
   'too_many_logins',
+  'too_many_requests',
   'busy',
   'unavailable',
 )

@@ -169,10 +169,10 @@ export const createAccountData = (deps: Dependencies) => {
 }
 
 /** For the caller of a request. */
-export const createExportAccount = (deps: Dependencies & { users: Pick<Users, 'findById'> }) => {
+export const createExportAccount = (deps: Dependencies & { users: Pick<Users, 'findEnabled'> }) => {
   const collect = createAccountData(deps)
   return async (userId: string) => {
-    const user = await deps.users.findById(userId)
-    return user && !user.disabled ? collect(user) : refuse('not_authenticated')
+    const user = await deps.users.findEnabled(userId)
+    return user ? collect(user) : refuse('not_authenticated')
   }
 }

@@ -70,7 +70,8 @@ export const createLink = (deps: Dependencies) => {
     const isFirst = await oneTimeTokens.useOnce('provider_attempt', fingerprint(`link ${state}`), expiresAt)
     if (!isFirst) return refuseLink(request, 'used_before')
     const resolved = await identities.resolve({ provider, profile, linkingTo: { caller, client }, client })
-    return isRefused(resolved) ? refuseLink(request, resolved.refused) : undefined
+    if (!isRefused(resolved)) return undefined
+    return resolved.refused === 'too_many_requests' ? resolved : refuseLink(request, resolved.refused)
   }
 
   return { begin, waiting, finish }

@@ -69,7 +69,9 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
       client,
       mustWait: signIns.needsMore,
     })
-    return isRefused(resolved) ? failed(visit, resolved.refused) : signIn(visit, profile, resolved)
+    if (!isRefused(resolved)) return signIn(visit, profile, resolved)
+    if (resolved.refused === 'too_many_requests') throw new Error('A sign-in counts no changes of an account')
+    return failed(visit, resolved.refused)
   }
 
   return {

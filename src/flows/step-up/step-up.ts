@@ -146,8 +146,8 @@ export const createStepUp = (deps: Dependencies) => {
 
   /** The caller's user, and what counts as a proof for it. */
   const prover = async (caller: SessionCaller) => {
-    const user = await users.findById(caller.userId)
-    if (!user || user.disabled || !(await sessions.isLive(caller))) return refuse('not_authenticated')
+    const user = await users.findEnabled(caller.userId)
+    if (!user || !(await sessions.isLive(caller))) return refuse('not_authenticated')
     return { user, methods: await proofs.methodsFor(user) }
   }
 

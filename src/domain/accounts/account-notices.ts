@@ -1,0 +1,62 @@
+import type { Consequences } from './account-change-columns.js'
+
+/** What the owner is told of although nothing of the account changes: rows of the table of account changes, too. */
+export const accountNotices = {
+  // A sign-in in a browser in which the account was not used before.
+  new_device: {
+    by: ['sign-in'],
+    mail: 'new-device',
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdraws: [],
+    voids: [],
+    event: null,
+  },
+  device_trusted: {
+    by: ['sign-in'],
+    mail: 'device-trusted',
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdraws: [],
+    voids: [],
+    event: null,
+  },
+  recovery_code_used: {
+    by: ['sign-in'],
+    mail: 'recovery-code-used',
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdraws: [],
+    voids: [],
+    event: 'recovery_code_used',
+  },
+  wrong_codes: {
+    by: ['sign-in'],
+    mail: 'wrong-codes',
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdraws: [],
+    voids: [],
+    event: null,
+  },
+  // The right password was entered, and the second step not finished.
+  sign_in_unfinished: {
+    by: ['sign-in'],
+    mail: 'sign-in-unfinished',
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdraws: [],
+    voids: [],
+    event: null,
+  },
+} as const satisfies Record<string, Consequences>

@@ -1,0 +1,20 @@
+import { refuse } from '../../contract/outcome.js'
+import { seconds } from '../../lib/durations.js'
+import type { Cache } from '../../platform/cache/cache.js'
+import { type LimiterName, limiterKey, limiters, userSubject } from '../limiters/limiters.js'
+
+type Dependencies = { cache: Pick<Cache, 'reserve' | 'refund'>; onLimited: (limiter: LimiterName) => void }
+
+export type ChangeLimit = ReturnType<typeof createChangeLimit>
+
+/** A stolen session must not flood the owner with notices, among which the one that matters is not seen. */
+export const createChangeLimit = ({ cache, onLimited }: Dependencies) => ({
+  /** Counts a change before it is made. One that sends no mail is given back. */
+  reserve: async (userId: string) => {
+    const key = limiterKey('account_changes', userSubject(userId))
+    const { granted, resetsIn, window } = await cache.reserve(key, limiters.account_changes.limit)
+    if (granted) return { refund: () => cache.refund(key, window) }
+    onLimited('account_changes')
+    return refuse('too_many_requests', { retryAfter: Math.max(1, Math.ceil(resetsIn / seconds)) })
+  },
+})

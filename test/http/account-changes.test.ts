@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Consequences, Door, Voided } from '../../src/domain/accounts/account-change-columns.js'
+import { accountChangeTable, type ChangeKind, consequencesOf } from '../../src/domain/accounts/account-change-table.js'
+import type { ChangeDetails } from '../../src/domain/accounts/change-details.js'
+import type { Transaction } from '../../src/platform/database/database.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+let latchkey: Latchkey
+beforeAll(async () => {
+  latchkey = await startLatchkey()
+  await latchkey.sql.query("insert into webhooks_wanted (until) values (now() + interval '1 day')")
+})
+afterAll(() => latchkey.stop())
+
+const kinds = Object.keys(accountChangeTable) as ChangeKind[]
+const cases = kinds.flatMap((kind) => consequencesOf(kind).by.map((door) => ({ kind, door })))
+
+const identity = { provider: 'provider_a', subject: '1' } as const
+const restored = { byOperator: false }
+
+/** What each kind needs to know: one that is missing does not compile. */
+const details: { [Kind in ChangeKind]: ChangeDetails<Kind> } = {
+  password_changed: {},
+  username_changed: { mail: { formerUsername: 'before', reservedFor: 1 }, undo: { former: 'before' } },
+  name_changed: {},
+  language_changed: { mail: { newLanguage: 'de' }, undo: { former: 'en' } },
+  totp_added: {},
+  totp_removed: {},
+  recovery_codes_renewed: {},
+  trusted_device_removed: {},
+  passkey_added: { mail: { passkeyName: 'Key' }, undo: { id: '0190f0a0-0000-7000-8000-000000000000' } },
+  passkey_renamed: {},
+  passkey_removed: { mail: { passkeyName: 'Key' } },
+  provider_linked: { mail: { providerName: 'A' }, undo: { identity }, event: { provider: 'provider_a' } },
+  provider_unlinked: { mail: { providerName: 'A' }, event: { provider: 'provider_a' } },
+  session_ended: {},
+  signed_out_everywhere: {},
+  email_change_asked: { mail: { newEmail: 'new@example.org' } },
+  email_change_cancelled: {},
+  email_changed: { mail: { newEmail: 'new@example.org' } },
+  account_deleted: { mail: { byOperator: false } },
+  user_deleted: { mail: { byOperator: true } },
+  password_reset: {},
+  email_change_undone: { mail: restored, factors: ['password', 'totp'] },
+  factor_undone: { mail: restored, factors: ['password', 'passkey'] },
+  email_withdrawn: {},
+  account_recovered: { mail: restored, factors: ['password'] },
+  email_set: { mail: { newEmail: 'new@example.org' } },
+  user_disabled: {},
+  user_enabled: {},
+  password_expired: {},
+  factors_reset: { factors: ['totp', 'passkey'] },
+  sessions_ended: {},
+  new_device: {},
+  device_trusted: {},
+  recovery_code_used: { mail: { left: 9 } },
+  wrong_codes: {},
+  sign_in_unfinished: {},
+}
+
+/** What triggers tell programs of follows from the change itself. */
+const changeRow = async (sql: Transaction, kind: ChangeKind, userId: string) => {
+  const { webhook } = consequencesOf(kind)
+  if (webhook === 'user.updated') await sql.query("update users set name = 'Another' where id = $1", [userId])
+  if (webhook === 'user.deleted') await sql.query('delete from users where id = $1', [userId])
+}
+
+const webhooksFor = (kind: ChangeKind) => {
+  const { webhook } = consequencesOf(kind)
+  if (webhook === null) return []
+  const [type, factor] = webhook.split(' ')
+  const given = details[kind] as { factors?: readonly string[] }
+  return factor === 'each' ? (given.factors ?? []).map((each) => `${type} ${each}`) : [webhook]
+}
+
+const client = { ip: '192.0.2.1', userAgent: 'test' }
+
+/** Which row of an account stands for each thing that a change can void. */
+const voidable: Record<Voided, string> = {
+  resets: "select 1 from one_time_tokens where user_id = $1 and purpose = 'reset_password'",
+  'restore links': "select 1 from one_time_tokens where user_id = $1 and purpose = 'restore_account'",
+  'mailed codes': 'select 1 from mailed_codes where user_id = $1',
+  'email change': 'select 1 from email_changes where user_id = $1',
+  'trusted devices': 'select 1 from trusted_devices where user_id = $1',
+  'waiting sign-ins': "select 1 from sign_in_challenges where user_id = $1 and way = 'password'",
+  'waiting sign-ins by provider': "select 1 from sign_in_challenges where user_id = $1 and way = 'provider'",
+}
+/** All of them are void with the account, or with every waiting sign-in. */
+const isVoided = ({ voids, webhook }: Consequences, voided: Voided) =>
+  webhook === 'user.deleted' ||
+  voids.includes(voided) ||
+  (voided === 'waiting sign-ins by provider' && voids.includes('waiting sign-ins'))
+
+let accounts = 0
+const createAccount = async () => {
+  accounts += 1
+  const username = `user${accounts}`
+  const email = `${username}@example.com`
+  const { users, sessions, oneTimeTokens, trustedDevices, challenges, passwords } = latchkey.app.nouns
+  const passwordHash = await passwords.hash(goodPassword, { ip: '' })
+  if (typeof passwordHash !== 'string') throw new Error('The password could not be hashed')
+  const newUser = { email: { email, key: email }, username: { username, key: username }, name: null, passwordHash }
+  const user = await latchkey.sql.transaction((sql) => users.createWithPassword(sql, newUser))
+  if ('refused' in user) throw new Error(user.refused)
+  const session = (provider: 'provider_a' | 'provider_b') =>
+    sessions.beginSession(user, { methods: ['provider'], provider }, client)
+  const [own, other] = [await session('provider_b'), await session('provider_a')]
+  await latchkey.sql.transaction(async (sql) => {
+    await oneTimeTokens.replaceReset(sql, user.id, `reset ${username}`)
+    await oneTimeTokens.replaceRestoreLink(sql, user.id, `restore ${username}`)
+    await trustedDevices.add(sql, user.id, { client, trustedDevices: [] })
+    for (const by of [{ way: 'password' }, { way: 'provider', provider: 'provider_a' }] as const)
+      await challenges.begin(sql, { by, user, kind: 'second_factor', passwordHash, link: undefined, client })
+    await sql.query(
+      `insert into mailed_codes (holder, id, user_id, tries_left, expires_at)
+       values ($1, gen_random_uuid(), $2, 5, now() + interval '1 hour')`,
+      [`session ${username}`, user.id],
+    )
+    await sql.query(
+      `insert into email_changes (user_id, email, email_key, hash, asked_at, expires_at)
+       values ($1, $2, $2, decode(md5($2), 'hex'), now(), now() + interval '1 day')`,
+      [user.id, `new-${email}`],
+    )
+    await sql.query('delete from outgoing_webhooks where user_id = $1', [user.id])
+  })
+  if (!own || !other) throw new Error('No session began')
+  return { user, own: own.sessionId, other: other.sessionId }
+}
+
+/** Through the door, with a work that does no more than what the triggers look at. */
+const change = async (kind: ChangeKind, door: Door, account: Awaited<ReturnType<typeof createAccount>>) => {
+  const { user, own } = account
+  const caller = { userId: user.id, sessionId: own, generation: 0 }
+  const { accountChanges } = latchkey.app.nouns
+  const changes = { [kind]: details[kind] }
+  const work = async (sql: Transaction) => {
+    await changeRow(sql, kind, user.id)
+    return { changes }
+  }
+  if (door === 'sign-in')
+    return latchkey.sql.transaction(async (sql) => {
+      await changeRow(sql, kind, user.id)
+      return accountChanges.bySignIn(sql, { user, client, caller }, changes)
+    })
+  if (door === 'caller') return accountChanges.byCaller({ caller, client }, kind as 'totp_added', work)
+  const context = { userId: user.id, client, caller: door === 'link' ? caller : undefined }
+  return door === 'link'
+    ? accountChanges.byLink(context, kind as 'email_changed', work)
+    : accountChanges.byOperator(context, kind as 'user_disabled', work)
+}
+
+describe('a change of an account', () => {
+  it.each(cases)('$kind by $door has the consequences of the table', async ({ kind, door }) => {
+    const row = consequencesOf(kind)
+    const account = await createAccount()
+    const { user, own, other } = account
+    const { sql } = latchkey
+    const outcome = await change(kind, door, account)
+    expect(outcome).not.toHaveProperty('refused')
+
+    const ofUser = [user.id, user.email]
+    const mails = await sql.query<{ kind: string }>(
+      `select kind from outgoing_mail where user_id = $1 or recipient = $2 or (kind = 'account-deleted' and $3)`,
+      [...ofUser, row.webhook === 'user.deleted'],
+    )
+    expect(new Set(mails.map((mail) => mail.kind))).toEqual(new Set(row.mail === null ? [] : [row.mail]))
+
+    const webhooks = await sql.query<{ type: string; data: { factor?: string } }>(
+      'select type, data from outgoing_webhooks where user_id = $1 order by created_at',
+      [user.id],
+    )
+    expect(webhooks.map(({ type, data }) => [type, data.factor].filter(Boolean).join(' ')).sort()).toEqual(
+      webhooksFor(kind).sort(),
+    )
+
+    const events = await sql.query<{ kind: string }>(
+      "select kind from events where (user_id = $1 or reason = $1::text) and kind not like 'mail_%'",
+      [user.id],
+    )
+    expect(events.map((event) => event.kind)).toEqual(row.event === null ? [] : [row.event])
+
+    const undos = await sql.query<{ kind: string }>('select kind from undos where user_id = $1', [user.id])
+    expect(undos.map((undo) => undo.kind)).toEqual(row.undo === null ? [] : [row.undo])
+
+    const sessions = await sql.query<{ id: string; generation: number }>(
+      'select id, generation from refresh_token_records where user_id = $1',
+      [user.id],
+    )
+    const own_ = sessions.find(({ id }) => id === own)
+    expect(sessions.some(({ id }) => id === other)).toBe(row.otherSessions === 'stay')
+    const hasCaller = door !== 'operator'
+    if (row.thisSession === 'ends' && row.otherSessions === 'end') expect(own_).toBeUndefined()
+    else if (hasCaller) expect(own_?.generation).toBe(row.thisSession === 'new tokens' && door !== 'sign-in' ? 1 : 0)
+
+    for (const [voided, statement] of Object.entries(voidable) as [Voided, string][])
+      expect([voided, (await sql.query(statement, [user.id])).length === 0]).toEqual([voided, isVoided(row, voided)])
+  })
+
+  it('that sends a mail is limited for each account, and one that sends none is not counted', async () => {
+    const thief = await latchkey.signedUp('flooded')
+    const patch = (body: object) => thief.send('PATCH', '/api/auth/account', body, { csrf: true })
+    for (const turn of Array.from({ length: 30 }).keys()) {
+      expect((await patch({ name: `Name ${turn}` })).status).toBe(200)
+      expect((await patch({ language: turn % 2 === 0 ? 'de' : 'fr' })).status).toBe(200)
+    }
+    const refused = await patch({ language: 'de' })
+    expect([refused.status, refused.body]).toEqual([429, { error: 'Too many requests', message: 'Please slow down' }])
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await patch({ name: 'Another name' })).status).toBe(200)
+    expect((await thief.act('/api/auth/logout-all')).status).toBe(204)
+  })
+
+  it('with a column left out does not compile', () => {
+    const { mail: _, ...planted } = accountChangeTable.password_changed
+    // @ts-expect-error The mail is missing.
+    const row: Consequences = planted
+    expect(row).not.toHaveProperty('mail')
+    // @ts-expect-error The name of the passkey and its id are missing.
+    const incomplete: ChangeDetails<'passkey_added'> = {}
+    expect(incomplete).toEqual({})
+  })
+})
